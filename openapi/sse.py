@@ -1,0 +1,287 @@
+"""Event streams as bytes: an encoder, and a decoder that keeps what a judge wants to know.
+
+The decoder follows "9.2.6 Interpreting an event stream" of the HTML Standard (html.spec.whatwg.org,
+multipage/server-sent-events.html). It works on bytes and ends lines at LF, CR and CRLF only, because U+2028 and U+0085
+are ordinary characters inside JSON. Time and memory are linear in the bytes fed, however they are cut.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+MEDIA_TYPE: Final = "text/event-stream"
+KEPT_PER_KIND: Final = 10
+"""Flaws recorded of each kind; a hostile stream repeats itself millions of times. All of them are counted."""
+
+_BOM: Final = b"\xef\xbb\xbf"
+_LINE_END: Final = re.compile(rb"\r\n|\r|\n")
+_SHOWN: Final = 60
+"""Characters of an offending line that a flaw quotes."""
+
+
+class FlawKind(StrEnum):
+    """What may be odd about a stream. `breaks_standard` tells which oddities the HTML Standard forbids."""
+
+    INVALID_UTF8 = "invalid-utf8"
+    UNKNOWN_FIELD = "unknown-field"
+    NO_COLON_LINE = "no-colon-line"
+    BAD_RETRY = "bad-retry"
+    NUL_IN_ID = "nul-in-id"
+    EVENT_WITHOUT_DATA = "event-without-data"
+    UNTERMINATED_EVENT = "unterminated-event"
+    BOM = "bom"
+    MIXED_LINE_ENDS = "mixed-line-ends"
+    TOO_MANY_EVENTS = "too-many-events"
+
+    @property
+    def meaning(self) -> str:
+        """What the flaw does to a client that follows the standard."""
+        return _MEANINGS[self][1]
+
+    @property
+    def breaks_standard(self) -> bool:
+        """Whether the stream itself is illegal, rather than legal and without effect."""
+        return _MEANINGS[self][0]
+
+
+_MEANINGS: Final[dict[FlawKind, tuple[bool, str]]] = {
+    FlawKind.INVALID_UTF8: (True, "the bytes are not UTF-8; clients see U+FFFD"),
+    FlawKind.UNKNOWN_FIELD: (False, "a line names no known field (often bare text without `data:`); clients drop it"),
+    FlawKind.NO_COLON_LINE: (False, "a line has no colon and is no field name; clients drop it"),
+    FlawKind.BAD_RETRY: (False, "`retry` is not made of ASCII digits; clients ignore it"),
+    FlawKind.NUL_IN_ID: (False, "`id` holds U+0000; clients ignore it"),
+    FlawKind.EVENT_WITHOUT_DATA: (False, "a block has fields but no data; clients dispatch nothing"),
+    FlawKind.UNTERMINATED_EVENT: (False, "the stream ends without a blank line; clients lose the last event"),
+    FlawKind.BOM: (False, "the stream starts with a byte order mark; careless clients lose the first event"),
+    FlawKind.MIXED_LINE_ENDS: (False, "lines end in more than one way; careless clients join or split events"),
+    FlawKind.TOO_MANY_EVENTS: (False, "more events than the reader keeps; the rest were counted as one flaw"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One dispatched event.
+
+    `data` is joined by LF; `event` is "message" unless the stream names another; `id` is the last id seen.
+    `at_s` is when the segment that completed it arrived, in seconds from the request's start.
+    `offset` is where its first field line starts, in bytes from the start of the body.
+    """
+
+    data: str
+    event: str
+    id: str
+    at_s: float
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Flaw:
+    """One oddity of a stream, at a byte offset from the start of the body."""
+
+    kind: FlawKind
+    offset: int
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """A whole stream. `flaws` holds the first of each kind, `flaw_counts` how many there were.
+
+    `line_ends` is a subset of {"LF", "CR", "CRLF"}; `comments` counts comment lines; `unspaced` counts `data` lines
+    without a space after the colon; `unterminated` is the data of a last event that no blank line completed.
+    """
+
+    events: tuple[Event, ...]
+    flaws: tuple[Flaw, ...]
+    flaw_counts: dict[FlawKind, int]
+    comments: int
+    unspaced: int
+    line_ends: frozenset[str]
+    unterminated: str
+
+
+def encode(data: str | bytes) -> bytes:
+    """One event that decodes to `data`, each of its lines behind its own `data: `.
+
+    CR and CRLF inside `data` come back as LF: the format cannot carry them. Raises UnicodeEncodeError for a str with a
+    lone surrogate, which UTF-8 cannot carry.
+    """
+    raw = data.encode() if isinstance(data, str) else data
+    return b"".join(b"data: %b\n" % line for line in _LINE_END.split(raw)) + b"\n"
+
+
+class Decoder:
+    """Reads a stream piece by piece. `feed` returns the events that a piece completed.
+
+    `max_events` bounds what is kept of a hostile stream: later events are dropped and noted as one kind of flaw.
+    """
+
+    def __init__(self, *, max_events: int | None = None) -> None:
+        self.flaws: list[Flaw] = []
+        self.flaw_counts: Counter[FlawKind] = Counter()
+        self.comments = 0
+        self.unspaced = 0
+        self.unterminated = ""
+        self._max_events = max_events
+        self._dispatched = 0
+        self._line_ends: set[str] = set()
+        self._pending = bytearray()  # an unfinished line
+        self._line_offset = 0  # of the line being read
+        self._fed = 0
+        self._after_cr = False  # the last byte so far was a CR that ended a line
+        self._last_id = ""
+        self._clear_block()
+
+    @property
+    def line_ends(self) -> frozenset[str]:
+        """The line ends seen so far; a CR that ended the last piece counts once what follows it is known."""
+        return frozenset(self._line_ends)
+
+    def feed(self, data: bytes, at_s: float) -> list[Event]:
+        """The events that `data`, which arrived at `at_s`, completes. A CR completes a line at once."""
+        events: list[Event] = []
+        start = 0
+        if self._after_cr and data:
+            self._after_cr = False
+            start = 1 if data.startswith(b"\n") else 0
+            self._note_line_end("CRLF" if start else "CR", self._fed)
+            self._line_offset += start
+        for end in _LINE_END.finditer(data, start):
+            line = data[start : end.start()]
+            if self._pending:
+                line = bytes(self._pending) + line
+                self._pending = bytearray()
+            start = end.end()
+            if end.group() == b"\r" and start == len(data):
+                self._after_cr = True
+            else:
+                self._note_line_end(_LINE_END_NAMES[end.group()], self._fed + end.start())
+            self._read_line(line, at_s, events)
+            self._line_offset = self._fed + start
+        self._pending += data[start:]
+        self._fed += len(data)
+        return events
+
+    def close(self, at_s: float) -> list[Event]:
+        """Ends the stream. What no blank line completed is a flaw and becomes `unterminated`.
+
+        Always an empty list, as the standard never dispatches a last event without its blank line.
+        """
+        events: list[Event] = []
+        if self._after_cr:
+            self._after_cr = False
+            self._note_line_end("CR", self._fed)
+        if self._pending:
+            line, self._pending = bytes(self._pending), bytearray()
+            self._read_line(line, at_s, events)
+        if self._block_offset is not None:
+            self.unterminated = "\n".join(self._data)
+            self._note(FlawKind.UNTERMINATED_EVENT, self._block_offset, _quote(self.unterminated))
+            self._clear_block()
+        return events
+
+    def _read_line(self, line: bytes, at_s: float, events: list[Event]) -> None:
+        if self._line_offset == 0 and line.startswith(_BOM):
+            self._note(FlawKind.BOM, 0, "EF BB BF")
+            line = line[len(_BOM) :]
+        if not line:
+            self._dispatch(at_s, events)
+            return
+        try:
+            text = line.decode()
+        except UnicodeDecodeError as error:
+            text = line.decode(errors="replace")
+            at = self._line_offset + error.start
+            self._note(FlawKind.INVALID_UTF8, at, f"byte 0x{line[error.start]:02X}: {error.reason}")
+        name, colon, value = text.partition(":")
+        if colon and not name:
+            self.comments += 1
+            return
+        if name not in _FIELDS:
+            kind = FlawKind.UNKNOWN_FIELD if colon else FlawKind.NO_COLON_LINE
+            self._note(kind, self._line_offset, _quote(text))
+            return
+        if self._block_offset is None:
+            self._block_offset = self._line_offset
+        self._read_field(name, value.removeprefix(" "))
+        if name == "data" and colon and not value.startswith(" "):
+            self.unspaced += 1
+
+    def _read_field(self, name: str, value: str) -> None:
+        if name == "data":
+            self._data.append(value)
+        elif name == "event":
+            self._event = value
+        elif name == "id":
+            if "\0" in value:
+                self._note(FlawKind.NUL_IN_ID, self._line_offset, _quote(value))
+            else:
+                self._last_id = value
+        elif not (value.isascii() and value.isdigit()):
+            self._note(FlawKind.BAD_RETRY, self._line_offset, _quote(value))
+
+    def _dispatch(self, at_s: float, events: list[Event]) -> None:
+        if self._block_offset is None:
+            return
+        if not self._data:
+            # A block of `id` or `retry` alone is a legal way to set them; one that names an event meant to send it.
+            if self._event:
+                self._note(FlawKind.EVENT_WITHOUT_DATA, self._block_offset, _quote(self._event))
+        elif self._max_events is not None and self._dispatched >= self._max_events:
+            self._note(FlawKind.TOO_MANY_EVENTS, self._block_offset, f"more than {self._max_events}")
+        else:
+            self._dispatched += 1
+            data = "\n".join(self._data)
+            events.append(Event(data, self._event or "message", self._last_id, at_s, self._block_offset))
+        self._clear_block()
+
+    def _clear_block(self) -> None:
+        self._data: list[str] = []
+        self._event = ""
+        self._block_offset: int | None = None  # of the block's first field line
+
+    def _note_line_end(self, name: str, offset: int) -> None:
+        if name not in self._line_ends:
+            self._line_ends.add(name)
+            if len(self._line_ends) == 2:
+                self._note(FlawKind.MIXED_LINE_ENDS, offset, f"first {name} here")
+
+    def _note(self, kind: FlawKind, offset: int, detail: str) -> None:
+        self.flaw_counts[kind] += 1
+        if self.flaw_counts[kind] <= KEPT_PER_KIND:
+            self.flaws.append(Flaw(kind, offset, detail))
+
+
+def decode(segments: Iterable[tuple[float, bytes]], *, max_events: int | None = None) -> Decoded:
+    """Decodes a whole body, given as pairs of arrival time in seconds and bytes."""
+    decoder = Decoder(max_events=max_events)
+    events: list[Event] = []
+    last_s = 0.0
+    for at_s, data in segments:
+        events += decoder.feed(data, at_s)
+        last_s = at_s
+    events += decoder.close(last_s)
+    return Decoded(
+        events=tuple(events),
+        flaws=tuple(decoder.flaws),
+        flaw_counts=dict(decoder.flaw_counts),
+        comments=decoder.comments,
+        unspaced=decoder.unspaced,
+        line_ends=decoder.line_ends,
+        unterminated=decoder.unterminated,
+    )
+
+
+_FIELDS: Final = frozenset({"data", "event", "id", "retry"})
+_LINE_END_NAMES: Final = {b"\n": "LF", b"\r": "CR", b"\r\n": "CRLF"}
+
+
+def _quote(text: str) -> str:
+    return repr(text if len(text) <= _SHOWN else text[:_SHOWN] + "…")
