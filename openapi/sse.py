@@ -1,8 +1,8 @@
 """Event streams as bytes: an encoder, and a decoder that keeps what a judge wants to know.
 
 The decoder follows "9.2.6 Interpreting an event stream" of the HTML Standard (html.spec.whatwg.org,
-multipage/server-sent-events.html). It works on bytes and ends lines at LF, CR and CRLF only, because U+2028 and U+0085
-are ordinary characters inside JSON. Time and memory are linear in the bytes fed, however they are cut.
+multipage/server-sent-events.html). It works on bytes and ends lines at LF, CR and CRLF only, because U+2028
+and U+0085 are ordinary characters inside JSON. Time and memory are linear in the bytes, however they are cut.
 """
 
 from __future__ import annotations
@@ -27,42 +27,37 @@ _SHOWN: Final = 60
 
 
 class FlawKind(StrEnum):
-    """What may be odd about a stream. `breaks_standard` tells which oddities the HTML Standard forbids."""
+    """What may be odd about a stream: its name, whether the standard forbids it, and what it does to clients."""
 
-    INVALID_UTF8 = "invalid-utf8"
-    UNKNOWN_FIELD = "unknown-field"
-    NO_COLON_LINE = "no-colon-line"
-    BAD_RETRY = "bad-retry"
-    NUL_IN_ID = "nul-in-id"
-    EVENT_WITHOUT_DATA = "event-without-data"
-    UNTERMINATED_EVENT = "unterminated-event"
-    BOM = "bom"
-    MIXED_LINE_ENDS = "mixed-line-ends"
-    TOO_MANY_EVENTS = "too-many-events"
+    breaks_standard: bool
+    meaning: str
 
-    @property
-    def meaning(self) -> str:
-        """What the flaw does to a client that follows the standard."""
-        return _MEANINGS[self][1]
+    INVALID_UTF8 = "invalid-utf8", True, "the bytes are not UTF-8; clients see U+FFFD"
+    UNKNOWN_FIELD = "unknown-field", False, "a line names no known field, often bare text; clients drop it"
+    NO_COLON_LINE = "no-colon-line", False, "a line has no colon and is no field name; clients drop it"
+    BAD_RETRY = "bad-retry", False, "`retry` is not made of ASCII digits; clients ignore it"
+    NUL_IN_ID = "nul-in-id", False, "`id` holds U+0000; clients ignore it"
+    EVENT_WITHOUT_DATA = "event-without-data", False, "a named event has no data; clients dispatch nothing"
+    UNTERMINATED_EVENT = "unterminated-event", False, "the last event lacks its blank line; clients lose it"
+    BOM = "bom", False, "a byte order mark comes first; careless clients lose the first event"
+    MIXED_LINE_ENDS = (
+        "mixed-line-ends",
+        False,
+        "lines end in several ways; careless clients join or cut events",
+    )
+    TOO_MANY_EVENTS = (
+        "too-many-events",
+        False,
+        "more events than the reader keeps; the rest were only counted",
+    )
 
-    @property
-    def breaks_standard(self) -> bool:
-        """Whether the stream itself is illegal, rather than legal and without effect."""
-        return _MEANINGS[self][0]
-
-
-_MEANINGS: Final[dict[FlawKind, tuple[bool, str]]] = {
-    FlawKind.INVALID_UTF8: (True, "the bytes are not UTF-8; clients see U+FFFD"),
-    FlawKind.UNKNOWN_FIELD: (False, "a line names no known field (often bare text without `data:`); clients drop it"),
-    FlawKind.NO_COLON_LINE: (False, "a line has no colon and is no field name; clients drop it"),
-    FlawKind.BAD_RETRY: (False, "`retry` is not made of ASCII digits; clients ignore it"),
-    FlawKind.NUL_IN_ID: (False, "`id` holds U+0000; clients ignore it"),
-    FlawKind.EVENT_WITHOUT_DATA: (False, "a block has fields but no data; clients dispatch nothing"),
-    FlawKind.UNTERMINATED_EVENT: (False, "the stream ends without a blank line; clients lose the last event"),
-    FlawKind.BOM: (False, "the stream starts with a byte order mark; careless clients lose the first event"),
-    FlawKind.MIXED_LINE_ENDS: (False, "lines end in more than one way; careless clients join or split events"),
-    FlawKind.TOO_MANY_EVENTS: (False, "more events than the reader keeps; the rest were counted as one flaw"),
-}
+    def __new__(cls, value: str, breaks_standard: bool, meaning: str) -> FlawKind:
+        """A member whose value is its name in reports."""
+        member = str.__new__(cls, value)
+        member._value_ = value
+        member.breaks_standard = breaks_standard
+        member.meaning = meaning
+        return member
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +89,8 @@ class Flaw:
 class Decoded:
     """A whole stream. `flaws` holds the first of each kind, `flaw_counts` how many there were.
 
-    `line_ends` is a subset of {"LF", "CR", "CRLF"}; `comments` counts comment lines; `unspaced` counts `data` lines
-    without a space after the colon; `unterminated` is the data of a last event that no blank line completed.
+    `line_ends` is a subset of {"LF", "CR", "CRLF"}; `comments` counts comment lines; `unspaced` counts `data`
+    lines without a space after the colon; `unterminated` is the data of a last event without its blank line.
     """
 
     events: tuple[Event, ...]
@@ -110,8 +105,8 @@ class Decoded:
 def encode(data: str | bytes) -> bytes:
     """One event that decodes to `data`, each of its lines behind its own `data: `.
 
-    CR and CRLF inside `data` come back as LF: the format cannot carry them. Raises UnicodeEncodeError for a str with a
-    lone surrogate, which UTF-8 cannot carry.
+    CR and CRLF inside `data` come back as LF: the format cannot carry them. A str with a lone surrogate raises
+    UnicodeEncodeError: UTF-8 cannot carry it.
     """
     raw = data.encode() if isinstance(data, str) else data
     return b"".join(b"data: %b\n" % line for line in _LINE_END.split(raw)) + b"\n"
@@ -120,7 +115,7 @@ def encode(data: str | bytes) -> bytes:
 class Decoder:
     """Reads a stream piece by piece. `feed` returns the events that a piece completed.
 
-    `max_events` bounds what is kept of a hostile stream: later events are dropped and noted as one kind of flaw.
+    `max_events` bounds what is kept of a hostile stream: later events are dropped and noted as a flaw.
     """
 
     def __init__(self, *, max_events: int | None = None) -> None:
@@ -137,7 +132,9 @@ class Decoder:
         self._fed = 0
         self._after_cr = False  # the last byte so far was a CR that ended a line
         self._last_id = ""
-        self._clear_block()
+        self._data: list[str] = []
+        self._event = ""
+        self._block_offset: int | None = None  # of the block's first field line
 
     @property
     def line_ends(self) -> frozenset[str]:
@@ -183,14 +180,17 @@ class Decoder:
             self._read_line(line, at_s, events)
         if self._block_offset is not None:
             self.unterminated = "\n".join(self._data)
-            self._note(FlawKind.UNTERMINATED_EVENT, self._block_offset, _quote(self.unterminated))
+            if self._data or self._event:
+                self._note(FlawKind.UNTERMINATED_EVENT, self._block_offset, _quote(self.unterminated))
             self._clear_block()
         return events
 
     def _read_line(self, line: bytes, at_s: float, events: list[Event]) -> None:
-        if self._line_offset == 0 and line.startswith(_BOM):
+        offset = self._line_offset
+        if offset == 0 and line.startswith(_BOM):
             self._note(FlawKind.BOM, 0, "EF BB BF")
             line = line[len(_BOM) :]
+            offset += len(_BOM)
         if not line:
             self._dispatch(at_s, events)
             return
@@ -198,18 +198,18 @@ class Decoder:
             text = line.decode()
         except UnicodeDecodeError as error:
             text = line.decode(errors="replace")
-            at = self._line_offset + error.start
-            self._note(FlawKind.INVALID_UTF8, at, f"byte 0x{line[error.start]:02X}: {error.reason}")
+            detail = f"byte 0x{line[error.start]:02X}: {error.reason}"
+            self._note(FlawKind.INVALID_UTF8, offset + error.start, detail)
         name, colon, value = text.partition(":")
         if colon and not name:
             self.comments += 1
             return
         if name not in _FIELDS:
             kind = FlawKind.UNKNOWN_FIELD if colon else FlawKind.NO_COLON_LINE
-            self._note(kind, self._line_offset, _quote(text))
+            self._note(kind, offset, _quote(text))
             return
         if self._block_offset is None:
-            self._block_offset = self._line_offset
+            self._block_offset = offset
         self._read_field(name, value.removeprefix(" "))
         if name == "data" and colon and not value.startswith(" "):
             self.unspaced += 1
@@ -231,7 +231,7 @@ class Decoder:
         if self._block_offset is None:
             return
         if not self._data:
-            # A block of `id` or `retry` alone is a legal way to set them; one that names an event meant to send it.
+            # `id` or `retry` alone is a legal way to set them; a block that names an event meant to send it.
             if self._event:
                 self._note(FlawKind.EVENT_WITHOUT_DATA, self._block_offset, _quote(self._event))
         elif self._max_events is not None and self._dispatched >= self._max_events:
@@ -243,9 +243,9 @@ class Decoder:
         self._clear_block()
 
     def _clear_block(self) -> None:
-        self._data: list[str] = []
+        self._data = []
         self._event = ""
-        self._block_offset: int | None = None  # of the block's first field line
+        self._block_offset = None
 
     def _note_line_end(self, name: str, offset: int) -> None:
         if name not in self._line_ends:
