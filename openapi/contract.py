@@ -247,9 +247,7 @@ def load(name: str) -> Contract:
             for key, row in (tree.get("capabilities") or {}).items()
         },
         requirements={
-            key: Requirement(
-                key, Keyword(row["keyword"]), row["source"], row.get("reading"), row.get("capability")
-            )
+            key: Requirement(key, Keyword(row["keyword"]), row["source"], row.get("reading"), row.get("capability"))
             for key, row in tree["requirements"].items()
         },
         unsupported=tuple(tree.get("unsupported", ())),
@@ -354,8 +352,6 @@ def _narrow_schema(schema: Schema, gone: frozenset[str], lost: frozenset[str]) -
         if key == "mapping" and isinstance(value, dict):
             holder[key] = {tag: target for tag, target in value.items() if target not in references}
         if isinstance(value, dict) and value.get("x-capability") in gone and "x-neutral" in value:
-            kept = {
-                name: value[name] for name in ("description", "x-capability", "x-source") if name in value
-            }
+            kept = {name: value[name] for name in ("description", "x-capability", "x-source") if name in value}
             holder[key] = {**kept, "enum": value["x-neutral"]}
     return narrowed

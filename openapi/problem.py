@@ -34,22 +34,18 @@ class Problem:
         return self.where.split("/")[1] if self.where else ""
 
 
-def problems_of(
-    errors: Iterable[jsonschema_rs.ValidationError], document: Mapping[str, Any]
-) -> tuple[Problem, ...]:
+def problems_of(errors: Iterable[jsonschema_rs.ValidationError], document: Mapping[str, Any]) -> tuple[Problem, ...]:
     """The first few problems, each followed down to the branch that was meant. Doubles are dropped."""
     found: dict[tuple[str, str], Problem] = {}
     for error in errors:
-        for problem in _unfold(error, document, ()):
+        for problem in _unfold(error, document):
             found.setdefault((problem.where, problem.message), problem)
         if len(found) >= MOST:
             break
     return tuple(found.values())[:MOST]
 
 
-def _unfold(
-    error: jsonschema_rs.ValidationError, document: Mapping[str, Any], above: tuple[Any, ...]
-) -> list[Problem]:
+def _unfold(error: jsonschema_rs.ValidationError, document: Mapping[str, Any]) -> list[Problem]:
     path = tuple(error.instance_path)
     keyword = _keyword(error)
     schemas = _schemas_on_the_way(error, document)
@@ -62,12 +58,8 @@ def _unfold(
     if keyword in ("anyOf", "oneOf") and branches:
         meant = _meant(branches, path)
         if meant is None:
-            return [
-                Problem(
-                    _pointer(path), keyword, None, f"{_place(path)} {_none_of(branches, path)}{_got(error)}"
-                )
-            ]
-        return [problem for inner in meant for problem in _unfold(inner, document, path)]
+            return [Problem(_pointer(path), keyword, None, f"{_place(path)} {_none_of(branches, path)}{_got(error)}")]
+        return [problem for inner in meant for problem in _unfold(inner, document)]
     lacking = schemas[-1][1].get("x-capability") if schemas and keyword == "enum" else None
     return [_problem(error, keyword, path, lacking)]
 
@@ -117,22 +109,12 @@ def _none_of(branches: Sequence[Sequence[jsonschema_rs.ValidationError]], path: 
     return f"must be {' or '.join(dict.fromkeys(wanted))}" if wanted else "fits none of its forms"
 
 
-def _problem(
-    error: jsonschema_rs.ValidationError, keyword: str, path: tuple[Any, ...], lacking: str | None
-) -> Problem:
+def _problem(error: jsonschema_rs.ValidationError, keyword: str, path: tuple[Any, ...], lacking: str | None) -> Problem:
     facts = error.kind.as_dict()
     place = _place(path)
     bound: Any = None
     match keyword:
-        case (
-            "minimum"
-            | "maximum"
-            | "exclusiveMinimum"
-            | "exclusiveMaximum"
-            | "minItems"
-            | "maxItems"
-            | "minLength"
-        ):
+        case "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" | "minItems" | "maxItems" | "minLength":
             bound = facts.get("limit")
             words = f"{_BOUNDS[keyword]} {bound}"
         case "maxLength":
@@ -180,9 +162,7 @@ def _schemas_on_the_way(
     passed: list[tuple[str | None, dict[str, Any]]] = []
     trigger, before = None, ""
     for step in map(str, error.schema_path):
-        node = (
-            node[int(step)] if isinstance(node, list) else node.get(step) if isinstance(node, dict) else None
-        )
+        node = node[int(step)] if isinstance(node, list) else node.get(step) if isinstance(node, dict) else None
         if before == "dependentSchemas":
             trigger = step
         if isinstance(node, dict):

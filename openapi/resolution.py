@@ -54,9 +54,7 @@ def read(path: str) -> Any:
 def dialect_files() -> dict[str, str]:
     """Dialect id -> path of its file, in order of the ids."""
     names = (entry.name for entry in files("openapi").joinpath("dialects").iterdir())
-    return {
-        name.removesuffix(".yaml"): f"dialects/{name}" for name in sorted(names) if name.endswith(".yaml")
-    }
+    return {name.removesuffix(".yaml"): f"dialects/{name}" for name in sorted(names) if name.endswith(".yaml")}
 
 
 def resolve(dialect: str, *, _within: tuple[str, ...] = ()) -> Tree:

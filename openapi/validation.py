@@ -32,7 +32,7 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 class _MaxCharacters:
     """`x-maxCharacters`: the texts inside the value are together at most so many characters long."""
 
-    def __init__(self, parent: Mapping[str, Any], value: int, path: list[Any]) -> None:
+    def __init__(self, _parent: Mapping[str, Any], value: int, _path: list[Any]) -> None:
         self.limit = value
 
     def validate(self, instance: object) -> None:
@@ -112,9 +112,7 @@ class Validator:
                     cast("Iterable[jsonschema_rs.ValidationError]", cause.schema_errors), self.document
                 )
             else:
-                found.append(
-                    Problem("", type(error).__name__, None, "the request does not fit the operation")
-                )
+                found.append(Problem("", type(error).__name__, None, "the request does not fit the operation"))
         return tuple(found)
 
     def problems(self, schema: str, instance: object) -> tuple[Problem, ...]:
