@@ -1,0 +1,44 @@
+"""The engine room: token ids and text in, deltas out; it knows neither HTTP nor JSON.
+
+Importing this package imports no tensor library: `LocalEngine` is looked up when first asked for.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .params import SamplingParams
+from .protocol import (
+    ChatTemplateError,
+    CheckpointError,
+    Delta,
+    Engine,
+    EngineError,
+    FinishReason,
+    Generation,
+    PromptTooLong,
+)
+
+if TYPE_CHECKING:
+    from .local import LocalEngine
+
+__all__ = [
+    "ChatTemplateError",
+    "CheckpointError",
+    "Delta",
+    "Engine",
+    "EngineError",
+    "FinishReason",
+    "Generation",
+    "LocalEngine",
+    "PromptTooLong",
+    "SamplingParams",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name == "LocalEngine":
+        from .local import LocalEngine
+
+        return LocalEngine
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,103 @@
+"""Token ids to text, one token at a time: whole characters only."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+REPLACEMENT = "\ufffd"
+# A character is at most four bytes, so at most three replacement characters can stand for its beginning.
+LONGEST_BEGINNING = 3
+# Bytes that never become characters, or tokens without text, must not make the window grow for ever.
+LONGEST_WINDOW = 16
+SHORTENED_WINDOW = 8
+
+
+class Detokenizer:
+    """The text of a growing list of token ids, released only when later tokens can no longer change it.
+
+    A character cut across tokens is held back until it is whole. Bytes that can never become a character are
+    shown as U+FFFD, as the tokenizer itself does; at the end an unfinished character is dropped.
+
+    The tokenizer decodes a short window: the ids since the last whole character, after those before them,
+    because some tokenizers drop the space before the first token they are given.
+    """
+
+    def __init__(self, tokenizer: Tokenizer, skip_special_tokens: bool) -> None:
+        self._tokenizer = tokenizer
+        self._skip_special_tokens = skip_special_tokens
+        self._window: list[int] = []
+        self._settled = 0  # how many ids at the window's beginning are only there for what follows
+        self._shown = 0  # how many characters of the window's text were released already
+
+    def push(self, token_id: int) -> str:
+        """The text that this token makes certain; possibly empty."""
+        self._window.append(token_id)
+        text = self._decode()
+        certain = len(text) - _unfinished(text)
+        new = text[self._shown : certain]
+        self._shown = max(self._shown, certain)
+        if new and certain == len(text):
+            self._keep(self._settled)
+        elif len(self._window) > LONGEST_WINDOW:
+            self._keep(LONGEST_WINDOW - SHORTENED_WINDOW)
+        return new
+
+    def _decode(self) -> str:
+        return self._tokenizer.decode(self._window, skip_special_tokens=self._skip_special_tokens)
+
+    def _keep(self, first: int) -> None:
+        """Forget the ids before `first`; what remains was shown, but for the unfinished end."""
+        del self._window[:first]
+        self._settled = len(self._window)
+        text = self._decode()
+        self._shown = len(text) - _unfinished(text)
+
+
+def _unfinished(text: str) -> int:
+    """How many characters at the end may stand for the beginning of one character."""
+    end = text[-LONGEST_BEGINNING:]
+    return len(end) - len(end.rstrip(REPLACEMENT))
+
+
+class StopScanner:
+    """Text with stop texts in it, cut where the first one ends a sequence.
+
+    The match that ends first wins, of those the one that begins first: so the result does not depend on how
+    the text was cut into pieces. Text that may be the beginning of a stop text is held back.
+    """
+
+    def __init__(self, stops: tuple[str, ...], include_stop: bool) -> None:
+        self._stops = stops
+        self._include_stop = include_stop
+        self._held = ""
+
+    def push(self, text: str) -> tuple[str, bool]:
+        """(text to release, whether a stop text was found); after a find, nothing more may be pushed."""
+        if not self._stops:
+            return text, False
+        text = self._held + text
+        found = [(at + len(stop), at) for stop in self._stops if (at := text.find(stop)) >= 0]
+        if found:
+            end, begin = min(found)
+            self._held = ""
+            return text[: end if self._include_stop else begin], True
+        cut = len(text) - self._beginning(text)
+        self._held = text[cut:]
+        return text[:cut], False
+
+    def flush(self) -> str:
+        """What was held back, once no stop text can come any more."""
+        held, self._held = self._held, ""
+        return held
+
+    def _beginning(self, text: str) -> int:
+        """Length of the longest end of the text that begins a stop text."""
+        longest = max(len(stop) for stop in self._stops) - 1
+        for length in range(min(longest, len(text)), 0, -1):
+            end = text[-length:]
+            if any(stop.startswith(end) for stop in self._stops):
+                return length
+        return 0

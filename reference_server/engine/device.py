@@ -1,0 +1,62 @@
+"""The tensor library and the device it computes on.
+
+Every module of the engine takes `torch` from here, so that it is imported in one way only: an installed
+torch_npu loads itself on `import torch` and makes that import fail where CANN is missing, unless the
+environment says otherwise.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import logging
+import os
+import sys
+
+os.environ.setdefault("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
+
+import torch
+
+__all__ = ["load_npu", "select_device", "torch"]
+
+NPU = "torch_npu"
+_log = logging.getLogger(__name__)
+
+
+def load_npu() -> bool:
+    """Whether the Ascend backend is installed and loads; if it is installed and does not, say why once.
+
+    A backend that does not load is hidden from transformers, which would import it again and fail.
+    """
+    if sys.modules.get(NPU) is not None:
+        return True
+    if NPU in sys.modules or importlib.util.find_spec(NPU) is None:
+        return False
+    try:
+        importlib.import_module(NPU)
+    except (ImportError, OSError, RuntimeError) as error:
+        sys.modules[NPU] = None  # type: ignore[assignment]  # the import system's mark for "not there"
+        _log.warning("torch_npu does not load (%s): source CANN's set_env.sh for the NPU", _first_line(error))
+        return False
+    return True
+
+
+def select_device(name: str) -> torch.device:
+    """The device called `name`, or for "auto" the machine's accelerator, else the CPU.
+
+    Raises ValueError for a device that does not exist here.
+    """
+    load_npu()
+    if name == "auto":
+        return torch.accelerator.current_accelerator(check_available=True) or torch.device("cpu")
+    try:
+        device = torch.device(name)
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError, ModuleNotFoundError, AttributeError) as error:
+        reason = _first_line(error)
+        raise ValueError(f"device {name!r} cannot be used ({reason}): use 'auto' or 'cpu'") from error
+    return device
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0]

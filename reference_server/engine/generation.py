@@ -1,0 +1,73 @@
+"""LocalGeneration: where the deltas of one request are read."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from .protocol import Delta, EngineError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from .sequence import Sequence
+
+Item = Delta | EngineError
+
+
+class LocalGeneration:
+    """The reading end of one request of a local engine: see protocol.Generation."""
+
+    def __init__(self, sequence: Sequence, loop: asyncio.AbstractEventLoop) -> None:
+        self.prompt_tokens = len(sequence.prompt)
+        self.sequence = sequence
+        self.loop = loop
+        self._arrived: asyncio.Queue[Item | None] = asyncio.Queue()
+        self._over = False
+
+    def __aiter__(self) -> LocalGeneration:
+        return self
+
+    async def __anext__(self) -> Delta:
+        if self._over:
+            raise StopAsyncIteration
+        item = await self._arrived.get()
+        if isinstance(item, Delta):
+            self._over = item.finish_reason is not None
+            return item
+        self._over = True
+        if item is None:
+            raise StopAsyncIteration
+        raise item
+
+    def cancel(self) -> None:
+        if not self.sequence.cancelled:
+            self.sequence.cancelled = True
+            self._over = True
+            self._arrived.put_nowait(None)  # for a reader that is waiting already
+
+    def deliver(self, item: Item) -> None:
+        """Give the reader an item; on the loop's thread."""
+        if not self.sequence.cancelled:
+            self._arrived.put_nowait(item)
+
+
+def hand_over(items: Iterable[tuple[LocalGeneration, Item]]) -> None:
+    """Deliver a step's items from the engine's thread, in one call for each event loop.
+
+    A loop that was closed has no readers left: their sequences are cancelled.
+    """
+    by_loop: dict[asyncio.AbstractEventLoop, list[tuple[LocalGeneration, Item]]] = {}
+    for generation, item in items:
+        by_loop.setdefault(generation.loop, []).append((generation, item))
+    for loop, batch in by_loop.items():
+        try:
+            loop.call_soon_threadsafe(_deliver, batch)
+        except RuntimeError:
+            for generation, _ in batch:
+                generation.sequence.cancelled = True
+
+
+def _deliver(batch: list[tuple[LocalGeneration, Item]]) -> None:
+    for generation, item in batch:
+        generation.deliver(item)

@@ -1,0 +1,226 @@
+"""LocalEngine: a checkpoint on this machine's device, driven by one thread."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+import threading
+import time
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any
+
+from .checkpoint import Checkpoint, load_checkpoint
+from .device import select_device, torch
+from .generation import Item, LocalGeneration, hand_over
+from .protocol import CheckpointError, EngineError, PromptTooLong
+from .runner import Runner, disagreement
+from .sampler import Sampler, uniform, unusable
+from .scheduler import Batch, Scheduler
+from .sequence import Sequence
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from .params import SamplingParams
+
+POSITIONS_UNLESS_ASKED = 4096
+SMALL_MODEL_PARAMETERS = 50_000_000
+_log = logging.getLogger(__name__)
+LARGEST_DISAGREEMENT = {torch.float32: 1e-3, torch.bfloat16: 5e-2, torch.float16: 1e-2}
+
+
+class LocalEngine:
+    """An engine (see protocol.Engine) over one model, its slot cache and a thread that steps it.
+
+    The thread alone touches the model, the scheduler and the sampler. Requests reach it through a queue; what
+    a step made goes back to each event loop in one call.
+    """
+
+    def __init__(
+        self, checkpoint: Checkpoint, runner: Runner, *, slots: int, max_model_len: int, max_new_tokens: int
+    ) -> None:
+        self.vocabulary_size = runner.vocabulary_size
+        self.max_model_len = max_model_len
+        self.max_new_tokens = max_new_tokens
+        self._checkpoint = checkpoint
+        self._runner = runner
+        self._sampler = Sampler(slots, self.vocabulary_size)
+        self._scheduler = Scheduler(slots)
+        self._generations: dict[Sequence, LocalGeneration] = {}
+        self._inbox: SimpleQueue[LocalGeneration | None] = SimpleQueue()
+        self._closing = False
+        self._failure: str | None = None
+        self._gate = threading.Lock()  # so that nothing enters the inbox after the thread has emptied it
+        self._thread = threading.Thread(target=self._serve, name="engine", daemon=True)
+        self._thread.start()
+
+    @classmethod
+    def load(
+        cls,
+        checkpoint: Path,
+        *,
+        device: str = "auto",
+        dtype: str = "auto",
+        slots: int = 16,
+        max_model_len: int | None = None,
+        max_new_tokens: int | None = None,
+        threads: int | None = None,
+    ) -> LocalEngine:
+        """Load a checkpoint directory and start the engine.
+
+        device: "auto" (the accelerator, else the CPU) or a device's name. dtype: see checkpoint.DTYPES.
+        slots: how many sequences run at once; more wait.
+        max_model_len: positions of a sequence; None: the checkpoint's limit, but at most 4096, because the
+            cache for all slots is allocated here.
+        max_new_tokens: cap on generated tokens; None: as many as fit.
+        threads: CPU threads of the tensor library, for the whole process; None: 1 for a model below 50
+            million parameters, which more threads only slow down, else the library's choice.
+
+        Raises CheckpointError, and ValueError for an argument out of its range.
+        """
+        if slots < 1:
+            raise ValueError(f"slots is {slots}: at least 1 is needed")
+        loaded = load_checkpoint(checkpoint, select_device(device), dtype)
+        limit = loaded.position_limit
+        positions = min(limit, POSITIONS_UNLESS_ASKED) if max_model_len is None else max_model_len
+        if not 2 <= positions <= limit:
+            raise ValueError(f"max_model_len is {positions}: this checkpoint allows 2 to {limit}")
+        new_tokens = positions - 1 if max_new_tokens is None else max_new_tokens
+        if new_tokens < 1:
+            raise ValueError(f"max_new_tokens is {new_tokens}: at least 1 is needed")
+        if threads is None and loaded.model.num_parameters() < SMALL_MODEL_PARAMETERS:
+            threads = 1
+        if threads is not None:
+            torch.set_num_threads(threads)
+        runner = _checked_runner(checkpoint, loaded.model, slots, positions)
+        return cls(loaded, runner, slots=slots, max_model_len=positions, max_new_tokens=new_tokens)
+
+    @property
+    def alive(self) -> bool:
+        return self._failure is None and not self._closing and self._thread.is_alive()
+
+    def encode_chat(
+        self,
+        messages: list[dict[str, Any]],
+        tools: list[dict[str, Any]] | None = None,
+        template_kwargs: Mapping[str, Any] | None = None,
+    ) -> list[int]:
+        return self._checkpoint.chat.encode(messages, tools, template_kwargs)
+
+    def submit(self, prompt: list[int], params: SamplingParams) -> LocalGeneration:
+        if not prompt:
+            raise ValueError("the prompt is empty: it needs at least one token")
+        if min(prompt) < 0 or max(prompt) >= self.vocabulary_size:
+            raise ValueError(f"the prompt holds a token id outside 0 to {self.vocabulary_size - 1}")
+        if len(prompt) > self.max_model_len - 1:
+            raise PromptTooLong(len(prompt), self.max_model_len - 1)
+        room = min(self.max_new_tokens, self.max_model_len - len(prompt))
+        sequence = Sequence(
+            list(prompt),
+            params,
+            seed=secrets.randbits(64) if params.seed is None else params.seed,
+            limit=room if params.max_tokens is None else min(room, params.max_tokens),
+            eos_token_ids=self._checkpoint.eos_token_ids,
+            tokenizer=self._checkpoint.tokenizer,
+            ready_at=time.perf_counter(),
+        )
+        generation = LocalGeneration(sequence, asyncio.get_running_loop())
+        with self._gate:
+            if self._failure is not None or self._closing:
+                raise EngineError(self._failure or "the engine was closed")
+            self._inbox.put(generation)
+        return generation
+
+    def close(self) -> None:
+        with self._gate:
+            self._closing = True
+            self._inbox.put(None)
+        self._thread.join()
+
+    def _serve(self) -> None:
+        """The thread: step while there is work, wait while there is none; on the way out, fail what is left."""
+        reason, cause = "the engine was closed", None
+        try:
+            with torch.inference_mode():
+                while self._receive():
+                    for sequence in self._scheduler.drop_cancelled():
+                        del self._generations[sequence]
+                    if batch := self._scheduler.schedule():
+                        hand_over(self._step(batch))
+        except BaseException as error:
+            reason, cause = f"the engine died: {type(error).__name__}: {error}", error
+            _log.exception("the engine died")
+        with self._gate:
+            self._failure = reason
+        while not self._inbox.empty():
+            self._enter(self._inbox.get())
+        hand_over((generation, _failed(reason, cause)) for generation in self._generations.values())
+
+    def _receive(self) -> bool:
+        """Take in what was submitted, waiting only if there is nothing else to do; False once closing."""
+        while not self._inbox.empty() or not self._scheduler.unfinished:
+            self._enter(self._inbox.get())
+            if self._closing:
+                break
+        return not self._closing
+
+    def _enter(self, generation: LocalGeneration | None) -> None:
+        if generation is not None:
+            self._generations[generation.sequence] = generation
+            self._scheduler.add(generation.sequence)
+
+    def _step(self, batch: Batch) -> list[tuple[LocalGeneration, Item]]:
+        """One forward pass and its sampling."""
+        sequences = batch.sequences
+        slots = [sequence.slot for sequence in sequences if sequence.slot is not None]
+        started_at = time.perf_counter()
+        if batch.prefill:
+            for sequence, slot in zip(sequences, slots, strict=True):
+                self._sampler.open(slot, sequence.params, sequence.prompt)
+            logits = self._runner.prefill([sequence.prompt for sequence in sequences], slots)
+        else:
+            tokens = [sequence.last_token for sequence in sequences]
+            logits = self._runner.decode(tokens, [sequence.position for sequence in sequences], slots)
+        broken = set(unusable(logits))
+        uniforms = [uniform(sequence.seed, len(sequence.generated)) for sequence in sequences]
+        sampled = self._sampler.sample(logits, slots, uniforms)
+        ended_at = time.perf_counter()
+        out: list[tuple[LocalGeneration, Item]] = []
+        for row, (sequence, token) in enumerate(zip(sequences, sampled, strict=True)):
+            item: Item = EngineError("the model computed no usable logits for this sequence")
+            if row not in broken:
+                item = sequence.append(token, batch_size=len(sequences), started_at=started_at, ended_at=ended_at)
+            out.append((self._generations[sequence], item))
+            if isinstance(item, EngineError) or item.finish_reason is not None:
+                self._scheduler.finish(sequence)
+                del self._generations[sequence]
+        return out
+
+
+def _failed(reason: str, cause: BaseException | None) -> EngineError:
+    error = EngineError(reason)
+    error.__cause__ = cause
+    return error
+
+
+def _checked_runner(checkpoint: Path, model: Any, slots: int, max_model_len: int) -> Runner:
+    """A runner whose logits were compared with the model's own; raises CheckpointError where they differ."""
+    try:
+        runner = Runner(model, slots=slots, max_model_len=max_model_len)
+    except RuntimeError as error:
+        raise CheckpointError(
+            f"the cache for {slots} slots of {max_model_len} positions does not fit in memory: lower one of them"
+        ) from error
+    try:
+        difference = disagreement(runner, model)
+    except Exception as error:  # an architecture that asks a cache for more raises anything
+        raise CheckpointError(
+            f"{checkpoint} has an architecture that the slot cache does not fit ({error}): use another checkpoint"
+        ) from error
+    if not difference <= LARGEST_DISAGREEMENT[model.dtype]:
+        raise CheckpointError(
+            f"{checkpoint} computes other logits over the slot cache (off by {difference:.2g}): use another checkpoint"
+        )
+    return runner

@@ -1,0 +1,67 @@
+"""SamplingParams: everything a request may ask of the sampler, already checked."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+SEED_LIMIT = 2**64
+
+
+@dataclass(frozen=True, slots=True)
+class SamplingParams:
+    """How one sequence is sampled and when it ends.
+
+    max_tokens: at least 1; None means as many as the server allows.
+    temperature: 0 (greedy) or any positive finite number.
+    top_p: in (0, 1]: only the smallest set of most likely tokens whose probability reaches it is kept.
+    top_k: how many of the most likely tokens are kept; not positive, or the vocabulary's size and more: all.
+    presence_penalty, frequency_penalty: subtracted from the logit of every token already generated, once,
+        respectively once for each time it was generated. The prompt does not count.
+    repetition_penalty: positive; divides positive logits and multiplies the others, for every token that
+        stands in the prompt or was generated.
+    seed: 0 to 2**64 - 1; equal seeds give equal tokens whatever else is in the batch. None draws one.
+    stop: texts that end the sequence; none is empty. Only text that is shown counts.
+    stop_token_ids: tokens that end the sequence; ids outside the vocabulary never match.
+    include_stop_str_in_output: whether the stop text that matched stays at the end of the text.
+    skip_special_tokens: whether special tokens are left out of the text.
+    ignore_eos: whether the model's own end-of-sequence tokens are tokens like any other.
+
+    Raises ValueError for a value out of its range.
+    """
+
+    max_tokens: int | None = None
+    temperature: float = 1.0
+    top_p: float = 1.0
+    top_k: int = 0
+    presence_penalty: float = 0.0
+    frequency_penalty: float = 0.0
+    repetition_penalty: float = 1.0
+    seed: int | None = None
+    stop: tuple[str, ...] = ()
+    stop_token_ids: frozenset[int] = frozenset()
+    include_stop_str_in_output: bool = False
+    skip_special_tokens: bool = True
+    ignore_eos: bool = False
+
+    def __post_init__(self) -> None:
+        if self.max_tokens is not None and self.max_tokens < 1:
+            raise ValueError(f"max_tokens is {self.max_tokens}: it must be at least 1")
+        if not (math.isfinite(self.temperature) and self.temperature >= 0):
+            raise ValueError(f"temperature is {self.temperature}: it must be 0 or a positive finite number")
+        if not 0 < self.top_p <= 1:
+            raise ValueError(f"top_p is {self.top_p}: it must be above 0 and at most 1")
+        if not (math.isfinite(self.repetition_penalty) and self.repetition_penalty > 0):
+            raise ValueError(f"repetition_penalty is {self.repetition_penalty}: it must be a positive finite number")
+        for name in ("presence_penalty", "frequency_penalty"):
+            if not math.isfinite(getattr(self, name)):
+                raise ValueError(f"{name} is {getattr(self, name)}: it must be finite")
+        if self.seed is not None and not 0 <= self.seed < SEED_LIMIT:
+            raise ValueError(f"seed is {self.seed}: it must be from 0 to 2**64 - 1")
+        if "" in self.stop:
+            raise ValueError("stop holds an empty text: remove it")
+
+    @property
+    def penalised(self) -> bool:
+        """Whether any penalty changes a logit."""
+        return (self.presence_penalty, self.frequency_penalty, self.repetition_penalty) != (0.0, 0.0, 1.0)

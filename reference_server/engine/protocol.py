@@ -1,0 +1,103 @@
+"""What an engine is to its caller: submit a prompt, read deltas, cancel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Mapping
+
+    from .params import SamplingParams
+
+FinishReason = Literal["stop", "length"]
+
+
+class EngineError(Exception):
+    """The engine died, was closed, or could not go on with this request."""
+
+
+class PromptTooLong(EngineError):  # noqa: N818  (it says what is wrong, as ConnectionRefused would)
+    """The prompt leaves no room for a single generated token."""
+
+    def __init__(self, prompt_tokens: int, limit: int) -> None:
+        super().__init__(f"the prompt has {prompt_tokens} tokens and at most {limit} fit: shorten it")
+        self.prompt_tokens = prompt_tokens
+        self.limit = limit
+
+
+class ChatTemplateError(EngineError, ValueError):
+    """The checkpoint's chat template cannot render these messages."""
+
+
+class CheckpointError(Exception):
+    """A checkpoint directory is missing, broken or not supported."""
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """What one engine step added to one sequence; there is exactly one for each generated token.
+
+    text: newly visible text; may be empty while text is held back for a possible stop text or for the rest
+        of a character.
+    finish_reason: set on the sequence's last delta and on no other.
+    batch_size: sequences in the forward pass that made the token.
+    queue_wait_s: measured from the moment the token could be scheduled (submission, or the previous token)
+        to the start of its forward pass.
+    step_s: measured duration of that forward pass and its sampling; for the first token this is the prefill.
+    """
+
+    text: str
+    token_id: int
+    finish_reason: FinishReason | None
+    batch_size: int
+    queue_wait_s: float
+    step_s: float
+
+
+class Generation(Protocol):
+    """One request in an engine: an asynchronous iterator of deltas, read by one task on the submitting loop.
+
+    Iteration ends after the delta with a finish reason, ends early after `cancel`, and raises EngineError
+    when the engine cannot go on.
+    """
+
+    prompt_tokens: int
+
+    def __aiter__(self) -> AsyncIterator[Delta]: ...
+
+    async def __anext__(self) -> Delta: ...
+
+    def cancel(self) -> None:
+        """Stop within one step and free the slot; harmless when repeated or late. Call it on the loop."""
+
+
+class Engine(Protocol):
+    """A source of generations.
+
+    vocabulary_size: token ids are below it.
+    max_model_len: prompt and generated tokens together.
+    max_new_tokens: the server's cap on generated tokens, whatever a request asks.
+    alive: False once the engine has died or was closed; then every submit raises EngineError.
+    """
+
+    vocabulary_size: int
+    max_model_len: int
+    max_new_tokens: int
+
+    @property
+    def alive(self) -> bool: ...
+
+    def encode_chat(
+        self,
+        messages: list[dict[str, Any]],
+        tools: list[dict[str, Any]] | None = None,
+        template_kwargs: Mapping[str, Any] | None = None,
+    ) -> list[int]:
+        """Token ids of the prompt, up to where the assistant begins; raises ChatTemplateError."""
+
+    def submit(self, prompt: list[int], params: SamplingParams) -> Generation:
+        """Queue a request, from the event loop's thread; raises PromptTooLong, ValueError or EngineError."""
+
+    def close(self) -> None:
+        """Stop the engine; what is in flight fails with EngineError. Harmless when repeated."""

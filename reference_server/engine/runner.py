@@ -1,0 +1,105 @@
+"""Runner: token ids to logits, through a model on its device."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .cache import SlotCache
+from .device import torch
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence as Seq
+
+# Matrix kernels choose another order of summation for very few rows: with at least four rows, whole groups of
+# positions in the cache and in the prompt, a float32 sequence on a CPU gets the same bits whatever else is in
+# its batch (test_engine_batching holds this).
+ROWS = 4
+PROMPT_POSITIONS = 16
+CACHE_POSITIONS = 64
+
+
+class Runner:
+    """Forward passes of one causal language model over a slot cache.
+
+    model: a transformers causal language model in evaluation mode; every layer attends to all positions.
+    slots: sequences at once. max_model_len: positions for each.
+    """
+
+    def __init__(self, model: Any, *, slots: int, max_model_len: int) -> None:
+        config = model.config.get_text_config()
+        self._model = model
+        self._head = model.get_output_embeddings()
+        self._device: torch.device = model.device
+        self._static = self._device.type != "cpu"
+        self._rows = -(-slots // ROWS) * ROWS
+        self._capacity = -(-max_model_len // CACHE_POSITIONS) * CACHE_POSITIONS
+        self._cache = SlotCache(
+            layers=config.num_hidden_layers,
+            rows=self._rows + 1,  # the last row takes the writes of padding
+            heads=config.num_key_value_heads,
+            capacity=self._capacity,
+            head_size=getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads,
+            dtype=model.dtype,
+            device=self._device,
+        )
+        self.vocabulary_size: int = self._head.weight.shape[0]
+
+    def prefill(self, prompts: Seq[list[int]], slots: Seq[int]) -> torch.Tensor:
+        """Logits [prompts, vocabulary], float32 on the CPU, after each prompt; fills the slots' rows."""
+        length = self._padded(max(map(len, prompts)), PROMPT_POSITIONS, self._capacity)
+        ids = torch.tensor([prompt + [0] * (length - len(prompt)) for prompt in prompts])
+        last = [len(prompt) - 1 for prompt in prompts]
+        rows = [*range(len(prompts)), *[0] * (ROWS - len(prompts))]
+        at = torch.tensor([rows, [last[row] for row in rows]]).to(self._device)
+        self._cache.begin_prefill(torch.tensor(slots).to(self._device))
+        # Padding stands right of every prompt, where causal attention never looks: no mask is needed.
+        hidden = self._model.base_model(
+            input_ids=ids.to(self._device),
+            position_ids=torch.arange(length, device=self._device)[None],
+            past_key_values=self._cache,
+            use_cache=True,
+        ).last_hidden_state
+        return self._logits(hidden[at[0], at[1]], list(range(len(prompts))))
+
+    def decode(self, tokens: Seq[int], positions: Seq[int], slots: Seq[int]) -> torch.Tensor:
+        """Logits [tokens, vocabulary], float32 on the CPU, after one more token at its position in its slot."""
+        count = self._padded(len(slots), ROWS, self._rows)
+        leading = max(slots) < count
+        where = list(slots) if leading else list(range(len(slots)))
+        feed = [[0] * count, [0] * count, [self._rows] * count]  # padding is written where nobody reads
+        for row, token, position, slot in zip(where, tokens, positions, slots, strict=True):
+            feed[0][row], feed[1][row], feed[2][row] = token, position, slot
+        read = self._padded(max(positions) + 1, CACHE_POSITIONS, self._capacity)
+        ids, at, cache_rows = torch.tensor(feed).to(self._device)
+        self._cache.begin_decode(cache_rows, at, read, leading)
+        hidden = self._model.base_model(
+            input_ids=ids[:, None],
+            position_ids=at[:, None],
+            attention_mask=(torch.arange(read, device=self._device)[None] <= at[:, None])[:, None, None],
+            past_key_values=self._cache,
+            use_cache=True,
+        ).last_hidden_state
+        return self._logits(hidden[:, 0], where)
+
+    def _logits(self, hidden: torch.Tensor, rows: list[int]) -> torch.Tensor:
+        logits: torch.Tensor = self._head(hidden).to("cpu", torch.float32)
+        return logits[rows]
+
+    def _padded(self, count: int, quantum: int, most: int) -> int:
+        """`count` rounded up to whole quanta; on accelerators, which compile each shape, to powers of two."""
+        quanta = -(-count // quantum)
+        if self._static:
+            quanta = 1 << (quanta - 1).bit_length()
+        return min(quanta * quantum, most)
+
+
+def disagreement(runner: Runner, model: Any) -> float:
+    """How far the slot cache is from the model's own forward pass: the largest difference of a logit, as a
+    share of the largest logit, over the last two positions of a short prompt in slot 0."""
+    tokens = [token % runner.vocabulary_size for token in range(1, 7)]
+    last = len(tokens) - 1
+    with torch.inference_mode():
+        own = model(input_ids=torch.tensor([tokens], device=model.device), use_cache=False).logits[0, -2:]
+        expected = own.to("cpu", torch.float32)
+        actual = torch.cat([runner.prefill([tokens[:last]], [0]), runner.decode(tokens[last:], [last], [0])])
+    return float((actual - expected).abs().max() / expected.abs().max())

@@ -1,0 +1,150 @@
+"""Sampler: logits to tokens, for all rows of a batch at once, in float32 on the CPU.
+
+The order is fixed: penalties, temperature, top_k, top_p, draw. What is drawn for a sequence depends on its
+own logits, parameters, seed and number of tokens, never on the rest of the batch.
+"""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from typing import TYPE_CHECKING
+
+from .device import torch
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence as Seq
+
+    from .params import SamplingParams
+
+# Sorting a large vocabulary costs more than a forward pass: the set that top_p keeps is looked for among this
+# many tokens first.
+CANDIDATES = 1024
+
+
+def uniform(seed: int, index: int) -> float:
+    """The number in [0, 1) that a seed (0 to 2**64 - 1) draws for its token number `index`, for ever."""
+    digest = blake2b(seed.to_bytes(8, "little") + index.to_bytes(8, "little"), digest_size=8).digest()
+    return (int.from_bytes(digest, "little") >> 11) * 2.0**-53
+
+
+class Sampler:
+    """The parameters and the token counts of every slot, and the draw.
+
+    Penalties follow vLLM: the repetition penalty looks at prompt and generated tokens, the other two at
+    generated tokens alone.
+    """
+
+    def __init__(self, slots: int, vocabulary_size: int) -> None:
+        self._vocabulary_size = vocabulary_size
+        self._temperature = torch.ones(slots)
+        self._top_p = torch.ones(slots, dtype=torch.float64)
+        self._top_k = torch.zeros(slots, dtype=torch.long)
+        self._presence = torch.zeros(slots)
+        self._frequency = torch.zeros(slots)
+        self._repetition = torch.ones(slots)
+        self._penalised = torch.zeros(slots, dtype=torch.bool)
+        self._seen = torch.zeros(slots, vocabulary_size, dtype=torch.bool)
+        self._counts = torch.zeros(slots, vocabulary_size)
+
+    def open(self, slot: int, params: SamplingParams, prompt: Seq[int]) -> None:
+        """Prepare a slot for a new sequence."""
+        narrows = 0 < params.top_k < self._vocabulary_size
+        self._temperature[slot] = params.temperature
+        self._top_p[slot] = params.top_p
+        self._top_k[slot] = params.top_k if narrows else self._vocabulary_size
+        self._presence[slot] = params.presence_penalty
+        self._frequency[slot] = params.frequency_penalty
+        self._repetition[slot] = params.repetition_penalty
+        self._penalised[slot] = params.penalised
+        if params.penalised:
+            self._seen[slot] = False
+            self._seen[slot, torch.tensor(prompt)] = True
+            self._counts[slot] = 0
+
+    def sample(self, logits: torch.Tensor, slots: Seq[int], uniforms: Seq[float]) -> list[int]:
+        """One token for each row of logits [rows, vocabulary]; a slot and a uniform number for each row.
+
+        The token is counted for the slot's penalties. A row must hold at least one finite logit and neither
+        NaN nor +inf: see `unusable`.
+        """
+        at = torch.tensor(slots)
+        penalised = self._penalised[at].nonzero()[:, 0]
+        if len(penalised):
+            logits = logits.clone()
+            logits[penalised] = self._penalise(logits[penalised], at[penalised])
+        tokens = logits.argmax(-1)
+        drawn = (self._temperature[at] > 0).nonzero()[:, 0]
+        if len(drawn):
+            random = torch.tensor(uniforms, dtype=torch.float64)[drawn]
+            tokens[drawn] = self._draw(logits[drawn], at[drawn], random)
+        if len(penalised):
+            where = (at[penalised], tokens[penalised])
+            self._seen[where] = True
+            self._counts[where] += 1
+        return [int(token) for token in tokens.tolist()]
+
+    def _penalise(self, logits: torch.Tensor, at: torch.Tensor) -> torch.Tensor:
+        repetition = self._repetition[at, None]
+        repeated = torch.where(logits > 0, logits / repetition, logits * repetition)
+        logits = torch.where(self._seen[at], repeated, logits)
+        counts = self._counts[at]
+        return logits - self._frequency[at, None] * counts - self._presence[at, None] * (counts > 0)
+
+    def _draw(self, logits: torch.Tensor, at: torch.Tensor, uniforms: torch.Tensor) -> torch.Tensor:
+        # The largest logit becomes 0 before the division, so that a tiny temperature cannot overflow.
+        scaled = (logits - logits.amax(-1, keepdim=True)) / self._temperature[at, None]
+        weights = scaled.exp()
+        top_k, top_p = self._top_k[at], self._top_p[at]
+        narrow = (top_k < self._vocabulary_size) | (top_p < 1)
+        tokens = torch.empty(len(at), dtype=torch.long)
+        wide = (~narrow).nonzero()[:, 0]
+        if len(wide):
+            tokens[wide] = _invert(weights[wide], uniforms[wide])
+        rows = narrow.nonzero()[:, 0]
+        candidates = min(CANDIDATES, self._vocabulary_size)
+        while len(rows):
+            best, ids = _most_likely(weights[rows], candidates)
+            kept, settled = _narrow(best, weights[rows], top_k[rows], top_p[rows])
+            choice = _invert(kept, uniforms[rows])
+            tokens[rows] = ids.gather(1, choice[:, None])[:, 0]
+            rows, candidates = rows[~settled], self._vocabulary_size
+        return tokens
+
+
+def unusable(logits: torch.Tensor) -> list[int]:
+    """Rows of logits [rows, vocabulary] from which nothing can be sampled: NaN, +inf, or all -inf."""
+    rows: list[int] = (~logits.amax(-1).isfinite()).nonzero()[:, 0].tolist()
+    return rows
+
+
+def _most_likely(weights: torch.Tensor, candidates: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """The largest weights of each row, largest first, and their token ids."""
+    if candidates < weights.shape[1]:
+        best = weights.topk(candidates, sorted=True)
+        return best.values, best.indices
+    ordered = weights.sort(descending=True, stable=True)
+    return ordered.values, ordered.indices
+
+
+def _narrow(
+    best: torch.Tensor, weights: torch.Tensor, top_k: torch.Tensor, top_p: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """(best with zeros where top_k and then top_p remove a token, whether the candidates were enough)."""
+    count = best.shape[1]
+    by_rank = torch.where(torch.arange(count)[None] < top_k[:, None], best, 0).double()
+    reached = by_rank.cumsum(-1)
+    all_kept = top_k >= weights.shape[1]
+    total = torch.where(all_kept, weights.double().sum(-1), reached[:, -1])
+    target = top_p * total
+    # A token stays while those before it have not reached the target: so the first always stays.
+    kept = torch.where(reached - by_rank < target[:, None], by_rank, 0)
+    settled = torch.full_like(all_kept, count == weights.shape[1])
+    return kept, settled | torch.where(all_kept, reached[:, -1] >= target, top_k <= count)
+
+
+def _invert(weights: torch.Tensor, uniforms: torch.Tensor) -> torch.Tensor:
+    """For each row the first index at which the share of the weights so far exceeds the uniform number."""
+    reached = weights.double().cumsum(-1)
+    total = reached[:, -1]
+    aim = torch.minimum(uniforms * total, torch.nextafter(total, torch.zeros_like(total)))
+    return torch.searchsorted(reached, aim[:, None], right=True)[:, 0]

@@ -1,0 +1,103 @@
+"""A random tiny checkpoint and engines over it, for the tests of the engine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from reference_server.engine.device import torch
+from reference_server.engine.local import LocalEngine
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+CHAT_TEMPLATE = """\
+{%- if tools %}<|im_start|>system
+{% for tool in tools %}{{ tool | tojson }}
+{% endfor %}<|im_end|>
+{% endif %}
+{%- for message in messages %}
+{%- if message.role == 'nobody' %}{{ raise_exception('nobody may not speak') }}{% endif %}
+{{- '<|im_start|>' + message.role + '\\n' }}
+{%- if message.content is string %}{{ message.content }}
+{%- else %}{% for part in message.content %}{{ part.text }}{% endfor %}{% endif %}
+{{- '<|im_end|>\\n' }}
+{%- endfor %}
+{%- if add_generation_prompt %}<|im_start|>assistant
+{% if thinking %}<think>
+{% endif %}{% endif %}"""
+
+CORPUS = [
+    "The quick brown fox jumps over the lazy dog, again and again.",
+    "你好，世界。今天天气很好，我们去公园散步吧。",
+    "emoji 😀 👨‍👩‍👧‍👦 🇨🇳 é ü naïve café",
+]
+
+
+def _write_tokenizer(path: Path) -> None:
+    from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, trainers
+    from transformers import PreTrainedTokenizerFast
+
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(vocab_size=330, initial_alphabet=alphabet, show_progress=False)
+    tokenizer.train_from_iterator(CORPUS * 4, trainer)
+    special = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
+    tokenizer.add_special_tokens([AddedToken(text, special=True, normalized=False) for text in special])
+    tokenizer.add_tokens([AddedToken(text, normalized=False) for text in ("<think>", "</think>")])
+    fast = PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, eos_token="<|im_end|>", pad_token="<|endoftext|>", model_max_length=512
+    )
+    fast.chat_template = CHAT_TEMPLATE
+    fast.save_pretrained(path)
+
+
+@pytest.fixture(scope="session")
+def random_checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A Qwen3 of two layers with random weights, far from uniform, and a byte-level BPE tokenizer."""
+    from transformers import AutoTokenizer, Qwen3Config, Qwen3ForCausalLM
+
+    path = tmp_path_factory.mktemp("checkpoint")
+    _write_tokenizer(path)
+    tokenizer = AutoTokenizer.from_pretrained(path)
+    torch.manual_seed(20)
+    config = Qwen3Config(
+        vocab_size=len(tokenizer),
+        hidden_size=64,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        head_dim=16,
+        intermediate_size=128,
+        max_position_embeddings=512,
+        tie_word_embeddings=True,
+        initializer_range=0.2,
+        eos_token_id=tokenizer.eos_token_id,
+        pad_token_id=tokenizer.pad_token_id,
+    )
+    Qwen3ForCausalLM(config).save_pretrained(path)
+    return path
+
+
+@pytest.fixture
+def load_engine(random_checkpoint: Path) -> Iterator[Callable[..., LocalEngine]]:
+    """LocalEngine.load over the random checkpoint on the CPU; what was loaded is closed after the test."""
+    engines: list[LocalEngine] = []
+
+    def load(**options: Any) -> LocalEngine:
+        engines.append(LocalEngine.load(random_checkpoint, device="cpu", **options))
+        return engines[-1]
+
+    yield load
+    for engine in engines:
+        engine.close()
+
+
+@pytest.fixture
+def engine(load_engine: Callable[..., LocalEngine]) -> LocalEngine:
+    """An engine of four slots."""
+    return load_engine(slots=4)
