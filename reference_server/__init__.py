@@ -1,0 +1,1 @@
+"""The model answer: an OpenAI-compatible server that obeys the contract."""

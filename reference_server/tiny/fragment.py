@@ -1,0 +1,39 @@
+"""Pieces of questions and answers: words, names and keys, drawn from a seeded generator."""
+
+from __future__ import annotations
+
+import string
+from typing import TYPE_CHECKING
+
+from reference_server.tiny import lexicon
+
+if TYPE_CHECKING:
+    from random import Random
+
+
+def pseudo_word(rng: Random) -> str:
+    """A word that no dictionary holds: mostly syllables, sometimes letters drawn one by one."""
+    if rng.random() < 0.75:
+        return "".join(rng.choice(lexicon.SYLLABLES) for _ in range(rng.choice((2, 2, 3, 3, 4, 6, 9))))
+    return "".join(rng.choice(string.ascii_lowercase) for _ in range(rng.randint(3, 12)))
+
+
+def identifier(rng: Random) -> str:
+    """Something that a shop or a server might print as a key: 4711, ORD-20931, x7f3a."""
+    kind = rng.random()
+    if kind < 0.35:
+        return str(rng.randint(1, 99_999))
+    if kind < 0.75:
+        prefix = rng.choice(("order_", "ORD-", "A", "id-", "X", "user_", "pkg-", "T", "#", "INV"))
+        return prefix + str(rng.randint(10, 999_999))
+    return "".join(rng.choice(string.ascii_lowercase + string.digits) for _ in range(rng.randint(4, 8)))
+
+
+def person(rng: Random) -> str:
+    """A first name, one in three of them made up."""
+    return rng.choice(lexicon.NAMES) if rng.random() < 0.67 else pseudo_word(rng).capitalize()
+
+
+def phrase(rng: Random, low: int, high: int) -> str:
+    """Between `low` and `high` English words with no sense."""
+    return " ".join(rng.choice(lexicon.WORDS) for _ in range(rng.randint(low, high)))
