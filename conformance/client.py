@@ -282,7 +282,7 @@ def _explain(error: httpx.TransportError, url: httpx.URL, *, opened: bool) -> tu
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """An error and all that led to it, nearest first."""
+    """An error and all that led to it, nearest first; also what httpcore hides by `raise ... from None`."""
     rest: list[BaseException | None] = [error]
     while rest:
         cause = rest.pop(0)
@@ -290,4 +290,4 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
             yield cause
             if isinstance(cause, BaseExceptionGroup):
                 rest += cause.exceptions
-            rest += [cause.__cause__, None if cause.__suppress_context__ else cause.__context__]
+            rest.append(cause.__cause__ or cause.__context__)
