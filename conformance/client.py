@@ -13,7 +13,7 @@ import contextlib
 import socket
 import ssl
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, Self, cast
 
@@ -24,7 +24,7 @@ from conformance.exchange import Exchange, Failure, FailureKind, Headers, Reques
 from openapi import sse
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Iterator
+    from collections.abc import AsyncGenerator, Iterator, Mapping
     from types import TracebackType
 
     from conformance.secret import Secret
@@ -40,22 +40,22 @@ DEFAULT_HEADERS: Final = {"Accept": "*/*", "Accept-Encoding": "identity", "User-
 class Call:
     """What to send, and when to stop.
 
-    `path_or_url` is put behind the client's URL unless it names a scheme. `headers` go out as they stand and replace
+    `url` is put behind the client's URL unless it names a scheme. `headers` go out as they stand and replace
     defaults of the same name (Accept, Accept-Encoding, User-Agent, Authorization); nothing else is added but Host and
     Content-Length. `stop_after_events` disconnects on purpose after so many events (0: after the headers).
-    `deadline_s` bounds the whole exchange, from connecting to the last byte. `authenticate=False` keeps the key back.
+    `deadline_s` bounds the whole exchange, from connecting to the last byte. `with_key=False` keeps the key back.
     """
 
     id: str
     scenario: str
     step: str
     method: str
-    path_or_url: str
-    headers: Headers = ()
+    url: str
+    headers: Mapping[str, str] = field(default_factory=dict)
     body: bytes = b""
     stop_after_events: int | None = None
     deadline_s: float = 60.0
-    authenticate: bool = True
+    with_key: bool = True
 
 
 class Client:
@@ -121,15 +121,15 @@ class Client:
         return await asyncio.to_thread(self._write, call, request, record)
 
     def _build(self, call: Call) -> httpx.Request:
-        url = _read_url(call.path_or_url if "://" in call.path_or_url else self._url + call.path_or_url)
+        url = _read_url(call.url if "://" in call.url else self._url + call.url)
         defaults = dict(DEFAULT_HEADERS)
-        if self._secret is not None and call.authenticate and _origin(url) == self._origin:
+        if self._secret is not None and call.with_key and _origin(url) == self._origin:
             defaults["Authorization"] = f"Bearer {self._secret.reveal()}"
-        given = {name.lower() for name, _ in call.headers}
+        given = {name.lower() for name in call.headers}
         headers = [pair for pair in defaults.items() if pair[0].lower() not in given]
         try:
             # Not None: a POST without a body then still says Content-Length: 0.
-            return httpx.Request(call.method, url, headers=[*headers, *call.headers], content=call.body)
+            return httpx.Request(call.method, url, headers=[*headers, *call.headers.items()], content=call.body)
         except (ValueError, TypeError) as error:
             raise HarnessError(f"call {call.id} cannot be sent: {error}") from error
 
