@@ -1,0 +1,168 @@
+"""The application: which path leads where, and nothing else."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import time
+from typing import TYPE_CHECKING
+
+import orjson
+from fastapi import FastAPI
+from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
+from starlette.responses import Response
+from starlette.routing import Route
+
+from openapi.description import describe
+from reference_server import pages
+from reference_server.admission import KeyCheck, Places, check_type, read_body
+from reference_server.delivery import collect, stream
+from reference_server.errors import ApiError, response_to
+from reference_server.offer import served
+from reference_server.render import ChunkWriter, Heading, completion
+from reference_server.request import RequestReader
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from openapi.contract import Contract, ErrorTable
+    from reference_server.engine import Engine, Generation
+    from reference_server.request import ChatRequest
+    from reference_server.settings import Settings
+
+
+def create_app(contract: Contract, engine: Engine, settings: Settings) -> FastAPI:
+    """The server of one dialect over one engine."""
+    offered = served(contract, bearer=settings.api_key is not None)
+    document = describe(offered)
+    models = Models(settings.model)
+    app = FastAPI(
+        title=contract.title,
+        openapi_url=None,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        routes=[
+            Route(contract.path, ChatEndpoint(offered, engine, settings), methods=["POST"]),
+            Route(contract.models_path, models.list, methods=["GET"]),
+            Route(f"{contract.models_path}/{{id:path}}", models.one, methods=["GET"]),
+            Route("/health", pages.health(engine), methods=["GET"]),
+            Route("/openapi.json", pages.description(document), methods=["GET"]),
+            Route("/docs", pages.documentation(contract.title), methods=["GET"]),
+            Route("/docs/{name}", pages.asset, methods=["GET"]),
+        ],
+    )
+    app.openapi = lambda: document  # type: ignore[method-assign]  # for tools that ask the application itself
+
+    async def refuse(_request: Request, error: Exception) -> Response:
+        return response_to(offered.errors, error)
+
+    app.add_exception_handler(HTTPException, refuse)  # paths and methods that no route takes
+    app.add_middleware(Front, errors=offered.errors, key=KeyCheck(settings.api_key) if settings.api_key else None)
+    return app
+
+
+class Front:
+    """The outermost layer: asks for the key, answers OPTIONS, and turns every failure into the dialect's envelope."""
+
+    def __init__(self, app: ASGIApp, errors: ErrorTable, key: KeyCheck | None) -> None:
+        self._app = app
+        self._errors = errors
+        self._key = key
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        started = False
+
+        async def watched_send(message: Message) -> None:
+            nonlocal started
+            started = True
+            await send(message)
+
+        try:
+            if self._key and scope["path"] not in pages.PATHS:
+                self._key.admit(scope)
+            await self._app(scope, receive, watched_send)
+        except ClientDisconnect:
+            pass  # nobody is left to read an answer
+        except Exception as error:
+            response = response_to(self._errors, error)
+            if not started:
+                await response(scope, receive, send)
+
+
+class ChatEndpoint:
+    """POST of a chat completion: bytes in, an answer or a stream out."""
+
+    def __init__(self, contract: Contract, engine: Engine, settings: Settings) -> None:
+        self._contract = contract
+        self._engine = engine
+        self._settings = settings
+        self._reader = RequestReader(contract, settings.model)
+        self._places = Places(settings.max_in_flight)
+        self._numbers = itertools.count(1)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = Headers(scope=scope)
+        with self._places.one():
+            check_type(headers)
+            body = await read_body(headers, receive, self._settings.body_limit_bytes)
+            # In a thread, so that a large body delays its own request only.
+            request, prompt = await asyncio.to_thread(self._read, body, headers.get("authorization", ""))
+            generation = self._submit(request, prompt)
+            heading = self._heading()
+            if request.stream:
+                await self._stream(request, generation, heading, receive, send)
+                return
+            deltas = await collect(generation, receive)
+            answer = completion(self._contract, heading, generation.prompt_tokens, deltas)
+            await Response(orjson.dumps(answer), media_type="application/json")(scope, receive, send)
+
+    def _read(self, body: bytes, authorization: str) -> tuple[ChatRequest, list[int]]:
+        request = self._reader.read(body, authorization)
+        return request, self._engine.encode_chat(request.messages, None, request.template_kwargs)
+
+    def _submit(self, request: ChatRequest, prompt: list[int]) -> Generation:
+        if not self._engine.alive:
+            raise ApiError("overloaded", "the engine has stopped: restart the server")
+        return self._engine.submit(prompt, request.params)
+
+    async def _stream(
+        self, request: ChatRequest, generation: Generation, heading: Heading, receive: Receive, send: Send
+    ) -> None:
+        writer = ChunkWriter(
+            self._contract,
+            heading,
+            generation.prompt_tokens,
+            full_text=self._settings.full_text,
+            include_usage=request.include_usage,
+        )
+        deadline_s = self._settings.write_deadline_s
+        await stream(generation, writer, receive, send, errors=self._contract.errors, write_deadline_s=deadline_s)
+
+    def _heading(self) -> Heading:
+        prefix = self._contract.answer.id_prefix
+        name = None if prefix is None else f"{prefix}{next(self._numbers)}"
+        return Heading(name, int(time.time()), self._settings.model)
+
+
+class Models:
+    """GET of the models: there is one."""
+
+    def __init__(self, name: str) -> None:
+        self._model = {"id": name, "object": "model", "created": int(time.time()), "owned_by": "chatproof"}
+
+    async def list(self, _request: Request) -> Response:
+        """Every model."""
+        return Response(orjson.dumps({"object": "list", "data": [self._model]}), media_type="application/json")
+
+    async def one(self, request: Request) -> Response:
+        """The model of this name; raises ApiError not_found."""
+        if request.path_params["id"] != self._model["id"]:
+            raise ApiError("not_found", f"there is no such model; this server answers for {self._model['id']}")
+        return Response(orjson.dumps(self._model), media_type="application/json")

@@ -1,0 +1,197 @@
+"""From the bytes of a body to a ChatRequest, or to one clear refusal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from openapi_core.datatypes import RequestParameters
+
+from openapi.contract import ABSENT
+from openapi.strict_json import NOT_JSON, quote, read_json
+from openapi.validation import BodyRequest, Validator
+from reference_server.engine import SamplingParams
+from reference_server.errors import ApiError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from openapi.contract import Contract
+
+DEEPEST: Final = 64
+"""Levels of objects and lists that a body may nest; what the documents describe takes fewer than ten."""
+
+INT32: Final = range(-(2**31), 2**31)
+LONG_INTEGER: Final = "Exceeds the limit"  # how Python's refusal of more than 4,300 digits begins
+
+TEMPLATE_OPTIONS: Final = frozenset(
+    {
+        "add_generation_prompt",
+        "chat_template",
+        "continue_final_message",
+        "conversation",
+        "documents",
+        "max_length",
+        "messages",
+        "padding",
+        "processor_kwargs",
+        "return_assistant_tokens_mask",
+        "return_dict",
+        "return_tensors",
+        "tokenize",
+        "tokenizer_kwargs",
+        "tools",
+        "truncation",
+    }
+)
+"""Names in chat_template_kwargs that would replace the template or its input, not fill it in."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChatRequest:
+    """A request that keeps the contract, with every default filled in.
+
+    messages: role and content of each turn; content is one text.
+    include_usage: whether a stream whose usage is sent on request shall send it.
+    """
+
+    messages: list[dict[str, Any]]
+    params: SamplingParams
+    stream: bool
+    include_usage: bool
+    template_kwargs: Mapping[str, Any]
+
+
+class RequestReader:
+    """Reads the bodies of one served contract. It may be shared between threads."""
+
+    def __init__(self, contract: Contract, model: str) -> None:
+        self._contract = contract
+        self._model = model
+        self._validator = Validator(contract)
+        # A server without `thinking` never lets the template's own default decide.
+        self._template_defaults = {} if "thinking" in contract.capabilities else {"enable_thinking": False}
+
+    def read(self, body: bytes, authorization: str = "") -> ChatRequest:
+        """The request that a body holds; raises ApiError. `authorization` is the header, checked already."""
+        value = parse(body)
+        parameters = RequestParameters(header={"authorization": authorization} if authorization else {})
+        refusals = self._validator.refusals(BodyRequest(self._contract.path, body, parameters=parameters))
+        if refusals:
+            raise ApiError("invalid_request", "; ".join(problem.message for problem in refusals))
+        for name in self._contract.unsupported:
+            if value.get(name) not in (None, [], {}):
+                raise ApiError("invalid_request", f"{name} is not supported: leave it out")
+        if value["model"] != self._model:
+            asked = quote(value["model"])
+            raise ApiError("unknown_model", f"model: there is no model {asked}; this server answers for {self._model}")
+        return self._chat_request(value)
+
+    def _chat_request(self, body: Mapping[str, Any]) -> ChatRequest:
+        given = {name: self._given(body, name) for name in self._contract.parameters}
+        stream = bool(given.get("stream"))
+        return ChatRequest(
+            messages=[_message(message) for message in body["messages"]],
+            params=_params(given, self._stop_text_shown(body, stream)),
+            stream=stream,
+            include_usage=bool((given.get("stream_options") or {}).get("include_usage")),
+            template_kwargs=self._template_kwargs(given.get("chat_template_kwargs") or {}),
+        )
+
+    def _given(self, body: Mapping[str, Any], name: str) -> Any:
+        """What was sent, or the documented default; None when there is neither. Null is the same as absent."""
+        value = body.get(name)
+        default = self._contract.parameters[name].default
+        return default if value is None and default is not ABSENT else value
+
+    def _stop_text_shown(self, body: Mapping[str, Any], stream: bool) -> bool:
+        """Whether a stop text stays in the answer; some dialects have another default for streams."""
+        sent = body.get("include_stop_str_in_output")
+        return stream and self._contract.stream.stop_text == "included" if sent is None else sent
+
+    def _template_kwargs(self, sent: Mapping[str, Any]) -> dict[str, Any]:
+        taken = sorted(TEMPLATE_OPTIONS.intersection(sent))
+        if taken:
+            raise ApiError(
+                "invalid_request", f"chat_template_kwargs.{taken[0]} is not an argument of the template: leave it out"
+            )
+        return {**self._template_defaults, **sent}
+
+
+def parse(body: bytes) -> dict[str, Any]:
+    """The object that a body holds; raises ApiError invalid_json or, for JSON of another kind, invalid_request.
+
+    Refused is what parsers disagree on: bytes that are not UTF-8, NaN and Infinity, numbers beyond a double, half a
+    surrogate pair, a key that occurs twice, and what only exhausts: more than 64 levels, endless integers.
+    """
+    try:
+        text = body.decode()
+    except UnicodeDecodeError as error:
+        raise ApiError(
+            "invalid_json", f"the body is not UTF-8: byte {error.start} is {body[error.start]:#04x}"
+        ) from None
+    if not text.strip(" \t\r\n"):
+        raise ApiError("invalid_json", "the body is empty: send a JSON object")
+    reading = read_json(text)
+    if reading.value is NOT_JSON:
+        reason = "an integer has more than 4300 digits" if reading.error.startswith(LONG_INTEGER) else reading.error
+        raise ApiError("invalid_json", f"the body is not JSON that can be read: {reason}")
+    if reading.oddities:
+        raise ApiError("invalid_json", f"the body holds a {reading.oddities[0]}, which readers take differently")
+    if body.count(b"[") + body.count(b"{") > DEEPEST and _depth(reading.value) > DEEPEST:
+        raise ApiError("invalid_json", f"the body is nested more than {DEEPEST} levels deep")
+    if not isinstance(reading.value, dict):
+        raise ApiError("invalid_request", "the body must be a JSON object")
+    return reading.value
+
+
+def _depth(value: object) -> int:
+    """Levels of objects and lists, counted level by level and no further than needed."""
+    depth = 0
+    level: list[Any] = [value]
+    while depth <= DEEPEST:
+        level = [item for item in level if isinstance(item, (dict, list))]
+        if not level:
+            break
+        depth += 1
+        level = [item for holder in level for item in (holder.values() if isinstance(holder, dict) else holder)]
+    return depth
+
+
+def _message(message: Mapping[str, Any]) -> dict[str, Any]:
+    """Role and content of a turn; text parts become one text, a line each, as templates for text expect it."""
+    content = message["content"]
+    if isinstance(content, list):
+        content = "\n".join(part["text"] for part in content)
+    return {"role": message["role"], "content": content}
+
+
+def _params(given: Mapping[str, Any], stop_text_shown: bool) -> SamplingParams:
+    stop = given.get("stop") or ()
+    plain: dict[str, Any] = {
+        "max_tokens": _integer(given.get("max_tokens")),
+        "temperature": given.get("temperature"),
+        "top_p": given.get("top_p"),
+        "top_k": _integer(given.get("top_k")),
+        "presence_penalty": given.get("presence_penalty"),
+        "frequency_penalty": given.get("frequency_penalty"),
+        "repetition_penalty": given.get("repetition_penalty"),
+        "seed": _integer(given.get("seed")),
+        "skip_special_tokens": given.get("skip_special_tokens"),
+        "ignore_eos": given.get("ignore_eos"),
+    }
+    try:
+        return SamplingParams(
+            **{name: value for name, value in plain.items() if value is not None},
+            stop=(stop,) if isinstance(stop, str) else tuple(stop),
+            # Ids beyond int32 are ignored: mindie-llm-2.3#request/stop_token_ids.
+            stop_token_ids=frozenset(int(item) for item in given.get("stop_token_ids") or () if item in INT32),
+            include_stop_str_in_output=stop_text_shown,
+        )
+    except ValueError as error:  # where a document states no range, the sampler still has one
+        raise ApiError("invalid_request", str(error)) from error
+
+
+def _integer(value: float | None) -> int | None:
+    """JSON Schema calls 20.0 an integer; everybody behind this line wants an int."""
+    return None if value is None else int(value)
