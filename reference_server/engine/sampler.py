@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 # many tokens first.
 CANDIDATES = 1024
 
+# No finite parameter may make a logit infinite or NaN: one request would end everybody's.
+EXTREME = 1e30
+
 
 def uniform(seed: int, index: int) -> float:
     """The number in [0, 1) that a seed (0 to 2**64 - 1) draws for its token number `index`, for ever."""
@@ -39,22 +42,22 @@ class Sampler:
         self._temperature = torch.ones(slots)
         self._top_p = torch.ones(slots, dtype=torch.float64)
         self._top_k = torch.zeros(slots, dtype=torch.long)
-        self._presence = torch.zeros(slots)
-        self._frequency = torch.zeros(slots)
-        self._repetition = torch.ones(slots)
+        self._presence = torch.zeros(slots, dtype=torch.float64)
+        self._frequency = torch.zeros(slots, dtype=torch.float64)
+        self._repetition = torch.ones(slots, dtype=torch.float64)
         self._penalised = torch.zeros(slots, dtype=torch.bool)
         self._seen = torch.zeros(slots, vocabulary_size, dtype=torch.bool)
         self._counts = torch.zeros(slots, vocabulary_size)
 
     def open(self, slot: int, params: SamplingParams, prompt: Seq[int]) -> None:
-        """Prepare a slot for a new sequence."""
+        """Prepare a slot for a new sequence; numbers too extreme to compute with count as EXTREME."""
         narrows = 0 < params.top_k < self._vocabulary_size
-        self._temperature[slot] = params.temperature
+        self._temperature[slot] = min(params.temperature, EXTREME)
         self._top_p[slot] = params.top_p
         self._top_k[slot] = params.top_k if narrows else self._vocabulary_size
-        self._presence[slot] = params.presence_penalty
-        self._frequency[slot] = params.frequency_penalty
-        self._repetition[slot] = params.repetition_penalty
+        self._presence[slot] = max(-EXTREME, min(params.presence_penalty, EXTREME))
+        self._frequency[slot] = max(-EXTREME, min(params.frequency_penalty, EXTREME))
+        self._repetition[slot] = max(1 / EXTREME, min(params.repetition_penalty, EXTREME))
         self._penalised[slot] = params.penalised
         if params.penalised:
             self._seen[slot] = False
@@ -84,11 +87,14 @@ class Sampler:
         return [int(token) for token in tokens.tolist()]
 
     def _penalise(self, logits: torch.Tensor, at: torch.Tensor) -> torch.Tensor:
+        """The rows' logits after penalties, computed in float64 and moved so that the largest is 0."""
+        logits = logits.double()
         repetition = self._repetition[at, None]
         repeated = torch.where(logits > 0, logits / repetition, logits * repetition)
         logits = torch.where(self._seen[at], repeated, logits)
         counts = self._counts[at]
-        return logits - self._frequency[at, None] * counts - self._presence[at, None] * (counts > 0)
+        logits = logits - self._frequency[at, None] * counts - self._presence[at, None] * (counts > 0)
+        return (logits - logits.amax(-1, keepdim=True)).float()
 
     def _draw(self, logits: torch.Tensor, at: torch.Tensor, uniforms: torch.Tensor) -> torch.Tensor:
         # The largest logit becomes 0 before the division, so that a tiny temperature cannot overflow.

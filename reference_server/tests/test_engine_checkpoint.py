@@ -1,0 +1,150 @@
+"""Loading: a broken checkpoint or backend is one clear error, never a server that answers nonsense."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from reference_server.engine import CheckpointError
+from reference_server.engine.device import select_device, torch
+from reference_server.engine.local import LocalEngine
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def copy(random_checkpoint: Path, tmp_path: Path) -> Path:
+    """A copy of the random checkpoint, to be broken."""
+    return Path(shutil.copytree(random_checkpoint, tmp_path / "copy"))
+
+
+def _edit(file: Path, **changes: Any) -> None:
+    file.write_bytes(orjson.dumps(orjson.loads(file.read_bytes()) | changes))
+
+
+def _refusal(checkpoint: Path, **options: Any) -> str:
+    with pytest.raises(CheckpointError) as caught:
+        LocalEngine.load(checkpoint, device="cpu", **options)
+    message = str(caught.value)
+    assert str(checkpoint) in message
+    assert "\n" not in message
+    return message
+
+
+def test_a_directory_that_is_missing_or_empty(tmp_path: Path) -> None:
+    assert "holds no config.json" in _refusal(tmp_path / "absent")
+    assert "holds no config.json" in _refusal(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["config.json", "model.safetensors", "tokenizer.json"])
+@pytest.mark.parametrize("content", [None, b"", b"{broken"])
+def test_a_file_that_is_missing_or_broken(copy: Path, name: str, content: bytes | None) -> None:
+    if content is None:
+        (copy / name).unlink()
+    else:
+        (copy / name).write_bytes(content)
+    assert _refusal(copy).endswith(("restore the directory", "name a directory in transformers' format"))
+
+
+def test_weights_that_are_missing(copy: Path) -> None:
+    _edit(copy / "config.json", num_hidden_layers=3, layer_types=["full_attention"] * 3)
+    assert "lacks 11 weights" in _refusal(copy)
+
+
+def test_weights_of_another_shape(copy: Path) -> None:
+    _edit(copy / "config.json", intermediate_size=96)
+    assert "cannot be loaded" in _refusal(copy)
+
+
+def test_layers_that_the_cache_cannot_serve(copy: Path) -> None:
+    _edit(copy / "config.json", use_sliding_window=True, sliding_window=8, layer_types=["sliding_attention"] * 2)
+    assert "do not attend to all positions" in _refusal(copy)
+
+
+def test_positions_that_depend_on_the_batch(copy: Path) -> None:
+    _edit(copy / "config.json", rope_parameters={"rope_type": "dynamic", "factor": 2.0, "rope_theta": 10000.0})
+    assert "scales its positions (dynamic)" in _refusal(copy)
+
+
+def test_a_checkpoint_without_a_chat_template(copy: Path) -> None:
+    (copy / "chat_template.jinja").unlink()
+    assert "has no chat template" in _refusal(copy)
+
+
+def test_an_architecture_whose_logits_differ_over_the_cache(
+    random_checkpoint: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from reference_server.engine.runner import Runner
+
+    monkeypatch.setattr(Runner, "prefill", lambda self, prompts, slots: torch.zeros(1, self.vocabulary_size))
+    assert "computes other logits over the slot cache" in _refusal(random_checkpoint)
+
+
+def test_a_cache_that_does_not_fit(random_checkpoint: Path) -> None:
+    with pytest.raises(CheckpointError, match="does not fit in memory: lower"):
+        LocalEngine.load(random_checkpoint, device="cpu", slots=2**40)
+
+
+def test_end_tokens_come_from_every_place_that_names_them(copy: Path) -> None:
+    _edit(copy / "generation_config.json", eos_token_id=[5, 6])
+    _edit(copy / "config.json", eos_token_id=7)
+    engine = LocalEngine.load(copy, device="cpu")
+    engine.close()
+    tokenizers_own = engine._checkpoint.tokenizer.token_to_id("<|im_end|>")
+    assert {5, 6, 7, tokenizers_own} == engine._checkpoint.eos_token_ids
+
+
+@pytest.mark.parametrize("dtype", ["auto", "float32", "bfloat16"])
+def test_every_dtype_loads(random_checkpoint: Path, dtype: str) -> None:
+    engine = LocalEngine.load(random_checkpoint, device="cpu", dtype=dtype)
+    engine.close()
+    expected = torch.bfloat16 if dtype == "bfloat16" else torch.float32
+    assert expected == engine._checkpoint.model.dtype
+
+
+def test_unknown_dtypes_and_devices_are_named(random_checkpoint: Path) -> None:
+    with pytest.raises(ValueError, match="dtype is 'int8'"):
+        LocalEngine.load(random_checkpoint, device="cpu", dtype="int8")
+    for device in ("nothing", "npu", "cuda:99"):
+        with pytest.raises(ValueError, match=f"device '{device}' cannot be used"):
+            select_device(device)
+
+
+def _python(code: str, *path: Path) -> str:
+    command = [sys.executable, "-W", "error", "-c", code]
+    environment = {"PYTHONPATH": ":".join(map(str, (ROOT, *path))), "HF_HUB_OFFLINE": "1", "PATH": ""}
+    result = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+    return result.stdout + result.stderr
+
+
+def test_an_ascend_backend_without_its_drivers_leaves_the_cpu_usable(tmp_path: Path) -> None:
+    """As torch_npu does it where CANN is missing: it registers itself with torch, and its import fails."""
+    (tmp_path / "torch_npu").mkdir()
+    failing = "raise ImportError('libhccl.so: cannot open shared object file')\n"
+    (tmp_path / "torch_npu" / "__init__.py").write_text(failing)
+    info = tmp_path / "torch_npu-2.13.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: torch-npu\nVersion: 2.13.0\n")
+    (info / "entry_points.txt").write_text("[torch.backends]\ntorch_npu = torch_npu:_autoload\n")
+    code = (
+        "from reference_server.engine.device import select_device\n"
+        "print(select_device('cpu'), select_device('cpu'))\n"
+        "from transformers.utils import is_torch_npu_available\n"
+        "print(is_torch_npu_available())\n"
+    )
+    lines = _python(code, tmp_path).splitlines()
+    assert lines[:2] == ["cpu cpu", "False"]
+    assert [line for line in lines if "libhccl.so" in line] == lines[2:]
+    assert len(lines) == 3
+
+
+def test_the_interface_is_imported_without_a_tensor_library() -> None:
+    code = "import sys, reference_server.engine as e; print(sorted({'torch', 'transformers'} & set(sys.modules)))"
+    assert _python(code) == "[]\n"

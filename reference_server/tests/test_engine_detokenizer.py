@@ -1,0 +1,183 @@
+"""Detokenizer and StopScanner: whole characters, whole stop texts, whatever the cut."""
+
+from __future__ import annotations
+
+import random
+from itertools import pairwise
+
+import pytest
+from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, trainers
+
+from reference_server.engine.detokenizer import Detokenizer, StopScanner
+
+TEXTS = [
+    "你好，世界",
+    "a😀b👨‍👩‍👧‍👦🇨🇳",
+    "é ü \u0301 \U0001f9d1\u200d\U0001f4bb",
+    "\U0010ffff\u0800\u07ff\u0080\x7f",
+    "line\n\ttab  two spaces ",
+]
+
+
+def _byte_level() -> Tokenizer:
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(vocab_size=300, initial_alphabet=alphabet, show_progress=False)
+    tokenizer.train_from_iterator(TEXTS, trainer)
+    tokenizer.add_special_tokens([AddedToken("<|end|>", special=True)])
+    tokenizer.add_tokens([AddedToken("<think>")])
+    return tokenizer
+
+
+def _byte_fallback() -> Tokenizer:
+    """As SentencePiece does it: U+2581 for a space, <0x..> for bytes, no space before the first word."""
+    words = ["<unk>", "\u2581", "\u2581hello", "\u2581world", "lo", *[f"<0x{byte:02X}>" for byte in range(256)]]
+    tokenizer = Tokenizer(
+        models.BPE({word: index for index, word in enumerate(words)}, [], unk_token="<unk>", byte_fallback=True)
+    )
+    tokenizer.decoder = decoders.Sequence(
+        [decoders.Replace("\u2581", " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
+    )
+    return tokenizer
+
+
+BYTE_LEVEL = _byte_level()
+BYTE_FALLBACK = _byte_fallback()
+
+
+def _id(tokenizer: Tokenizer, token: str) -> int:
+    token_id = tokenizer.token_to_id(token)
+    assert token_id is not None
+    return token_id
+
+
+def _byte_ids(data: bytes) -> list[int]:
+    """One byte-level token for each byte."""
+    printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    others = [byte for byte in range(256) if byte not in printable]
+    symbols = {byte: chr(byte) for byte in printable} | {byte: chr(256 + n) for n, byte in enumerate(others)}
+    return [_id(BYTE_LEVEL, symbols[byte]) for byte in data]
+
+
+def _pieces(tokenizer: Tokenizer, ids: list[int], skip: bool = True) -> list[str]:
+    detokenizer = Detokenizer(tokenizer, skip)
+    return [detokenizer.push(token_id) for token_id in ids]
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_a_text_cut_into_bytes_is_released_in_whole_characters(text: str) -> None:
+    pieces = _pieces(BYTE_LEVEL, _byte_ids(text.encode()))
+    # Each character comes with the token that holds its last byte.
+    expected = [piece for character in text for piece in [""] * (len(character.encode()) - 1) + [character]]
+    assert expected == pieces
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_every_cut_of_a_text_gives_the_text(text: str) -> None:
+    data = text.encode()
+    for cut in range(len(data) + 1):
+        before, after = data[:cut].decode(errors="ignore"), data[cut:]
+        ids = BYTE_LEVEL.encode(before).ids + _byte_ids(data[len(before.encode()) : cut] + after)
+        assert text == "".join(_pieces(BYTE_LEVEL, ids))
+
+
+def test_the_fallback_bytes_of_a_sentencepiece_tokenizer_are_whole_characters_too() -> None:
+    hello, world = _id(BYTE_FALLBACK, "\u2581hello"), _id(BYTE_FALLBACK, "\u2581world")
+    emoji = [_id(BYTE_FALLBACK, f"<0x{byte:02X}>") for byte in "😀".encode()]
+    expected = ["hello", " world", "", "", "", "😀", " hello", "", "", "", "😀"]
+    assert expected == _pieces(BYTE_FALLBACK, [hello, world, *emoji, hello, *emoji])
+
+
+def test_random_tokens_give_what_the_tokenizer_decodes_but_for_an_unfinished_end() -> None:
+    generator = random.Random(3)
+    size = BYTE_LEVEL.get_vocab_size()
+    for _ in range(200):
+        ids = [generator.randrange(size) for _ in range(generator.randrange(1, 60))]
+        whole = BYTE_LEVEL.decode(ids, skip_special_tokens=True)
+        text = "".join(_pieces(BYTE_LEVEL, ids))
+        assert whole.startswith(text)
+        assert whole[len(text) :] in {"", "\ufffd", "\ufffd\ufffd", "\ufffd\ufffd\ufffd"}
+
+
+def test_bytes_that_never_become_characters_do_not_hold_up_what_follows() -> None:
+    ids = _byte_ids(b"\x80" * 100 + b"ok")
+    pieces = _pieces(BYTE_LEVEL, ids)
+    assert "".join(pieces) == "\ufffd" * 100 + "ok"
+    assert max(map(len, pieces)) <= 4
+
+
+def test_the_window_stays_short() -> None:
+    detokenizer = Detokenizer(BYTE_LEVEL, True)
+    longest = 0
+    for ids in (_byte_ids(b"\x80" * 50), [_id(BYTE_LEVEL, "<|end|>")] * 50, _byte_ids(b"plain" * 10)):
+        for token_id in ids:
+            detokenizer.push(token_id)
+            longest = max(longest, len(detokenizer._window))
+    assert longest <= 17
+
+
+def test_a_token_that_the_tokenizer_does_not_know_has_no_text() -> None:
+    assert _pieces(BYTE_LEVEL, [*_byte_ids(b"a"), 10**6, *_byte_ids(b"b")]) == ["a", "", "b"]
+
+
+def test_special_tokens_are_shown_only_when_asked_for() -> None:
+    ids = [*_byte_ids(b"a"), *(_id(BYTE_LEVEL, token) for token in ("<|end|>", "<think>")), *_byte_ids(b"b")]
+    assert _pieces(BYTE_LEVEL, ids, skip=True) == ["a", "", "<think>", "b"]
+    assert _pieces(BYTE_LEVEL, ids, skip=False) == ["a", "<|end|>", "<think>", "b"]
+
+
+def _scan_by_character(text: str, stops: tuple[str, ...], include: bool) -> tuple[str, bool]:
+    """The plain meaning: read on until some stop text stands at the end."""
+    for end in range(1, len(text) + 1):
+        ending = [stop for stop in stops if text[:end].endswith(stop)]
+        if ending:
+            return (text[:end] if include else text[: end - max(map(len, ending))]), True
+    return text, False
+
+
+STOPS = [
+    ("ab",),
+    ("aab", "b"),
+    ("abc", "b"),
+    ("aaa",),
+    ("ab", "abab"),
+    ("。",),
+    ("世界", "a世"),
+    ("abcab", "cabb"),
+    ("never",),
+    (),
+]
+
+
+@pytest.mark.parametrize("include", [False, True])
+@pytest.mark.parametrize("stops", STOPS, ids=str)
+def test_stops_are_found_at_every_cut_and_nothing_of_them_leaks(stops: tuple[str, ...], include: bool) -> None:
+    texts = ["abcabb", "aabab", "aaab", "xxa世界b", "你好。世界", "abab", "nev", "neverever"]
+    for text in texts:
+        expected = _scan_by_character(text, stops, include)
+        for first in range(len(text) + 1):
+            for second in range(first, len(text) + 1):
+                scanner = StopScanner(stops, include)
+                released, found = "", False
+                for begin, end in pairwise([0, first, second, len(text)]):
+                    if found:
+                        break
+                    piece, found = scanner.push(text[begin:end])
+                    released += piece
+                    assert expected[0].startswith(released)
+                assert expected == (released if found else released + scanner.flush(), found)
+
+
+def test_no_more_is_held_back_than_a_stop_needs() -> None:
+    scanner = StopScanner(("END", "\n\n"), include_stop=False)
+    pieces = ["a", "E", "x", "EN", "EN", "\n", "b"]
+    assert [scanner.push(piece)[0] for piece in pieces] == ["a", "", "Ex", "", "EN", "EN", "\nb"]
+
+
+def test_held_text_comes_out_once() -> None:
+    scanner = StopScanner(("END",), include_stop=False)
+    assert scanner.push("aEN") == ("a", False)
+    assert scanner.flush() == "EN"
+    assert scanner.flush() == ""

@@ -1,0 +1,97 @@
+"""Scheduler: first come, first served, on a fixed number of slots."""
+
+from __future__ import annotations
+
+from tokenizers import Tokenizer, models
+
+from reference_server.engine.params import SamplingParams
+from reference_server.engine.scheduler import Batch, Scheduler
+from reference_server.engine.sequence import Sequence, Status
+
+TOKENIZER = Tokenizer(models.BPE())
+
+
+def _sequence(prompt_tokens: int = 3) -> Sequence:
+    return Sequence(
+        [1] * prompt_tokens,
+        SamplingParams(),
+        seed=0,
+        limit=10,
+        eos_token_ids=frozenset(),
+        tokenizer=TOKENIZER,
+        ready_at=0.0,
+    )
+
+
+def _filled(slots: int, *prompt_tokens: int, most: int = 10_000) -> tuple[Scheduler, list[Sequence]]:
+    scheduler = Scheduler(slots, max_prefill_tokens=most)
+    sequences = [_sequence(count) for count in prompt_tokens]
+    for sequence in sequences:
+        scheduler.add(sequence)
+    return scheduler, sequences
+
+
+def test_sequences_are_admitted_in_the_order_of_their_arrival() -> None:
+    scheduler, sequences = _filled(4, *[3] * 64)
+    admitted: list[Sequence] = []
+    while batch := scheduler.schedule():
+        if batch.prefill:
+            admitted += batch.sequences
+        else:
+            scheduler.finish(batch.sequences[len(admitted) % len(batch.sequences)])
+    assert sequences == admitted
+    assert {Status.FINISHED} == {sequence.status for sequence in sequences}
+    assert scheduler.free_slots == 4
+
+
+def test_no_slot_is_given_twice() -> None:
+    scheduler, _ = _filled(3, *[3] * 10)
+    while batch := scheduler.schedule():
+        slots = [sequence.slot for sequence in batch.sequences]
+        assert len(slots) == len(set(slots))
+        assert set(slots) <= {0, 1, 2}
+        if not batch.prefill:
+            scheduler.finish(batch.sequences[-1])
+
+
+def test_prefill_and_decode_alternate_while_there_is_work_for_both() -> None:
+    scheduler, (first, second, third) = _filled(3, 8, 8, 8, most=8)
+    expected = [
+        Batch(True, (first,)),
+        Batch(False, (first,)),
+        Batch(True, (second,)),
+        Batch(False, (first, second)),
+        Batch(True, (third,)),
+        Batch(False, (first, second, third)),
+        Batch(False, (first, second, third)),
+    ]
+    assert expected == [scheduler.schedule() for _ in expected]
+
+
+def test_a_prefill_counts_its_padding_and_takes_one_prompt_of_any_length() -> None:
+    scheduler, (long, *short) = _filled(8, 50, 4, 4, 10, 10, 10, most=30)
+    assert scheduler.schedule() == Batch(True, (long,))
+    scheduler.finish(long)
+    assert scheduler.schedule() == Batch(True, tuple(short[:2] + short[2:3]))
+    for sequence in short[:3]:
+        scheduler.finish(sequence)
+    assert scheduler.schedule() == Batch(True, tuple(short[3:]))
+
+
+def test_cancelled_sequences_leave_whether_they_run_or_wait() -> None:
+    scheduler, (running, other, waiting, last) = _filled(2, 3, 3, 3, 3)
+    assert scheduler.schedule() == Batch(True, (running, other))
+    running.cancelled = waiting.cancelled = True
+    assert scheduler.drop_cancelled() == [running, waiting]
+    assert scheduler.drop_cancelled() == []
+    assert scheduler.free_slots == 1
+    assert scheduler.schedule() == Batch(False, (other,))
+    assert scheduler.schedule() == Batch(True, (last,))
+    assert scheduler.unfinished == (other, last)
+
+
+def test_nothing_is_scheduled_when_nobody_is_left() -> None:
+    scheduler, (only,) = _filled(1, 3)
+    scheduler.schedule()
+    scheduler.finish(only)
+    assert scheduler.schedule() is None
