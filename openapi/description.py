@@ -10,10 +10,11 @@ import copy
 import json
 from typing import TYPE_CHECKING, Any
 
-from openapi.contract import ABSENT
+from openapi.parameter import ABSENT
 
 if TYPE_CHECKING:
-    from openapi.contract import Contract, Parameter, Schema
+    from openapi.contract import Contract
+    from openapi.parameter import Parameter, Schema
 
 OPENAPI = "3.2.0"
 OPENAPI_DOWN = "3.1.1"

@@ -1,8 +1,8 @@
 """From YAML files to one plain tree per dialect: `extends`, shapes and deltas.
 
 A dialect's file is either a root (it states everything, mostly by naming shapes) or it `extends` another one and
-holds deltas only. Deltas are addressed by slash-separated paths and are strict, so that a typing error cannot pass
-silently: `add` needs a free place, `replace` and `remove` an occupied one.
+holds deltas only. Deltas are addressed by slash-separated paths, in lists by the `name` of the item, and are strict,
+so that a typing error cannot pass silently: `add` needs a free place, `replace` and `remove` an occupied one.
 """
 
 from __future__ import annotations
@@ -82,9 +82,9 @@ def resolve(dialect: str, *, _within: tuple[str, ...] = ()) -> Tree:
         _set(tree, place, _with_shapes(value, path), path, must_exist=True)
     for place in own.get("remove") or ():
         holder, key = _locate(tree, place, path)
-        if key not in holder:
+        if key not in _keys(holder):
             raise ContractError(f"openapi/{path}: cannot remove {place}: nothing is there")
-        del holder[key]
+        del holder[_keys(holder)[key]]
     return tree
 
 
@@ -108,23 +108,40 @@ def _with_shapes(value: Any, path: str) -> Any:
     return {**merged, **own}
 
 
-def _locate(tree: Tree, place: str, path: str) -> tuple[Tree, str]:
+def _locate(tree: Tree, place: str, path: str) -> tuple[Any, str]:
     *steps, key = place.split("/")
     holder: Any = tree
     for step in steps:
-        holder = holder.get(step) if isinstance(holder, dict) else None
-    if not isinstance(holder, dict):
-        raise ContractError(f"openapi/{path}: no place {place!r}: {'/'.join(steps)} is not a mapping there")
+        found = _keys(holder)
+        holder = holder[found[step]] if step in found else None
+    if not isinstance(holder, (dict, list)):
+        raise ContractError(f"openapi/{path}: no place {place!r}: {'/'.join(steps)} is not a mapping or list there")
     return holder, key
+
+
+def _keys(holder: Any) -> dict[str, Any]:
+    """How the members of a mapping or the named items of a list are addressed -> their key or index."""
+    if isinstance(holder, dict):
+        return {str(key): key for key in holder}
+    if isinstance(holder, list):
+        return {item["name"]: index for index, item in enumerate(holder) if isinstance(item, dict) and "name" in item}
+    return {}
 
 
 def _set(tree: Tree, place: str, value: Any, path: str, *, must_exist: bool) -> None:
     holder, key = _locate(tree, place, path)
-    if must_exist and key not in holder:
+    found = _keys(holder)
+    if must_exist and key not in found:
         raise ContractError(f"openapi/{path}: cannot replace {place}: nothing is there (use add)")
-    if not must_exist and key in holder:
+    if not must_exist and key in found:
         raise ContractError(f"openapi/{path}: cannot add {place}: it is there already (use replace)")
-    holder[key] = value
+    if isinstance(holder, list):
+        if not isinstance(value, dict) or value.get("name") != key:
+            raise ContractError(f"openapi/{path}: {place}: an item of a list must be called {key!r} by its name")
+        if key not in found:
+            holder.append(value)
+            return
+    holder[found.get(key, key)] = value
 
 
 def members(value: Any) -> Iterator[tuple[str, Any, Tree]]:

@@ -1,0 +1,64 @@
+"""Capabilities: features that a server may lack, and what is left of parameters and schemas without them.
+
+What a server lacks it refuses by name and never ignores: only neutral values, which ask for nothing, still pass.
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from openapi.resolution import members
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from openapi.parameter import Parameter, Schema
+
+
+@dataclass(frozen=True, slots=True)
+class Capability:
+    """A feature that a server may lack. `assumed`: taken for present when the server does not say."""
+
+    name: str
+    summary: str
+    source: str
+    assumed: bool
+    reading: str | None = None
+
+
+def narrow_parameter(parameter: Parameter, gone: frozenset[str]) -> Parameter:
+    """The parameter of a server that lacks the capabilities `gone`."""
+    schema = _narrow(parameter.schema, gone, frozenset())
+    if parameter.capability not in gone:
+        return replace(parameter, schema=schema)
+    values = [value for value in parameter.neutral if value is not None]  # null is added where it is accepted
+    return replace(
+        parameter,
+        schema={"enum": values, "x-capability": parameter.capability},
+        probes=(),
+        lacking=True,
+        needs={},
+    )
+
+
+def narrow_schemas(schemas: Mapping[str, Schema], gone: frozenset[str]) -> dict[str, Schema]:
+    """The named schemas without those that belong to a capability in `gone`."""
+    lost = frozenset(name for name, schema in schemas.items() if schema.get("x-capability") in gone)
+    return {name: _narrow(schema, gone, lost) for name, schema in schemas.items() if name not in lost}
+
+
+def _narrow(schema: Schema, gone: frozenset[str], lost: frozenset[str]) -> Schema:
+    """A copy in which properties of lacking capabilities take neutral values and lost branches are left out."""
+    narrowed = copy.deepcopy(schema)
+    references = {f"#/components/schemas/{name}" for name in lost}
+    for key, value, holder in list(members(narrowed)):
+        if key == "oneOf" and isinstance(value, list):
+            holder[key] = [branch for branch in value if branch.get("$ref") not in references]
+        if key == "mapping" and isinstance(value, dict):
+            holder[key] = {tag: target for tag, target in value.items() if target not in references}
+        if isinstance(value, dict) and value.get("x-capability") in gone and "x-neutral" in value:
+            kept = {name: value[name] for name in ("description", "x-capability", "x-source") if name in value}
+            holder[key] = {**kept, "enum": value["x-neutral"]}
+    return narrowed

@@ -1,0 +1,59 @@
+"""How a dialect writes what it sends: errors, plain answers, streams. The reference server follows these forms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from openapi.parameter import Schema
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorKind:
+    """How the reference server answers one kind of refusal."""
+
+    status: int
+    phrase: str | None = None
+    code: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorTable:
+    """The dialect's error envelope: its schema, its form, and the status of each kind."""
+
+    schema: Schema
+    body: Mapping[str, Any]
+    kinds: Mapping[str, ErrorKind]
+
+    def render(self, kind: str, message: str) -> tuple[int, dict[str, Any]]:
+        """Status and body of a refusal. `kind` is a row of the table; invalid_key falls back to unauthorized."""
+        row = self.kinds.get(kind) or self.kinds["unauthorized" if kind == "invalid_key" else kind]
+        fills = {"{message}": message, "{phrase}": row.phrase, "{code}": row.code}
+        return row.status, {key: fills.get(form, form) for key, form in self.body.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerForm:
+    """How the reference server writes a plain answer."""
+
+    id_prefix: str | None
+    message: Mapping[str, Any]
+    choice: Mapping[str, Any]
+    timings: bool
+    token_arrays: bool
+    cached_tokens: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StreamForm:
+    """How the reference server writes a stream."""
+
+    role: Literal["every-delta", "first-delta", "never"]
+    usage: Literal["with-finish", "on-request"]
+    opening_chunk: bool
+    full_text: Literal["optional", "never"]
+    key_order: tuple[str, ...]
+    stop_text: Literal["excluded", "included"] = "excluded"
