@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
+from openapi.strict_json import quote
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -22,8 +24,8 @@ KEPT_PER_KIND: Final = 10
 
 _BOM: Final = b"\xef\xbb\xbf"
 _LINE_END: Final = re.compile(rb"\r\n|\r|\n")
-_SHOWN: Final = 60
-"""Characters of an offending line that a flaw quotes."""
+_LINE_END_NAMES: Final = {b"\n": "LF", b"\r": "CR", b"\r\n": "CRLF"}
+_FIELDS: Final = frozenset({"data", "event", "id", "retry"})
 
 
 class FlawKind(StrEnum):
@@ -87,7 +89,7 @@ class Flaw:
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """A whole stream. `flaws` holds the first of each kind, `flaw_counts` how many there were.
+    """A whole stream. `flaws` holds the first of each kind by offset, `flaw_counts` how many there were.
 
     `line_ends` is a subset of {"LF", "CR", "CRLF"}; `comments` counts comment lines; `unspaced` counts `data`
     lines without a space after the colon; `unterminated` is the data of a last event without its blank line.
@@ -144,11 +146,10 @@ class Decoder:
     def feed(self, data: bytes, at_s: float) -> list[Event]:
         """The events that `data`, which arrived at `at_s`, completes. A CR completes a line at once."""
         events: list[Event] = []
-        start = 0
+        start = int(self._after_cr and data.startswith(b"\n"))
         if self._after_cr and data:
+            self._note_line_end("CRLF" if start else "CR", self._fed - 1)
             self._after_cr = False
-            start = 1 if data.startswith(b"\n") else 0
-            self._note_line_end("CRLF" if start else "CR", self._fed)
             self._line_offset += start
         for end in _LINE_END.finditer(data, start):
             line = data[start : end.start()]
@@ -156,9 +157,8 @@ class Decoder:
                 line = bytes(self._pending) + line
                 self._pending = bytearray()
             start = end.end()
-            if end.group() == b"\r" and start == len(data):
-                self._after_cr = True
-            else:
+            self._after_cr = end.group() == b"\r" and start == len(data)
+            if not self._after_cr:
                 self._note_line_end(_LINE_END_NAMES[end.group()], self._fed + end.start())
             self._read_line(line, at_s, events)
             self._line_offset = self._fed + start
@@ -173,15 +173,15 @@ class Decoder:
         """
         events: list[Event] = []
         if self._after_cr:
+            self._note_line_end("CR", self._fed - 1)
             self._after_cr = False
-            self._note_line_end("CR", self._fed)
         if self._pending:
             line, self._pending = bytes(self._pending), bytearray()
             self._read_line(line, at_s, events)
         if self._block_offset is not None:
             self.unterminated = "\n".join(self._data)
             if self._data or self._event:
-                self._note(FlawKind.UNTERMINATED_EVENT, self._block_offset, _quote(self.unterminated))
+                self._note(FlawKind.UNTERMINATED_EVENT, self._block_offset, quote(self.unterminated))
             self._clear_block()
         return events
 
@@ -206,26 +206,22 @@ class Decoder:
             return
         if name not in _FIELDS:
             kind = FlawKind.UNKNOWN_FIELD if colon else FlawKind.NO_COLON_LINE
-            self._note(kind, offset, _quote(text))
+            self._note(kind, offset, quote(text))
             return
         if self._block_offset is None:
             self._block_offset = offset
-        self._read_field(name, value.removeprefix(" "))
-        if name == "data" and colon and not value.startswith(" "):
-            self.unspaced += 1
-
-    def _read_field(self, name: str, value: str) -> None:
+        spaced, value = value.startswith(" "), value.removeprefix(" ")
         if name == "data":
             self._data.append(value)
+            self.unspaced += bool(colon) and not spaced
         elif name == "event":
             self._event = value
+        elif name == "id" and "\0" not in value:
+            self._last_id = value
         elif name == "id":
-            if "\0" in value:
-                self._note(FlawKind.NUL_IN_ID, self._line_offset, _quote(value))
-            else:
-                self._last_id = value
+            self._note(FlawKind.NUL_IN_ID, offset, quote(value))
         elif not (value.isascii() and value.isdigit()):
-            self._note(FlawKind.BAD_RETRY, self._line_offset, _quote(value))
+            self._note(FlawKind.BAD_RETRY, offset, quote(value))
 
     def _dispatch(self, at_s: float, events: list[Event]) -> None:
         if self._block_offset is None:
@@ -233,7 +229,7 @@ class Decoder:
         if not self._data:
             # `id` or `retry` alone is a legal way to set them; a block that names an event meant to send it.
             if self._event:
-                self._note(FlawKind.EVENT_WITHOUT_DATA, self._block_offset, _quote(self._event))
+                self._note(FlawKind.EVENT_WITHOUT_DATA, self._block_offset, quote(self._event))
         elif self._max_events is not None and self._dispatched >= self._max_events:
             self._note(FlawKind.TOO_MANY_EVENTS, self._block_offset, f"more than {self._max_events}")
         else:
@@ -270,18 +266,10 @@ def decode(segments: Iterable[tuple[float, bytes]], *, max_events: int | None = 
     events += decoder.close(last_s)
     return Decoded(
         events=tuple(events),
-        flaws=tuple(decoder.flaws),
+        flaws=tuple(sorted(decoder.flaws, key=lambda flaw: (flaw.offset, flaw.kind))),
         flaw_counts=dict(decoder.flaw_counts),
         comments=decoder.comments,
         unspaced=decoder.unspaced,
         line_ends=decoder.line_ends,
         unterminated=decoder.unterminated,
     )
-
-
-_FIELDS: Final = frozenset({"data", "event", "id", "retry"})
-_LINE_END_NAMES: Final = {b"\n": "LF", b"\r": "CR", b"\r\n": "CRLF"}
-
-
-def _quote(text: str) -> str:
-    return repr(text if len(text) <= _SHOWN else text[:_SHOWN] + "…")
