@@ -121,7 +121,7 @@ class Client:
         return await asyncio.to_thread(self._write, call, request, record)
 
     def _build(self, call: Call) -> httpx.Request:
-        url = _read_url(call.url if "://" in call.url else self._url + call.url)
+        url = _read_url(call.url if call.url.startswith(("http://", "https://")) else self._url + call.url)
         defaults = dict(DEFAULT_HEADERS)
         if self._secret is not None and call.with_key and _origin(url) == self._origin:
             defaults["Authorization"] = f"Bearer {self._secret.reveal()}"
@@ -237,7 +237,9 @@ class _Record:
         return self.failure is None
 
     def fail(self, kind: FailureKind, detail: str) -> None:
-        self.failure = Failure(kind, detail)
+        """Notes why there is no more; what goes wrong later, while closing, changes nothing."""
+        if self.failure is None and not self.complete:
+            self.failure = Failure(kind, detail)
 
 
 def _read_url(text: str) -> httpx.URL:
