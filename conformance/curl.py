@@ -17,13 +17,14 @@ LONGEST_ARGUMENT: Final = 100_000
 
 _SET_BY_CURL: Final = frozenset({"host", "content-length", "connection", "transfer-encoding"})
 _UNPRINTABLE: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_NOT_PLAIN: Final = re.compile(rb"[^ -~]|[\\%]|^-")  # a leading "-" would be an option of printf
 
 
 def curl(exchange: Exchange, variable: str = KEY_VARIABLE) -> str:
     """A POSIX shell command that sends the request again, byte for byte, with the key read from `$variable`.
 
-    It is one logical line per option. A body that no argument can carry (NUL, not UTF-8, control characters, too
-    long) comes through a pipe from printf.
+    One option per line. A body that no argument can carry (NUL, not UTF-8, control characters, too long) comes
+    through a pipe from printf, and so shows nothing to a terminal but printable ASCII.
     """
     request = exchange.request
     parts = ["curl --silent --show-error --no-buffer --globoff --path-as-is --http1.1"]
@@ -62,18 +63,13 @@ def _argument(body: bytes, variable: str) -> str | None:
 
 
 def _printf(body: bytes, variable: str) -> str:
-    """printf with each byte that is not plain ASCII in octal; the key, where it stood, is the format's argument."""
-    mark = REDACTED.encode()
-    pieces = [_octal(piece) for piece in body.split(mark)]
-    arguments = [f'"${variable}"'] * (len(pieces) - 1)
-    return " ".join(["printf", shlex.quote("%s".join(pieces)), *arguments])
+    """printf with each byte that is not plain ASCII in octal; the key, where it stood, is an argument of the format."""
+    pieces = [_NOT_PLAIN.sub(_octal, piece).decode() for piece in body.split(REDACTED.encode())]
+    return " ".join(["printf", shlex.quote("%s".join(pieces)), *[f'"${variable}"'] * (len(pieces) - 1)])
 
 
-def _octal(data: bytes) -> str:
-    return "".join(
-        chr(byte) if 0x20 <= byte < 0x7F and byte not in b"\\%" else "%%" if byte == 0x25 else f"\\{byte:03o}"
-        for byte in data
-    )
+def _octal(match: re.Match[bytes]) -> bytes:
+    return b"%%" if match.group() == b"%" else b"\\%03o" % match.group()[0]
 
 
 def _quote(text: str, variable: str) -> str:

@@ -223,7 +223,7 @@ class Exchange:
                 response=None if response is None else _read_response(response),
                 failure=None if failure is None else _read_failure(failure),
             )
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             problem = f"no {error}" if isinstance(error, KeyError) else str(error)
             raise HarnessError(f"this is no recorded exchange: {problem}; record the run again") from error
 
