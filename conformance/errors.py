@@ -1,11 +1,19 @@
-"""Our own mistakes, never the server's."""
+"""Our own mistakes and the user's, never the server's."""
 
 from __future__ import annotations
 
 
 class HarnessError(Exception):
-    """The suite itself cannot go on: a wrong setting, an unreadable record, a defect of ours.
+    """The suite itself cannot go on: a defect of ours, an unreadable record. Exit code 5.
 
     What a server does becomes a `Failure` of its exchange and never this. The message is one line: what is
     wrong, where, and what to do.
     """
+
+
+class UsageError(HarnessError):
+    """A setting is wrong: an address, a name, a pattern. Exit code 2."""
+
+
+class Unreachable(HarnessError):
+    """Nothing could be judged: no connection, no TLS, or the key is refused. Exit code 3."""

@@ -1,0 +1,124 @@
+"""Check: a judge with a name, and the gathering of all of them.
+
+A judge is a pure function from what was recorded to findings. `@check` judges one exchange at a time, `@relation`
+several steps of one scenario together. Keyword and source are not here: they differ by dialect and stand in the
+contract's `requirements`, one row per check id.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from dataclasses import dataclass
+from inspect import cleandoc
+from typing import TYPE_CHECKING, Any
+
+from conformance.errors import HarnessError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from conformance.exchange import Exchange
+    from conformance.scenario import Scenario, Step
+    from openapi.contract import Contract
+    from openapi.validation import Validator
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One way an exchange breaks a requirement. `where` is a JSON pointer or a part of the exchange (`/status`)."""
+
+    where: str
+    expected: str
+    got: str
+
+
+class NotObserved(Exception):
+    """Raised by a judge when the exchange does not show what the check is about; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What a judge may know besides the exchange."""
+
+    contract: Contract
+    validator: Validator
+    model: str
+    scenario: Scenario
+    step: Step
+
+
+@dataclass(frozen=True, slots=True)
+class Occasion:
+    """When a check applies: `fits` decides from the plan, `lacks` from what came back (why not, or None)."""
+
+    fits: Callable[[Scenario, Step, Contract], bool]
+    lacks: Callable[[Exchange], str | None] = lambda _: None
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A judge, its name, and its occasion. `over` names the steps a relation needs; empty for single exchanges."""
+
+    id: str
+    claim: str
+    help: str
+    on: Occasion
+    judge: Callable[[Any, Context], Iterator[Finding]]
+    over: tuple[str, ...] = ()
+    by_subject: bool = False  # its requirement is the scenario's subject
+
+    @property
+    def topic(self) -> str:
+        """The part of the id before the dot."""
+        return self.id.partition(".")[0]
+
+
+def check(
+    identity: str, *, on: Occasion, by_subject: bool = False
+) -> Callable[[Callable[[Exchange, Context], Iterator[Finding]]], Check]:
+    """Makes a function over one exchange a check. Its docstring is the claim and, below, the help."""
+
+    def make(judge: Callable[[Exchange, Context], Iterator[Finding]]) -> Check:
+        claim, help_text = _said(identity, judge)
+        return Check(identity, claim, help_text, on, judge, by_subject=by_subject)
+
+    return make
+
+
+def relation(
+    identity: str, *, over: tuple[str, ...], lacks: Callable[[Exchange], str | None]
+) -> Callable[[Callable[[Mapping[str, Exchange], Context], Iterator[Finding]]], Check]:
+    """Makes a function over several steps a check. It applies to every scenario that has all of these steps."""
+
+    def make(judge: Callable[[Mapping[str, Exchange], Context], Iterator[Finding]]) -> Check:
+        claim, help_text = _said(identity, judge)
+
+        def fits(scenario: Scenario, step: Step, _: Contract) -> bool:
+            return step.name == over[-1] and {each.name for each in scenario.steps}.issuperset(over)
+
+        return Check(identity, claim, help_text, Occasion(fits, lacks), judge, over=over)
+
+    return make
+
+
+def _said(identity: str, judge: Callable[..., Any]) -> tuple[str, str]:
+    if not judge.__doc__:
+        raise HarnessError(f"the check {identity} states no claim: its function needs a docstring")
+    claim, _, rest = cleandoc(judge.__doc__).partition("\n\n")
+    return " ".join(claim.split()), rest
+
+
+def gather() -> dict[str, Check]:
+    """Every check of `conformance.checks`, by id, in order of topic and file. Raises HarnessError on a double id."""
+    import conformance.checks as room
+
+    found: dict[str, Check] = {}
+    for info in pkgutil.iter_modules(room.__path__):
+        module = importlib.import_module(f"conformance.checks.{info.name}")
+        for item in vars(module).values():
+            if isinstance(item, Check):
+                if item.id in found and found[item.id] is not item:
+                    raise HarnessError(f"two checks are called {item.id}")
+                found[item.id] = item
+    return found

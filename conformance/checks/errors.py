@@ -1,0 +1,131 @@
+"""Refusals: whose fault it is, in which envelope, and that the server goes on."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from conformance.check import Context, Finding, NotObserved, check
+from conformance.checks.parameters import refused
+from conformance.occasion import REFUSAL, scenario, shown, unsuccessful
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from conformance.exchange import Exchange
+
+TRACES = re.compile(r'Traceback \(most recent call last\)|File "[^"]+", line \d+|\bat [\w.$]+\([\w.]+:\d+\)')
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from _texts(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _texts(item)
+
+
+@check("errors.client-fault-is-4xx", on=REFUSAL)
+def clients_fault_is_not_the_servers(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """A request that the client got wrong is refused with 4xx, never with 5xx.
+
+    A 5xx makes clients retry and operators search for a fault that is not theirs.
+    """
+    if exchange.status is not None and exchange.status >= 500:
+        yield Finding("/status", "4xx", shown(exchange))
+
+
+@check("errors.status-as-documented", on=REFUSAL)
+def status_is_the_dialects(exchange: Exchange, context: Context) -> Iterator[Finding]:
+    """A refused request gets the status that the dialect's servers use."""
+    kinds = context.contract.errors.kinds
+    known = {kinds[name].status for name in ("invalid_json", "invalid_request", "unknown_model", "unauthorized")}
+    if context.contract.auth == "none":
+        known.discard(kinds["unauthorized"].status)
+    if exchange.status not in known and exchange.status is not None and exchange.status < 500:
+        yield Finding("/status", " or ".join(map(str, sorted(known))), f"{exchange.status}")
+
+
+@check("errors.body-is-json-object", on=REFUSAL)
+def refusal_is_a_json_object(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """The body of a refusal is a JSON object."""
+    if not isinstance(exchange.json, dict):
+        yield Finding("/body", "a JSON object", shown(exchange))
+
+
+@check("errors.envelope-fits", on=REFUSAL)
+def refusal_fits_the_dialects_envelope(exchange: Exchange, context: Context) -> Iterator[Finding]:
+    """The body of a refusal is valid against the dialect's error envelope."""
+    for problem in context.validator.problems("ErrorEnvelope", exchange.json if exchange.json_error == "" else None):
+        yield Finding(problem.where or "/", f"{problem.keyword} {problem.bound}", problem.message)
+
+
+@check("errors.json-content-type", on=REFUSAL)
+def refusal_is_sent_as_json(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """A refusal is sent as application/json."""
+    if exchange.content_type != "application/json":
+        yield Finding("/headers/content-type", "application/json", exchange.header("content-type") or "no header")
+
+
+@check("errors.names-the-parameter", on=REFUSAL)
+def refusal_names_the_parameter(exchange: Exchange, context: Context) -> Iterator[Finding]:
+    """The refusal of a bad value names the parameter."""
+    subject = context.scenario.subject
+    if subject is None or subject.expect == "accept":
+        raise NotObserved("the request is not about one bad parameter")
+    if not any(subject.parameter in text for text in _texts(exchange.json)):
+        yield Finding("/body", f"a message that names {subject.parameter}", shown(exchange))
+
+
+@check("errors.no-traceback", on=REFUSAL)
+def refusal_shows_no_traceback(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """A refusal shows nothing of the server's inside: no traceback, no files and lines."""
+    if found := TRACES.search(exchange.text):
+        yield Finding("/body", "no traceback", found.group()[:120])
+
+
+@check("errors.before-the-stream", on=scenario("refused-stream"))
+def streamed_request_is_refused_before_the_stream(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """A bad request with `stream: true` is refused with its status, before any event."""
+    if exchange.status is None:
+        raise NotObserved(shown(exchange))
+    if not 400 <= exchange.status < 500 or exchange.is_stream:
+        yield Finding("/status", "4xx and no events", shown(exchange))
+
+
+@check("errors.malformed-json-refused", on=scenario("malformed-*"))
+def malformed_json_is_refused(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """A body that is not JSON is refused as the client's fault."""
+    if not refused(exchange):
+        yield Finding("/status", "4xx", shown(exchange))
+
+
+@check("errors.body-not-object-refused", on=scenario("not-an-object-*"))
+def body_that_is_no_object_is_refused(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """A body that is JSON but no object is refused as the client's fault."""
+    if not refused(exchange):
+        yield Finding("/status", "4xx", shown(exchange))
+
+
+@check("errors.unknown-model-refused", on=scenario("unknown-model*"))
+def unknown_model_is_refused(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """A request for a model that is not served is refused, not answered by another model."""
+    if not refused(exchange):
+        yield Finding("/model", "4xx", shown(exchange))
+
+
+@check("errors.huge-integer-survived", on=scenario("huge-integer"))
+def integer_of_many_digits_is_refused(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """An integer of 400 digits is refused as the client's fault: no overflow, no crash."""
+    if not refused(exchange):
+        yield Finding("/seed", "4xx", shown(exchange))
+
+
+@check("errors.server-goes-on", on=scenario("goes-on-after-errors", "good"))
+def good_request_is_answered_after_bad_ones(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """After bad requests the server answers a good one."""
+    if lack := unsuccessful(exchange):
+        yield Finding("/status", "200", lack)

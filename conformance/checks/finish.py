@@ -1,0 +1,84 @@
+"""Finish reasons, held against what happened."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from conformance.check import Context, Finding, NotObserved, check, relation
+from conformance.occasion import ANSWER, PLAIN_ANSWER, scenario, unsuccessful
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from conformance.exchange import Exchange
+
+KNOWN = ("stop", "length", "tool_calls")
+
+
+def limit_of(exchange: Exchange) -> int:
+    """The request's max_tokens; raises NotObserved when it has none."""
+    sent: Any = exchange.request_json
+    limit = sent.get("max_tokens") if isinstance(sent, dict) else None
+    if isinstance(limit, bool) or not isinstance(limit, (int, float)) or limit != int(limit):
+        raise NotObserved("the request has no max_tokens")
+    return int(limit)
+
+
+def completion_of(exchange: Exchange) -> int:
+    """The answer's completion_tokens; raises NotObserved when usage does not say."""
+    found = (exchange.usage or {}).get("completion_tokens")
+    if isinstance(found, bool) or not isinstance(found, int):
+        raise NotObserved("the answer has no usage")
+    return found
+
+
+@check("finish.reason-known", on=PLAIN_ANSWER)
+def reason_is_a_documented_one(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """Every choice of a plain answer ends with a documented reason: stop, length or tool_calls."""
+    for index in exchange.choices:
+        found = exchange.finish_reason(index)
+        if found not in KNOWN:
+            yield Finding(f"/choices/{index}/finish_reason", " or ".join(KNOWN), repr(found))
+
+
+@check("finish.length-when-cut", on=scenario("cut-*"))
+def reason_is_length_when_the_limit_cuts(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """An answer that max_tokens cuts off ends with "length".
+
+    The requests ignore the end-of-sequence token, so that nothing but the limit can end them.
+    """
+    if lack := unsuccessful(exchange):
+        raise NotObserved(lack)
+    found = exchange.finish_reason()
+    if found != "length":
+        yield Finding("/choices/0/finish_reason", "length", repr(found))
+
+
+@check("finish.length-only-at-limit", on=ANSWER)
+def length_means_that_the_limit_was_reached(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """An answer that ends with "length" has used up max_tokens, unless the server's own limit is lower."""
+    if exchange.finish_reason() != "length":
+        raise NotObserved("the answer did not end with length")
+    limit, found = limit_of(exchange), completion_of(exchange)
+    if found < limit and limit <= 64:
+        yield Finding("/choices/0/finish_reason", f"length only after {limit} tokens", f"length after {found} tokens")
+
+
+@check("finish.stop-when-stopped", on=scenario("stop-text", "stopped*"))
+def reason_is_stop_after_a_stop_text(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """An answer that a stop text ends has the reason "stop"."""
+    if lack := unsuccessful(exchange):
+        raise NotObserved(lack)
+    found = exchange.finish_reason()
+    if found != "stop":
+        yield Finding("/choices/0/finish_reason", "stop", repr(found))
+
+
+@relation("finish.streamed-as-plain", over=("plain", "streamed"), lacks=unsuccessful)
+def streamed_reason_equals_the_plain_one(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """The same greedy request ends for the same reason, streamed and plain."""
+    plain, streamed = exchanges["plain"], exchanges["streamed"]
+    if plain.content() != streamed.content():
+        raise NotObserved("the texts differ, so they may end differently")
+    if plain.finish_reason() != streamed.finish_reason():
+        yield Finding("/choices/0/finish_reason", repr(plain.finish_reason()), repr(streamed.finish_reason()))

@@ -1,0 +1,40 @@
+"""Sampling: what repeats, and what goes on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from conformance.check import Context, Finding, NotObserved, check, relation
+from conformance.checks.finish import completion_of, limit_of
+from conformance.occasion import scenario, unsuccessful
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from conformance.exchange import Exchange
+
+
+@relation("sampling.greedy-repeats", over=("plain", "plain-again"), lacks=unsuccessful)
+def greedy_answer_repeats(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """The same request at temperature 0 gives the same text twice."""
+    first, second = (exchanges[name].content() for name in ("plain", "plain-again"))
+    if first != second:
+        yield Finding("/choices/0/message/content", repr(first)[:200], repr(second)[:200])
+
+
+@relation("sampling.seed-repeats", over=("seeded", "seeded-again"), lacks=unsuccessful)
+def seeded_answer_repeats(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """The same request with the same seed gives the same text twice."""
+    first, second = (exchanges[name].content() for name in ("seeded", "seeded-again"))
+    if first != second:
+        yield Finding("/choices/0/message/content", repr(first)[:200], repr(second)[:200])
+
+
+@check("sampling.eos-ignored", on=scenario("cut-*"))
+def generation_goes_on_past_the_end(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """With ignore_eos generation goes on until max_tokens."""
+    if lack := unsuccessful(exchange):
+        raise NotObserved(lack)
+    limit, found = limit_of(exchange), completion_of(exchange)
+    if found < limit:
+        yield Finding("/usage/completion_tokens", f"{limit}, for the end is ignored", f"{found}")

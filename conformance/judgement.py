@@ -1,0 +1,78 @@
+"""Judgement: recorded exchanges in, findings out. Pure, so that a run can be judged again offline."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from conformance.check import Context, NotObserved
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from conformance.check import Finding
+    from conformance.exchange import Exchange
+    from conformance.plan import Assertion
+    from openapi.contract import Contract
+    from openapi.validation import Validator
+
+MOST_FINDINGS = 20  # of one judge on one exchange; a stream of garbage must not fill the disk
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What one assertion came to. At most one of `unobserved` and `error` is set, and then there are no findings.
+
+    `unobserved` says why the exchange does not show what the check is about; `error` is a defect of the check.
+    """
+
+    assertion: Assertion
+    exchanges: tuple[str, ...]
+    findings: tuple[Finding, ...] = ()
+    unobserved: str | None = None
+    error: str | None = None
+
+
+def judge(
+    assertions: Iterable[Assertion],
+    recorded: Mapping[tuple[str, str], Exchange],
+    contract: Contract,
+    validator: Validator,
+    model: str,
+    missing: Mapping[tuple[str, str], str],
+) -> tuple[Judgement, ...]:
+    """Judges every assertion. Exchanges are found by (scenario, step); `missing` says why one was not made."""
+    return tuple(_one(each, recorded, contract, validator, model, missing) for each in assertions)
+
+
+def _one(
+    assertion: Assertion,
+    recorded: Mapping[tuple[str, str], Exchange],
+    contract: Contract,
+    validator: Validator,
+    model: str,
+    missing: Mapping[tuple[str, str], str],
+) -> Judgement:
+    scenario, check = assertion.scenario, assertion.check
+    steps = check.over or (assertion.step.name,)
+    absent = [name for name in steps if (scenario.id, name) not in recorded]
+    if absent:
+        reason = missing.get((scenario.id, absent[0]), "the request was not sent")
+        return Judgement(assertion, (), unobserved=reason)
+    exchanges = {name: recorded[scenario.id, name] for name in steps}
+    identities = tuple(exchange.id for exchange in exchanges.values())
+    for exchange in exchanges.values():
+        if lack := check.on.lacks(exchange):
+            return Judgement(assertion, identities, unobserved=lack)
+    context = Context(contract, validator, model, scenario, assertion.step)
+    findings: list[Finding] = []
+    try:
+        for finding in check.judge(exchanges if check.over else exchanges[steps[0]], context):
+            findings.append(finding)
+            if len(findings) >= MOST_FINDINGS:
+                break
+    except NotObserved as reason:
+        return Judgement(assertion, identities, unobserved=str(reason))
+    except Exception as error:  # a judge must never be mistaken for the server's failure
+        return Judgement(assertion, identities, error=f"{check.id}: {type(error).__name__}: {error}")
+    return Judgement(assertion, identities, tuple(findings))

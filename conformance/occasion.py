@@ -1,0 +1,86 @@
+"""Occasions: when checks apply, by what was sent and by what came back."""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+from conformance.check import Occasion
+
+if TYPE_CHECKING:
+    from conformance.exchange import Exchange
+    from conformance.scenario import Scenario, Step
+    from openapi.contract import Contract
+
+
+def shown(exchange: Exchange) -> str:
+    """What came back, in a few words: the status with the start of the body, or why there is none."""
+    if exchange.response is None:
+        return f"no answer: {exchange.failure.detail}" if exchange.failure else "no answer"
+    body = " ".join(exchange.text[:200].split())
+    excerpt = f": {body[:120]}{'...' if len(body) > 120 else ''}" if body else ", empty body"
+    cut = f" (cut: {exchange.failure.detail})" if exchange.failure else ""
+    return f"{exchange.status}{excerpt}{cut}"
+
+
+def unsuccessful(exchange: Exchange) -> str | None:
+    """Why the exchange holds no complete answer; None when it does."""
+    return None if exchange.succeeded else f"{exchange.id} was not answered ({shown(exchange)})"
+
+
+def refuses_key(exchange: Exchange, contract: Contract) -> bool:
+    """Whether the body carries one of the dialect's codes for a missing or wrong key."""
+    rows = (contract.errors.kinds.get(kind) for kind in ("unauthorized", "invalid_key"))
+    codes = {row.code for row in rows if row is not None and row.code is not None}
+    return isinstance(exchange.json, dict) and exchange.json.get("code") in codes
+
+
+def _not_streamed(exchange: Exchange) -> str | None:
+    if exchange.failure is not None and exchange.failure.kind == "disconnected-by-us":
+        return f"{exchange.id} was left on purpose"
+    if exchange.status is None or not 200 <= exchange.status < 300 or not exchange.complete:
+        return f"{exchange.id} was not answered ({shown(exchange)})"
+    return None if exchange.is_stream else f"{exchange.id} was not answered with a stream"
+
+
+def _not_refused(exchange: Exchange) -> str | None:
+    refused = exchange.status is not None and exchange.status >= 400
+    return None if refused else f"{exchange.id} was not refused ({shown(exchange)})"
+
+
+def _awaits_plain(_scenario: Scenario, step: Step, _contract: Contract) -> bool:
+    return step.chats and step.expect in ("answer", "either") and not step.streams and step.stop_after_events is None
+
+
+def _awaits_stream(_scenario: Scenario, step: Step, _contract: Contract) -> bool:
+    return step.chats and step.expect in ("answer", "either") and step.streams and step.stop_after_events is None
+
+
+def _awaits_any(scenario: Scenario, step: Step, contract: Contract) -> bool:
+    return _awaits_plain(scenario, step, contract) or _awaits_stream(scenario, step, contract)
+
+
+def _awaits_refusal(_scenario: Scenario, step: Step, _contract: Contract) -> bool:
+    return step.chats and step.expect in ("refusal", "either")
+
+
+PLAIN_ANSWER = Occasion(_awaits_plain, unsuccessful)
+STREAM = Occasion(_awaits_stream, _not_streamed)
+STREAMED_ANSWER = Occasion(_awaits_stream, lambda exchange: _not_streamed(exchange) or unsuccessful(exchange))
+ANSWER = Occasion(_awaits_any, unsuccessful)
+REFUSAL = Occasion(_awaits_refusal, _not_refused)
+EXPECTED_ANSWER = Occasion(  # whatever came back
+    lambda scenario, step, contract: (
+        _awaits_any(scenario, step, contract) and step.expect == "answer" and scenario.subject is None
+    )
+)
+SUBJECT = Occasion(lambda scenario, _step, _contract: scenario.subject is not None)
+
+
+def scenario(pattern: str, step: str = "*", *, refused: bool = False) -> Occasion:
+    """The steps of the scenarios whose id matches a glob; with `refused`, only when the server refused."""
+
+    def fits(found: Scenario, each: Step, _contract: Contract) -> bool:
+        return fnmatchcase(found.id, pattern) and fnmatchcase(each.name, step)
+
+    return Occasion(fits, _not_refused) if refused else Occasion(fits)

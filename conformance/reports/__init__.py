@@ -1,0 +1,17 @@
+"""Reports, each made from the content of results.json and nothing else."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from conformance.reports import junit, markdown
+from conformance.results import text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+WRITERS: dict[str, Callable[[dict[str, Any]], str]] = {
+    "json": text,
+    "junit": junit.write,
+    "markdown": markdown.write,
+}

@@ -1,0 +1,144 @@
+"""The terminal: live progress while requests are under way, and the verdict after it."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Group
+from rich.markup import escape
+from rich.panel import Panel
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from conformance.run import Record
+    from conformance.session import Prepared
+
+STYLES = {
+    "PASS": "green",
+    "FAIL": "bold red",
+    "WARN": "yellow",
+    "OBSERVED": "cyan",
+    "UNTESTABLE": "magenta",
+    "NOT_APPLICABLE": "dim",
+    "ERROR": "bold white on red",
+}
+VERDICTS = {"conformant": "bold green", "nonconformant": "bold red", "inconclusive": "bold yellow"}
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+MOST_FINDINGS = 3
+LONGEST = 240
+
+
+def ceiling(prepared: Prepared) -> str:
+    """One line, printed before anything is sent: what will be judged and what it can cost."""
+    plan = prepared.plan
+    return (
+        f"{prepared.contract.name} at {prepared.target.chat_url}, model {prepared.model}: "
+        f"{len({assertion.requirement.id for assertion in plan.assertions})} requirements, {plan.requests} requests, "
+        f"at most {plan.tokens} completion tokens"
+    )
+
+
+class Live:
+    """A progress bar while a plan is sent; silent where there is no terminal."""
+
+    def __init__(self, console: Console, total: int) -> None:
+        self._bar = Progress(
+            TextColumn("judging"),
+            BarColumn(bar_width=40),
+            MofNCompleteColumn(),
+            TextColumn("[dim]{task.fields[last]}"),
+            TimeElapsedColumn(),
+            console=console,
+            transient=True,
+            disable=not console.is_terminal,
+        )
+        self._task = self._bar.add_task("", total=total, last="")
+
+    def start(self) -> None:
+        """Shows the bar."""
+        self._bar.start()
+
+    def stop(self) -> None:
+        """Takes the bar away."""
+        self._bar.stop()
+
+    def show(self, record: Record) -> None:
+        """Brings the bar up to date."""
+        last = next(reversed(record.exchanges), ("", ""))[0]
+        self._bar.update(self._task, completed=len(record.exchanges) + len(record.missing), last=escape(last[:40]))
+
+
+def write(results: dict[str, Any], console: Console) -> None:
+    """Prints what failed and warned with its evidence, the counts per topic, and the verdict last."""
+    rows = results["requirements"]
+    for row in rows:
+        if row["outcome"] in ("FAIL", "ERROR", "WARN") or row["fails"]:
+            console.print(_row(row))
+    console.print(_topics(rows))
+    console.print(_verdict(results))
+
+
+def _row(row: dict[str, Any]) -> Group:
+    head = Text.assemble(
+        (f"{row['outcome']:<10}", STYLES[row["outcome"]]), (f" {row['keyword']} ", "bold"), _safe(row["id"])
+    )
+    lines = [
+        head,
+        Text(f"           {_safe(row['summary'])}"),
+        Text(f"           source {_safe(row['source'])}", "dim"),
+    ]
+    if row["note"]:
+        lines.append(Text(f"           {_safe(row['note'])}"))
+    for found in row["findings"][:MOST_FINDINGS]:
+        lines.append(Text(f"           {_safe(found['exchange'])} {_safe(found['where'])}"))
+        lines.append(Text(f"             expected {_safe(found['expected'])}", "green"))
+        lines.append(Text(f"             got      {_safe(found['got'])}", "red"))
+    more = len(row["findings"]) - MOST_FINDINGS
+    if more > 0:
+        lines.append(Text(f"           and {more} more findings", "dim"))
+    return Group(*lines, "")
+
+
+def _topics(rows: list[dict[str, Any]]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    shown = [name for name in STYLES if any(row["outcome"] == name for row in rows)]
+    table.add_column("topic")
+    for name in shown:
+        table.add_column(name.lower().replace("_", " "), justify="right")
+    topics: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        topics.setdefault(row["check"].partition(".")[0], []).append(row)
+    for topic, members in topics.items():
+        counts = [sum(row["outcome"] == name for row in members) for name in shown]
+        cells = [
+            Text(str(count), STYLES[name]) if count else Text("") for name, count in zip(shown, counts, strict=True)
+        ]
+        table.add_row(topic, *cells)
+    return table
+
+
+def _verdict(results: dict[str, Any]) -> Panel:
+    target, run = results["target"], results["run"]
+    counts = ", ".join(f"{count} {name.lower()}" for name, count in results["counts"].items() if count)
+    lines = [
+        Text(results["verdict"], VERDICTS[results["verdict"]]),
+        Text(f"{_safe(target['url'])} as {target['dialect']}, model {_safe(target['model'])}"),
+        Text(f"{counts}; {run['requests']} requests in {run['duration_s']:.1f} s", "dim"),
+        Text(f"capabilities {', '.join(target['capabilities']) or 'none'} (from {target['capabilities_from']})", "dim"),
+    ]
+    if run["exhausted"]:
+        lines.append(Text(f"ended early: {run['exhausted']}", "yellow"))
+    if not target["tls_verified"]:
+        lines.append(Text("the server's certificate was not verified (--insecure)", "yellow"))
+    return Panel(Group(*lines), expand=False)
+
+
+def _safe(text: str) -> str:
+    """What a server said, without the bytes that move cursors or write into clipboards."""
+    shown = CONTROL.sub("\N{REPLACEMENT CHARACTER}", text.replace("\n", " "))
+    return shown if len(shown) <= LONGEST else f"{shown[:LONGEST]}..."

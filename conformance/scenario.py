@@ -1,0 +1,117 @@
+"""Scenario: what is sent, in one or more steps, and what the contract says must come back.
+
+Scenarios are data. Written ones live in `scenarios/*.yaml`, generated ones are made from the contract's parameters;
+both are the same type, and nothing below this module cares where one came from.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from openapi.contract import Keyword
+
+Expectation = Literal["answer", "refusal", "either"]
+Credentials = Literal["given", "none", "wrong", "misplaced"]
+
+GENEROUS = 1024  # tokens counted for a request that leaves its length to the server
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """The one fact that a generated scenario is about.
+
+    `requirement` is its row in the results, `value` what was sent, `expect` whether it must be accepted.
+    """
+
+    requirement: str
+    check: str
+    parameter: str
+    keyword: Keyword
+    source: str
+    summary: str
+    value: Any
+    expect: Literal["accept", "reject"]
+    reading: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StopFrom:
+    """A stop text that is cut out of an earlier step's answer: `length` characters from the middle of it."""
+
+    step: str
+    length: int
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One request. `body` is completed with the model (and, unless `bare`, nothing else) when it is sent."""
+
+    name: str = "main"
+    method: str = "POST"
+    path: str | None = None  # None: the contract's endpoint; "models": the contract's list of models
+    body: Mapping[str, Any] | None = None
+    raw: bytes | None = None  # sent as it is, in place of `body`
+    headers: Mapping[str, str] = field(default_factory=dict)
+    credentials: Credentials = "given"
+    expect: Expectation = "answer"
+    stop_from: StopFrom | None = None
+    stop_after_events: int | None = None
+
+    @property
+    def streams(self) -> bool:
+        """Whether the request asks for an event stream."""
+        return bool(self.body and self.body.get("stream") is True)
+
+    @property
+    def chats(self) -> bool:
+        """Whether the request goes to the chat-completions endpoint by its own method."""
+        return self.path is None and self.method == "POST"
+
+    @property
+    def tokens(self) -> int:
+        """Most completion tokens that the request can cost, for the ceiling of a plan."""
+        if not self.chats or self.expect == "refusal" or self.body is None:
+            return 0
+        asked = self.body.get("max_tokens")
+        limit = asked if isinstance(asked, int) and 0 < asked < GENEROUS else GENEROUS
+        width = self.body.get("n")
+        return limit * (width if isinstance(width, int) and width > 1 else 1)
+
+    def payload(self, model: str, stop: str | None = None) -> bytes:
+        """The bytes of the body. `stop` is the text that `stop_from` asked for."""
+        if self.raw is not None:
+            return self.raw
+        if self.body is None:
+            return b""
+        body = {"model": model, **self.body} if "model" not in self.body else dict(self.body)
+        if body["model"] is OMITTED:
+            del body["model"]
+        if stop is not None:
+            body["stop"] = stop
+        return json.dumps(body, ensure_ascii=False).encode()
+
+
+OMITTED: Any = object()  # in place of the model: the member is left out
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """One or more steps that belong together: one after the other, or `together` at the same time."""
+
+    id: str
+    summary: str
+    steps: tuple[Step, ...]
+    subject: Subject | None = None
+    together: bool = False
+    capabilities: frozenset[str] = frozenset()  # all must be declared
+    parameters: frozenset[str] = frozenset()  # all must be in the contract
+    auth: bool = False  # only where the contract asks for a key
+
+    def step(self, name: str) -> Step:
+        """The step of that name."""
+        return next(step for step in self.steps if step.name == name)

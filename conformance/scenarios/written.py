@@ -1,0 +1,97 @@
+"""Written scenarios: YAML files beside this module, one list each.
+
+    - id: stop-text
+      summary: a stop text that the answer is known to hold
+      needs: {parameters: [stop], capabilities: [], auth: false}
+      together: false
+      steps:
+        - {name: baseline, ask: Count from 1 to 9, body: {max_tokens: 32, temperature: 0}}
+        - {name: stopped, ask: Count from 1 to 9, body: {max_tokens: 32, temperature: 0}, stop_from: {step: baseline, length: 4}}
+
+`ask` is short for one user message. `raw` (text) or `raw_hex` replaces the body. `prune: true` leaves out members
+that the contract does not know, so that one scenario serves every dialect.
+"""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from conformance.errors import HarnessError
+from conformance.scenario import OMITTED, Scenario, Step, StopFrom
+
+if TYPE_CHECKING:
+    from openapi.contract import Contract
+
+STEP_KEYS = {
+    "name", "ask", "messages", "body", "prune", "raw", "raw_hex", "method", "path", "headers", "credentials",
+    "expect", "stop_from", "stop_after_events", "omit_model",
+}  # fmt: skip
+SCENARIO_KEYS = {"id", "summary", "needs", "together", "steps"}
+
+
+def read(contract: Contract) -> tuple[Scenario, ...]:
+    """The written scenarios that fit the contract: its parameters, its capabilities, its need of a key."""
+    found = []
+    for entry in sorted(files("conformance.scenarios").iterdir(), key=lambda item: item.name):
+        if entry.name.endswith(".yaml"):
+            for row in yaml.safe_load(entry.read_text(encoding="utf-8")):
+                scenario = _scenario(row, contract, entry.name)
+                if _fits(scenario, contract):
+                    found.append(scenario)
+    return tuple(found)
+
+
+def _fits(scenario: Scenario, contract: Contract) -> bool:
+    known = {name for name, parameter in contract.parameters.items() if not parameter.lacking}
+    return (
+        scenario.parameters <= known
+        and scenario.capabilities <= set(contract.capabilities)
+        and (contract.auth != "none" or not scenario.auth)
+    )
+
+
+def _scenario(row: dict[str, Any], contract: Contract, file: str) -> Scenario:
+    stray = set(row) - SCENARIO_KEYS
+    if stray or "id" not in row or not row.get("steps"):
+        raise HarnessError(f"scenarios/{file}: {row.get('id', row)}: needs id and steps, does not know {sorted(stray)}")
+    needs = row.get("needs", {})
+    return Scenario(
+        id=row["id"],
+        summary=row["summary"],
+        steps=tuple(_step(step, contract, f"scenarios/{file}: {row['id']}") for step in row["steps"]),
+        together=row.get("together", False),
+        capabilities=frozenset(needs.get("capabilities", ())),
+        parameters=frozenset(needs.get("parameters", ())),
+        auth=needs.get("auth", False),
+    )
+
+
+def _step(row: dict[str, Any], contract: Contract, place: str) -> Step:
+    stray = set(row) - STEP_KEYS
+    if stray:
+        raise HarnessError(f"{place}: a step does not know {sorted(stray)}")
+    body = row.get("body")
+    if "ask" in row or "messages" in row:
+        messages = row.get("messages") or [{"role": "user", "content": row["ask"]}]
+        body = {"messages": messages, **(body or {})}
+    if body is not None and row.get("prune"):
+        body = {name: value for name, value in body.items() if name in contract.parameters}
+    if row.get("omit_model"):
+        body = {"model": OMITTED, **(body or {})}
+    raw = row.get("raw")
+    stop_from = row.get("stop_from")
+    return Step(
+        name=row.get("name", "main"),
+        method=row.get("method", "POST"),
+        path=row.get("path"),
+        body=body,
+        raw=bytes.fromhex(row["raw_hex"]) if "raw_hex" in row else raw.encode() if raw is not None else None,
+        headers=row.get("headers", {}),
+        credentials=row.get("credentials", "given"),
+        expect=row.get("expect", "answer"),
+        stop_from=StopFrom(**stop_from) if stop_from else None,
+        stop_after_events=row.get("stop_after_events"),
+    )

@@ -1,0 +1,207 @@
+"""Session: one whole judgement of one server, from its address to a report. Both faces, the command and the
+pytest plugin, go through here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from conformance import plan as planning
+from conformance import verdict
+from conformance.check import gather
+from conformance.client import Call, Client
+from conformance.errors import Unreachable, UsageError
+from conformance.judgement import Judgement, judge
+from conformance.occasion import refuses_key, shown
+from conformance.results import RunFacts, build
+from conformance.run import Budget, Record, Run
+from conformance.scenario import Step
+from conformance.scenarios import scenarios
+from conformance.target import parse
+from openapi.contract import load, names
+from openapi.validation import Validator
+
+if TYPE_CHECKING:
+    import ssl
+    from collections.abc import Callable
+    from typing import Any
+
+    from conformance.exchange import Exchange
+    from conformance.plan import Plan
+    from conformance.secret import Secret
+    from conformance.target import Target
+    from conformance.verdict import Report
+    from openapi.contract import Contract
+
+PREFLIGHT_S = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What the user asked for. `capabilities` are (name, wanted) pairs that overrule what the server declares."""
+
+    url: str
+    dialect: str
+    model: str | None = None
+    only: tuple[str, ...] = ()
+    capabilities: tuple[tuple[str, bool], ...] = ()
+    strict: bool = False
+    budget: Budget = Budget()
+    verify: bool | ssl.SSLContext = True
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """Everything known before the plan is sent."""
+
+    wishes: Wishes
+    contract: Contract
+    target: Target
+    model: str
+    capabilities_from: str
+    plan: Plan
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Everything known after it."""
+
+    prepared: Prepared
+    record: Record
+    judgements: tuple[Judgement, ...]
+    report: Report
+    results: dict[str, Any]
+
+
+def contract_of(dialect: str) -> Contract:
+    """The contract of a dialect. Raises UsageError that lists the names."""
+    if dialect not in names():
+        raise UsageError(f"--dialect {dialect!r} is unknown; there are: {', '.join(sorted(names()))}")
+    return load(dialect)
+
+
+async def prepare(wishes: Wishes, client: Client) -> Prepared:
+    """Reaches the server, asks for its models and capabilities, and makes the plan.
+
+    Raises Unreachable when there is no answer or the key is refused, UsageError for a wrong setting.
+    """
+    contract = contract_of(wishes.dialect)
+    target = parse(wishes.url, contract.path, contract.models_path)
+    model = wishes.model or await _ask_model(client, target, contract)
+    declared, whence = await _ask_capabilities(client, target, contract)
+    for name, wanted in wishes.capabilities:
+        if name not in contract.capabilities:
+            known = ", ".join(sorted(contract.capabilities)) or "none"
+            raise UsageError(f"--capability {name!r} is unknown in {contract.name}; there are: {known}")
+        declared = declared | {name} if wanted else declared - {name}
+        whence = f"{whence}, --capability"
+    await _greet(client, target, model, contract)
+    return Prepared(wishes, contract, target, model, whence, draft(contract, declared, wishes.only))
+
+
+def draft(contract: Contract, declared: frozenset[str], only: tuple[str, ...] = ()) -> Plan:
+    """The plan for a server of this contract that declares these capabilities."""
+    undeclared = tuple(each for name, each in contract.capabilities.items() if name not in declared)
+    return planning.make(offered(contract, declared), scenarios(contract, declared), gather(), only, undeclared)
+
+
+def offered(contract: Contract, declared: frozenset[str]) -> Contract:
+    """The contract that such a server is judged by."""
+    return contract.without(set(contract.capabilities) - declared)
+
+
+async def judge_server(
+    wishes: Wishes,
+    secret: Secret | None,
+    on_plan: Callable[[Prepared], None] = lambda _: None,
+    on_progress: Callable[[Record], None] = lambda _: None,
+) -> Outcome:
+    """Prepares, sends, judges and reports."""
+    contract = contract_of(wishes.dialect)
+    base = parse(wishes.url, contract.path, contract.models_path).base
+    async with Client(base, secret, verify=wishes.verify) as client:
+        prepared = await prepare(wishes, client)
+        on_plan(prepared)
+        started_at, started_s = datetime.now(UTC).isoformat(timespec="seconds"), time.monotonic()
+        run = Run(prepared.plan, client, prepared.target, prepared.contract, prepared.model, wishes.budget, on_progress)
+        try:
+            record = await run.execute()
+        except asyncio.CancelledError:
+            record = run.record
+            record.exhausted = "interrupted"
+    return conclude(prepared, record, started_at, time.monotonic() - started_s)
+
+
+def conclude(prepared: Prepared, record: Record, started_at: str, duration_s: float) -> Outcome:
+    """Judges a record and makes the report. Pure but for reading the description."""
+    declared = frozenset(prepared.plan.capabilities)
+    contract = offered(prepared.contract, declared)
+    validator = Validator(contract)
+    judgements = judge(prepared.plan.assertions, record.exchanges, contract, validator, prepared.model, record.missing)
+    wishes = prepared.wishes
+    report = verdict.report(prepared.plan, judgements, strict=wishes.strict, exhausted=record.exhausted)
+    facts = RunFacts(
+        url=prepared.target.chat_url,
+        model=prepared.model,
+        capabilities=tuple(sorted(declared)),
+        capabilities_from=prepared.capabilities_from,
+        strict=wishes.strict,
+        started_at=started_at,
+        duration_s=duration_s,
+        insecure=wishes.verify is False,
+    )
+    return Outcome(prepared, record, judgements, report, build(report, record, contract, facts))
+
+
+async def _ask_model(client: Client, target: Target, contract: Contract) -> str:
+    """The first model of the list, else the dialect's default: a list is asked for by no document."""
+    exchange = await _get(client, "models", target.models_url)
+    data = exchange.json.get("data") if isinstance(exchange.json, dict) else None
+    for row in data if isinstance(data, list) else ():
+        if isinstance(row, dict) and isinstance(row.get("id"), str) and row["id"]:
+            return str(row["id"])
+    return contract.default_model
+
+
+async def _ask_capabilities(client: Client, target: Target, contract: Contract) -> tuple[frozenset[str], str]:
+    """What the server says of itself in its own description, else what the dialect lets one assume."""
+    exchange = await _get(client, "openapi", f"{target.base}/openapi.json")
+    info = exchange.json.get("info") if isinstance(exchange.json, dict) else None
+    if isinstance(info, dict) and isinstance(info.get("x-capabilities"), list):
+        said = frozenset(name for name in info["x-capabilities"] if name in contract.capabilities)
+        return said, "the server's /openapi.json"
+    return frozenset(name for name, each in contract.capabilities.items() if each.assumed), "the dialect"
+
+
+async def _get(client: Client, name: str, url: str) -> Exchange:
+    exchange = await client.send(
+        Call(id=name, scenario="preflight", step=name, method="GET", path_or_url=url, deadline_s=PREFLIGHT_S)
+    )
+    if exchange.response is None and exchange.failure is not None:
+        raise Unreachable(exchange.failure.detail)
+    return exchange
+
+
+async def _greet(client: Client, target: Target, model: str, contract: Contract) -> None:
+    """One valid request, to tell a key that is refused from a server that breaks its contract."""
+    step = Step(body={"messages": [{"role": "user", "content": "Hello!"}], "max_tokens": 1})
+    exchange = await client.send(
+        Call(
+            id="hello",
+            scenario="preflight",
+            step="hello",
+            method="POST",
+            path_or_url=target.chat_url,
+            headers=(("Content-Type", "application/json"),),
+            body=step.payload(model),
+            deadline_s=PREFLIGHT_S * 4,
+        )
+    )
+    if exchange.response is None and exchange.failure is not None:
+        raise Unreachable(exchange.failure.detail)
+    if exchange.status in (401, 403) or refuses_key(exchange, contract):
+        raise Unreachable(f"the server refuses the key: {shown(exchange)}; name its variable with --api-key-env VAR")

@@ -1,0 +1,174 @@
+"""Verdict: judgements + requirement rows -> one outcome per requirement, and one word for the whole run.
+
+|                | no finding | finding                  | not observed         | not declared   |
+|----------------|------------|--------------------------|----------------------|----------------|
+| MUST           | PASS       | FAIL                     | UNTESTABLE (fails)   | NOT_APPLICABLE |
+| SHOULD         | PASS       | WARN (fails if strict)   | UNTESTABLE (warns)   | NOT_APPLICABLE |
+| MAY            | OBSERVED, with what was seen                                     | NOT_APPLICABLE |
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from openapi.contract import Keyword
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from conformance.check import Finding
+    from conformance.judgement import Judgement
+    from conformance.plan import Plan
+
+
+class Outcome(StrEnum):
+    """What became of one requirement."""
+
+    PASS = "PASS"
+    FAIL = "FAIL"
+    WARN = "WARN"
+    OBSERVED = "OBSERVED"
+    UNTESTABLE = "UNTESTABLE"
+    NOT_APPLICABLE = "NOT_APPLICABLE"
+    ERROR = "ERROR"  # a defect of ours
+
+
+class Verdict(StrEnum):
+    """The word for the whole run."""
+
+    CONFORMANT = "conformant"
+    NONCONFORMANT = "nonconformant"
+    INCONCLUSIVE = "inconclusive"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One finding and where it was made."""
+
+    finding: Finding
+    scenario: str
+    exchange: str
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One requirement and what became of it. `exchanges` counts what it was judged on."""
+
+    id: str
+    check: str
+    keyword: Keyword
+    source: str
+    reading: str | None
+    summary: str
+    outcome: Outcome
+    findings: tuple[Found, ...]
+    exchanges: int
+    note: str  # why it is untestable, what was seen, or what broke
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Every row and the verdict. `exhausted` names the budget that ended the run early."""
+
+    rows: tuple[Row, ...]
+    verdict: Verdict
+    exhausted: str | None
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many rows came to each outcome; every outcome is there."""
+        return {each.value: sum(row.outcome is each for row in self.rows) for each in Outcome}
+
+    def fails(self, row: Row, *, strict: bool) -> bool:
+        """Whether this row alone makes the run nonconformant."""
+        return row_fails(row.outcome, row.keyword, strict=strict)
+
+
+def row_fails(outcome: Outcome, keyword: Keyword, *, strict: bool) -> bool:
+    """Whether an outcome fails a run."""
+    if outcome is Outcome.FAIL:
+        return True
+    if outcome is Outcome.WARN:
+        return strict
+    return outcome is Outcome.UNTESTABLE and (keyword is Keyword.MUST or (strict and keyword is Keyword.SHOULD))
+
+
+def report(plan: Plan, judgements: Iterable[Judgement], *, strict: bool, exhausted: str | None) -> Report:
+    """One row per requirement, in the plan's order, and the verdict.
+
+    A budget that ran out leaves the run inconclusive unless something failed on an exchange that was made.
+    """
+    grouped: dict[str, list[Judgement]] = {}
+    for judgement in judgements:
+        grouped.setdefault(judgement.assertion.requirement.id, []).append(judgement)
+    rows = [_row(group) for group in grouped.values()]
+    rows += [
+        _plain_row(row.id, row.keyword, row.source, "", Outcome.UNTESTABLE, "no scenario reaches it")
+        for row in plan.uncovered
+    ]
+    rows += [
+        _plain_row(
+            f"capability.{each.name}", Keyword.MAY, each.source, each.summary, Outcome.NOT_APPLICABLE, "not declared"
+        )
+        for each in plan.undeclared
+    ]
+    failing = [row for row in rows if row_fails(row.outcome, row.keyword, strict=strict)]
+    proven = [row for row in failing if row.outcome is not Outcome.UNTESTABLE]
+    if any(row.outcome is Outcome.ERROR for row in rows) or (exhausted and not proven):
+        verdict = Verdict.INCONCLUSIVE
+    else:
+        verdict = Verdict.NONCONFORMANT if failing else Verdict.CONFORMANT
+    return Report(tuple(rows), verdict, exhausted)
+
+
+def _plain_row(identity: str, keyword: Keyword, source: str, summary: str, outcome: Outcome, note: str) -> Row:
+    return Row(identity, identity, keyword, source, None, summary, outcome, (), 0, note)
+
+
+def _row(group: list[Judgement]) -> Row:
+    first = group[0].assertion
+    requirement = first.requirement
+    findings = tuple(
+        Found(finding, judgement.assertion.scenario.id, judgement.exchanges[-1])
+        for judgement in group
+        for finding in judgement.findings
+    )
+    observed = [judgement for judgement in group if judgement.unobserved is None and judgement.error is None]
+    errors = [judgement.error for judgement in group if judgement.error]
+    outcome, note = _outcome(requirement.keyword, bool(findings), group, len(observed), errors)
+    summaries = dict.fromkeys(judgement.assertion.summary for judgement in group)
+    failing = [judgement.assertion.summary for judgement in group if judgement.findings]
+    summary = failing[0] if failing else next(iter(summaries))
+    if first.check.by_subject and not failing and len(summaries) > 1:
+        summary = f"{summary} (and {len(summaries) - 1} more)"
+    return Row(
+        id=requirement.id,
+        check=first.check.id,
+        keyword=requirement.keyword,
+        source=requirement.source,
+        reading=requirement.reading,
+        summary=summary,
+        outcome=outcome,
+        findings=findings,
+        exchanges=len(observed),
+        note=note,
+    )
+
+
+def _outcome(
+    keyword: Keyword, found: bool, group: list[Judgement], observed: int, errors: list[str]
+) -> tuple[Outcome, str]:
+    if errors:
+        return Outcome.ERROR, errors[0]
+    if keyword is Keyword.MAY:
+        unobserved = next((judgement.unobserved for judgement in group if judgement.unobserved), "")
+        seen = "otherwise" if found else "as described" if observed else f"not seen: {unobserved}"
+        return Outcome.OBSERVED, seen
+    if found:
+        return (Outcome.FAIL if keyword is Keyword.MUST else Outcome.WARN), ""
+    if observed:
+        return Outcome.PASS, ""
+    reasons = dict.fromkeys(judgement.unobserved or "" for judgement in group)
+    return Outcome.UNTESTABLE, "; ".join(list(reasons)[:2])
