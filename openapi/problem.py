@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -48,11 +48,11 @@ def problems_of(errors: Iterable[jsonschema_rs.ValidationError], document: Mappi
 def _unfold(error: jsonschema_rs.ValidationError, document: Mapping[str, Any]) -> list[Problem]:
     path = tuple(error.instance_path)
     keyword = _keyword(error)
-    schemas = _schemas_on_the_way(error, document)
-    for trigger, schema in reversed(schemas):
-        if "x-rule" in schema:
-            rule = schema["x-rule"]
-            where = path if trigger is None else (trigger,)
+    passed = _way(error, document)
+    for step in reversed(passed):
+        rule = step.schema.get("x-rule")
+        if rule and rule.get("of", step.keyword) == step.keyword:
+            where = path if step.trigger is None else (step.trigger,)
             return [Problem(_pointer(where), "rule", rule["id"], f"{_place(where)}: {rule['summary']}")]
     branches: Sequence[Sequence[jsonschema_rs.ValidationError]] = error.kind.as_dict().get("context", ())
     if keyword in ("anyOf", "oneOf") and branches:
@@ -60,8 +60,7 @@ def _unfold(error: jsonschema_rs.ValidationError, document: Mapping[str, Any]) -
         if meant is None:
             return [Problem(_pointer(path), keyword, None, f"{_place(path)} {_none_of(branches, path)}{_got(error)}")]
         return [problem for inner in meant for problem in _unfold(inner, document)]
-    lacking = schemas[-1][1].get("x-capability") if schemas and keyword == "enum" else None
-    return [_problem(error, keyword, path, lacking)]
+    return [_problem(error, keyword, path, passed[-1].schema if passed else {})]
 
 
 def _keyword(error: jsonschema_rs.ValidationError) -> str:
@@ -77,12 +76,21 @@ def _meant(
         return any(
             (_keyword(error) in ("type", "enum") and tuple(error.instance_path) == path)
             or (_keyword(error) == "const" and len(error.instance_path) <= len(path) + 1)
-            or (_keyword(error) == "required" and error.kind.as_dict().get("property") in ("role", "type"))
+            or _lacks_tag(error, path)
             for error in branch
         )
 
     fitting = [branch for branch in branches if not misses(branch)]
     return min(fitting, key=len) if fitting else None
+
+
+def _lacks_tag(error: jsonschema_rs.ValidationError, path: tuple[Any, ...]) -> bool:
+    """Whether the value itself has no `role` or `type`, by which branches are told apart."""
+    return (
+        _keyword(error) == "required"
+        and tuple(error.instance_path) == path
+        and error.kind.as_dict().get("property") in ("role", "type")
+    )
 
 
 def _none_of(branches: Sequence[Sequence[jsonschema_rs.ValidationError]], path: tuple[Any, ...]) -> str:
@@ -97,47 +105,56 @@ def _none_of(branches: Sequence[Sequence[jsonschema_rs.ValidationError]], path: 
         return f"must have {tags[0][0]} one of {_list(value for _, value in tags)}"
     for branch in branches:
         for error in branch:
-            if _keyword(error) == "required" and error.kind.as_dict().get("property") in ("role", "type"):
+            if _lacks_tag(error, path):
                 return f"must have {error.kind.as_dict()['property']}"
     wanted: list[str] = []
     for branch in branches:
+        values = [error for error in branch if _keyword(error) == "enum" and tuple(error.instance_path) == path]
+        if values:
+            wanted += [json.dumps(value) for error in values for value in error.kind.as_dict()["options"]]
+            continue
         for error in branch:
             if _keyword(error) == "type" and tuple(error.instance_path) == path:
                 wanted += error.kind.as_dict()["types"]
-            if _keyword(error) == "enum":
-                wanted += [json.dumps(value) for value in error.kind.as_dict()["options"]]
-    return f"must be {' or '.join(dict.fromkeys(wanted))}" if wanted else "fits none of its forms"
+    return f"must be {_alternatives(wanted)}" if wanted else "fits none of its forms"
 
 
-def _problem(error: jsonschema_rs.ValidationError, keyword: str, path: tuple[Any, ...], lacking: str | None) -> Problem:
+def _problem(
+    error: jsonschema_rs.ValidationError, keyword: str, path: tuple[Any, ...], schema: Mapping[str, Any]
+) -> Problem:
     facts = error.kind.as_dict()
-    place = _place(path)
     bound: Any = None
     match keyword:
-        case "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" | "minItems" | "maxItems" | "minLength":
+        case "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum":
             bound = facts.get("limit")
             words = f"{_BOUNDS[keyword]} {bound}"
-        case "maxLength":
+        case "minItems" | "maxItems" | "minLength" | "maxLength":
             bound = facts.get("limit")
-            words = f"must have at most {bound} characters"
+            words = f"{_BOUNDS[keyword]} {bound} {'item' if 'Items' in keyword else 'character'}{'s' * (bound != 1)}"
         case "type":
             bound = facts.get("types")
-            words = f"must be {' or '.join(bound)}"
+            words = f"must be {_alternatives(bound)}"
         case "enum":
             bound = facts.get("options")
             words = f"must be one of {_list(bound)}"
-            if lacking:
+            if "x-capability" in schema:
+                lacking = schema["x-capability"]
                 words = f"asks for what this server does not offer ({lacking}): leave it out or send {_list(bound)}"
         case "const":
             bound = facts.get("expected_value")
             words = f"must be {json.dumps(bound)}"
+        case "not":
+            bound = schema.get("not", {}).get("const")
+            words = f"must not be {json.dumps(bound)}"
         case "required":
             bound = facts.get("property")
-            place, words = _place((*path, bound)), "is required"
-            return Problem(_pointer((*path, bound)), keyword, bound, f"{place} {words}")
+            return Problem(_pointer((*path, bound)), keyword, bound, f"{_place((*path, bound))} is required")
+        case "x-maxCharacters":
+            bound = schema.get(keyword)
+            words = error.message
         case _:
-            words = error.message if keyword.startswith("x-") else f"breaks {keyword}"
-    return Problem(_pointer(path), keyword, bound, f"{place} {words}{_got(error)}")
+            words = f"breaks {keyword}"
+    return Problem(_pointer(path), keyword, bound, f"{_place(path)} {words}{_got(error)}")
 
 
 _BOUNDS = {
@@ -145,28 +162,40 @@ _BOUNDS = {
     "maximum": "must be at most",
     "exclusiveMinimum": "must be greater than",
     "exclusiveMaximum": "must be less than",
-    "minItems": "must have at least this many items:",
-    "maxItems": "must have at most this many items:",
-    "minLength": "must have at least this many characters:",
+    "minItems": "must have at least",
+    "maxItems": "must have at most",
+    "minLength": "must have at least",
+    "maxLength": "must have at most",
 }
 
 
-def _schemas_on_the_way(
-    error: jsonschema_rs.ValidationError, document: Mapping[str, Any]
-) -> list[tuple[str | None, dict[str, Any]]]:
-    """The schemas from the root down to the broken keyword, each with the trigger of a `dependentSchemas` above it.
+def _alternatives(words: Iterable[str]) -> str:
+    """`integer or null`: null comes last, as it is the least likely meant."""
+    return " or ".join(sorted(dict.fromkeys(words), key=lambda word: word == "null"))
+
+
+class _Step(NamedTuple):
+    """One schema on the way to a broken keyword, the keyword taken from it, and the `dependentSchemas` trigger."""
+
+    schema: dict[str, Any]
+    keyword: str
+    trigger: str | None
+
+
+def _way(error: jsonschema_rs.ValidationError, document: Mapping[str, Any]) -> list[_Step]:
+    """The schemas from the root down to the broken keyword.
 
     jsonschema-rs gives the place in the document itself, references already followed.
     """
     node: Any = document
-    passed: list[tuple[str | None, dict[str, Any]]] = []
+    passed: list[_Step] = []
     trigger, before = None, ""
     for step in map(str, error.schema_path):
+        if isinstance(node, dict):
+            passed.append(_Step(node, step, trigger))
         node = node[int(step)] if isinstance(node, list) else node.get(step) if isinstance(node, dict) else None
         if before == "dependentSchemas":
             trigger = step
-        if isinstance(node, dict):
-            passed.append((trigger, node))
         before = step
     return passed
 

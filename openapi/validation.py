@@ -19,6 +19,7 @@ from openapi_core.validation.schemas.validators import SchemaValidator
 from openapi_schema_validator import OAS32_BASE_DIALECT_ID, OAS32Validator
 
 from openapi.description import REQUEST, describe
+from openapi.excerpt import errors_of
 from openapi.problem import Problem, problems_of
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from openapi.contract import Contract
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
+DEEPEST = 255  # levels that jsonschema-rs follows
 
 
 class _MaxCharacters:
@@ -61,7 +63,7 @@ class _RustValidator(SchemaValidator):
     rust: jsonschema_rs.Validator
 
     def validate(self, value: Any) -> None:
-        errors = tuple(self.rust.iter_errors(value))
+        errors = tuple(errors_of(self.rust, value))
         if errors:
             raise InvalidSchemaValue("<body>", "object", schema_errors=cast("Iterable[Any]", errors))
 
@@ -105,14 +107,18 @@ class Validator:
     def refusals(self, request: BodyRequest) -> tuple[Problem, ...]:
         """What is wrong with a request, through openapi-core. Empty: it is valid. The body must be JSON already."""
         found: list[Problem] = []
-        for error in self._openapi.iter_request_errors(cast("Any", request)):
-            cause = error.__cause__
+        try:
+            refused = tuple(self._openapi.iter_request_errors(cast("Any", request)))
+        except ValueError as error:
+            return _too_deep(error)
+        for reason in refused:
+            cause = reason.__cause__
             if isinstance(cause, InvalidSchemaValue):
                 found += problems_of(
                     cast("Iterable[jsonschema_rs.ValidationError]", cause.schema_errors), self.document
                 )
             else:
-                found.append(Problem("", type(error).__name__, None, "the request does not fit the operation"))
+                found.append(Problem("", type(reason).__name__, None, "the request does not fit the operation"))
         return tuple(found)
 
     def problems(self, schema: str, instance: object) -> tuple[Problem, ...]:
@@ -121,11 +127,21 @@ class Validator:
             if schema not in self.document["components"]["schemas"]:
                 raise KeyError(f"the description has no schema {schema!r}")
             self._schemas[schema] = compile_schema(self.document, f"#/components/schemas/{schema}")
-        return problems_of(self._schemas[schema].iter_errors(instance), self.document)
+        try:
+            return problems_of(errors_of(self._schemas[schema], instance), self.document)
+        except ValueError as error:
+            return _too_deep(error)
 
     def request_problems(self, body: object) -> tuple[Problem, ...]:
         """How a request body breaks the description, without HTTP around it."""
         return self.problems(REQUEST, body)
+
+
+def _too_deep(error: ValueError) -> tuple[Problem, ...]:
+    """What jsonschema-rs raises in place of an error where it follows no further."""
+    if "Recursion limit" not in str(error):
+        raise error
+    return (Problem("", "depth", DEEPEST, f"the body nests deeper than {DEEPEST} levels"),)
 
 
 @dataclass(frozen=True, slots=True)
