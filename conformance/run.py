@@ -150,12 +150,12 @@ class Run:
             scenario=scenario.id,
             step=step.name,
             method=step.method,
-            path_or_url=self._url(step),
-            headers=tuple(headers.items()),
+            url=self._url(step),
+            headers=headers,
             body=step.payload(self.model, stop),
             stop_after_events=step.stop_after_events,
             deadline_s=self._deadline_s(),
-            authenticate=step.credentials == "given",
+            with_key=step.credentials == "given",
         )
 
     def _url(self, step: Step) -> str:

@@ -179,7 +179,7 @@ async def _ask_capabilities(client: Client, target: Target, contract: Contract) 
 
 async def _get(client: Client, name: str, url: str) -> Exchange:
     exchange = await client.send(
-        Call(id=name, scenario="preflight", step=name, method="GET", path_or_url=url, deadline_s=PREFLIGHT_S)
+        Call(id=name, scenario="preflight", step=name, method="GET", url=url, deadline_s=PREFLIGHT_S)
     )
     if exchange.response is None and exchange.failure is not None:
         raise Unreachable(exchange.failure.detail)
@@ -195,8 +195,8 @@ async def _greet(client: Client, target: Target, model: str, contract: Contract)
             scenario="preflight",
             step="hello",
             method="POST",
-            path_or_url=target.chat_url,
-            headers=(("Content-Type", "application/json"),),
+            url=target.chat_url,
+            headers={"Content-Type": "application/json"},
             body=step.payload(model),
             deadline_s=PREFLIGHT_S * 4,
         )
