@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import pairwise
 from typing import Any
 
 from tokenizers import AddedToken, Tokenizer
@@ -12,7 +13,7 @@ from .protocol import ChatTemplateError
 
 Render = Callable[[list[dict[str, Any]], list[dict[str, Any]] | None, Mapping[str, Any]], str]
 
-PRIVATE_USE = range(0xE000, 0xF900)
+PRIVATE_USE = re.compile("[\ue000-\uf8ff]")
 ASSISTANT = "assistant"
 
 
@@ -22,10 +23,12 @@ class ChatEncoder:
     render: the checkpoint's chat template, from messages, tools and template arguments to text.
     tokenizer: its added tokens are the control tokens.
 
-    Only the template may write control tokens. Wherever the text of a message or a tool spells one (or ends
-    in the beginning of one, which another piece could complete), a private-use mark that the conversation
-    does not use is put behind its first character before rendering. The control tokens found after rendering
-    are then the template's own; the text between them loses its marks and is encoded without added tokens.
+    Only the template may write control tokens. Wherever a text of a message, a tool or a template argument
+    spells one (or ends in the beginning of one, which the next text could complete), a private-use mark that
+    the conversation does not use is put behind its first character before rendering. The control tokens found
+    after rendering are then the template's own; the text between them loses its marks and is encoded without
+    added tokens. (transformers' `sanitize_control_tokens` leaves keys and tokens joined from parts as they
+    are, and drops its marks from what the user wrote.)
 
     In the assistant's own messages only special tokens are treated so: the other added tokens (around
     thoughts and tool calls) are what the assistant did say, and templates look for them.
@@ -35,11 +38,11 @@ class ChatEncoder:
         self._render = render
         self._tokenizer = tokenizer
         added = tokenizer.get_added_tokens_decoder()
-        self._control_ids = {token.content: token_id for token_id, token in added.items()}
-        special = {token.content for token in added.values() if token.special}
-        self._all = _Spelling(set(self._control_ids))
-        self._special = _Spelling(special)
-        self._control = _control_pattern(list(added.values()))
+        control = [token for token in added.values() if token.special or not token.content.isspace()]
+        self._control_ids = {token.content: token_id for token_id, token in added.items() if token in control}
+        self._all = _Spelling({token.content for token in control})
+        self._special = _Spelling({token.content for token in control if token.special})
+        self._control_pattern = _control_pattern(control)
         self._plain = _without_added_tokens(tokenizer)
 
     def encode(
@@ -48,59 +51,61 @@ class ChatEncoder:
         tools: list[dict[str, Any]] | None = None,
         template_kwargs: Mapping[str, Any] | None = None,
     ) -> list[int]:
-        """Token ids; raises ChatTemplateError where the template refuses the messages."""
-        mark = _unused_mark([messages, tools])
-        marked = [
-            _marked(message, self._special if message.get("role") == ASSISTANT else self._all, mark)
-            for message in messages
-        ]
+        """Token ids; raises ChatTemplateError where the messages cannot be rendered or encoded."""
         try:
-            text = self._render(marked, _marked(tools, self._all, mark), template_kwargs or {})
+            mark = _unused_mark([messages, tools, template_kwargs])
+            text = self._render(
+                [self._marked_message(message, mark) for message in messages],
+                _marked(tools, self._all, mark),
+                _marked(template_kwargs or {}, self._all, mark),
+            )
+            text.encode()  # a lone surrogate is no text
         except Exception as error:  # a template is a program of the checkpoint's author
             raise ChatTemplateError(f"the chat template cannot render the messages: {error}") from error
-        if mark not in text:
-            ids: list[int] = self._tokenizer.encode(text, add_special_tokens=False).ids
-            return ids
-        return [token_id for piece in self._pieces(text) for token_id in self._encode_piece(piece, mark)]
+        if mark in text:
+            return [token_id for piece in self._pieces(text, mark) for token_id in self._ids(piece, mark)]
+        return self._tokenizer.encode(text, add_special_tokens=False).ids
 
-    def _pieces(self, text: str) -> Iterator[int | str]:
-        """Control tokens as ids, and the text between them."""
+    def _marked_message(self, message: dict[str, Any], mark: str) -> Any:
+        return _marked(message, self._special if message.get("role") == ASSISTANT else self._all, mark)
+
+    def _pieces(self, text: str, mark: str) -> Iterator[int | str]:
+        """The template's control tokens as ids, and the text between them."""
         end = 0
-        for match in self._control.finditer(text):
+        for match in re.finditer(f"{self._control_pattern}(?!{mark})", text):
             if match.start() > end:
                 yield text[end : match.start()]
-            yield self._control_ids[match[0].strip() if match[0] not in self._control_ids else match[0]]
+            yield self._control_ids[match[0] if match[0] in self._control_ids else match[0].strip()]
             end = match.end()
         if end < len(text):
             yield text[end:]
 
-    def _encode_piece(self, piece: int | str, mark: str) -> list[int]:
+    def _ids(self, piece: int | str, mark: str) -> list[int]:
         if isinstance(piece, int):
             return [piece]
         ids: list[int] = self._plain.encode(piece.replace(mark, ""), add_special_tokens=False).ids
-        if not set(self._control_ids.values()).isdisjoint(ids):
-            # The model's own vocabulary spells the token too: cut it where it was marked.
-            parts = [self._plain.encode(part, add_special_tokens=False).ids for part in piece.split(mark)]
-            ids = [token_id for part in parts for token_id in part]
-        return ids
+        if set(self._control_ids.values()).isdisjoint(ids):
+            return ids
+        # The model's own vocabulary spells a control token too: cut it where it was marked.
+        parts = [self._plain.encode(part, add_special_tokens=False).ids for part in piece.split(mark)]
+        return [token_id for part in parts for token_id in part]
 
 
 class _Spelling:
     """Where a text spells one of some tokens, or ends in the beginning of one."""
 
     def __init__(self, tokens: set[str]) -> None:
-        longest_first = sorted(tokens, key=len, reverse=True)
-        self._whole = re.compile("|".join(f"(?={re.escape(token)})" for token in longest_first) or r"(?!)")
+        self._whole = re.compile(f"(?={_one_of(tokens)})")
         self._beginnings = {token[:length] for token in tokens for length in range(1, len(token))}
         self._longest = max(map(len, tokens), default=0)
 
     def mark(self, text: str, mark: str) -> str:
+        """The text with a mark behind the first character of each place."""
         at = {match.start() for match in self._whole.finditer(text)}
         first = max(0, len(text) - self._longest)
         at |= {start for start in range(first, len(text)) if text[start:] in self._beginnings}
-        for start in sorted(at, reverse=True):
-            text = text[: start + 1] + mark + text[start + 1 :]
-        return text
+        bounds = [0, *(start + 1 for start in sorted(at)), len(text)]
+        return mark.join(text[begin:end] for begin, end in pairwise(bounds))
 
 
 def _marked(value: Any, spelling: _Spelling, mark: str) -> Any:
@@ -130,20 +135,25 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _unused_mark(value: Any) -> str:
-    used = {character for text in _texts(value) for character in text if ord(character) in PRIVATE_USE}
-    for code in PRIVATE_USE:
+    used = {character for text in _texts(value) for character in PRIVATE_USE.findall(text)}
+    for code in range(0xE000, 0xF900):
         if chr(code) not in used:
             return chr(code)
     raise ChatTemplateError("the conversation uses every private-use character: remove some")
 
 
-def _control_pattern(tokens: list[AddedToken]) -> re.Pattern[str]:
-    """Matches an added token, with the white space that it is said to swallow; the longest token first."""
+def _one_of(texts: Iterable[str]) -> str:
+    """A pattern that matches any of the texts, the longest first, or nothing if there are none."""
+    return f"(?:{'|'.join(map(re.escape, sorted(texts, key=len, reverse=True))) or '(?!)'})"
+
+
+def _control_pattern(tokens: list[AddedToken]) -> str:
+    """A pattern that matches an added token with the white space that it is said to swallow."""
     parts = [
-        (r"\s*" if token.lstrip else "") + re.escape(token.content) + (r"\s*" if token.rstrip else "")
+        (r"\s*+" if token.lstrip else "") + re.escape(token.content) + (r"\s*+" if token.rstrip else "")
         for token in sorted(tokens, key=lambda token: len(token.content), reverse=True)
     ]
-    return re.compile("|".join(parts) or r"(?!)")
+    return f"(?:{'|'.join(parts) or '(?!)'})"
 
 
 def _without_added_tokens(tokenizer: Tokenizer) -> Tokenizer:

@@ -16,6 +16,21 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 DTYPES = ("auto", "float32", "bfloat16", "float16")
+# Parameters of transformers' apply_chat_template that are not variables of the template.
+RESERVED_ARGUMENTS = {
+    "chat_template",
+    "conversation",
+    "max_length",
+    "padding",
+    "return_assistant_tokens_mask",
+    "return_dict",
+    "return_tensors",
+    "sanitize_control_tokens",
+    "tokenize",
+    "tokenizer_kwargs",
+    "tools",
+    "truncation",
+}
 ROPES_THAT_LOOK_AT_THE_BATCH = {"dynamic", "longrope"}
 
 
@@ -73,8 +88,10 @@ def load_checkpoint(path: Path, device: torch.device, dtype: str) -> Checkpoint:
     backend.no_truncation()
 
     def render(messages: list[dict[str, Any]], tools: list[dict[str, Any]] | None, arguments: Mapping[str, Any]) -> str:
-        options = {"add_generation_prompt": True, **arguments, "tokenize": False}
-        text: str = tokenizer.apply_chat_template(messages, tools=tools, **options)
+        if reserved := sorted(arguments.keys() & RESERVED_ARGUMENTS):
+            raise ValueError(f"the template argument {reserved[0]} is reserved: leave it out")
+        options = {"add_generation_prompt": True, **arguments}
+        text: str = tokenizer.apply_chat_template(messages, tools=tools, tokenize=False, **options)
         return text
 
     return Checkpoint(

@@ -14,7 +14,7 @@ from .checkpoint import Checkpoint, load_checkpoint
 from .device import select_device, torch
 from .generation import Item, LocalGeneration, hand_over
 from .protocol import CheckpointError, EngineError, PromptTooLong
-from .runner import Runner, disagreement
+from .runner import Runner, verified_runner
 from .sampler import Sampler, uniform, unusable
 from .scheduler import Batch, Scheduler
 from .sequence import Sequence
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 POSITIONS_UNLESS_ASKED = 4096
 SMALL_MODEL_PARAMETERS = 50_000_000
 _log = logging.getLogger(__name__)
-LARGEST_DISAGREEMENT = {torch.float32: 1e-3, torch.bfloat16: 5e-2, torch.float16: 1e-2}
 
 
 class LocalEngine:
@@ -94,7 +93,10 @@ class LocalEngine:
             threads = 1
         if threads is not None:
             torch.set_num_threads(threads)
-        runner = _checked_runner(checkpoint, loaded.model, slots, positions)
+        try:
+            runner = verified_runner(loaded.model, slots=slots, max_model_len=positions)
+        except CheckpointError as error:
+            raise CheckpointError(f"{checkpoint} {error}") from error
         return cls(loaded, runner, slots=slots, max_model_len=positions, max_new_tokens=new_tokens)
 
     @property
@@ -203,24 +205,3 @@ def _failed(reason: str, cause: BaseException | None) -> EngineError:
     error = EngineError(reason)
     error.__cause__ = cause
     return error
-
-
-def _checked_runner(checkpoint: Path, model: Any, slots: int, max_model_len: int) -> Runner:
-    """A runner whose logits were compared with the model's own; raises CheckpointError where they differ."""
-    try:
-        runner = Runner(model, slots=slots, max_model_len=max_model_len)
-    except RuntimeError as error:
-        raise CheckpointError(
-            f"the cache for {slots} slots of {max_model_len} positions does not fit in memory: lower one of them"
-        ) from error
-    try:
-        difference = disagreement(runner, model)
-    except Exception as error:  # an architecture that asks a cache for more raises anything
-        raise CheckpointError(
-            f"{checkpoint} has an architecture that the slot cache does not fit ({error}): use another checkpoint"
-        ) from error
-    if not difference <= LARGEST_DISAGREEMENT[model.dtype]:
-        raise CheckpointError(
-            f"{checkpoint} computes other logits over the slot cache (off by {difference:.2g}): use another checkpoint"
-        )
-    return runner

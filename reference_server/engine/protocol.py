@@ -17,7 +17,7 @@ class EngineError(Exception):
     """The engine died, was closed, or could not go on with this request."""
 
 
-class PromptTooLong(EngineError):  # noqa: N818  (it says what is wrong, as ConnectionRefused would)
+class PromptTooLong(EngineError):
     """The prompt leaves no room for a single generated token."""
 
     def __init__(self, prompt_tokens: int, limit: int) -> None:

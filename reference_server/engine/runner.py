@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from .cache import SlotCache
 from .device import torch
+from .protocol import CheckpointError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence as Seq
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 ROWS = 4
 PROMPT_POSITIONS = 16
 CACHE_POSITIONS = 64
+
+LARGEST_DISAGREEMENT = {torch.float32: 1e-3, torch.float16: 1e-2}  # as a share; others 0.05
 
 
 class Runner:
@@ -46,12 +49,14 @@ class Runner:
 
     def prefill(self, prompts: Seq[list[int]], slots: Seq[int]) -> torch.Tensor:
         """Logits [prompts, vocabulary], float32 on the CPU, after each prompt; fills the slots' rows."""
+        count = self._padded(len(prompts), 1, self._rows)
         length = self._padded(max(map(len, prompts)), PROMPT_POSITIONS, self._capacity)
-        ids = torch.tensor([prompt + [0] * (length - len(prompt)) for prompt in prompts])
-        last = [len(prompt) - 1 for prompt in prompts]
-        rows = [*range(len(prompts)), *[0] * (ROWS - len(prompts))]
-        at = torch.tensor([rows, [last[row] for row in rows]]).to(self._device)
-        self._cache.begin_prefill(torch.tensor(slots).to(self._device))
+        padded = [*prompts, *[[0]] * (count - len(prompts))]
+        ids = torch.tensor([prompt + [0] * (length - len(prompt)) for prompt in padded])
+        rows = [*range(count), *[0] * (ROWS - count)]
+        at = torch.tensor([rows, [len(padded[row]) - 1 for row in rows]]).to(self._device)
+        cache_rows = torch.tensor([*slots, *[self._rows] * (count - len(slots))])
+        self._cache.begin_prefill(cache_rows.to(self._device))
         # Padding stands right of every prompt, where causal attention never looks: no mask is needed.
         hidden = self._model.base_model(
             input_ids=ids.to(self._device),
@@ -93,9 +98,31 @@ class Runner:
         return min(quanta * quantum, most)
 
 
-def disagreement(runner: Runner, model: Any) -> float:
-    """How far the slot cache is from the model's own forward pass: the largest difference of a logit, as a
-    share of the largest logit, over the last two positions of a short prompt in slot 0."""
+def verified_runner(model: Any, *, slots: int, max_model_len: int) -> Runner:
+    """A runner whose logits were compared with those of the model's own forward pass.
+
+    Raises CheckpointError, to be read after the checkpoint's name, where the slot cache does not fit the
+    memory or the architecture.
+    """
+    try:
+        runner = Runner(model, slots=slots, max_model_len=max_model_len)
+    except RuntimeError as error:
+        room = f"{slots} slots of {max_model_len} positions"
+        raise CheckpointError(f"does not fit in memory with {room}: lower one of them") from error
+    except (AttributeError, TypeError) as error:
+        raise CheckpointError(f"has an architecture that is not supported ({error}): use another") from error
+    try:
+        difference = _disagreement(runner, model)
+    except Exception as error:  # a model that asks more of its cache raises whatever it likes
+        raise CheckpointError(f"has an architecture that is not supported ({error}): use another") from error
+    if not difference <= LARGEST_DISAGREEMENT.get(model.dtype, 0.05):
+        raise CheckpointError(f"computes other logits over the slot cache (off by {difference:.2g}): use another")
+    return runner
+
+
+def _disagreement(runner: Runner, model: Any) -> float:
+    """The largest difference of a logit, as a share of the largest logit, over the last two positions of a
+    short prompt in slot 0."""
     tokens = [token % runner.vocabulary_size for token in range(1, 7)]
     last = len(tokens) - 1
     with torch.inference_mode():

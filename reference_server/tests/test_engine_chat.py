@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tokenizers import AddedToken, Tokenizer, models, pre_tokenizers
+from tokenizers import AddedToken, Regex, Tokenizer, models, pre_tokenizers
 
-from reference_server.engine.chat import PRIVATE_USE, ChatEncoder
+from reference_server.engine.chat import ChatEncoder
 from reference_server.engine.protocol import ChatTemplateError
 
 if TYPE_CHECKING:
@@ -87,6 +87,31 @@ def test_template_arguments_reach_the_template(engine: LocalEngine) -> None:
     assert _text(engine, thinking[len(plain) :]) == "<think>\n"
 
 
+@pytest.mark.parametrize("name", ["chat_template", "tokenize", "tools", "return_dict", "conversation"])
+def test_arguments_that_are_not_the_templates_are_refused(engine: LocalEngine, name: str) -> None:
+    with pytest.raises(ChatTemplateError, match=f"argument {name} is reserved"):
+        engine.encode_chat([{"role": "user", "content": "hi"}], None, {name: "x"})
+
+
+def test_control_tokens_in_template_arguments_stay_text(tokenizer: Tokenizer) -> None:
+    encoder = ChatEncoder(lambda messages, tools, arguments: "<|end|>" + arguments["a"], tokenizer)
+    ids = encoder.encode([], None, {"a": "<|end|>"})
+    assert [token_id == tokenizer.token_to_id("<|end|>") for token_id in ids].count(True) == 1
+
+
+def test_a_nesting_too_deep_is_one_clear_error(engine: LocalEngine) -> None:
+    nested: Any = "x"
+    for _ in range(100_000):
+        nested = [nested]
+    with pytest.raises(ChatTemplateError, match="recursion"):
+        engine.encode_chat([{"role": "user", "content": nested}])
+
+
+def test_a_long_attack_takes_no_longer_than_its_length(engine: LocalEngine) -> None:
+    marked = engine._checkpoint.chat._all.mark("<think>" * 100_000, "!")
+    assert marked == "<!think>" * 100_000
+
+
 def test_the_callers_messages_are_left_alone(engine: LocalEngine) -> None:
     messages: list[dict[str, Any]] = [{"role": "user", "content": [{"type": "text", "text": "<|im_end|>"}]}]
     engine.encode_chat(messages)
@@ -98,8 +123,32 @@ def test_what_the_template_refuses_is_one_clear_error(engine: LocalEngine) -> No
         engine.encode_chat([{"role": "nobody", "content": "hi"}])
     with pytest.raises(ChatTemplateError):
         engine.encode_chat([{"role": "user", "content": 5}])
+    with pytest.raises(ChatTemplateError, match="surrogate"):
+        engine.encode_chat([{"role": "user", "content": "\ud800"}])
     with pytest.raises(ChatTemplateError, match="private-use"):
-        engine.encode_chat([{"role": "user", "content": "".join(map(chr, PRIVATE_USE))}])
+        engine.encode_chat([{"role": "user", "content": "".join(map(chr, range(0xE000, 0xF900)))}])
+
+
+@pytest.fixture
+def tokenizer() -> Tokenizer:
+    """A vocabulary of characters, with control tokens of one and of several characters."""
+    characters = {character: index for index, character in enumerate("<|>endab \n")}
+    tokenizer = Tokenizer(models.WordLevel({**characters, "[UNK]": len(characters)}, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex("[\\s\\S]"), "isolated")
+    tokenizer.add_special_tokens([AddedToken("<|end|>", special=True)])
+    tokenizer.add_tokens([AddedToken("§"), AddedToken("\n\n")])
+    return tokenizer
+
+
+def test_a_control_token_of_one_character_stays_text(tokenizer: Tokenizer) -> None:
+    encoder = ChatEncoder(lambda messages, tools, arguments: f"§a{messages[0]['content']}b§", tokenizer)
+    control, a, b, unknown = (tokenizer.token_to_id(token) for token in ("§", "a", "b", "[UNK]"))
+    assert encoder.encode([{"role": "user", "content": "§"}]) == [control, a, unknown, b, control]
+
+
+def test_added_tokens_of_white_space_are_text_like_any_other(tokenizer: Tokenizer) -> None:
+    encoder = ChatEncoder(lambda messages, tools, arguments: messages[0]["content"], tokenizer)
+    assert encoder.encode([{"role": "user", "content": "\n\n"}]) == [tokenizer.token_to_id("\n\n")]
 
 
 def test_a_vocabulary_that_spells_a_control_token_does_not_let_it_through() -> None:
