@@ -19,7 +19,7 @@ from openapi.description import describe
 from reference_server import pages
 from reference_server.admission import KeyCheck, Places, check_type, read_body
 from reference_server.delivery import collect, stream
-from reference_server.errors import ApiError, response_to
+from reference_server.errors import ApiError, as_api_error, response_to
 from reference_server.offer import served
 from reference_server.render import ChunkWriter, Heading, completion
 from reference_server.request import RequestReader
@@ -57,8 +57,11 @@ def create_app(contract: Contract, engine: Engine, settings: Settings) -> FastAP
     )
     app.openapi = lambda: document  # type: ignore[method-assign]  # for tools that ask the application itself
 
-    async def refuse(_request: Request, error: Exception) -> Response:
-        return response_to(offered.errors, error)
+    async def refuse(request: Request, error: Exception) -> Response:
+        refusal = as_api_error(error)
+        if request.method == "OPTIONS" and refusal.kind == "method_not_allowed":
+            return Response(status_code=204, headers=refusal.headers)
+        return response_to(offered.errors, refusal)
 
     app.add_exception_handler(HTTPException, refuse)  # paths and methods that no route takes
     app.add_middleware(Front, errors=offered.errors, key=KeyCheck(settings.api_key) if settings.api_key else None)
@@ -66,7 +69,7 @@ def create_app(contract: Contract, engine: Engine, settings: Settings) -> FastAP
 
 
 class Front:
-    """The outermost layer: asks for the key, answers OPTIONS, and turns every failure into the dialect's envelope."""
+    """The outermost layer: asks for the key, and turns every failure into the dialect's envelope."""
 
     def __init__(self, app: ASGIApp, errors: ErrorTable, key: KeyCheck | None) -> None:
         self._app = app

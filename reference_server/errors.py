@@ -54,7 +54,7 @@ def as_api_error(error: Exception) -> ApiError:
 
 def _routing_error(error: HTTPException) -> ApiError:
     if error.status_code == 405:
-        allowed = (error.headers or {}).get("Allow", "")
+        allowed = ", ".join(sorted({*(error.headers or {}).get("Allow", "").split(", "), "OPTIONS"}))
         return ApiError("method_not_allowed", f"the path takes {allowed} only", {"Allow": allowed})
     return ApiError("not_found", "there is no such path; GET /openapi.json lists them")
 

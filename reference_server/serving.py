@@ -35,7 +35,7 @@ GRACE_S = 20.0
 LAST_WORDS_S = 5.0
 """Time for those errors to reach their clients, before the connections are cut."""
 
-KEEP_ALIVE_S = 75.0
+KEEP_ALIVE_S = 75
 """How long an idle connection stays open: longer than clients keep theirs, so that none meets a closing one."""
 
 
@@ -59,7 +59,7 @@ def serve(
     """
     check(contract, settings)
     listener = bind(host, port)
-    _run(contract, engine, settings, listener, grace_s, announce)
+    run(server(contract, engine, settings, grace_s=grace_s, announce=announce), listener)
 
 
 def check(contract: Contract, settings: Settings) -> None:
@@ -87,14 +87,15 @@ def bind(host: str, port: int) -> socket.socket:
     return listener
 
 
-def _run(
+def server(
     contract: Contract,
     engine: Engine,
     settings: Settings,
-    listener: socket.socket,
-    grace_s: float,
-    announce: Callable[[str], None],
-) -> None:
+    *,
+    grace_s: float = GRACE_S,
+    announce: Callable[[str], None] = click.echo,
+) -> Server:
+    """The server of one contract, ready to run."""
     config = uvicorn.Config(
         create_app(contract, engine, settings),
         http="httptools",
@@ -103,10 +104,14 @@ def _run(
         log_config=None,
         access_log=False,
         server_header=False,
-        timeout_keep_alive=KEEP_ALIVE_S,  # type: ignore[arg-type]  # it is handed to call_later, which takes floats
+        timeout_keep_alive=KEEP_ALIVE_S,
         timeout_graceful_shutdown=round(grace_s + LAST_WORDS_S),
     )
-    server = Server(config, engine, grace_s, announce)
+    return Server(config, engine, grace_s, announce)
+
+
+def run(server: Server, listener: socket.socket) -> None:
+    """Runs a server until it is told to end; raises ServingError when it cannot listen or its engine dies."""
     try:
         server.run(sockets=[listener])
     except OSError as error:  # the port was taken between bind and listen
@@ -249,7 +254,7 @@ def command(
         click.echo(f"chatproof serving {contract.name} (model {settings.model}, {place}) at {address}")
 
     try:
-        _run(contract, engine, settings, listener, GRACE_S, announce)
+        run(server(contract, engine, settings, announce=announce), listener)
     except ServingError as error:
         raise Stop(str(error)) from error
     finally:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 MEBIBYTE = 2**20
-BODY_LIMIT_BYTES = 17 * MEBIBYTE
-"""Room for the 4 Mi characters of messages that the documents allow at UTF-8's 4 bytes each, and the rest of a request.
+BODY_LIMIT_BYTES = 8 * MEBIBYTE
+"""Twice the 4 Mi characters that the documents allow in messages, so in ASCII every allowed request fits.
 
-Texts written in `\\uXXXX` escapes can take three times as much; nobody writes 4 Mi characters so, and every request in
-flight may hold a body of this size.
+In other scripts a character takes up to 4 bytes, or 6 when escaped, and this limit comes first, at 1.4 Mi characters or
+more: far beyond any context that is served. A larger limit would cost every request in flight: Python's JSON parser
+takes about a second for 8 MiB of the worst kind, and nothing else runs meanwhile.
 """
 
 
