@@ -83,6 +83,8 @@ def load_checkpoint(path: Path, device: torch.device, dtype: str) -> Checkpoint:
         ends |= set(listed) if isinstance(listed, list) else {listed}
     # The sampling defaults of the checkpoint are not ours, and warn when they contradict each other.
     model.generation_config = GenerationConfig()
+    with torch.inference_mode():
+        model = model.to(device)
     backend = tokenizers.Tokenizer.from_str(tokenizer.backend_tokenizer.to_str())
     backend.no_padding()
     backend.no_truncation()
@@ -95,7 +97,7 @@ def load_checkpoint(path: Path, device: torch.device, dtype: str) -> Checkpoint:
         return text
 
     return Checkpoint(
-        model=model.to(device).eval(),
+        model=model.eval(),
         tokenizer=backend,
         chat=ChatEncoder(render, backend),
         eos_token_ids=frozenset(token_id for token_id in ends if token_id is not None),

@@ -18,6 +18,7 @@ ROWS = 4
 PROMPT_POSITIONS = 16
 CACHE_POSITIONS = 64
 
+UNFIT = "has an architecture that is not supported"
 LARGEST_DISAGREEMENT = {torch.float32: 1e-3, torch.float16: 1e-2}  # as a share; others 0.05
 
 
@@ -104,19 +105,22 @@ def verified_runner(model: Any, *, slots: int, max_model_len: int) -> Runner:
     Raises CheckpointError, to be read after the checkpoint's name, where the slot cache does not fit the
     memory or the architecture.
     """
-    try:
-        runner = Runner(model, slots=slots, max_model_len=max_model_len)
-    except RuntimeError as error:
-        room = f"{slots} slots of {max_model_len} positions"
-        raise CheckpointError(f"does not fit in memory with {room}: lower one of them") from error
-    except (AttributeError, TypeError) as error:
-        raise CheckpointError(f"has an architecture that is not supported ({error}): use another") from error
-    try:
-        difference = _disagreement(runner, model)
-    except Exception as error:  # a model that asks more of its cache raises whatever it likes
-        raise CheckpointError(f"has an architecture that is not supported ({error}): use another") from error
+    with torch.inference_mode():
+        try:
+            runner = Runner(model, slots=slots, max_model_len=max_model_len)
+        except RuntimeError as error:
+            reason = (str(error) or type(error).__name__).splitlines()[0]
+            room = f"a cache of {slots} slots of {max_model_len} positions"
+            raise CheckpointError(f"cannot have {room} ({reason}): lower one of them") from error
+        except (AttributeError, TypeError) as error:
+            raise CheckpointError(f"{UNFIT} ({error}): use another") from error
+        try:
+            difference = _disagreement(runner, model)
+        except Exception as error:  # a model that asks more of its cache raises whatever it likes
+            raise CheckpointError(f"{UNFIT} ({error}): use another") from error
     if not difference <= LARGEST_DISAGREEMENT.get(model.dtype, 0.05):
-        raise CheckpointError(f"computes other logits over the slot cache (off by {difference:.2g}): use another")
+        found = f"logits off by {difference:.2g} over the slot cache"
+        raise CheckpointError(f"{UNFIT} ({found}): use another")
     return runner
 
 
@@ -125,8 +129,7 @@ def _disagreement(runner: Runner, model: Any) -> float:
     short prompt in slot 0."""
     tokens = [token % runner.vocabulary_size for token in range(1, 7)]
     last = len(tokens) - 1
-    with torch.inference_mode():
-        own = model(input_ids=torch.tensor([tokens], device=model.device), use_cache=False).logits[0, -2:]
-        expected = own.to("cpu", torch.float32)
-        actual = torch.cat([runner.prefill([tokens[:last]], [0]), runner.decode(tokens[last:], [last], [0])])
+    own = model(input_ids=torch.tensor([tokens], device=model.device), use_cache=False).logits[0, -2:]
+    expected = own.to("cpu", torch.float32)
+    actual = torch.cat([runner.prefill([tokens[:last]], [0]), runner.decode(tokens[last:], [last], [0])])
     return float((actual - expected).abs().max() / expected.abs().max())

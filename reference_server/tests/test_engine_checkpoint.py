@@ -83,11 +83,11 @@ def test_an_architecture_whose_logits_differ_over_the_cache(
     from reference_server.engine.runner import Runner
 
     monkeypatch.setattr(Runner, "prefill", lambda self, prompts, slots: torch.zeros(1, self.vocabulary_size))
-    assert "computes other logits over the slot cache" in _refusal(random_checkpoint)
+    assert "over the slot cache" in _refusal(random_checkpoint)
 
 
 def test_a_cache_that_does_not_fit(random_checkpoint: Path) -> None:
-    assert "does not fit in memory with 1099511627776 slots" in _refusal(random_checkpoint, slots=2**40)
+    assert "cannot have a cache of 1099511627776 slots of 512 positions" in _refusal(random_checkpoint, slots=2**40)
 
 
 def test_an_architecture_without_the_usual_shape(random_checkpoint: Path, tmp_path: Path) -> None:

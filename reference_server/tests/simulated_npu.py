@@ -1,0 +1,147 @@
+"""A device called "npu" without hardware: every operator runs on the CPU, but tensors must be moved to it.
+
+It shows that the engine finds the accelerator and puts every tensor where it belongs; nothing about numerics,
+speed, memory or which operators a real device has. It changes the process for good: use it in one of its own.
+
+The backend is torch's PrivateUse1, renamed in Python (pytorch#157859), with a fallback for every operator.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections import Counter
+from typing import Any
+
+from torch.utils import _pytree
+from torch.utils.backend_registration import _setup_privateuseone_for_python_backend
+
+from reference_server.engine.device import torch
+
+NAME = "npu"
+transfers: Counter[str] = Counter()
+
+
+class Backend:
+    """Stands for the module torch.npu."""
+
+    def is_available(self) -> bool:
+        return True
+
+    def is_initialized(self) -> bool:
+        return True
+
+    def _is_in_bad_fork(self) -> bool:
+        return False
+
+    def device_count(self) -> int:
+        return 1
+
+    def current_device(self) -> int:
+        return 0
+
+    def manual_seed_all(self, seed: int) -> None:
+        """There is no random number generator on the device."""
+
+
+class DeviceTensor(torch.Tensor):
+    """A tensor on the device; `raw` holds its numbers on the CPU."""
+
+    __torch_function__ = torch._C._disabled_torch_function_impl  # type: ignore[assignment]
+    raw: torch.Tensor
+
+    @staticmethod
+    def __new__(cls, raw: torch.Tensor) -> DeviceTensor:
+        tensor: Any = torch._C._acc.create_empty_tensor(tuple(raw.shape), raw.dtype)
+        tensor.__class__ = DeviceTensor
+        return tensor  # type: ignore[no-any-return]
+
+    def __init__(self, raw: torch.Tensor) -> None:
+        self.raw = raw
+
+    def detach(self) -> DeviceTensor:
+        return DeviceTensor(self.raw.detach())
+
+
+def _to_cpu(value: Any) -> Any:
+    if isinstance(value, DeviceTensor):
+        return value.raw
+    if isinstance(value, torch.device) and value.type == NAME:
+        return torch.device("cpu")
+    return value
+
+
+def _run(operator: Any, *args: Any, **kwargs: Any) -> Any:
+    """Run an operator on the CPU; tensors of both devices may not meet, unless one is a number or an index."""
+    tensors = [leaf for leaf in _pytree.tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor)]
+    on_device = [tensor for tensor in tensors if isinstance(tensor, DeviceTensor)]
+    stray = [tensor for tensor in tensors if not isinstance(tensor, DeviceTensor) and tensor.dim() > 0]
+    if on_device and stray and not operator._schema.name.startswith("aten::index"):
+        raise RuntimeError(f"expected all tensors of {operator} to be on one device")
+    if operator._schema.name in {"aten::view", "aten::_unsafe_view"}:
+        operator = torch.ops.aten.reshape.default
+    arguments, options = _pytree.tree_map(_to_cpu, (args, kwargs))
+    output = operator(*arguments, **options)
+    known = {id(tensor.raw): tensor for tensor in on_device}
+
+    def wrap(value: Any) -> Any:
+        if not isinstance(value, torch.Tensor):
+            return value
+        return known[id(value)] if id(value) in known else DeviceTensor(value)
+
+    return _pytree.tree_map(wrap, output)
+
+
+def _empty_strided(size: Any, stride: Any, *, dtype: Any = None, **_: Any) -> DeviceTensor:
+    return DeviceTensor(torch.empty_strided(size, stride, dtype=dtype))
+
+
+def _empty(size: Any, *, dtype: Any = None, **_: Any) -> DeviceTensor:
+    return DeviceTensor(torch.empty(size, dtype=dtype))
+
+
+def _arange(*bounds: Any, dtype: Any = None, **_: Any) -> DeviceTensor:
+    return DeviceTensor(torch.arange(*bounds, dtype=dtype))
+
+
+def _copy(source: torch.Tensor, target: torch.Tensor, non_blocking: bool = False) -> torch.Tensor:
+    ways = {(False, True): "to the device", (True, False): "from the device", (True, True): "within it"}
+    transfers[ways[isinstance(source, DeviceTensor), isinstance(target, DeviceTensor)]] += 1
+    _to_cpu(target).copy_(_to_cpu(source))
+    return target
+
+
+def install() -> list[torch.library.Library]:
+    """Make "npu" this process's accelerator; the registrations last as long as what is returned."""
+    _setup_privateuseone_for_python_backend(NAME, backend_module=Backend())
+    library: Any = torch.library.Library
+    fallback = library("_", "IMPL")
+    fallback.fallback(_run, "PrivateUse1")
+    aten = library("aten", "IMPL")
+    own = {
+        "empty_strided": _empty_strided,
+        "empty.memory_format": _empty,
+        "arange": _arange,
+        "arange.start": _arange,
+        "arange.start_step": _arange,
+        "_copy_from": _copy,
+        "_local_scalar_dense": lambda tensor: _to_cpu(tensor).item(),
+    }
+    for name, implementation in own.items():
+        aten.impl(name, implementation, "PrivateUse1")
+    # Composite kernels would work on the device tensors' own, empty storage: they go to the CPU as well.
+    has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key
+    for qualified in torch._C._dispatch_get_all_op_names():
+        name = qualified.removeprefix("aten::")
+        base, _, overload = name.partition(".")
+        if (
+            not qualified.startswith("aten::")
+            or name in own
+            or base in {"_to_copy", "copy_", "copy", "clone", "to", "contiguous"}
+            or not has_kernel(qualified, "CompositeExplicitAutograd")
+            or has_kernel(qualified, "CompositeImplicitAutograd")
+        ):
+            continue
+        operator = getattr(getattr(torch.ops.aten, base), overload or "default")
+        if any("Tensor" in str(argument.type) for argument in operator._schema.arguments):
+            aten.impl(name, functools.partial(_run, operator), "PrivateUse1")
+    return [fallback, aten]
