@@ -25,7 +25,7 @@ from conformance.errors import HarnessError, Unreachable, UsageError
 from conformance.reports import WRITERS, terminal
 from conformance.run import Budget
 from conformance.secret import Secret
-from conformance.session import Wishes, contract_of, draft, judge_server
+from conformance.session import Wishes, contract_of, draft, prepare_server, send
 from conformance.verdict import Verdict
 from openapi.contract import names
 
@@ -112,6 +112,8 @@ def check(
         secret = _secret(api_key_env)
         capabilities = (*((name, True) for name in wanted), *((name, False) for name in unwanted))
         budget = Budget(max_requests, max_time, timeout, concurrency)
+        for contract in contracts:
+            draft(contract, frozenset(contract.capabilities), only)  # a pattern that matches nothing is told at once
         codes = []
         for contract in contracts:
             if dry_run:
@@ -151,21 +153,13 @@ def check(
 
 
 def _judge(wishes: Wishes, secret: Secret | None, console: Console) -> Outcome:
-    live: list[terminal.Live] = []
-
     async def judged() -> Outcome:
-        def planned(prepared: terminal.Prepared) -> None:
-            console.print(terminal.ceiling(prepared))
-            live.append(terminal.Live(console, prepared.plan.requests))
-            live[0].start()
+        prepared = await prepare_server(wishes, secret)
+        console.print(terminal.ceiling(prepared))
+        with terminal.Live(console, prepared.plan.requests) as live:
+            return await send(prepared, secret, live.show)
 
-        return await judge_server(wishes, secret, planned, lambda record: live[0].show(record))
-
-    try:
-        outcome = asyncio.run(judged())
-    finally:
-        for bar in live:
-            bar.stop()
+    outcome = asyncio.run(judged())
     terminal.write(outcome.results, console)
     return outcome
 
@@ -188,10 +182,9 @@ def _files(reports: tuple[str, ...], dialects: list[str]) -> dict[str, list[tupl
         if kind not in WRITERS or not equals or not path:
             raise UsageError(f"--report {report!r}: write KIND=PATH, with KIND one of {', '.join(WRITERS)}")
         wanted[kind] = Path(path)
-    for path in wanted.values():
-        folder = path.parent
-        if not folder.is_dir() or not os.access(folder, os.W_OK) or path.is_dir():
-            raise UsageError(f"cannot write {path}: its folder does not exist or is not yours to write in")
+    for file in wanted.values():
+        if not file.parent.is_dir() or not os.access(file.parent, os.W_OK) or file.is_dir():
+            raise UsageError(f"cannot write {file}: its folder does not exist or is not yours to write in")
     if len(dialects) == 1:
         return {dialects[0]: list(wanted.items())}
     return {

@@ -11,7 +11,8 @@ import threading
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from tempfile import TemporaryFile
+from typing import IO, TYPE_CHECKING
 
 from conformance.errors import HarnessError, UsageError
 
@@ -44,7 +45,8 @@ def serve(contract: Contract) -> Iterator[Embedded]:
     missing = [name for name in NEEDED if find_spec(name) is None]
     if missing:
         raise UsageError(
-            f"the embedded server needs {', '.join(missing)}: pip install 'chatproof[server]', or name the URL of a server"
+            f"the embedded server needs {', '.join(missing)}: "
+            "pip install 'chatproof[server]', or name the URL of a server"
         )
     key = secrets.token_urlsafe(24) if contract.auth == "bearer" else ""
     command = [
@@ -60,38 +62,32 @@ def serve(contract: Contract) -> Iterator[Embedded]:
     ]
     command += ["--api-key-env", KEY_VARIABLE] if key else []
     environment = {**os.environ, "HF_HUB_OFFLINE": "1", KEY_VARIABLE: key}
-    process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
-        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
-    )
-    try:
-        yield Embedded(_address(process), key)
-    finally:
-        process.terminate()
-        try:
-            process.wait(STOP_S)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+    with TemporaryFile("w+", encoding="utf-8") as words:
+        process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
+            command, env=environment, stdout=subprocess.PIPE, stderr=words, text=True, start_new_session=True
+        )
+        with process:
+            try:
+                yield Embedded(_address(process, words), key)
+            finally:
+                process.terminate()
+                try:
+                    process.wait(STOP_S)
+                except subprocess.TimeoutExpired:
+                    process.kill()
 
 
-def _address(process: subprocess.Popen[str]) -> str:
-    """Reads the line that the server prints when it listens; its other words are kept for an error."""
-    if process.stdout is None or process.stderr is None:
-        raise HarnessError("the embedded server has no output to read")
-    words: list[str] = []
-    drain = threading.Thread(target=lambda stream: words.extend(stream), args=(process.stderr,), daemon=True)
-    drain.start()
+def _address(process: subprocess.Popen[str], words: IO[str]) -> str:
+    """Reads the line that the server prints when it listens; what else it says is kept for an error."""
     watchdog = threading.Timer(START_S, process.kill)
     watchdog.start()
     try:
-        for line in process.stdout:
+        for line in process.stdout or ():
             if found := ADDRESS.search(line):
-                threading.Thread(
-                    target=lambda stream: [None for _ in stream], args=(process.stdout,), daemon=True
-                ).start()
                 return found.group()
     finally:
         watchdog.cancel()
-    drain.join(1.0)
-    last = words[-1].strip() if words else f"it ended with {process.wait()}"
-    raise HarnessError(f"the embedded server did not start: {last}")
+    process.wait()
+    words.seek(0)
+    last = [line.strip() for line in words if line.strip()][-1:] or [f"it ended with {process.returncode}"]
+    raise HarnessError(f"the embedded server did not start: {last[0]}")

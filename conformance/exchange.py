@@ -26,8 +26,6 @@ __all__ = ["Exchange", "Failure", "FailureKind", "Headers", "Request", "Response
 Headers = tuple[tuple[str, str], ...]
 FailureKind = Literal["connect", "tls", "timeout", "reset", "protocol", "too-large", "disconnected-by-us"]
 
-MAX_EVENTS: Final = 100_000
-"""Events decoded of one answer; more are noted as a flaw. An answer of 32k tokens has a third of that."""
 _LOOKS_LIKE_EVENTS: Final = re.compile(rb"(?:\xef\xbb\xbf)?[\r\n]*(?:data|event|id|retry)?:")
 
 
@@ -155,7 +153,7 @@ class Exchange:
     def decoded(self) -> sse.Decoded:
         """The event stream with its flaws; without events if this is none."""
         segments = self.response.segments if self.response is not None and self.is_stream else ()
-        return sse.decode(((each.at_s, each.data) for each in segments), max_events=MAX_EVENTS)
+        return sse.decode((each.at_s, each.data) for each in segments)
 
     @property
     def events(self) -> tuple[sse.Event, ...]:

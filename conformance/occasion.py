@@ -64,6 +64,14 @@ def _awaits_refusal(_scenario: Scenario, step: Step, _contract: Contract) -> boo
     return step.chats and step.expect in ("refusal", "either")
 
 
+REFUSAL_OF_VALUE = Occasion(  # one bad value of one parameter
+    lambda scenario, step, contract: (
+        _awaits_refusal(scenario, step, contract)
+        and scenario.subject is not None
+        and scenario.subject.expect == "reject"
+    ),
+    _not_refused,
+)
 PLAIN_ANSWER = Occasion(_awaits_plain, unsuccessful)
 STREAM = Occasion(_awaits_stream, _not_streamed)
 STREAMED_ANSWER = Occasion(_awaits_stream, lambda exchange: _not_streamed(exchange) or unsuccessful(exchange))
@@ -72,6 +80,11 @@ REFUSAL = Occasion(_awaits_refusal, _not_refused)
 EXPECTED_ANSWER = Occasion(  # whatever came back
     lambda scenario, step, contract: (
         _awaits_any(scenario, step, contract) and step.expect == "answer" and scenario.subject is None
+    )
+)
+EXPECTED_STREAM = Occasion(
+    lambda scenario, step, contract: (
+        _awaits_stream(scenario, step, contract) and step.expect == "answer" and scenario.subject is None
     )
 )
 SUBJECT = Occasion(lambda scenario, _step, _contract: scenario.subject is not None)

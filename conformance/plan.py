@@ -67,9 +67,10 @@ def make(
     only: Collection[str] = (),
     undeclared: tuple[Capability, ...] = (),
 ) -> Plan:
-    """Pairs scenarios and checks of a contract, narrowed to what the server declares. `only` keeps assertions whose check, requirement or scenario matches a glob.
+    """Pairs scenarios and checks of a contract that is narrowed to what the server declares.
 
-    Raises UsageError when a pattern of `only` matches nothing.
+    `only` keeps assertions whose check, requirement or scenario matches a glob. Raises UsageError when a pattern
+    matches nothing.
     """
     assertions = [found for scenario in scenarios for found in _assertions(contract, scenario, checks)]
     if only:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -50,7 +50,7 @@ class Wishes:
     only: tuple[str, ...] = ()
     capabilities: tuple[tuple[str, bool], ...] = ()
     strict: bool = False
-    budget: Budget = Budget()
+    budget: Budget = field(default_factory=Budget)
     verify: bool | ssl.SSLContext = True
 
 
@@ -114,26 +114,39 @@ def offered(contract: Contract, declared: frozenset[str]) -> Contract:
     return contract.without(set(contract.capabilities) - declared)
 
 
-async def judge_server(
-    wishes: Wishes,
-    secret: Secret | None,
-    on_plan: Callable[[Prepared], None] = lambda _: None,
-    on_progress: Callable[[Record], None] = lambda _: None,
+async def prepare_server(wishes: Wishes, secret: Secret | None) -> Prepared:
+    """`prepare` with a client of its own."""
+    async with _client(wishes, secret) as client:
+        return await prepare(wishes, client)
+
+
+async def send(
+    prepared: Prepared, secret: Secret | None, on_progress: Callable[[Record], None] = lambda _: None
 ) -> Outcome:
-    """Prepares, sends, judges and reports."""
-    contract = contract_of(wishes.dialect)
-    base = parse(wishes.url, contract.path, contract.models_path).base
-    async with Client(base, secret, verify=wishes.verify) as client:
-        prepared = await prepare(wishes, client)
-        on_plan(prepared)
-        started_at, started_s = datetime.now(UTC).isoformat(timespec="seconds"), time.monotonic()
-        run = Run(prepared.plan, client, prepared.target, prepared.contract, prepared.model, wishes.budget, on_progress)
+    """Sends the plan, judges what came back and makes the report. When cancelled it judges what there is."""
+    started_at, started_s = datetime.now(UTC).isoformat(timespec="seconds"), time.monotonic()
+    async with _client(prepared.wishes, secret) as client:
+        run = Run(
+            prepared.plan,
+            client,
+            prepared.target,
+            prepared.contract,
+            prepared.model,
+            prepared.wishes.budget,
+            on_progress,
+        )
         try:
             record = await run.execute()
         except asyncio.CancelledError:
             record = run.record
             record.exhausted = "interrupted"
     return conclude(prepared, record, started_at, time.monotonic() - started_s)
+
+
+def _client(wishes: Wishes, secret: Secret | None) -> Client:
+    contract = contract_of(wishes.dialect)
+    base = parse(wishes.url, contract.path, contract.models_path).base
+    return Client(base, secret, verify=wishes.verify)
 
 
 def conclude(prepared: Prepared, record: Record, started_at: str, duration_s: float) -> Outcome:

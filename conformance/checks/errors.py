@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from conformance.check import Context, Finding, NotObserved, check
 from conformance.checks.parameters import refused
-from conformance.occasion import REFUSAL, scenario, shown, unsuccessful
+from conformance.occasion import REFUSAL, REFUSAL_OF_VALUE, scenario, shown, unsuccessful
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,12 +70,12 @@ def refusal_is_sent_as_json(exchange: Exchange, _: Context) -> Iterator[Finding]
         yield Finding("/headers/content-type", "application/json", exchange.header("content-type") or "no header")
 
 
-@check("errors.names-the-parameter", on=REFUSAL)
+@check("errors.names-the-parameter", on=REFUSAL_OF_VALUE)
 def refusal_names_the_parameter(exchange: Exchange, context: Context) -> Iterator[Finding]:
     """The refusal of a bad value names the parameter."""
     subject = context.scenario.subject
-    if subject is None or subject.expect == "accept":
-        raise NotObserved("the request is not about one bad parameter")
+    if subject is None:
+        raise NotObserved("the request is not about one parameter")
     if not any(subject.parameter in text for text in _texts(exchange.json)):
         yield Finding("/body", f"a message that names {subject.parameter}", shown(exchange))
 

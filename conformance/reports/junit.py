@@ -49,8 +49,10 @@ def _skipped(row: dict[str, Any]) -> bool:
 
 def _details(row: dict[str, Any]) -> str:
     lines = [f"{row['keyword']} {row['source']}"]
-    for found in row["findings"]:
-        lines.append(f"{found['exchange']} {found['where']}: expected {found['expected']}, got {found['got']}")
+    lines += [
+        f"{found['exchange']} {found['where']}: expected {found['expected']}, got {found['got']}"
+        for found in row["findings"]
+    ]
     return "\n".join(lines)
 
 

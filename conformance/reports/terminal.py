@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from rich.console import Group
 from rich.markup import escape
@@ -59,12 +59,11 @@ class Live:
         )
         self._task = self._bar.add_task("", total=total, last="")
 
-    def start(self) -> None:
-        """Shows the bar."""
+    def __enter__(self) -> Self:
         self._bar.start()
+        return self
 
-    def stop(self) -> None:
-        """Takes the bar away."""
+    def __exit__(self, *_: object) -> None:
         self._bar.stop()
 
     def show(self, record: Record) -> None:

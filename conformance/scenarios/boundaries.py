@@ -17,6 +17,7 @@ from openapi.validation import Validator
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from conformance.scenario import Expectation
     from openapi.contract import Contract, Expect, Parameter
 
 GREETING = [{"role": "user", "content": "Hello!"}]
@@ -139,9 +140,9 @@ def _scenario(parameter: Parameter, probe: Probe, rule: str, identity: str) -> S
     check = "parameters.valid-accepted" if probe.expect == "accept" else "parameters.invalid-refused"
     if rule == "null":
         check = "parameters.null-as-documented"
-    expectation = (probe.keyword is Keyword.MAY and "either") or ("answer" if probe.expect == "accept" else "refusal")
+    expectation = _expectation(probe.keyword, probe.expect)
     if parameter.name == "model" and probe.expect == "accept":
-        expectation = "either"
+        expectation = "either"  # a name that is well formed and not served
     subject = Subject(
         requirement=f"parameters.{parameter.name}.{_requirement(rule, probe)}",
         check=check,
@@ -159,6 +160,12 @@ def _scenario(parameter: Parameter, probe: Probe, rule: str, identity: str) -> S
         steps=(Step(body=body, expect=expectation),),
         subject=subject,
     )
+
+
+def _expectation(keyword: Keyword, expect: Expect) -> Expectation:
+    if keyword is Keyword.MAY:
+        return "either"
+    return "answer" if expect == "accept" else "refusal"
 
 
 def _requirement(rule: str, probe: Probe) -> str:
@@ -194,7 +201,7 @@ def _rules(contract: Contract) -> Iterator[Scenario]:
                 continue
             expect: Expect = "reject" if verb == "refused" else "accept"
             level = rule.keyword if verb == "refused" else Keyword.MUST
-            expected = "either" if level is Keyword.MAY else "refusal" if verb == "refused" else "answer"
+            expected = _expectation(level, expect)
             subject = Subject(
                 requirement=f"parameters.{rule.trigger}.{rule.id}{'' if verb == 'refused' else '-kept'}",
                 check=f"parameters.rule-{'broken-refused' if verb == 'refused' else 'kept-accepted'}",

@@ -6,7 +6,10 @@
       together: false
       steps:
         - {name: baseline, ask: Count from 1 to 9, body: {max_tokens: 32, temperature: 0}}
-        - {name: stopped, ask: Count from 1 to 9, body: {max_tokens: 32, temperature: 0}, stop_from: {step: baseline, length: 4}}
+        - name: stopped
+          ask: Count from 1 to 9
+          body: {max_tokens: 32, temperature: 0}
+          stop_from: {step: baseline, length: 4}
 
 `ask` is short for one user message. `raw` (text) or `raw_hex` replaces the body. `prune: true` leaves out members
 that the contract does not know, so that one scenario serves every dialect.

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from conformance.curl import LONGEST_ARGUMENT
 from conformance.errors import HarnessError
-from conformance.exchange import MAX_EVENTS, Exchange, Failure, Request, Response, Segment, curl
+from conformance.exchange import Exchange, Failure, Request, Response, Segment, curl
 from conformance.secret import REDACTED
-from openapi.sse import encode
+from openapi.sse import MAX_EVENTS, encode
 from openapi.strict_json import NOT_JSON
 
 if TYPE_CHECKING:

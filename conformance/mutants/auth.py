@@ -1,0 +1,41 @@
+"""Keys, not asked for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from conformance.mutants.editing import accept, refuse
+from conformance.mutants.mutant import mutant
+
+if TYPE_CHECKING:
+    from conformance.exchange import Exchange
+
+
+@mutant("auth.key-demanded")
+def stranger_is_answered(exchange: Exchange) -> Exchange:
+    """A request without a key is answered."""
+    return accept(exchange)
+
+
+@mutant("auth.wrong-key-refused")
+def wrong_key_is_taken(exchange: Exchange) -> Exchange:
+    """A request with a wrong key is answered."""
+    return accept(exchange)
+
+
+@mutant("auth.refused-when-streaming")
+def stranger_breaks_the_stream(exchange: Exchange) -> Exchange:
+    """A streamed request without a key ends in a 500."""
+    return refuse(exchange, 500)
+
+
+@mutant("auth.refusal-code")
+def refusal_has_no_code(exchange: Exchange) -> Exchange:
+    """The refusal of a key carries no code."""
+    return refuse(exchange, 401)
+
+
+@mutant("auth.refused-before-validation")
+def parameters_are_read_first(exchange: Exchange) -> Exchange:
+    """Without a key a bad request is refused for its parameters."""
+    return refuse(exchange, 422)

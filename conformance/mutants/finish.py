@@ -1,0 +1,48 @@
+"""Finish reasons that do not fit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from conformance.mutants.editing import LAST, add_tokens, edit_choice, edit_choices
+from conformance.mutants.mutant import mutant
+
+if TYPE_CHECKING:
+    from conformance.exchange import Exchange
+
+
+def _ended(exchange: Exchange, reason: str) -> Exchange:
+    """The answer ended by another reason, streamed or plain."""
+    if exchange.is_stream:
+        return edit_choices(exchange, lambda choice: choice.update(finish_reason=reason), LAST)
+    return edit_choice(exchange, lambda choice: choice.update(finish_reason=reason))
+
+
+@mutant("finish.reason-known")
+def reason_is_the_engine_s(exchange: Exchange) -> Exchange:
+    """A plain answer ends with the engine's own word for its reason, "eos"."""
+    return _ended(exchange, "eos")
+
+
+@mutant("finish.length-when-cut")
+def cut_answer_ends_with_stop(exchange: Exchange) -> Exchange:
+    """An answer that max_tokens cuts off ends with "stop"."""
+    return _ended(exchange, "stop")
+
+
+@mutant("finish.length-only-at-limit")
+def length_comes_before_the_limit(exchange: Exchange) -> Exchange:
+    """An answer ends with "length" one token before max_tokens."""
+    return add_tokens(exchange, completion=-1)
+
+
+@mutant("finish.stop-when-stopped")
+def stopped_answer_ends_with_length(exchange: Exchange) -> Exchange:
+    """An answer that a stop text ends has the reason "length"."""
+    return _ended(exchange, "length")
+
+
+@mutant("finish.streamed-as-plain")
+def stream_ends_for_another_reason(exchange: Exchange) -> Exchange:
+    """The streamed answer ends with another reason than the plain one."""
+    return _ended(exchange, "length" if exchange.finish_reason() == "stop" else "stop")

@@ -1,0 +1,260 @@
+"""Streams, broken: the bytes, the order of events, and what stands in them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from conformance.exchange import Segment
+from conformance.mutants.editing import (
+    FIRST,
+    LAST,
+    accept,
+    edit_choices,
+    edit_chunks,
+    edit_deltas,
+    edit_frames,
+    edit_text,
+    response_of,
+    with_header,
+)
+from conformance.mutants.mutant import mutant
+
+if TYPE_CHECKING:
+    from conformance.exchange import Exchange
+    from conformance.mutants.editing import Frame
+
+SECOND = slice(1, 2)
+
+
+def _last_chunk(found: list[Frame]) -> int:
+    """Place of the last event that holds a chunk."""
+    return max(at for at, frame in enumerate(found) if frame.chunk is not None)
+
+
+def _insert(exchange: Exchange, at: int, data: bytes) -> Exchange:
+    """The stream with one more event before the one at a place, arriving with it."""
+    return edit_frames(exchange, lambda found: [*found[:at], found[at].saying(data), *found[at:]])
+
+
+@mutant("stream.accepted")
+def answer_is_not_streamed(exchange: Exchange) -> Exchange:
+    """A request with `stream: true` is answered plain."""
+    return accept(exchange)
+
+
+@mutant("stream.event-stream-type")
+def stream_is_sent_as_text(exchange: Exchange) -> Exchange:
+    """A stream is sent as text/plain."""
+    return with_header(exchange, "content-type", "text/plain")
+
+
+@mutant("stream.well-formed")
+def chunk_lacks_its_field_name(exchange: Exchange) -> Exchange:
+    """A bare line of JSON, without `data:`, stands between two events."""
+    return edit_frames(exchange, lambda found: [*found[:1], replace(found[0], raw=b'{"text": "Hello"}\n\n'), *found[1:]])
+
+
+@mutant("stream.utf8")
+def byte_is_not_utf8(exchange: Exchange) -> Exchange:
+    """A comment between two events holds a byte that is not UTF-8."""
+    return edit_frames(exchange, lambda found: [*found[:1], replace(found[0], raw=b": \xff\n\n"), *found[1:]])
+
+
+@mutant("stream.last-event-ended")
+def last_event_lacks_its_blank_line(exchange: Exchange) -> Exchange:
+    """The last event lacks its blank line."""
+    return edit_frames(exchange, lambda found: [*found[:-1], replace(found[-1], raw=found[-1].raw[:-1])])
+
+
+@mutant("stream.arrives-bit-by-bit", scenario="long-stream")
+def events_arrive_at_once(exchange: Exchange) -> Exchange:
+    """All events of an answer that takes three seconds arrive at its end."""
+    response = replace(response_of(exchange), segments=(Segment(3.0, exchange.body),), ended_at_s=3.0)
+    return replace(exchange, response=response)
+
+
+@mutant("stream.done-last")
+def done_is_missing(exchange: Exchange) -> Exchange:
+    """The stream ends without `[DONE]`."""
+    return edit_frames(exchange, lambda found: found[:-1])
+
+
+@mutant("stream.done-once")
+def done_is_sent_twice(exchange: Exchange) -> Exchange:
+    """`[DONE]` is sent twice."""
+    return edit_frames(exchange, lambda found: [*found, found[-1]])
+
+
+@mutant("stream.nothing-after-done")
+def chunk_follows_done(exchange: Exchange) -> Exchange:
+    """A chunk follows `[DONE]`."""
+    return edit_frames(exchange, lambda found: [*found, found[0]])
+
+
+@mutant("stream.events-are-json")
+def event_is_no_json(exchange: Exchange) -> Exchange:
+    """An event between two chunks holds a bare word."""
+    return _insert(exchange, 1, b"ping")
+
+
+@mutant("stream.chunks-fit-schema")
+def created_is_a_text(exchange: Exchange) -> Exchange:
+    """`created` is a text in every chunk."""
+    return edit_chunks(exchange, lambda chunk: chunk.update(created=str(chunk["created"])))
+
+
+@mutant("stream.object-named")
+def object_is_the_plain_one(exchange: Exchange) -> Exchange:
+    """`object` of the chunks is that of plain answers."""
+    return edit_chunks(exchange, lambda chunk: chunk.update(object="chat.completion"))
+
+
+@mutant("stream.id-constant")
+def id_changes(exchange: Exchange) -> Exchange:
+    """The second chunk has another id."""
+    return edit_chunks(exchange, lambda chunk: chunk.update(id=f"{chunk['id']}-2"), SECOND)
+
+
+@mutant("stream.created-constant")
+def created_changes(exchange: Exchange) -> Exchange:
+    """The last chunk was created a second later."""
+    return edit_chunks(exchange, lambda chunk: chunk.update(created=chunk["created"] + 1), LAST)
+
+
+@mutant("stream.model-constant")
+def model_changes(exchange: Exchange) -> Exchange:
+    """The last chunk names another model."""
+    return edit_chunks(exchange, lambda chunk: chunk.update(model="another-model"), LAST)
+
+
+@mutant("stream.role-assistant")
+def role_is_user(exchange: Exchange) -> Exchange:
+    """The first delta's role is "user"."""
+    return edit_deltas(exchange, lambda delta: delta.update(role="user"), FIRST)
+
+
+@mutant("stream.role-in-every-delta")
+def role_is_in_the_first_delta_only(exchange: Exchange) -> Exchange:
+    """The last delta has no role."""
+    return edit_deltas(exchange, lambda delta: delta.pop("role", None), LAST)
+
+
+@mutant("stream.index-integer")
+def index_is_absent(exchange: Exchange) -> Exchange:
+    """The choice in the second chunk has no index."""
+    return edit_choices(exchange, lambda choice: choice.pop("index"), SECOND)
+
+
+@mutant("stream.one-choice-by-default")
+def second_choice_comes_unasked(exchange: Exchange) -> Exchange:
+    """A second choice is streamed unasked."""
+    return edit_chunks(exchange, lambda chunk: chunk["choices"].extend(_again(chunk["choices"])))
+
+
+def _again(choices: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{**choice, "index": 1} for choice in choices]
+
+
+@mutant("stream.one-choice-per-chunk")
+def chunk_has_no_choice(exchange: Exchange) -> Exchange:
+    """The first chunk has no choice."""
+    return edit_frames(exchange, lambda found: [found[0].edited(_emptied), *found])
+
+
+def _emptied(chunk: dict[str, Any]) -> None:
+    chunk["choices"] = []
+    chunk.pop("usage", None)
+
+
+@mutant("stream.one-finish-per-choice")
+def choice_never_finishes(exchange: Exchange) -> Exchange:
+    """No chunk carries a finish_reason."""
+    return edit_choices(exchange, lambda choice: choice.update(finish_reason=None))
+
+
+@mutant("stream.nothing-after-finish")
+def choice_goes_on_after_its_finish(exchange: Exchange) -> Exchange:
+    """The finish_reason comes with the last chunk but one."""
+    return edit_frames(exchange, lambda found: [*found[: _last_chunk(found) + 1], *_afterword(found)])
+
+
+def _afterword(found: list[Frame]) -> list[Frame]:
+    """One more delta with text, and the events that followed the last chunk."""
+    last = _last_chunk(found)
+    choice = {"index": 0, "delta": {"role": "assistant", "content": "!"}, "finish_reason": None}
+
+    def speak(chunk: dict[str, Any]) -> None:
+        chunk["choices"] = [choice]
+        chunk.pop("usage", None)
+
+    return [found[last].edited(speak), *found[last + 1 :]]
+
+
+@mutant("stream.finish-reason-known")
+def reason_is_empty_before_the_end(exchange: Exchange) -> Exchange:
+    """The finish_reason of the first chunk is an empty text instead of null."""
+    return edit_choices(exchange, lambda choice: choice.update(finish_reason=""), FIRST)
+
+
+@mutant("stream.no-error-event")
+def error_comes_in_mid_stream(exchange: Exchange) -> Exchange:
+    """An error comes between two chunks."""
+    return _insert(exchange, 1, b'{"error":"the model failed"}')
+
+
+@mutant("stream.usage-with-finish")
+def usage_comes_after_the_finish(exchange: Exchange) -> Exchange:
+    """Usage comes in a chunk of its own after the finish_reason."""
+
+    def split(found: list[Frame]) -> list[Frame]:
+        last = _last_chunk(found)
+        spoken = found[last].edited(lambda chunk: chunk.pop("usage"))
+        return [*found[:last], spoken, found[last].edited(lambda chunk: chunk.update(choices=[])), *found[last + 1 :]]
+
+    return edit_frames(exchange, split)
+
+
+@mutant("stream.usage-once")
+def usage_is_in_every_chunk(exchange: Exchange) -> Exchange:
+    """Usage is sent with every chunk."""
+    usage = exchange.usage
+    return edit_chunks(exchange, lambda chunk: chunk.update(usage=usage))
+
+
+@mutant("stream.usage-on-request", scenario="usage-on-request")
+def usage_is_not_sent(exchange: Exchange) -> Exchange:
+    """The usage that was asked for is not sent."""
+    return edit_frames(exchange, lambda found: [frame for frame in found if not (frame.chunk or {}).get("usage")])
+
+
+@mutant("stream.usage-null-elsewhere", scenario="usage-on-request")
+def usage_is_absent_elsewhere(exchange: Exchange) -> Exchange:
+    """The first chunk has no `usage` where null is due."""
+    return edit_chunks(exchange, lambda chunk: chunk.pop("usage"), FIRST)
+
+
+@mutant("stream.usage-only-on-request")
+def usage_is_sent_unasked(exchange: Exchange) -> Exchange:
+    """The last chunk holds usage that was not asked for."""
+    usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
+    return edit_chunks(exchange, lambda chunk: chunk.update(usage=usage), LAST)
+
+
+@mutant("stream.full-text-is-whole")
+def full_text_lacks_a_character(exchange: Exchange) -> Exchange:
+    """`full_text` lacks the last character of the answer."""
+    text = (exchange.content() or "")[:-1]
+    return edit_chunks(exchange, lambda chunk: chunk.update(full_text=text), LAST)
+
+
+@mutant("stream.text-well-encoded")
+def character_is_cut_between_chunks(exchange: Exchange) -> Exchange:
+    """A delta holds U+FFFD in place of a character."""
+    return edit_text(exchange, lambda text: f"{text}\ufffd")
+
+
+@mutant("stream.text-as-plain", steps="streamed*")
+def stream_loses_its_last_character(exchange: Exchange) -> Exchange:
+    """The streamed answer lacks the last character of the plain one."""
+    return edit_text(exchange, lambda text: text[:-1])

@@ -1,0 +1,64 @@
+"""Usage that does not add up."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from conformance.mutants.editing import add_tokens, edit_usage
+from conformance.mutants.mutant import mutant
+
+if TYPE_CHECKING:
+    from conformance.exchange import Exchange
+
+
+@mutant("usage.counts-are-integers")
+def count_is_a_text(exchange: Exchange) -> Exchange:
+    """`prompt_tokens` is a text."""
+    return edit_usage(exchange, lambda usage: usage.update(prompt_tokens=str(usage["prompt_tokens"])))
+
+
+@mutant("usage.total-is-sum")
+def total_is_off_by_one(exchange: Exchange) -> Exchange:
+    """`total_tokens` is off by one."""
+    return edit_usage(exchange, lambda usage: usage.update(total_tokens=usage["total_tokens"] + 1))
+
+
+@mutant("usage.prompt-counted")
+def prompt_is_not_counted(exchange: Exchange) -> Exchange:
+    """`prompt_tokens` is 0."""
+    return edit_usage(exchange, lambda usage: usage.update(prompt_tokens=0, total_tokens=usage["completion_tokens"]))
+
+
+@mutant("usage.completion-counted")
+def completion_is_not_counted(exchange: Exchange) -> Exchange:
+    """`completion_tokens` is 0 though there is text."""
+    return edit_usage(exchange, lambda usage: usage.update(completion_tokens=0, total_tokens=usage["prompt_tokens"]))
+
+
+@mutant("usage.completion-within-limit")
+def limit_is_passed(exchange: Exchange) -> Exchange:
+    """`completion_tokens` is one more than max_tokens."""
+    limit: int = exchange.request_json["max_tokens"]
+
+    def edit(usage: dict[str, Any]) -> None:
+        usage.update(completion_tokens=limit + 1, total_tokens=usage["prompt_tokens"] + limit + 1)
+
+    return edit_usage(exchange, edit)
+
+
+@mutant("usage.completion-reaches-limit")
+def last_token_is_not_counted(exchange: Exchange) -> Exchange:
+    """An answer that max_tokens cuts off counts one token less."""
+    return add_tokens(exchange, completion=-1)
+
+
+@mutant("usage.prompt-grows")
+def long_prompt_counts_one_token(exchange: Exchange) -> Exchange:
+    """The longer prompt counts one token."""
+    return edit_usage(exchange, lambda usage: usage.update(prompt_tokens=1, total_tokens=usage["completion_tokens"] + 1))
+
+
+@mutant("usage.streamed-as-plain")
+def streamed_prompt_counts_one_more(exchange: Exchange) -> Exchange:
+    """The streamed answer counts one prompt token more than the plain one."""
+    return add_tokens(exchange, prompt=1)

@@ -1,0 +1,39 @@
+"""The suite's pytest options: the one part that every pytest run of the environment loads, so it is small.
+
+Options given on the command line must be known before pytest finds the suite's own conftest.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pytest
+
+DEFAULT_DIALECT = "mindie"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The options of the suite. One that another plugin has already (`--base-url`) is shared with it."""
+    group = parser.getgroup("chatproof", "conformance of a chat-completions server (pytest --pyargs conformance.suite)")
+    options: dict[str, dict[str, Any]] = {
+        "--base-url": {"metavar": "URL", "help": "the server; without it the embedded one is judged"},
+        "--dialect": {"metavar": "NAME", "help": f"the API to judge by (default {DEFAULT_DIALECT})"},
+        "--model": {"metavar": "NAME", "help": "the model to ask for (default: the first that is listed)"},
+        "--api-key-env": {"metavar": "VAR", "help": "environment variable that holds the API key"},
+        "--concurrency": {"type": int, "default": 4, "metavar": "N", "help": "exchanges at a time (default 4)"},
+        "--conformance-strict": {"action": "store_true", "help": "a broken SHOULD fails too"},
+    }
+    for name, settings in options.items():
+        with suppress(ValueError):
+            group.addoption(name, **settings)
+
+
+def pytest_collection(session: pytest.Session) -> None:
+    """Opens the suite when it is asked for, before anything is collected: a dead server is told in one line."""
+    if any("conformance.suite" in argument.replace("/", ".") for argument in session.config.args):
+        from conformance import plugin
+
+        session.config.pluginmanager.register(plugin, "chatproof-suite")
+        plugin.open_judging(session.config)

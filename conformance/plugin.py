@@ -1,0 +1,163 @@
+"""The pytest face of the suite: one item per (scenario, check), so that -k, -x, --junitxml and plugins work.
+
+    pytest --pyargs conformance.suite --base-url https://host:port --dialect siliconstorm --api-key-env KEY
+
+Exchanges are made once, concurrently, before the first item runs, and only those that the selected items need. An
+item fails where its exchange breaks a MUST (or a SHOULD, with --conformance-strict; else it is an expected failure);
+a MAY passes and is recorded as a property. Without --base-url the embedded server is judged.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from conformance import embedded
+from conformance.errors import HarnessError, Unreachable, UsageError
+from conformance.options import DEFAULT_DIALECT
+from conformance.run import Budget
+from conformance.secret import Secret
+from conformance.session import Wishes, contract_of, prepare_server, send
+from conformance.verdict import Outcome, row_fails
+from openapi.contract import Keyword
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from conformance.judgement import Judgement
+    from conformance.plan import Assertion
+    from conformance.session import Prepared
+    from conformance.verdict import Row
+
+UNREACHABLE_EXIT = 3
+
+
+class Judging:
+    """What the items of one pytest session share: the plan, and after `send` the judgements and rows."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.strict = bool(config.getoption("conformance_strict"))
+        self._stack = ExitStack()
+        self._config = config
+        self._secret: Secret | None = None
+        self._judgements: dict[str, Judgement] = {}
+        self._rows: dict[str, Row] = {}
+        try:
+            self.prepared: Prepared = asyncio.run(prepare_server(self._wishes(), self._secret))
+        except BaseException:
+            self.close()
+            raise
+
+    def _wishes(self) -> Wishes:
+        option = self._config.getoption
+        contract = contract_of(option("dialect") or DEFAULT_DIALECT)
+        url = option("base_url")
+        variable = option("api_key_env")
+        if variable:
+            key = os.environ.get(variable, "")
+            if not key:
+                raise UsageError(f"--api-key-env {variable}: the environment has no such variable, or it is empty")
+            self._secret = Secret(key)
+        if url is None:
+            server = self._stack.enter_context(embedded.serve(contract))
+            url, self._secret = server.url, Secret(server.key) if server.key else None
+        return Wishes(
+            url=url,
+            dialect=contract.name,
+            model=option("model"),
+            strict=self.strict,
+            budget=Budget(concurrency=option("concurrency")),
+        )
+
+    def send(self, assertions: list[Assertion]) -> None:
+        """Makes the exchanges that these assertions need, and judges them."""
+        plan = self.prepared.plan
+        wanted = {assertion.scenario.id for assertion in assertions}
+        scenarios = tuple(scenario for scenario in plan.scenarios if scenario.id in wanted)
+        narrowed = replace(plan, scenarios=scenarios, assertions=tuple(assertions), uncovered=())
+        outcome = asyncio.run(send(replace(self.prepared, plan=narrowed), self._secret))
+        self._judgements = {judgement.assertion.id: judgement for judgement in outcome.judgements}
+        self._rows = {row.id: row for row in outcome.report.rows}
+
+    def of(self, assertion: Assertion) -> tuple[Judgement, Row]:
+        """The judgement of an item and the row of its requirement."""
+        return self._judgements[assertion.id], self._rows[assertion.requirement.id]
+
+    def close(self) -> None:
+        """Ends the embedded server."""
+        self._stack.close()
+
+
+JUDGING = pytest.StashKey[Judging]()
+
+
+def open_judging(config: pytest.Config) -> None:
+    """Reaches the server and makes the plan. Ends the session in one line when it cannot."""
+    _clear(lambda: config.stash.__setitem__(JUDGING, Judging(config)))
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """One item per assertion of the plan."""
+    if "assertion" not in metafunc.fixturenames:
+        return
+    plan = metafunc.config.stash[JUDGING].prepared.plan
+    metafunc.parametrize("assertion", plan.assertions, ids=[assertion.id for assertion in plan.assertions])
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Makes the exchanges of the selected items."""
+    if JUDGING not in session.config.stash or session.config.option.collectonly:
+        return
+    assertions = [item.callspec.params["assertion"] for item in session.items if hasattr(item, "callspec")]
+    if assertions:
+        _clear(lambda: session.config.stash[JUDGING].send(assertions))
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Ends the embedded server."""
+    if JUDGING in config.stash:
+        config.stash[JUDGING].close()
+
+
+@pytest.fixture(scope="session")
+def judging(request: pytest.FixtureRequest) -> Judging:
+    """The shared judgements."""
+    return request.config.stash[JUDGING]
+
+
+def settle(assertion: Assertion, judging: Judging, properties: list[tuple[str, object]]) -> None:
+    """Turns the judgement of one assertion into the outcome of its item, and says in its properties what it was."""
+    judgement, row = judging.of(assertion)
+    properties += [(f"requirement_{name}", str(getattr(row, name))) for name in ("id", "keyword", "source")]
+    if judgement.error:
+        raise HarnessError(judgement.error)
+    if judgement.unobserved:
+        if row_fails(row.outcome, row.keyword, strict=judging.strict) and row.outcome is Outcome.UNTESTABLE:
+            pytest.fail(f"{row.keyword} {row.id} could not be tested: {judgement.unobserved}", pytrace=False)
+        pytest.skip(judgement.unobserved)
+    if not judgement.findings:
+        return
+    lines = [f"{row.keyword} {row.id}: {assertion.summary}", f"source {row.source}"]
+    lines += [f"{found.where}: expected {found.expected}, got {found.got}" for found in judgement.findings]
+    text = "\n".join(lines)
+    if row.keyword is Keyword.MAY:
+        properties.append(("observed", text))
+    elif row.keyword is Keyword.MUST or judging.strict:
+        pytest.fail(text, pytrace=False)
+    else:
+        pytest.xfail(text)
+
+
+def _clear(act: Callable[[], None]) -> None:
+    """Says in one line what the user can mend."""
+    try:
+        act()
+    except UsageError as error:
+        raise pytest.UsageError(str(error)) from error
+    except Unreachable as error:
+        pytest.exit(f"chatproof: {error}", returncode=UNREACHABLE_EXIT)

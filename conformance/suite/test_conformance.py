@@ -1,0 +1,18 @@
+"""One item per (scenario, check)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from conformance.plugin import settle
+
+if TYPE_CHECKING:
+    import pytest
+
+    from conformance.plan import Assertion
+    from conformance.plugin import Judging
+
+
+def test_requirement(assertion: Assertion, judging: Judging, request: pytest.FixtureRequest) -> None:
+    """The exchange keeps the requirement."""
+    settle(assertion, judging, request.node.user_properties)
