@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from openapi.resolution import members
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from openapi.parameter import Parameter, Schema
+    from openapi.parameter import Parameter, Rule, Schema
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +40,20 @@ def narrow_parameter(parameter: Parameter, gone: frozenset[str]) -> Parameter:
         probes=(),
         lacking=True,
         needs={},
+    )
+
+
+def narrow_rule(rule: Rule, parameters: Mapping[str, Parameter]) -> Rule:
+    """The rule without the examples that ask for what the server lacks. `parameters` are the narrowed ones."""
+
+    def asks_for_more(members: Mapping[str, Any] | None) -> bool:
+        named = [(parameters[name], value) for name, value in (members or {}).items() if name in parameters]
+        return any(parameter.lacking and value not in parameter.neutral for parameter, value in named)
+
+    return replace(
+        rule,
+        broken=None if asks_for_more(rule.broken) else rule.broken,
+        kept=None if asks_for_more(rule.kept) else rule.kept,
     )
 
 

@@ -11,7 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
 from openapi import loading
-from openapi.capability import Capability, narrow_parameter, narrow_schemas
+from openapi.capability import Capability, narrow_parameter, narrow_rule, narrow_schemas
 from openapi.forms import AnswerForm, ErrorKind, ErrorTable, StreamForm
 from openapi.parameter import ABSENT, Expect, Keyword, Parameter, Probe, Rule, Schema
 from openapi.resolution import ContractError, dialect_files, read, resolve
@@ -96,10 +96,11 @@ class Contract:
         gone = frozenset(lacking) & set(self.capabilities)
         if not gone:
             return self
+        left = {name: narrow_parameter(parameter, gone) for name, parameter in self.parameters.items()}
         return replace(
             self,
-            parameters={name: narrow_parameter(parameter, gone) for name, parameter in self.parameters.items()},
-            rules={key: rule for key, rule in self.rules.items() if rule.capability not in gone},
+            parameters=left,
+            rules={key: narrow_rule(rule, left) for key, rule in self.rules.items() if rule.capability not in gone},
             schemas=narrow_schemas(self.schemas, gone),
             capabilities={key: item for key, item in self.capabilities.items() if key not in gone},
         )
