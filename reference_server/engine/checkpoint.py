@@ -57,32 +57,12 @@ def load_checkpoint(path: Path, device: torch.device, dtype: str) -> Checkpoint:
         raise ValueError(f"dtype is {dtype!r}: use one of {', '.join(DTYPES)}")
     if not (path / "config.json").is_file():
         raise CheckpointError(f"{path} holds no config.json: name a directory in transformers' format")
-    load_npu()  # transformers looks for it on import
-    from transformers import AutoModelForCausalLM, AutoTokenizer, GenerationConfig
-
-    precision: Any = dtype if dtype != "auto" or device.type != "cpu" else "float32"
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(path, local_files_only=True, trust_remote_code=False)
-        model, report = AutoModelForCausalLM.from_pretrained(
-            path,
-            dtype=precision,
-            attn_implementation="sdpa",
-            local_files_only=True,
-            trust_remote_code=False,
-            output_loading_info=True,
-        )
-    except Exception as error:  # a broken file raises whatever its reader raises
-        reason = _first_line(error)
-        raise CheckpointError(f"{path} cannot be loaded ({reason}): restore the directory") from error
-    if missing := sorted(report["missing_keys"]):
-        raise CheckpointError(f"{path} lacks {len(missing)} weights, one is {missing[0]}: restore the files")
+    tokenizer, model = _read(path, dtype if dtype != "auto" or device.type != "cpu" else "float32")
     _require_supported(path, model, tokenizer)
     ends = {tokenizer.eos_token_id}
     for config in (model.generation_config, model.config):
         listed = getattr(config, "eos_token_id", None)
         ends |= set(listed) if isinstance(listed, list) else {listed}
-    # The sampling defaults of the checkpoint are not ours, and warn when they contradict each other.
-    model.generation_config = GenerationConfig()
     with torch.inference_mode():
         model = model.to(device)
     backend = tokenizers.Tokenizer.from_str(tokenizer.backend_tokenizer.to_str())
@@ -103,6 +83,35 @@ def load_checkpoint(path: Path, device: torch.device, dtype: str) -> Checkpoint:
         eos_token_ids=frozenset(token_id for token_id in ends if token_id is not None),
         position_limit=model.config.get_text_config().max_position_embeddings,
     )
+
+
+def _read(path: Path, dtype: str) -> tuple[Any, Any]:
+    """The tokenizer and the model of a directory, as transformers reads them, with every weight in place."""
+    load_npu()  # transformers looks for it on import
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+    from transformers.utils import logging
+
+    shows_progress = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()  # bars on the terminal are for people who wait; a server logs
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(path, local_files_only=True, trust_remote_code=False)
+        model, report = AutoModelForCausalLM.from_pretrained(
+            path,
+            dtype=dtype,
+            attn_implementation="sdpa",
+            local_files_only=True,
+            trust_remote_code=False,
+            output_loading_info=True,
+        )
+    except Exception as error:  # a broken file raises whatever its reader raises
+        reason = _first_line(error)
+        raise CheckpointError(f"{path} cannot be loaded ({reason}): restore the directory") from error
+    finally:
+        if shows_progress:
+            logging.enable_progress_bar()
+    if missing := sorted(report["missing_keys"]):
+        raise CheckpointError(f"{path} lacks {len(missing)} weights, one is {missing[0]}: restore the files")
+    return tokenizer, model
 
 
 def _require_supported(path: Path, model: Any, tokenizer: Any) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from .protocol import Delta, EngineError
+from .protocol import Delta, EngineError, Generation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 Item = Delta | EngineError
 
 
-class LocalGeneration:
-    """The reading end of one request of a local engine: see protocol.Generation."""
+class LocalGeneration(Generation):
+    """The reading end of one request of a local engine."""
 
     def __init__(self, sequence: Sequence, loop: asyncio.AbstractEventLoop) -> None:
         self.prompt_tokens = len(sequence.prompt)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
 import logging
 import secrets
 import threading
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from .checkpoint import Checkpoint, load_checkpoint
 from .device import select_device, torch
 from .generation import Item, LocalGeneration, hand_over
-from .protocol import CheckpointError, EngineError, PromptTooLong
+from .protocol import CheckpointError, Engine, EngineError, PromptTooLong
 from .runner import Runner, verified_runner
 from .sampler import Sampler, uniform, unusable
 from .scheduler import Batch, Scheduler
@@ -30,8 +31,8 @@ SMALL_MODEL_PARAMETERS = 50_000_000
 _log = logging.getLogger(__name__)
 
 
-class LocalEngine:
-    """An engine (see protocol.Engine) over one model, its slot cache and a thread that steps it.
+class LocalEngine(Engine):
+    """An engine over one model, its slot cache and a thread that steps it.
 
     The thread alone touches the model, the scheduler and the sampler. Requests reach it through a queue; what
     a step made goes back to each event loop in one call.
@@ -54,6 +55,7 @@ class LocalEngine:
         self._gate = threading.Lock()  # so that nothing enters the inbox after the thread has emptied it
         self._thread = threading.Thread(target=self._serve, name="engine", daemon=True)
         self._thread.start()
+        atexit.register(self.close)  # a thread that computes while the interpreter goes away crashes it
 
     @classmethod
     def load(
@@ -136,6 +138,7 @@ class LocalEngine:
         return generation
 
     def close(self) -> None:
+        atexit.unregister(self.close)
         with self._gate:
             self._closing = True
             self._inbox.put(None)
