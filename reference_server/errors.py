@@ -9,7 +9,7 @@ import orjson
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from reference_server.engine import EngineError, PromptTooLong
+from reference_server.engine import ChatTemplateError, EngineError, PromptTooLong
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,6 +45,8 @@ def as_api_error(error: Exception) -> ApiError:
         return ApiError(
             "prompt_too_long", f"messages: the prompt has {error.prompt_tokens} tokens and {fits}: shorten it"
         )
+    if isinstance(error, ChatTemplateError):
+        return ApiError("invalid_request", "messages: the model's chat template cannot take this conversation")
     if isinstance(error, EngineError):
         _log.error("the engine failed: %s", error)
         return ApiError("engine_failure", "the engine could not go on with this request: send it again")
