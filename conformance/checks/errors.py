@@ -83,8 +83,10 @@ def refusal_names_the_parameter(exchange: Exchange, context: Context) -> Iterato
 @check("errors.no-traceback", on=REFUSAL)
 def refusal_shows_no_traceback(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """A refusal shows nothing of the server's inside: no traceback, no files and lines."""
-    if found := TRACES.search(exchange.text):
-        yield Finding("/body", "no traceback", found.group()[:120])
+    for text in (exchange.text, *_texts(exchange.json)):  # in JSON the quotes of a traceback are escaped
+        if found := TRACES.search(text):
+            yield Finding("/body", "no traceback", found.group()[:120])
+            return
 
 
 @check("errors.before-the-stream", on=scenario("refused-stream"))

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from conformance.exchange import Exchange
 
+
 @dataclass(frozen=True, slots=True)
 class Mutant:
     """A pure change that the check of that id must notice.
@@ -52,7 +53,6 @@ def gather() -> dict[str, Mutant]:
     for info in pkgutil.iter_modules(room.__path__):
         module = importlib.import_module(f"conformance.mutants.{info.name}")
         for item in vars(module).values():
-            if isinstance(item, Mutant):
-                if found.setdefault(item.check, item) is not item:
-                    raise HarnessError(f"the check {item.check} has two mutants")
+            if isinstance(item, Mutant) and found.setdefault(item.check, item) is not item:
+                raise HarnessError(f"the check {item.check} has two mutants")
     return found

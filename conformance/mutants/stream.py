@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from conformance.mutants.editing import Frame
 
 SECOND = slice(1, 2)
+MARK = "\ue000"  # of private use: no model says it
 
 
 def _last_chunk(found: list[Frame]) -> int:
@@ -52,13 +53,20 @@ def stream_is_sent_as_text(exchange: Exchange) -> Exchange:
 @mutant("stream.well-formed")
 def chunk_lacks_its_field_name(exchange: Exchange) -> Exchange:
     """A bare line of JSON, without `data:`, stands between two events."""
-    return edit_frames(exchange, lambda found: [*found[:1], replace(found[0], raw=b'{"text": "Hello"}\n\n'), *found[1:]])
+    return edit_frames(
+        exchange, lambda found: [*found[:1], replace(found[0], raw=b'{"text": "Hello"}\n\n'), *found[1:]]
+    )
 
 
 @mutant("stream.utf8")
 def byte_is_not_utf8(exchange: Exchange) -> Exchange:
-    """A comment between two events holds a byte that is not UTF-8."""
-    return edit_frames(exchange, lambda found: [*found[:1], replace(found[0], raw=b": \xff\n\n"), *found[1:]])
+    """A delta ends with the first byte of a character whose other bytes never come."""
+    marked = edit_text(exchange, lambda text: text + MARK)
+    return edit_frames(marked, lambda found: [replace(frame, raw=_halved(frame.raw)) for frame in found])
+
+
+def _halved(raw: bytes) -> bytes:
+    return raw.replace(MARK.encode(), "你".encode()[:1])
 
 
 @mutant("stream.last-event-ended")

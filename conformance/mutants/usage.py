@@ -55,7 +55,9 @@ def last_token_is_not_counted(exchange: Exchange) -> Exchange:
 @mutant("usage.prompt-grows")
 def long_prompt_counts_one_token(exchange: Exchange) -> Exchange:
     """The longer prompt counts one token."""
-    return edit_usage(exchange, lambda usage: usage.update(prompt_tokens=1, total_tokens=usage["completion_tokens"] + 1))
+    return edit_usage(
+        exchange, lambda usage: usage.update(prompt_tokens=1, total_tokens=usage["completion_tokens"] + 1)
+    )
 
 
 @mutant("usage.streamed-as-plain")

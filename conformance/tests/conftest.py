@@ -1,0 +1,160 @@
+"""Recorded good runs, one per dialect, and one running server per dialect for those tests that need a socket.
+
+The records are made by judging the embedded server: `pytest conformance/tests --re-record` makes them anew, which is
+due when the scenarios or the server's answers change.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+from contextlib import ExitStack
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from conformance import embedded
+from conformance.exchange import Exchange
+from conformance.judgement import judge
+from conformance.secret import Secret
+from conformance.session import Wishes, draft, offered, prepare_server, send
+from openapi.contract import load, names
+from openapi.validation import Validator
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from conformance.embedded import Embedded
+    from conformance.judgement import Judgement
+    from conformance.mutants.mutant import Mutant
+    from conformance.plan import Assertion, Plan
+    from openapi.contract import Contract
+
+RECORDED = Path(__file__).parent / "recorded"
+DIALECTS = tuple(sorted(set(names().values())))
+
+Exchanges = dict[tuple[str, str], Exchange]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The switch that makes the recorded runs anew."""
+    parser.addoption("--re-record", action="store_true", help="record the good runs of conformance/tests anew")
+
+
+@dataclass(frozen=True)
+class Good:
+    """A recorded run without fault: what was planned, what came back, and a judge for changed copies of it."""
+
+    contract: Contract
+    plan: Plan
+    model: str
+    validator: Validator
+    exchanges: Mapping[tuple[str, str], Exchange]
+
+    def judge(
+        self, changed: Mapping[tuple[str, str], Exchange], assertions: Iterable[Assertion] | None = None
+    ) -> tuple[Judgement, ...]:
+        """What the judges say when some exchanges stand in for the recorded ones."""
+        recorded = {**self.exchanges, **changed}
+        wanted = self.plan.assertions if assertions is None else assertions
+        return judge(wanted, recorded, self.contract, self.validator, self.model, {})
+
+    def of(self, check: str, scenario: str = "*") -> list[Assertion]:
+        """The assertions of a check whose exchanges show what it is about, in the order of the plan.
+
+        If there are none, those whose exchanges are at least of the kind.
+        """
+        of_check = (each for each in self.plan.assertions if each.check.id == check)
+        found = [each for each in of_check if fnmatchcase(each.scenario.id, scenario) and not self._lacks(each)]
+        judged = zip(found, self.judge({}, found), strict=True)
+        return [each for each, judgement in judged if judgement.unobserved is None] or found
+
+    def _lacks(self, assertion: Assertion) -> bool:
+        names = assertion.check.over or (assertion.step.name,)
+        exchanges = [self.exchanges.get((assertion.scenario.id, name)) for name in names]
+        return any(each is None or assertion.check.on.lacks(each) for each in exchanges)
+
+    def broken(self, mutant: Mutant, assertion: Assertion) -> Exchanges:
+        """The exchanges that a mutant puts in place of the assertion's good ones."""
+        pattern = assertion.step.name if mutant.steps is None else mutant.steps
+        keys = [(assertion.scenario.id, step.name) for step in assertion.scenario.steps]
+        return {key: mutant.change(self.exchanges[key]) for key in keys if fnmatchcase(key[1], pattern)}
+
+    def changed(self, change: Callable[[Exchange], Exchange]) -> Exchanges:
+        """Every recorded exchange, changed."""
+        return {key: change(exchange) for key, exchange in self.exchanges.items()}
+
+
+@pytest.fixture(scope="session")
+def serve() -> Iterator[Callable[[str], Embedded]]:
+    """The embedded server of a dialect, started when first asked for and kept for the session."""
+    with ExitStack() as stack:
+        yield cache(lambda dialect: stack.enter_context(embedded.serve(load(dialect))))
+
+
+@pytest.fixture(scope="session")
+def recorded() -> Path:
+    """The folder of the recorded runs."""
+    return RECORDED
+
+
+@pytest.fixture(scope="session")
+def read_good(request: pytest.FixtureRequest) -> Callable[[str], Good]:
+    """The recorded run of a dialect. With --re-record it is made first."""
+
+    @cache
+    def read(dialect: str) -> Good:
+        path = RECORDED / f"{dialect}.json.gz"
+        if request.config.getoption("re_record"):
+            with embedded.serve(load(dialect)) as server:
+                record(dialect, server, path)
+        content = json.loads(gzip.decompress(path.read_bytes()))
+        contract, declared = load(dialect), frozenset(content["capabilities"])
+        found = [Exchange.from_dict(each) for each in content["exchanges"]]
+        return Good(
+            offered(contract, declared),
+            draft(contract, declared),
+            content["model"],
+            Validator(offered(contract, declared)),
+            {(each.scenario, each.step): each for each in found},
+        )
+
+    return read
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Runs a test that wants a good run once for each recorded dialect."""
+    if "good" in metafunc.fixturenames:
+        again = metafunc.config.getoption("re_record")
+        recorded = [name for name in DIALECTS if again or (RECORDED / f"{name}.json.gz").exists()]
+        metafunc.parametrize("good", recorded, indirect=True)
+
+
+@pytest.fixture
+def good(request: pytest.FixtureRequest, read_good: Callable[[str], Good]) -> Good:
+    """The recorded run of each dialect in turn."""
+    return read_good(request.param)
+
+
+def record(dialect: str, server: Embedded, path: Path) -> None:
+    """Judges a running server and keeps the exchanges of the run, provided that nothing was found."""
+    secret = Secret(server.key) if server.key else None
+
+    async def run() -> dict[str, Any]:
+        prepared = await prepare_server(Wishes(url=server.url, dialect=dialect), secret)
+        return (await send(prepared, secret)).results
+
+    results = asyncio.run(run())
+    if faulty := [row["id"] for row in results["requirements"] if row["findings"] or row["fails"]]:
+        pytest.fail(f"{path.name} is not recorded, for the server breaks {', '.join(faulty)}", pytrace=False)
+    content = {
+        "model": results["target"]["model"],
+        "capabilities": results["target"]["capabilities"],
+        "exchanges": [{key: part for key, part in each.items() if key != "curl"} for each in results["exchanges"]],
+    }
+    path.write_bytes(gzip.compress(json.dumps(content, ensure_ascii=False).encode(), mtime=0))
