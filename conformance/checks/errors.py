@@ -76,7 +76,9 @@ def refusal_names_the_parameter(exchange: Exchange, context: Context) -> Iterato
     subject = context.scenario.subject
     if subject is None:
         raise NotObserved("the request is not about one parameter")
-    if not any(subject.parameter in text for text in _texts(exchange.json)):
+    # A word of its own: "n" stands in almost every message. ASCII, for Chinese needs no space around it.
+    named = re.compile(rf"(?<!\w){re.escape(subject.parameter)}(?!\w)", re.ASCII | re.IGNORECASE)
+    if not any(named.search(text) for text in _texts(exchange.json)):
         yield Finding("/body", f"a message that names {subject.parameter}", shown(exchange))
 
 

@@ -38,7 +38,7 @@ def completion_is_not_counted(exchange: Exchange) -> Exchange:
 @mutant("usage.completion-within-limit")
 def limit_is_passed(exchange: Exchange) -> Exchange:
     """`completion_tokens` is one more than max_tokens."""
-    limit: int = exchange.request_json["max_tokens"]
+    limit = int(exchange.request_json["max_tokens"])
 
     def edit(usage: dict[str, Any]) -> None:
         usage.update(completion_tokens=limit + 1, total_tokens=usage["prompt_tokens"] + limit + 1)

@@ -131,14 +131,23 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Runs a test that wants a good run once for each recorded dialect."""
     if "good" in metafunc.fixturenames:
         again = metafunc.config.getoption("re_record")
-        recorded = [name for name in DIALECTS if again or (RECORDED / f"{name}.json.gz").exists()]
-        metafunc.parametrize("good", recorded, indirect=True)
+        metafunc.parametrize("good", DIALECTS if again else _recorded(), indirect=True)
+
+
+def _recorded() -> list[str]:
+    return [name for name in DIALECTS if (RECORDED / f"{name}.json.gz").exists()]
 
 
 @pytest.fixture
 def good(request: pytest.FixtureRequest, read_good: Callable[[str], Good]) -> Good:
     """The recorded run of each dialect in turn."""
     return read_good(request.param)
+
+
+@pytest.fixture
+def goods(read_good: Callable[[str], Good]) -> list[Good]:
+    """The recorded runs of all dialects."""
+    return [read_good(dialect) for dialect in _recorded()]
 
 
 def record(dialect: str, server: Embedded, path: Path) -> None:
