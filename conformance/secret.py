@@ -89,7 +89,7 @@ class Secret:
 
     def _split_edits(self, body: bytes) -> list[Edit]:
         """Edits that take out the deltas over which the key is cut: joined, the strings at one place would show it."""
-        events = sse.decode([(0.0, body)]).events
+        events = sse.decode([(0.0, body)]).events if b"data" in body else ()
         texts: dict[tuple[str | int, ...], list[tuple[int, str]]] = {}
         for at, event in enumerate(events):
             for place, text in _strings(read_json(event.data).value):

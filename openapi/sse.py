@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 MEDIA_TYPE: Final = "text/event-stream"
+MAX_EVENTS: Final = 100_000
+"""Events read by default. An answer of 32k tokens has a third of that; a hostile one of 32 MiB has millions."""
+LINES_PER_EVENT: Final = 10
+"""Lines read for each event allowed, so that a flood of comments or blank lines ends as well."""
 KEPT_PER_KIND: Final = 10
 """Flaws recorded of each kind; a hostile stream repeats itself millions of times. All of them are counted."""
 
@@ -42,16 +46,8 @@ class FlawKind(StrEnum):
     EVENT_WITHOUT_DATA = "event-without-data", False, "a named event has no data; clients dispatch nothing"
     UNTERMINATED_EVENT = "unterminated-event", False, "the last event lacks its blank line; clients lose it"
     BOM = "bom", False, "a byte order mark comes first; careless clients lose the first event"
-    MIXED_LINE_ENDS = (
-        "mixed-line-ends",
-        False,
-        "lines end in several ways; careless clients join or cut events",
-    )
-    TOO_MANY_EVENTS = (
-        "too-many-events",
-        False,
-        "more events than the reader keeps; the rest were only counted",
-    )
+    MIXED_LINE_ENDS = "mixed-line-ends", False, "lines end in several ways; careless clients join or cut events"
+    UNREAD_REST = "unread-rest", False, "more events or lines than the reader takes; the rest was not read"
 
     def __new__(cls, value: str, breaks_standard: bool, meaning: str) -> FlawKind:
         """A member whose value is its name in reports."""
@@ -117,17 +113,17 @@ def encode(data: str | bytes) -> bytes:
 class Decoder:
     """Reads a stream piece by piece. `feed` returns the events that a piece completed.
 
-    `max_events` bounds what is kept of a hostile stream: later events are dropped and noted as a flaw.
+    `max_events` bounds the work on a hostile stream: what follows is not read, which is noted as a flaw.
     """
 
-    def __init__(self, *, max_events: int | None = None) -> None:
+    def __init__(self, *, max_events: int = MAX_EVENTS) -> None:
         self.flaws: list[Flaw] = []
         self.flaw_counts: Counter[FlawKind] = Counter()
         self.comments = 0
         self.unspaced = 0
         self.unterminated = ""
-        self._max_events = max_events
-        self._dispatched = 0
+        self._events_left = max_events
+        self._lines_left = max_events * LINES_PER_EVENT  # below 0: given up
         self._line_ends: set[str] = set()
         self._pending = bytearray()  # an unfinished line
         self._line_offset = 0  # of the line being read
@@ -146,6 +142,8 @@ class Decoder:
     def feed(self, data: bytes, at_s: float) -> list[Event]:
         """The events that `data`, which arrived at `at_s`, completes. A CR completes a line at once."""
         events: list[Event] = []
+        if self._lines_left < 0:
+            return events
         start = int(self._after_cr and data.startswith(b"\n"))
         if self._after_cr and data:
             self._note_line_end("CRLF" if start else "CR", self._fed - 1)
@@ -161,6 +159,8 @@ class Decoder:
             if not self._after_cr:
                 self._note_line_end(_LINE_END_NAMES[end.group()], self._fed + end.start())
             self._read_line(line, at_s, events)
+            if self._lines_left < 0:
+                return events
             self._line_offset = self._fed + start
         self._pending += data[start:]
         self._fed += len(data)
@@ -187,6 +187,10 @@ class Decoder:
 
     def _read_line(self, line: bytes, at_s: float, events: list[Event]) -> None:
         offset = self._line_offset
+        if self._lines_left == 0:
+            self._give_up(offset)
+            return
+        self._lines_left -= 1
         if offset == 0 and line.startswith(_BOM):
             self._note(FlawKind.BOM, 0, "EF BB BF")
             line = line[len(_BOM) :]
@@ -230,12 +234,18 @@ class Decoder:
             # `id` or `retry` alone is a legal way to set them; a block that names an event meant to send it.
             if self._event:
                 self._note(FlawKind.EVENT_WITHOUT_DATA, self._block_offset, quote(self._event))
-        elif self._max_events is not None and self._dispatched >= self._max_events:
-            self._note(FlawKind.TOO_MANY_EVENTS, self._block_offset, f"more than {self._max_events}")
+        elif self._events_left == 0:
+            self._give_up(self._block_offset)
         else:
-            self._dispatched += 1
+            self._events_left -= 1
             data = "\n".join(self._data)
             events.append(Event(data, self._event or "message", self._last_id, at_s, self._block_offset))
+        self._clear_block()
+
+    def _give_up(self, offset: int) -> None:
+        self._note(FlawKind.UNREAD_REST, offset, "the rest was not read")
+        self._lines_left = -1
+        self._after_cr = False
         self._clear_block()
 
     def _clear_block(self) -> None:
@@ -255,7 +265,7 @@ class Decoder:
             self.flaws.append(Flaw(kind, offset, detail))
 
 
-def decode(segments: Iterable[tuple[float, bytes]], *, max_events: int | None = None) -> Decoded:
+def decode(segments: Iterable[tuple[float, bytes]], *, max_events: int = MAX_EVENTS) -> Decoded:
     """Decodes a whole body, given as pairs of arrival time in seconds and bytes."""
     decoder = Decoder(max_events=max_events)
     events: list[Event] = []

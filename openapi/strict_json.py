@@ -15,6 +15,8 @@ from typing import Any, Final
 
 ODDITIES_KEPT: Final = 10
 """Oddities kept of one text; a hostile one may hold a million."""
+MAX_VALUES: Final = 1_000_000
+"""Values read of one text. 32 MiB of `[],` are 11 million lists, which Python needs 700 MiB to hold."""
 _SHOWN: Final = 80
 _SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]")
 _ESCAPE: Final = re.compile(
@@ -48,10 +50,13 @@ class Reading:
 
 
 def read_json(text: str) -> Reading:
-    """Reads a text as RFC 8259 has it, and refuses numbers beyond a double and depths beyond the parser.
+    """Reads a text as RFC 8259 has it; refuses numbers beyond a double, depths beyond the parser, too many values.
 
     Never raises. Integers are exact up to Python's limit of 4,300 digits.
     """
+    # A comma stands before each value but the first of its container, and the depth of containers has its own bound.
+    if text.count(",") > MAX_VALUES:
+        return Reading(NOT_JSON, f"more than {MAX_VALUES} values")
     oddities: list[str] = []
 
     def keep(oddity: str) -> None:

@@ -103,7 +103,7 @@ def test_other_bodies_are_no_streams(body: bytes) -> None:
     assert not make(body).is_stream
 
 
-def test_a_stream_beyond_the_limit_of_events_is_cut_and_says_so() -> None:
+def test_a_stream_beyond_the_limit_of_events_is_not_read_on_and_says_so() -> None:
     decoded = streamed("x" * 3, *["{}"] * MAX_EVENTS).decoded
     assert len(decoded.events) == MAX_EVENTS
     assert sum(decoded.flaw_counts.values()) == 1

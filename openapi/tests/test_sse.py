@@ -61,15 +61,21 @@ def test_each_kind_of_flaw_is_noted_alone_and_at_its_place(kind: FlawKind, body:
 
 
 def test_every_kind_of_flaw_has_a_stream_that_shows_it_and_a_meaning() -> None:
-    assert set(FlawKind) == set(FLAWED) | {FlawKind.TOO_MANY_EVENTS}
+    assert set(FlawKind) == set(FLAWED) | {FlawKind.UNREAD_REST}
     assert all(kind.meaning for kind in FlawKind)
     assert [kind for kind in FlawKind if kind.breaks_standard] == [FlawKind.INVALID_UTF8]
 
 
-def test_only_the_first_events_are_kept_where_a_limit_is_set() -> None:
-    decoded = decode([(0.0, b"data: x\n\n" * 5)], max_events=2)
-    assert len(decoded.events) == 2
-    assert decoded.flaw_counts == {FlawKind.TOO_MANY_EVENTS: 3}
+@pytest.mark.parametrize("size", [1, 10**9])
+@pytest.mark.parametrize(
+    ("body", "events", "offset"),
+    [(b"data: x\n\n" * 5, 2, 18), (b"data: x\n\n" + b"\n" * 50, 1, 27), (b": x\n" * 50 + b"data: y\n\n", 0, 80)],
+)
+def test_a_stream_beyond_the_limit_is_not_read_on(body: bytes, events: int, offset: int, size: int) -> None:
+    decoded = decode([(0.0, body[at : at + size]) for at in range(0, len(body), size)], max_events=2)
+    assert len(decoded.events) == events
+    assert [(flaw.kind, flaw.offset) for flaw in decoded.flaws] == [(FlawKind.UNREAD_REST, offset)]
+    assert decoded.unterminated == ""
 
 
 def test_flaws_are_kept_up_to_a_limit_and_counted_beyond_it() -> None:

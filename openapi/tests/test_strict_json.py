@@ -37,6 +37,7 @@ def test_json_is_read_as_json(value: object) -> None:
         ("9" * 5000, "4300 digits"),
         ("[" * 200_000, "nested too deeply"),
         ('{"a":' * 200_000, "nested too deeply"),
+        ("[" + "[]," * 1_000_001 + "0]", "more than 1000000 values"),
         ("\ufeff{}", "BOM"),
         ("{'a': 1}", "Expecting property name"),
         ('"\n"', "Invalid control character"),
