@@ -102,7 +102,7 @@ def check(
 
     The URL may be http://HOST:PORT, carry a path prefix, or be the full endpoint.
     """
-    console = Console(stderr=False, highlight=False, soft_wrap=True)
+    console = Console(highlight=False)
     try:
         if url is not None and dialect is None:
             raise UsageError(f"name the API to judge by with --dialect: {', '.join(sorted(names()))}, or {EVERY}")

@@ -77,9 +77,10 @@ def write(results: dict[str, Any], console: Console) -> None:
     rows = results["requirements"]
     for row in rows:
         if row["outcome"] in ("FAIL", "ERROR", "WARN") or row["fails"]:
-            console.print(_row(row))
+            console.print(_row(row), soft_wrap=not console.is_terminal)  # logs keep one line a line
     console.print(_topics(rows))
-    console.print(_verdict(results))
+    verdict = _verdict(results)
+    console.print(Panel(verdict, expand=False) if console.is_terminal else verdict, soft_wrap=not console.is_terminal)
 
 
 def _row(row: dict[str, Any]) -> Group:
@@ -121,7 +122,7 @@ def _topics(rows: list[dict[str, Any]]) -> Table:
     return table
 
 
-def _verdict(results: dict[str, Any]) -> Panel:
+def _verdict(results: dict[str, Any]) -> Group:
     target, run = results["target"], results["run"]
     counts = ", ".join(f"{count} {name.lower()}" for name, count in results["counts"].items() if count)
     lines = [
@@ -134,7 +135,7 @@ def _verdict(results: dict[str, Any]) -> Panel:
         lines.append(Text(f"ended early: {run['exhausted']}", "yellow"))
     if not target["tls_verified"]:
         lines.append(Text("the server's certificate was not verified (--insecure)", "yellow"))
-    return Panel(Group(*lines), expand=False)
+    return Group(*lines)
 
 
 def _safe(text: str) -> str:

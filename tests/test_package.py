@@ -1,0 +1,74 @@
+"""The distribution as a whole: what it weighs, what it imports, and that its names are its own."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import subprocess
+import sys
+from importlib.metadata import distribution, distributions
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).resolve().parent.parent
+ROOMS = ("openapi", "conformance", "reference_server")
+HEAVY = {"torch", "transformers", "fastapi", "uvicorn", "locust"}
+MOST_MB = 110
+
+
+def plain_closure() -> dict[str, int]:
+    """Every distribution that `pip install chatproof` needs, with the bytes of its files. Ours counts by its tree."""
+    waiting, found = ["chatproof"], {}
+    while waiting:
+        name = canonicalize_name(waiting.pop())
+        if name in found:
+            continue
+        this = distribution(name)
+        files = [Path(str(file.locate())) for file in this.files or ()]
+        found[name] = sum(path.stat().st_size for path in files if path.is_file())
+        for text in this.requires or ():
+            requirement = Requirement(text)
+            if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
+                waiting.append(requirement.name)
+    for room in ROOMS:
+        found["chatproof"] += sum(path.stat().st_size for path in (ROOT / room).rglob("*") if path.is_file())
+    return found
+
+
+def test_the_plain_installation_needs_no_torch_and_stays_small() -> None:
+    closure = plain_closure()
+    assert set() == HEAVY & closure.keys()
+    assert sum(closure.values()) / 2**20 < MOST_MB
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_no_installed_package_shadows_a_room(room: str) -> None:
+    found = importlib.import_module(room).__file__
+    assert found is not None
+    others = {
+        owner.metadata["Name"]
+        for owner in distributions()
+        if any(str(file) == f"{room}/__init__.py" for file in owner.files or ())
+    }
+    assert others - {"chatproof"} == set()
+
+
+def test_the_help_opens_no_room() -> None:
+    script = (
+        "import sys, json, chatproof\n"
+        "chatproof.main(['--help'], standalone_mode=False)\n"
+        "print(json.dumps(sorted(sys.modules)))"
+    )
+    shown = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT)
+    loaded = set(json.loads(shown.stdout.splitlines()[-1]))
+    assert "check" in shown.stdout
+    assert set() == loaded & {*ROOMS, *HEAVY, "rich", "httpx", "yaml", "pytest"}
+
+
+def test_the_torch_series_is_pinned() -> None:
+    requires = [Requirement(text) for text in distribution("chatproof").requires or ()]
+    pins = {str(each.specifier) for each in requires if each.name == "torch"}
+    assert pins == {"==2.13.0"}
