@@ -12,16 +12,15 @@ import asyncio
 import contextlib
 import socket
 import ssl
-import time
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from itertools import starmap
 from typing import TYPE_CHECKING, Final, Self, cast
 
 import httpx
 
 from conformance.errors import HarnessError
 from conformance.exchange import Exchange, Failure, FailureKind, Headers, Request, Response, Segment
-from openapi import sse
+from conformance.recording import Recording
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator, Mapping
@@ -30,9 +29,6 @@ if TYPE_CHECKING:
     from conformance.secret import Secret
 
 MAX_BODY_BYTES: Final = 32 * 1024 * 1024
-MAX_SEGMENTS: Final = 100_000
-SAME_ARRIVAL_S: Final = 0.0001
-"""Pieces this close belong to one segment: the HTTP parser cuts one read of the socket into many."""
 DEFAULT_HEADERS: Final = {"Accept": "*/*", "Accept-Encoding": "identity", "User-Agent": "chatproof"}
 
 
@@ -106,7 +102,7 @@ class Client:
         """
         request = self._build(call)
         async with self._places:
-            record = _Record(call, self._max_body_bytes)
+            record = Recording(max_body_bytes=self._max_body_bytes, stop_after_events=call.stop_after_events)
             try:
                 async with asyncio.timeout(call.deadline_s):
                     await self._receive(request, record)
@@ -133,7 +129,7 @@ class Client:
         except (ValueError, TypeError) as error:
             raise HarnessError(f"call {call.id} cannot be sent: {error}") from error
 
-    async def _receive(self, request: httpx.Request, record: _Record) -> None:
+    async def _receive(self, request: httpx.Request, record: Recording) -> None:
         response = await self._transport.handle_async_request(request)
         record.open(response)
         try:
@@ -149,17 +145,17 @@ class Client:
         finally:
             await response.aclose()
 
-    def _write(self, call: Call, request: httpx.Request, record: _Record) -> Exchange:
+    def _write(self, call: Call, request: httpx.Request, record: Recording) -> Exchange:
         """The exchange as it may be kept: without the key."""
         response = None
         if record.response is not None:
-            bodies = self._redact_body([bytes(data) for _, data in record.segments])
+            bodies = self._redact_body(list(record.take()))
             response = Response(
                 status=record.response.status_code,
                 reason=self._redact(_text(record.response.extensions.get("reason_phrase", b""))),
                 http_version=_text(record.response.extensions.get("http_version", b"")),
                 headers=self._redact_headers(record.response.headers),
-                segments=tuple(Segment(at_s, data) for (at_s, _), data in zip(record.segments, bodies, strict=True)),
+                segments=tuple(starmap(Segment, zip(record.arrivals_s, bodies, strict=True))),
                 headers_at_s=record.headers_at_s,
                 ended_at_s=record.ended_at_s,
                 complete=record.complete,
@@ -188,58 +184,6 @@ class Client:
 
     def _redact_headers(self, headers: httpx.Headers) -> Headers:
         return tuple((self._redact(_text(name)), self._redact(_text(value))) for name, value in headers.raw)
-
-
-class _Record:
-    """An exchange while it is going on."""
-
-    def __init__(self, call: Call, max_body_bytes: int) -> None:
-        self._max_body_bytes = max_body_bytes
-        self._stop_after_events = call.stop_after_events
-        self._decoder = sse.Decoder()
-        self._events = 0
-        self._size_bytes = 0
-        self.started_at = datetime.now(UTC).isoformat()
-        self._start = time.perf_counter()
-        self.response: httpx.Response | None = None
-        self.segments: list[tuple[float, bytearray]] = []
-        self.headers_at_s = 0.0
-        self.ended_at_s = 0.0
-        self.complete = False
-        self.failure: Failure | None = None
-
-    def now(self) -> float:
-        return time.perf_counter() - self._start
-
-    def open(self, response: httpx.Response) -> None:
-        self.headers_at_s = self.now()
-        self.response = response
-
-    def add(self, piece: bytes) -> None:
-        at_s = self.now()
-        kept = piece[: self._max_body_bytes - self._size_bytes]
-        if self.segments and at_s - self.segments[-1][0] < SAME_ARRIVAL_S:
-            self.segments[-1][1].extend(kept)
-        else:
-            self.segments.append((at_s, bytearray(kept)))
-        self._size_bytes += len(kept)
-        if self._stop_after_events is not None:
-            self._events += len(self._decoder.feed(kept, at_s))
-        if len(kept) < len(piece):
-            self.fail("too-large", f"the body is longer than {self._max_body_bytes} bytes; the rest was not read")
-        elif len(self.segments) >= MAX_SEGMENTS:
-            self.fail("too-large", f"the body came in more than {MAX_SEGMENTS} pieces; the rest was not read")
-
-    def wants_more(self) -> bool:
-        """Whether to go on reading. Notes our own going away."""
-        if self.failure is None and self._stop_after_events is not None and self._events >= self._stop_after_events:
-            self.fail("disconnected-by-us", f"we left on purpose after {self._events} events")
-        return self.failure is None
-
-    def fail(self, kind: FailureKind, detail: str) -> None:
-        """Notes why there is no more; what goes wrong later, while closing, changes nothing."""
-        if self.failure is None and not self.complete:
-            self.failure = Failure(kind, detail)
 
 
 def _read_url(text: str) -> httpx.URL:

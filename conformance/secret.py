@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import json
 import re
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 from conformance.errors import HarnessError
@@ -68,14 +68,14 @@ class Secret:
 
         A key that spans segments is replaced in the first of them.
         """
-        body = b"".join(segments)
-        cuts: list[int] = []
-        for segment in segments:
-            cuts.append((cuts[-1] if cuts else 0) + len(segment))
+        redacted = list(segments)
         for find in (self._edits, self._split_edits):
+            body = b"".join(redacted)
             if edits := find(body):
-                body, cuts = _apply(body, edits), [_shift(cut, edits) for cut in cuts]
-        return [body[start:end] for start, end in pairwise([0, *cuts])]
+                cuts = [_shift(cut, edits) for cut in accumulate(map(len, redacted))]
+                body = _apply(body, edits)
+                redacted = [body[start:end] for start, end in pairwise([0, *cuts])]
+        return redacted
 
     def _edits(self, data: bytes) -> list[Edit]:
         spans = sorted(match.span() for pattern in self._patterns for match in pattern.finditer(data))

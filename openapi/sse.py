@@ -10,13 +10,15 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
+from openapi.flaw import Flaw, FlawKind
 from openapi.strict_json import quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+__all__ = ["MAX_EVENTS", "MEDIA_TYPE", "Decoded", "Decoder", "Event", "Flaw", "FlawKind", "decode", "encode"]
 
 MEDIA_TYPE: Final = "text/event-stream"
 MAX_EVENTS: Final = 100_000
@@ -30,32 +32,6 @@ _BOM: Final = b"\xef\xbb\xbf"
 _LINE_END: Final = re.compile(rb"\r\n|\r|\n")
 _LINE_END_NAMES: Final = {b"\n": "LF", b"\r": "CR", b"\r\n": "CRLF"}
 _FIELDS: Final = frozenset({"data", "event", "id", "retry"})
-
-
-class FlawKind(StrEnum):
-    """What may be odd about a stream: its name, whether the standard forbids it, and what it does to clients."""
-
-    breaks_standard: bool
-    meaning: str
-
-    INVALID_UTF8 = "invalid-utf8", True, "the bytes are not UTF-8; clients see U+FFFD"
-    UNKNOWN_FIELD = "unknown-field", False, "a line names no known field, often bare text; clients drop it"
-    NO_COLON_LINE = "no-colon-line", False, "a line has no colon and is no field name; clients drop it"
-    BAD_RETRY = "bad-retry", False, "`retry` is not made of ASCII digits; clients ignore it"
-    NUL_IN_ID = "nul-in-id", False, "`id` holds U+0000; clients ignore it"
-    EVENT_WITHOUT_DATA = "event-without-data", False, "a named event has no data; clients dispatch nothing"
-    UNTERMINATED_EVENT = "unterminated-event", False, "the last event lacks its blank line; clients lose it"
-    BOM = "bom", False, "a byte order mark comes first; careless clients lose the first event"
-    MIXED_LINE_ENDS = "mixed-line-ends", False, "lines end in several ways; careless clients join or cut events"
-    UNREAD_REST = "unread-rest", False, "more events or lines than the reader takes; the rest was not read"
-
-    def __new__(cls, value: str, breaks_standard: bool, meaning: str) -> FlawKind:
-        """A member whose value is its name in reports."""
-        member = str.__new__(cls, value)
-        member._value_ = value
-        member.breaks_standard = breaks_standard
-        member.meaning = meaning
-        return member
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,15 +48,6 @@ class Event:
     id: str
     at_s: float
     offset: int
-
-
-@dataclass(frozen=True, slots=True)
-class Flaw:
-    """One oddity of a stream, at a byte offset from the start of the body."""
-
-    kind: FlawKind
-    offset: int
-    detail: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,20 +171,22 @@ class Decoder:
             text = line.decode(errors="replace")
             detail = f"byte 0x{line[error.start]:02X}: {error.reason}"
             self._note(FlawKind.INVALID_UTF8, offset + error.start, detail)
-        name, colon, value = text.partition(":")
-        if colon and not name:
+        colon = text.find(":")
+        if colon == 0:
             self.comments += 1
             return
+        name = text if colon < 0 else text[:colon]
         if name not in _FIELDS:
-            kind = FlawKind.UNKNOWN_FIELD if colon else FlawKind.NO_COLON_LINE
+            kind = FlawKind.NO_COLON_LINE if colon < 0 else FlawKind.UNKNOWN_FIELD
             self._note(kind, offset, quote(text))
             return
         if self._block_offset is None:
             self._block_offset = offset
-        spaced, value = value.startswith(" "), value.removeprefix(" ")
+        spaced = text.startswith(" ", colon + 1)
+        value = "" if colon < 0 else text[colon + 1 + spaced :]
         if name == "data":
             self._data.append(value)
-            self.unspaced += bool(colon) and not spaced
+            self.unspaced += colon > 0 and not spaced
         elif name == "event":
             self._event = value
         elif name == "id" and "\0" not in value:

@@ -18,10 +18,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conformance import client as client_module
+from conformance import recording
 from conformance.client import Call, Client
 from conformance.errors import HarnessError
 from conformance.exchange import Exchange, Failure
+from conformance.recording import Recording
 from conformance.secret import REDACTED, Secret
 from openapi.sse import encode
 
@@ -183,13 +184,13 @@ def test_pieces_that_arrive_together_are_one_segment(monkeypatch: pytest.MonkeyP
 def heard(monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
     """An event that is set once the client has recorded something of a body."""
     event = asyncio.Event()
-    add = client_module._Record.add
+    add = Recording.add
 
     def note(self: Any, piece: bytes) -> None:
         add(self, piece)
         event.set()
 
-    monkeypatch.setattr(client_module._Record, "add", note)
+    monkeypatch.setattr(Recording, "add", note)
     return event
 
 
@@ -263,7 +264,7 @@ def test_a_body_of_exactly_the_limit_is_complete() -> None:
 def test_a_body_in_too_many_pieces_stops(monkeypatch: pytest.MonkeyPatch) -> None:
     ticks = count()
     monkeypatch.setattr(time, "perf_counter", lambda: float(next(ticks)))
-    monkeypatch.setattr(client_module, "MAX_SEGMENTS", 10)
+    monkeypatch.setattr(recording, "MAX_SEGMENTS", 10)
     exchange = ask(saying(CHUNKED + part(b"x") * 1000))
     assert exchange.failure is not None
     assert exchange.failure.kind == "too-large"
