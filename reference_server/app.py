@@ -116,7 +116,7 @@ class ChatEndpoint:
             check_type(headers)
             body = await read_body(headers, receive, self._settings.body_limit_bytes)
             # In a thread, so that a large body delays its own request only.
-            request, prompt = await asyncio.to_thread(self._read, body, headers.get("authorization", ""))
+            request, prompt = await asyncio.to_thread(self._read, body)
             generation = self._submit(request, prompt)
             heading = self._heading()
             if request.stream:
@@ -126,8 +126,8 @@ class ChatEndpoint:
             answer = completion(self._contract, heading, generation.prompt_tokens, deltas)
             await Response(orjson.dumps(answer), media_type="application/json")(scope, receive, send)
 
-    def _read(self, body: bytes, authorization: str) -> tuple[ChatRequest, list[int]]:
-        request = self._reader.read(body, authorization)
+    def _read(self, body: bytes) -> tuple[ChatRequest, list[int]]:
+        request = self._reader.read(body)
         return request, self._engine.encode_chat(request.messages, None, request.template_kwargs)
 
     def _submit(self, request: ChatRequest, prompt: list[int]) -> Generation:

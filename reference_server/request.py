@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from openapi_core.datatypes import RequestParameters
-
-from openapi.contract import ABSENT
+from openapi.parameter import ABSENT
 from openapi.strict_json import NOT_JSON, quote, read_json
 from openapi.validation import BodyRequest, Validator
 from reference_server.engine import SamplingParams
@@ -21,7 +19,8 @@ if TYPE_CHECKING:
 DEEPEST: Final = 64
 """Levels of objects and lists that a body may nest; what the documents describe takes fewer than ten."""
 
-INT32: Final = range(-(2**31), 2**31)
+INT32_MIN: Final = -(2**31)
+INT32_MAX: Final = 2**31 - 1
 LONG_INTEGER: Final = "Exceeds the limit"  # how Python's refusal of more than 4,300 digits begins
 
 TEMPLATE_OPTIONS: Final = frozenset(
@@ -72,11 +71,10 @@ class RequestReader:
         # A server without `thinking` never lets the template's own default decide.
         self._template_defaults = {} if "thinking" in contract.capabilities else {"enable_thinking": False}
 
-    def read(self, body: bytes, authorization: str = "") -> ChatRequest:
-        """The request that a body holds; raises ApiError. `authorization` is the header, checked already."""
+    def read(self, body: bytes) -> ChatRequest:
+        """The request that a body holds; raises ApiError."""
         value = parse(body)
-        parameters = RequestParameters(header={"authorization": authorization} if authorization else {})
-        refusals = self._validator.refusals(BodyRequest(self._contract.path, body, parameters=parameters))
+        refusals = self._validator.refusals(BodyRequest(self._contract.path, body))
         if refusals:
             raise ApiError("invalid_request", "; ".join(problem.message for problem in refusals))
         for name in self._contract.unsupported:
@@ -185,7 +183,9 @@ def _params(given: Mapping[str, Any], stop_text_shown: bool) -> SamplingParams:
             **{name: value for name, value in plain.items() if value is not None},
             stop=(stop,) if isinstance(stop, str) else tuple(stop),
             # Ids beyond int32 are ignored: mindie-llm-2.3#request/stop_token_ids.
-            stop_token_ids=frozenset(int(item) for item in given.get("stop_token_ids") or () if item in INT32),
+            stop_token_ids=frozenset(
+                int(item) for item in given.get("stop_token_ids") or () if INT32_MIN <= item <= INT32_MAX
+            ),
             include_stop_str_in_output=stop_text_shown,
         )
     except ValueError as error:  # where a document states no range, the sampler still has one
