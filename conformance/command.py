@@ -21,11 +21,12 @@ from rich.table import Table
 
 from conformance import embedded
 from conformance.check import gather
+from conformance.declaration import assumed
 from conformance.errors import HarnessError, Unreachable, UsageError
 from conformance.reports import WRITERS, terminal
 from conformance.run import Budget
 from conformance.secret import Secret
-from conformance.session import Wishes, contract_of, draft, prepare_server, send
+from conformance.session import Wishes, contract_of, draft, prepare_server, refuse_idle_patterns, send
 from conformance.verdict import Verdict
 from openapi.contract import names
 
@@ -113,7 +114,7 @@ def check(
         capabilities = (*((name, True) for name in wanted), *((name, False) for name in unwanted))
         budget = Budget(max_requests, max_time, timeout, concurrency)
         for contract in contracts:
-            draft(contract, frozenset(contract.capabilities), only)  # a pattern that matches nothing is told at once
+            refuse_idle_patterns(contract, only)
         codes = []
         for contract in contracts:
             if dry_run:
@@ -226,10 +227,7 @@ def _verify(insecure: bool, ca_file: Path | None) -> bool | ssl.SSLContext:
 def _show_plan(
     contract: Contract, only: tuple[str, ...], capabilities: tuple[tuple[str, bool], ...], console: Console
 ) -> None:
-    declared = {name for name, each in contract.capabilities.items() if each.assumed}
-    for name, wish in capabilities:
-        declared = declared | {name} if wish else declared - {name}
-    plan = draft(contract, frozenset(declared), only)
+    plan = draft(contract, assumed(contract).overruled(contract, capabilities), only)
     table = Table(box=None, pad_edge=False, header_style="dim")
     for column in ("scenario", "requests", "checks", "what is sent"):
         table.add_column(column, overflow="fold")

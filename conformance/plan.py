@@ -45,8 +45,6 @@ class Plan:
     scenarios: tuple[Scenario, ...]
     assertions: tuple[Assertion, ...]
     uncovered: tuple[Requirement, ...]
-    capabilities: tuple[str, ...]
-    """What the server declares, of the dialect's capabilities."""
     undeclared: tuple[Capability, ...] = ()
 
     @property
@@ -74,12 +72,7 @@ def make(
     """
     assertions = [found for scenario in scenarios for found in _assertions(contract, scenario, checks)]
     if only:
-        for pattern in only:
-            if not any(_matches(pattern, assertion) for assertion in assertions):
-                raise UsageError(
-                    f"--only {pattern!r} matches no check, requirement or scenario of {contract.name}; "
-                    "`chatproof checks list` shows them"
-                )
+        refuse_idle(only, assertions, contract)
         assertions = [found for found in assertions if any(_matches(pattern, found) for pattern in only)]
     used = {assertion.scenario.id for assertion in assertions}
     reached = {assertion.check.id for assertion in assertions}
@@ -93,7 +86,17 @@ def make(
         )
     )
     kept = tuple(found for found in scenarios if found.id in used)
-    return Plan(kept, tuple(assertions), uncovered, tuple(sorted(contract.capabilities)), () if only else undeclared)
+    return Plan(kept, tuple(assertions), uncovered, () if only else undeclared)
+
+
+def refuse_idle(only: Collection[str], assertions: Collection[Assertion], contract: Contract) -> None:
+    """Raises UsageError for a pattern that matches none of the assertions."""
+    for pattern in only:
+        if not any(_matches(pattern, assertion) for assertion in assertions):
+            raise UsageError(
+                f"--only {pattern!r} matches no check, requirement or scenario of {contract.name}; "
+                "`chatproof checks list` and --dry-run show them"
+            )
 
 
 def _expected(row: Requirement, contract: Contract) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from conformance.client import Call
+from conformance.errors import HarnessError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -75,9 +76,15 @@ class Run:
 
         Cancelling it leaves the record as far as it came.
         """
-        async with asyncio.TaskGroup() as group:
-            for scenario in self.plan.scenarios:
-                group.create_task(self._scenario(scenario))
+        try:
+            async with asyncio.TaskGroup() as group:
+                for scenario in self.plan.scenarios:
+                    group.create_task(self._scenario(scenario))
+        except* HarnessError as errors:
+            first: BaseException = errors
+            while isinstance(first, BaseExceptionGroup):
+                first = first.exceptions[0]
+            raise first from None
         return self.record
 
     async def _scenario(self, scenario: Scenario) -> None:

@@ -14,6 +14,7 @@ from conformance import plan as planning
 from conformance import verdict
 from conformance.check import gather
 from conformance.client import Call, Client
+from conformance.declaration import Declaration, assumed, told
 from conformance.errors import Unreachable, UsageError
 from conformance.judgement import Judgement, judge
 from conformance.occasion import refuses_key, shown
@@ -62,7 +63,7 @@ class Prepared:
     contract: Contract
     target: Target
     model: str
-    capabilities_from: str
+    declaration: Declaration
     plan: Plan
 
 
@@ -92,21 +93,26 @@ async def prepare(wishes: Wishes, client: Client) -> Prepared:
     contract = contract_of(wishes.dialect)
     target = parse(wishes.url, contract.path, contract.models_path)
     model = wishes.model or await _ask_model(client, target, contract)
-    declared, whence = await _ask_capabilities(client, target, contract)
-    for name, wanted in wishes.capabilities:
-        if name not in contract.capabilities:
-            known = ", ".join(sorted(contract.capabilities)) or "none"
-            raise UsageError(f"--capability {name!r} is unknown in {contract.name}; there are: {known}")
-        declared = declared | {name} if wanted else declared - {name}
-        whence = f"{whence}, --capability"
+    declaration = await _ask_capabilities(client, target, contract)
+    declaration = declaration.overruled(contract, wishes.capabilities)
     await _greet(client, target, model, contract)
-    return Prepared(wishes, contract, target, model, whence, draft(contract, declared, wishes.only))
+    return Prepared(wishes, contract, target, model, declaration, draft(contract, declaration, wishes.only))
 
 
-def draft(contract: Contract, declared: frozenset[str], only: tuple[str, ...] = ()) -> Plan:
+def draft(contract: Contract, declaration: Declaration, only: tuple[str, ...] = ()) -> Plan:
     """The plan for a server of this contract that declares these capabilities."""
-    undeclared = tuple(each for name, each in contract.capabilities.items() if name not in declared)
-    return planning.make(offered(contract, declared), scenarios(contract, declared), gather(), only, undeclared)
+    undeclared = tuple(each for name, each in contract.capabilities.items() if name not in declaration.declared)
+    return planning.make(
+        offered(contract, declaration.declared), scenarios(contract, declaration), gather(), only, undeclared
+    )
+
+
+def refuse_idle_patterns(contract: Contract, only: tuple[str, ...]) -> None:
+    """Raises UsageError for a pattern of `only` that can match nothing, whatever a server declares."""
+    if only:
+        every = frozenset(contract.capabilities)
+        plans = [draft(contract, Declaration(some, every - some, "")) for some in (every, frozenset[str]())]
+        planning.refuse_idle(only, [assertion for plan in plans for assertion in plan.assertions], contract)
 
 
 def offered(contract: Contract, declared: frozenset[str]) -> Contract:
@@ -151,7 +157,7 @@ def _client(wishes: Wishes, secret: Secret | None) -> Client:
 
 def conclude(prepared: Prepared, record: Record, started_at: str, duration_s: float) -> Outcome:
     """Judges a record and makes the report. Pure but for reading the description."""
-    declared = frozenset(prepared.plan.capabilities)
+    declared = prepared.declaration.declared
     contract = offered(prepared.contract, declared)
     validator = Validator(contract)
     judgements = judge(prepared.plan.assertions, record.exchanges, contract, validator, prepared.model, record.missing)
@@ -161,7 +167,7 @@ def conclude(prepared: Prepared, record: Record, started_at: str, duration_s: fl
         url=prepared.target.chat_url,
         model=prepared.model,
         capabilities=tuple(sorted(declared)),
-        capabilities_from=prepared.capabilities_from,
+        capabilities_from=prepared.declaration.whence,
         strict=wishes.strict,
         started_at=started_at,
         duration_s=duration_s,
@@ -180,14 +186,10 @@ async def _ask_model(client: Client, target: Target, contract: Contract) -> str:
     return contract.default_model
 
 
-async def _ask_capabilities(client: Client, target: Target, contract: Contract) -> tuple[frozenset[str], str]:
+async def _ask_capabilities(client: Client, target: Target, contract: Contract) -> Declaration:
     """What the server says of itself in its own description, else what the dialect lets one assume."""
     exchange = await _get(client, "openapi", f"{target.base}/openapi.json")
-    info = exchange.json.get("info") if isinstance(exchange.json, dict) else None
-    if isinstance(info, dict) and isinstance(info.get("x-capabilities"), list):
-        said = frozenset(name for name in info["x-capabilities"] if name in contract.capabilities)
-        return said, "the server's /openapi.json"
-    return frozenset(name for name, each in contract.capabilities.items() if each.assumed), "the dialect"
+    return told(contract, exchange.json) or assumed(contract)
 
 
 async def _get(client: Client, name: str, url: str) -> Exchange:

@@ -75,8 +75,9 @@ class Live:
 def write(results: dict[str, Any], console: Console) -> None:
     """Prints what failed and warned with its evidence, the counts per topic, and the verdict last."""
     rows = results["requirements"]
+    early = results["run"]["exhausted"] is not None  # then most rows are untestable, and one line says why
     for row in rows:
-        if row["outcome"] in ("FAIL", "ERROR", "WARN") or row["fails"]:
+        if row["outcome"] in ("FAIL", "ERROR", "WARN") or (row["fails"] and not early):
             console.print(_row(row), soft_wrap=not console.is_terminal)  # logs keep one line a line
     console.print(_topics(rows))
     verdict = _verdict(results)

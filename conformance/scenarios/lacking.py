@@ -8,8 +8,9 @@ from conformance.scenario import Scenario, Step, Subject
 from openapi.contract import Keyword
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Iterator
 
+    from conformance.declaration import Declaration
     from openapi.contract import Contract
 
 GREETING = [{"role": "user", "content": "Hello!"}]
@@ -21,17 +22,20 @@ WANTED: dict[str, Any] = {  # a request for the capability that no server could 
 }
 
 
-def generate(contract: Contract, declared: Collection[str]) -> Iterator[Scenario]:
-    """One request per capability of the dialect that is not declared, where one can be made."""
+def generate(contract: Contract, declaration: Declaration) -> Iterator[Scenario]:
+    """One request per capability of the dialect that is not declared, where one can be made.
+
+    What is known to be lacking should be refused; where nobody knows, what happens is only recorded.
+    """
     for name in contract.capabilities:
         body = WANTED.get(name)
-        if name in declared or body is None or not set(body) <= set(contract.parameters):
+        if name in declaration.declared or body is None or not set(body) <= set(contract.parameters):
             continue
         subject = Subject(
             requirement=f"parameters.lacking-refused.{name}",
             check="parameters.lacking-refused",
             parameter=next(iter(body)),
-            keyword=Keyword.SHOULD,
+            keyword=Keyword.SHOULD if name in declaration.denied else Keyword.MAY,
             source=contract.capabilities[name].source,
             summary=f"{name} is not declared: a request for it is refused, never silently ignored",
             value=body,
