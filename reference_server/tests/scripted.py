@@ -1,0 +1,127 @@
+"""An engine that says what a test told it to say, and a server over it that listens on a real socket."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from contextlib import contextmanager
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any
+
+from reference_server.engine import Delta, EngineError, PromptTooLong
+from reference_server.serving import bind, server
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+
+    from openapi.contract import Contract
+    from reference_server.engine import Engine, FinishReason, SamplingParams
+    from reference_server.settings import Settings
+
+PATIENCE_S = 20  # how long a test waits for what must happen; never how long it takes
+
+
+def deltas(texts: Sequence[str], finish_reason: FinishReason = "stop") -> list[Delta]:
+    """One delta for each text, the last with the finish reason; 0.5 ms waits and 2 ms steps."""
+    last = len(texts) - 1
+    return [
+        Delta(text, 7 + at, finish_reason if at == last else None, batch_size=2, queue_wait_s=5e-4, step_s=2e-3)
+        for at, text in enumerate(texts)
+    ]
+
+
+class ScriptedGeneration:
+    """The deltas of a script; `cancelled` is set once the server has lost interest."""
+
+    def __init__(self, prompt_tokens: int, script: AsyncIterator[Delta]) -> None:
+        self.prompt_tokens = prompt_tokens
+        self.cancelled = threading.Event()
+        self._script = script
+
+    def __aiter__(self) -> ScriptedGeneration:
+        return self
+
+    async def __anext__(self) -> Delta:
+        if self.cancelled.is_set():
+            raise StopAsyncIteration
+        return await anext(self._script)
+
+    def cancel(self) -> None:
+        self.cancelled.set()
+
+
+class ScriptedEngine:
+    """Answers every prompt with the same texts.
+
+    fails_after: so many deltas come before EngineError. endless: the texts are repeated until somebody cancels.
+    held: no delta comes at all until somebody cancels. A prompt counts one token for each word.
+    """
+
+    vocabulary_size = 1000
+    max_model_len = 50
+    max_new_tokens = 49
+
+    def __init__(
+        self,
+        texts: Sequence[str] = ("Hello", " world", ""),
+        finish_reason: FinishReason = "stop",
+        *,
+        fails_after: int | None = None,
+        endless: bool = False,
+        held: bool = False,
+    ) -> None:
+        self.alive = True
+        self.requests: list[tuple[list[dict[str, Any]], Mapping[str, Any] | None, SamplingParams]] = []
+        self.submitted: SimpleQueue[ScriptedGeneration] = SimpleQueue()
+        self._deltas = deltas(texts, finish_reason)
+        self._fails_after = fails_after
+        self._endless = endless
+        self._held = held
+        self._encoded: tuple[list[dict[str, Any]], Mapping[str, Any] | None] = ([], None)
+
+    def encode_chat(
+        self,
+        messages: list[dict[str, Any]],
+        tools: list[dict[str, Any]] | None = None,
+        template_kwargs: Mapping[str, Any] | None = None,
+    ) -> list[int]:
+        self._encoded = (messages, template_kwargs)
+        return list(range(sum(len(message["content"].split()) for message in messages)))
+
+    def submit(self, prompt: list[int], params: SamplingParams) -> ScriptedGeneration:
+        if len(prompt) >= self.max_model_len:
+            raise PromptTooLong(len(prompt), self.max_model_len - 1)
+        self.requests.append((*self._encoded, params))
+        generation = ScriptedGeneration(len(prompt), self._script())
+        self.submitted.put(generation)
+        return generation
+
+    async def _script(self) -> AsyncIterator[Delta]:
+        while self._held:
+            await asyncio.sleep(0.001)
+        while self._endless:
+            for delta in self._deltas[:-1]:
+                await asyncio.sleep(0.001)
+                yield delta
+        for at, delta in enumerate(self._deltas):
+            if at == self._fails_after:
+                raise EngineError("secret words of the engine")
+            await asyncio.sleep(0)
+            yield delta
+
+    def close(self) -> None:
+        self.alive = False
+
+
+@contextmanager
+def serving(contract: Contract, engine: Engine, settings: Settings) -> Iterator[str]:
+    """A server in a thread; its address."""
+    addresses: SimpleQueue[str] = SimpleQueue()
+    running = server(contract, engine, settings, grace_s=1, announce=addresses.put)
+    thread = threading.Thread(target=running.run, args=([bind("127.0.0.1", 0)],))
+    thread.start()
+    try:
+        yield addresses.get(timeout=PATIENCE_S)
+    finally:
+        running.should_exit = True
+        thread.join(PATIENCE_S)

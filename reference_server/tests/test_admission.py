@@ -1,0 +1,131 @@
+"""admission: what is refused before a body is read as JSON."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from starlette.datastructures import Headers
+from starlette.requests import ClientDisconnect
+
+from reference_server.admission import KeyCheck, Places, check_type, read_body
+from reference_server.errors import ApiError
+
+
+def scope(*authorizations: bytes) -> dict[str, Any]:
+    return {"headers": [(b"authorization", value) for value in authorizations]}
+
+
+@pytest.mark.parametrize("sent", [b"Bearer key-1", b"bearer key-1", b"BEARER   key-1 "])
+def test_the_right_key_is_admitted_however_the_scheme_is_written(sent: bytes) -> None:
+    KeyCheck("key-1").admit(scope(sent))
+
+
+@pytest.mark.parametrize(
+    ("sent", "kind"),
+    [
+        ((), "unauthorized"),
+        ((b"",), "unauthorized"),
+        ((b"Bearer",), "unauthorized"),
+        ((b"Bearer  ",), "unauthorized"),
+        ((b"Basic key-1",), "unauthorized"),
+        ((b"key-1",), "unauthorized"),
+        ((b"Bearer key-1", b"Bearer key-1"), "unauthorized"),
+        ((b"Bearer key-2",), "invalid_key"),
+        ((b"Bearer key-11",), "invalid_key"),
+        ((b"Bearer key-",), "invalid_key"),
+        ((b"Bearer \xff\x00",), "invalid_key"),
+    ],
+)
+def test_any_other_is_refused_and_no_key_is_repeated(sent: tuple[bytes, ...], kind: str) -> None:
+    with pytest.raises(ApiError) as caught:
+        KeyCheck("key-1").admit(scope(*sent))
+    assert caught.value.kind == kind
+    assert "key-" not in caught.value.message
+    assert "WWW-Authenticate" in caught.value.headers
+
+
+def test_places_are_taken_and_given_back_even_after_a_failure() -> None:
+    places = Places(2)
+    with places.one():
+        with pytest.raises(RuntimeError), places.one():
+            raise RuntimeError
+        with places.one(), pytest.raises(ApiError) as caught, places.one():
+            pass
+    assert (caught.value.kind, caught.value.headers) == ("overloaded", {"Retry-After": "1"})
+    assert places.taken == 0
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        {"content-type": "application/json"},
+        {"content-type": "Application/JSON; charset=UTF-8"},
+        {"content-type": 'application/json; charset="utf-8"; profile=x'},
+        {"content-type": "application/json", "content-encoding": "identity"},
+    ],
+)
+def test_json_in_utf8_is_taken(headers: dict[str, str]) -> None:
+    check_type(Headers(headers))
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"content-type": "text/plain"},
+        {"content-type": "application/x-www-form-urlencoded"},
+        {"content-type": "multipart/form-data; boundary=x"},
+        {"content-type": "application/xml; charset=utf-8"},
+        {"content-type": "application/json; charset=gbk"},
+        {"content-type": "application/json", "content-encoding": "gzip"},
+        {"content-encoding": "br"},
+    ],
+)
+def test_everything_else_is_another_media_type(headers: dict[str, str]) -> None:
+    with pytest.raises(ApiError) as caught:
+        check_type(Headers(headers))
+    assert caught.value.kind == "unsupported_media_type"
+
+
+def read(messages: list[dict[str, Any]], limit: int = 10, **headers: str) -> tuple[bytes, int]:
+    """The body read from these messages, and how many of them were asked for."""
+    asked = 0
+
+    async def receive() -> dict[str, Any]:
+        nonlocal asked
+        asked += 1
+        return messages[asked - 1]
+
+    lines = {name.replace("_", "-"): value for name, value in headers.items()}
+    body = asyncio.run(read_body(Headers(lines), receive, limit))
+    return body, asked
+
+
+def parts(*bodies: bytes) -> list[dict[str, Any]]:
+    last = len(bodies) - 1
+    return [{"type": "http.request", "body": body, "more_body": at < last} for at, body in enumerate(bodies)]
+
+
+def test_a_body_is_joined_up_to_the_limit() -> None:
+    assert read(parts(b"01234", b"", b"56789"), content_length="10") == (b"0123456789", 3)
+
+
+@pytest.mark.parametrize("length", ["", "5", "nonsense", "9" * 5000])
+def test_bytes_are_counted_whatever_content_length_says(length: str) -> None:
+    with pytest.raises(ApiError) as caught:
+        read(parts(b"01234", b"567890", b"never asked for"), content_length=length)
+    assert caught.value.kind == "too_large"
+    assert "10 bytes" in caught.value.message
+
+
+def test_a_body_that_says_it_is_too_large_is_not_read_at_all() -> None:
+    with pytest.raises(ApiError) as caught:
+        read([], content_length="11")
+    assert caught.value.kind == "too_large"
+
+
+def test_a_client_that_leaves_in_the_middle_of_its_body_ends_the_reading() -> None:
+    with pytest.raises(ClientDisconnect):
+        read([*parts(b"0", b"1")[:1], {"type": "http.disconnect"}])

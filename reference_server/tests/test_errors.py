@@ -1,0 +1,90 @@
+"""errors: every failure reaches the client in the dialect's envelope, and only as much of it as is the client's."""
+
+from __future__ import annotations
+
+import logging
+
+import orjson
+import pytest
+from starlette.exceptions import HTTPException
+
+from openapi.contract import load, names
+from openapi.description import KIND_SUMMARY
+from openapi.validation import Validator
+from reference_server.engine import ChatTemplateError, EngineError, PromptTooLong
+from reference_server.errors import ApiError, as_api_error, envelope, response_to
+
+DIALECTS = sorted(set(names().values()))
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("kind", sorted(KIND_SUMMARY))
+def test_every_kind_fits_the_envelope_of_every_dialect(dialect: str, kind: str) -> None:
+    contract = load(dialect)
+    status, body = envelope(contract.errors, ApiError(kind, "what is wrong"))
+    assert 400 <= status < 600
+    assert Validator(contract).problems("ErrorEnvelope", orjson.loads(body)) == ()
+    assert b"what is wrong" in body
+
+
+@pytest.mark.parametrize(
+    ("dialect", "kind", "status", "body"),
+    [
+        ("mindie", "invalid_request", 422, {"error": "no", "error_type": "Input Validation Error"}),
+        ("mindie-vllm", "not_found", 404, {"error": "no", "error_type": "NotFoundError"}),
+        ("siliconstorm", "unauthorized", 401, {"code": 702, "result": None, "message": "no"}),
+        ("siliconstorm", "invalid_key", 401, {"code": 801, "result": None, "message": "no"}),
+        ("siliconstorm", "engine_failure", 500, {"code": 9999, "result": None, "message": "no"}),
+        ("ovms", "invalid_json", 412, {"error": "no"}),
+        ("ovms", "unknown_model", 404, {"error": "no"}),
+    ],
+)
+def test_a_refusal_has_the_status_and_the_words_of_its_dialect(
+    dialect: str, kind: str, status: int, body: object
+) -> None:
+    found, raw = envelope(load(dialect).errors, ApiError(kind, "no"))
+    assert (found, orjson.loads(raw)) == (status, body)
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (PromptTooLong(90, 49), "prompt_too_long"),
+        (ChatTemplateError("the chat template cannot render the messages: secret"), "invalid_request"),
+        (EngineError("the engine died: RuntimeError: secret"), "engine_failure"),
+        (RuntimeError("secret"), "engine_failure"),
+        (HTTPException(404), "not_found"),
+        (HTTPException(405, headers={"Allow": "HEAD, GET"}), "method_not_allowed"),
+        (ApiError("too_large", "too large"), "too_large"),
+    ],
+)
+def test_every_failure_has_a_kind_and_tells_nothing_of_our_insides(error: Exception, kind: str) -> None:
+    refusal = as_api_error(error)
+    assert refusal.kind == kind
+    assert "secret" not in refusal.message
+    assert "Error" not in refusal.message
+
+
+def test_a_prompt_that_does_not_fit_is_refused_with_both_numbers() -> None:
+    message = as_api_error(PromptTooLong(90, 49)).message
+    assert "90" in message
+    assert "49" in message
+
+
+def test_an_unexpected_failure_is_logged_with_its_cause(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.ERROR):
+        as_api_error(ZeroDivisionError("seven by nothing"))
+    assert "seven by nothing" in caplog.text
+
+
+@pytest.mark.parametrize("letter", ["x", "é", "好", "😀"])
+def test_a_long_message_is_cut_between_characters_at_one_kibibyte(letter: str) -> None:
+    _, body = envelope(load("ovms").errors, ApiError("invalid_request", letter * 5000))
+    message = orjson.loads(body)["error"]
+    assert message.rstrip(".") == letter * (1021 // len(letter.encode()))
+    assert len(message.encode()) <= 1024
+
+
+def test_the_methods_that_are_allowed_are_named_in_order() -> None:
+    response = response_to(load("mindie").errors, HTTPException(405, headers={"Allow": "HEAD, GET"}))
+    assert (response.status_code, response.headers["allow"]) == (405, "GET, HEAD, OPTIONS")

@@ -1,0 +1,147 @@
+"""render: answers and chunks have the form of the documents' examples, and say all that was generated."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from openapi.contract import load, names
+from openapi.stream import walk
+from openapi.validation import Validator
+from reference_server.offer import served
+from reference_server.render import ChunkWriter, Heading, completion
+from reference_server.tests.scripted import deltas
+
+DIALECTS = sorted(set(names().values()))
+MINDIE = [name for name in DIALECTS if load(name).answer.id_prefix]
+TEXTS = ("The", " ", "end", ".", "")
+CAPPED = ("The", " ", "end")
+
+
+def heading(dialect: str) -> Heading:
+    prefix = load(dialect).answer.id_prefix
+    return Heading(None if prefix is None else f"{prefix}8", 1_729_614_610, "tiny")
+
+
+def chunks(
+    dialect: str, texts: tuple[str, ...] = TEXTS, reason: Any = "stop", *, full_text: bool = False, usage: bool = False
+) -> list[dict[str, Any]]:
+    writer = ChunkWriter(load(dialect), heading(dialect), 54, full_text=full_text, include_usage=usage)
+    opening = list(writer.opening())
+    written = [chunk for delta in deltas(texts, reason) for chunk in writer.add(delta)]
+    return [*opening, *written, *writer.closing()]
+
+
+def content(chunk: dict[str, Any]) -> str:
+    text: str = chunk["choices"][0]["delta"]["content"]
+    return text
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_an_answer_and_every_chunk_fit_the_description(dialect: str) -> None:
+    validator = Validator(served(load(dialect), bearer=False))
+    assert validator.problems("ChatCompletion", completion(load(dialect), heading(dialect), 9, deltas(TEXTS))) == ()
+    for asked in (True, False):
+        for chunk in chunks(dialect, usage=asked):
+            assert validator.problems("ChatCompletionChunk", chunk) == ()
+
+
+def test_an_answer_of_mindie_llm_has_the_members_of_its_examples() -> None:
+    assert completion(load("mindie-2.3"), heading("mindie-2.3"), 9, deltas(("Hello", "!", ""))) == {
+        "id": "endpoint_common_8",
+        "object": "chat.completion",
+        "created": 1_729_614_610,
+        "model": "tiny",
+        "choices": [
+            {
+                "index": 0,
+                "message": {"role": "assistant", "content": "Hello!", "tool_calls": []},
+                "logprobs": None,
+                "finish_reason": "stop",
+            }
+        ],
+        "usage": {
+            "prompt_tokens": 9,
+            "prompt_tokens_details": {"cached_tokens": 0},
+            "completion_tokens": 3,
+            "total_tokens": 12,
+            "batch_size": [2, 2, 2],
+            "queue_wait_time": [500, 500, 500],
+        },
+        "prefill_time": 2.0,
+        "decode_time_arr": [2.0, 2.0],
+    }
+
+
+def test_an_answer_of_openvino_model_server_has_the_members_of_its_example() -> None:
+    assert completion(load("ovms"), heading("ovms"), 22, deltas(("How", "", ""))) == {
+        "choices": [
+            {
+                "finish_reason": "stop",
+                "index": 0,
+                "logprobs": None,
+                "message": {"content": "How", "role": "assistant"},
+            }
+        ],
+        "created": 1_729_614_610,
+        "model": "tiny",
+        "object": "chat.completion",
+        "usage": {"completion_tokens": 3, "prompt_tokens": 22, "total_tokens": 25},
+    }
+
+
+@pytest.mark.parametrize("dialect", MINDIE)
+def test_a_stream_of_mindie_has_a_chunk_for_each_token_and_ends_with_an_empty_one(dialect: str) -> None:
+    written = chunks(dialect)
+    assert len(written) == len(TEXTS)
+    assert "".join(map(content, written)) == "The end."
+    assert {chunk["choices"][0]["delta"]["role"] for chunk in written} == {"assistant"}
+    assert [chunk["choices"][0]["finish_reason"] for chunk in written] == [None] * 4 + ["stop"]
+    assert ["usage" in chunk for chunk in written] == [False] * 4 + [True]
+    assert content(written[-1]) == ""
+    assert list(written[0]) == ["id", "object", "created", "model", "choices"]
+    assert list(written[-1]) == ["id", "object", "created", "model", "usage", "choices"]
+    assert written[-1]["usage"] == completion(load(dialect), heading(dialect), 54, deltas(TEXTS))["usage"]
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_the_text_of_a_last_token_is_not_lost(dialect: str) -> None:
+    written = [chunk for chunk in chunks(dialect, CAPPED, "length", usage=True) if chunk["choices"]]
+    assert "".join(map(content, written)) == "The end"
+    assert len(written) == len(CAPPED) + 1
+    assert (content(written[-1]), written[-1]["choices"][0]["finish_reason"]) == ("", "length")
+
+
+@pytest.mark.parametrize("dialect", MINDIE)
+@pytest.mark.parametrize(("texts", "reason", "whole"), [(TEXTS, "stop", "The end."), (CAPPED, "length", "The end")])
+def test_in_full_text_mode_every_chunk_repeats_the_text_so_far(
+    dialect: str, texts: tuple[str, ...], reason: str, whole: str
+) -> None:
+    written = chunks(dialect, texts, reason, full_text=True)
+    assert [content(chunk) for chunk in written] == ["".join(texts[: at + 1]) for at in range(len(texts))]
+    assert ["full_text" in chunk for chunk in written] == [False] * (len(texts) - 1) + [True]
+    assert written[-1]["full_text"] == whole
+    assert list(written[-1]) == ["id", "object", "created", "model", "full_text", "usage", "choices"]
+
+
+def test_openvino_model_server_sends_usage_alone_and_only_on_request() -> None:
+    asked, unasked = chunks("ovms", usage=True), chunks("ovms")
+    assert [chunk["usage"] for chunk in asked[:-1]] == [None] * (len(asked) - 1)
+    assert (asked[-1]["choices"], asked[-1]["usage"]["completion_tokens"]) == ([], len(TEXTS))
+    assert [chunk for chunk in unasked if "usage" in chunk] == []
+    assert ["role" in chunk["choices"][0]["delta"] for chunk in unasked] == [True] + [False] * (len(unasked) - 1)
+    assert list(unasked[0]) == ["choices", "created", "model", "object"]
+    assert [chunk for chunk in unasked if "id" in chunk] == []
+
+
+def test_a_dialect_that_knows_no_stream_options_sends_usage_once() -> None:
+    assert chunks("mindie", usage=True) == chunks("mindie")
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_the_order_of_the_chunks_is_legal(dialect: str) -> None:
+    for asked in (True, False):
+        events = [*(json.dumps(chunk) for chunk in chunks(dialect, usage=asked)), "[DONE]"]
+        assert walk(events).breaches == ()

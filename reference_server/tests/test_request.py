@@ -1,0 +1,222 @@
+"""RequestReader: every body becomes a ChatRequest or one clear refusal."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import Any
+
+import pytest
+
+from openapi.contract import Contract, load, names
+from reference_server.engine import SamplingParams
+from reference_server.errors import ApiError
+from reference_server.offer import served
+from reference_server.request import ChatRequest, RequestReader
+
+DIALECTS = sorted(set(names().values()))
+MESSAGES = [{"role": "user", "content": "Hello!"}]
+DEEP = b'{"model":"m","messages":[{"role":"user","content":"x"}],"extra":%b}'
+
+
+@cache
+def reader(dialect: str = "mindie") -> RequestReader:
+    return RequestReader(contract_of(dialect), "m")
+
+
+def contract_of(dialect: str = "mindie") -> Contract:
+    return served(load(dialect), bearer=False)
+
+
+def read(dialect: str = "mindie", /, **parameters: Any) -> ChatRequest:
+    body = {"model": "m", "messages": MESSAGES, **parameters}
+    return reader(dialect).read(json.dumps(body).encode())
+
+
+def refusal(body: bytes) -> tuple[str, str]:
+    with pytest.raises(ApiError) as caught:
+        reader().read(body)
+    return caught.value.kind, caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "words"),
+    [
+        (b"", "invalid_json", "empty"),
+        (b" \n", "invalid_json", "empty"),
+        (b"{", "invalid_json", "not JSON"),
+        (b'{"model":"\xff"}', "invalid_json", "not UTF-8: byte 10 is 0xff"),
+        (b'\xef\xbb\xbf{"model":"m"}', "invalid_json", "not JSON"),
+        (b'{"temperature":NaN}', "invalid_json", "NaN"),
+        (b'{"temperature":-Infinity}', "invalid_json", "-Infinity"),
+        (b'{"temperature":1e400}', "invalid_json", "1e400"),
+        (b'{"seed":' + b"9" * 5000 + b"}", "invalid_json", "4300 digits"),
+        (b'{"model":"\\ud800"}', "invalid_json", "lone surrogate"),
+        (b'{"model":"\\udc00\\ud800"}', "invalid_json", "lone surrogate"),
+        (b'{"n":1,"n":1}', "invalid_json", "duplicate key 'n'"),
+        (b'{"messages":[{"role":"user","role":"user"}]}', "invalid_json", "duplicate key 'role'"),
+        (DEEP % (b"[" * 64 + b"]" * 64), "invalid_json", "64 levels"),
+        (DEEP % (b'{"a":' * 64 + b"1" + b"}" * 64), "invalid_json", "64 levels"),
+        (b"[" * 100_000, "invalid_json", "too deeply"),
+        (b"[]", "invalid_request", "object"),
+        (b"null", "invalid_request", "object"),
+        (b'"text"', "invalid_request", "object"),
+        (b"{}", "invalid_request", "model is required"),
+        (b'{"model":"m","messages":[]}', "invalid_request", "messages"),
+        (b'{"model":"other","messages":[{"role":"user","content":"x"}]}', "unknown_model", "'other'"),
+    ],
+)
+def test_a_body_that_cannot_be_taken_is_refused_with_its_reason(body: bytes, kind: str, words: str) -> None:
+    found, message = refusal(body)
+    assert kind == found
+    assert words in message
+    assert "\n" not in message
+
+
+def test_what_only_looks_dangerous_is_taken() -> None:
+    nested = reader().read(DEEP % (b"[" * 63 + b"]" * 63))
+    assert nested.messages == [{"role": "user", "content": "x"}]
+    text = 'brackets [[[{{{ "quoted" \\ud800 \ud83d\ude00'.encode("utf-16", "surrogatepass").decode("utf-16")
+    assert text == read(messages=[{"role": "user", "content": text}]).messages[0]["content"]
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value"),
+    [
+        ("temperature", 2.1),
+        ("temperature", "hot"),
+        ("top_p", 0),
+        ("top_k", -1),
+        ("seed", 2**64),
+        ("seed", -1),
+        ("max_tokens", 0),
+        ("max_tokens", "20"),
+        ("max_tokens", True),
+        ("max_tokens", 20.5),
+        ("stop", [""]),
+        ("stop", ["x"] * 1025),
+        ("stop_token_ids", [1.5]),
+        ("stream", "true"),
+        ("n", 2),
+        ("n", "1"),
+        ("n", True),
+        ("best_of", 2),
+        ("use_beam_search", True),
+        ("logprobs", True),
+        ("top_logprobs", 5),
+        ("tools", [{"type": "function", "function": {"name": "f"}}]),
+        ("tool_choice", "required"),
+        ("chat_template_kwargs", {"enable_thinking": True}),
+        ("chat_template_kwargs", {"chat_template": "{{ x }}"}),
+        ("chat_template_kwargs", {"add_generation_prompt": False}),
+    ],
+)
+def test_a_value_that_is_not_served_is_refused_by_the_name_of_its_parameter(parameter: str, value: Any) -> None:
+    with pytest.raises(ApiError) as caught:
+        read(**{parameter: value})
+    assert caught.value.kind == "invalid_request"
+    assert parameter in caught.value.message
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        [{"type": "image_url", "image_url": "http://127.0.0.1/x.png"}],
+        [{"type": "text", "text": "Look"}, {"type": "video_url", "video_url": "clip.mp4"}],
+    ],
+)
+def test_media_are_refused(parts: list[dict[str, str]]) -> None:
+    with pytest.raises(ApiError) as caught:
+        read(messages=[{"role": "user", "content": parts}])
+    assert caught.value.kind == "invalid_request"
+    assert "messages[0].content" in caught.value.message
+
+
+def test_nothing_asked_for_gives_the_documented_defaults() -> None:
+    request = read()
+    assert SamplingParams() == request.params
+    assert (request.stream, request.include_usage) == (False, False)
+    assert request.template_kwargs == {"enable_thinking": False}
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_null_means_the_default_wherever_it_is_accepted(dialect: str) -> None:
+    accepted = [
+        name
+        for name, parameter in contract_of(dialect).parameters.items()
+        if parameter.null.expect == "accept" and not parameter.required
+    ]
+    assert read(dialect) == read(dialect, **dict.fromkeys(accepted))
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_neutral_values_of_what_the_server_lacks_change_nothing(dialect: str) -> None:
+    lacking = [parameter for parameter in contract_of(dialect).parameters.values() if parameter.lacking]
+    for parameter in lacking:
+        for value in parameter.neutral:
+            if value is not None:
+                assert read(dialect) == read(dialect, **{parameter.name: value})
+
+
+def test_every_sampling_parameter_reaches_the_engine() -> None:
+    request = read(
+        max_tokens=20.0,
+        temperature=0,
+        top_p=0.95,
+        top_k=7,
+        presence_penalty=1.03,
+        frequency_penalty=1.0,
+        repetition_penalty=1.5,
+        seed=2**64 - 1,
+        stop=["stop1", "stop2"],
+        stop_token_ids=[2, 13, 2**31, -(2**31) - 1, 5.0],
+        include_stop_str_in_output=True,
+        skip_special_tokens=False,
+        ignore_eos=True,
+        stream=True,
+    )
+    assert (
+        SamplingParams(
+            max_tokens=20,
+            temperature=0,
+            top_p=0.95,
+            top_k=7,
+            presence_penalty=1.03,
+            frequency_penalty=1.0,
+            repetition_penalty=1.5,
+            seed=2**64 - 1,
+            stop=("stop1", "stop2"),
+            stop_token_ids=frozenset({2, 13, 5}),
+            include_stop_str_in_output=True,
+            skip_special_tokens=False,
+            ignore_eos=True,
+        )
+        == request.params
+    )
+    assert [int, int] == [type(request.params.max_tokens), type(request.params.seed)]
+    assert {int} == {type(item) for item in request.params.stop_token_ids}
+    assert request.stream
+
+
+def test_one_stop_text_needs_no_list() -> None:
+    assert read(stop="stop1").params.stop == ("stop1",)
+    assert read(stop=[]).params.stop == ()
+
+
+def test_text_parts_become_lines_and_only_documented_members_reach_the_template() -> None:
+    parts = [{"type": "text", "text": "one"}, {"type": "text", "text": "two"}]
+    request = read(messages=[{"role": "user", "content": parts, "name": "Ann"}])
+    assert request.messages == [{"role": "user", "content": "one\ntwo"}]
+
+
+def test_template_arguments_are_passed_on() -> None:
+    sent = {"enable_thinking": False, "style": "short"}
+    assert sent == read(chat_template_kwargs=sent).template_kwargs
+
+
+def test_a_huge_broken_list_is_refused_by_its_first_items() -> None:
+    body = {"model": "m", "messages": [{"role": "wizard", "content": 1}] * 50_000}
+    kind, message = refusal(json.dumps(body).encode())
+    assert kind == "invalid_request"
+    assert "messages[0]" in message
+    assert "messages[49999]" not in message
