@@ -65,7 +65,10 @@ def _or_null(schema: Schema) -> Schema:
 
 
 def request_schema(contract: Contract) -> Schema:
-    """The schema of the request body. Rules across parameters are `dependentSchemas`, each marked with `x-rule`."""
+    """The schema of the request body. Rules across parameters are `dependentSchemas`, each marked with `x-rule`.
+
+    Rules that no schema can say are listed in words under `x-rules`.
+    """
     rules: dict[str, list[Schema]] = {}
     for rule in contract.rules.values():
         if rule.trigger and rule.schema:
@@ -85,6 +88,9 @@ def request_schema(contract: Contract) -> Schema:
         schema["dependentSchemas"] = {
             trigger: found[0] if len(found) == 1 else {"allOf": found} for trigger, found in rules.items()
         }
+    unsaid = [rule for rule in contract.rules.values() if rule.schema is None]
+    if unsaid:
+        schema["x-rules"] = [{"id": rule.id, "summary": rule.summary, "x-source": rule.source} for rule in unsaid]
     return schema
 
 

@@ -1,0 +1,209 @@
+"""The data of the dialects against themselves: probes, rules, sources, readings and capabilities all fit together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from openapi.contract import ABSENT, Contract, Keyword, Parameter, documents, load, names
+from openapi.description import describe
+from openapi.readings import readings
+from openapi.resolution import members, read, resolve
+from openapi.validation import Validator
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+DIALECTS = sorted(set(names().values()))
+VALIDATORS = {dialect: Validator(load(dialect)) for dialect in DIALECTS}
+
+
+def request(parameter: Parameter, value: Any) -> dict[str, Any]:
+    body = {"model": "m", "messages": [{"role": "user", "content": "Hello!"}], "max_tokens": 2, **parameter.needs}
+    return {**body, parameter.name: value}
+
+
+def refused(dialect: str, parameter: Parameter, value: Any) -> bool:
+    return bool(VALIDATORS[dialect].request_problems(request(parameter, value)))
+
+
+def everything() -> Iterator[tuple[str, Parameter]]:
+    for dialect in DIALECTS:
+        for parameter in load(dialect).parameters.values():
+            yield dialect, parameter
+
+
+def schemas(contract: Contract) -> dict[str, Any]:
+    found: dict[str, Any] = describe(contract)["components"]["schemas"]
+    return found
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_probes_agree_with_the_schema_of_their_dialect(dialect: str) -> None:
+    """Our own server obeys the schema, so what a probe expects is what the schema says, however sure it is."""
+    wrong = [
+        (parameter.name, probe.name)
+        for parameter in load(dialect).parameters.values()
+        for probe in (*parameter.probes, parameter.null)
+        if refused(dialect, parameter, probe.value) != (probe.expect == "reject")
+    ]
+    assert wrong == []
+
+
+def test_probes_of_a_parameter_have_different_names_and_values() -> None:
+    for _, parameter in everything():
+        seen = [probe.name for probe in parameter.probes]
+        assert len(set(seen)) == len(seen), parameter.name
+        values = [repr(probe.value) for probe in parameter.probes]
+        assert len(set(values)) == len(values), parameter.name
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_rules_refuse_what_breaks_them_and_nothing_that_keeps_them(dialect: str) -> None:
+    contract = load(dialect)
+    for rule in contract.rules.values():
+        base = {"model": "m", "messages": [{"role": "user", "content": "Hello!"}]}
+        if rule.kept is not None:
+            assert VALIDATORS[dialect].request_problems({**base, **rule.kept}) == (), rule.id
+        if rule.broken is not None:
+            problems = VALIDATORS[dialect].request_problems({**base, **rule.broken})
+            if rule.schema is not None:
+                assert [(problem.keyword, problem.bound) for problem in problems] == [("rule", rule.id)], rule.id
+            elif rule.keyword is not Keyword.MAY:
+                assert problems != (), rule.id
+        assert rule.trigger is None or rule.trigger in contract.parameters, rule.id
+        for example in (rule.kept, rule.broken):
+            assert example is None or rule.trigger in example, rule.id
+        assert rule.schema is None or rule.broken is not None, f"{rule.id} has nothing that breaks it"
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_rules_that_are_left_without_a_capability_keep_their_promise(dialect: str) -> None:
+    for capability in load(dialect).capabilities:
+        narrow = load(dialect).without({capability})
+        validator = Validator(narrow)
+        for rule in narrow.rules.values():
+            if rule.kept is not None:
+                body = {"model": "m", "messages": [{"role": "user", "content": "Hello!"}], **rule.kept}
+                assert validator.request_problems(body) == (), (capability, rule.id)
+
+
+@pytest.mark.parametrize("n", range(1, 20))
+def test_n_never_exceeds_best_of_in_ovms(n: int) -> None:
+    problems = VALIDATORS["ovms-2024"].request_problems
+    base = {"model": "m", "messages": [{"role": "user", "content": "Hello!"}], "n": n}
+    assert [best_of for best_of in range(1, 20) if not problems({**base, "best_of": best_of})] == list(range(n, 20))
+    assert (problems(base) == ()) == (n == 1)
+
+
+def test_defaults_neutral_values_and_levels_fit_their_schema() -> None:
+    for dialect, parameter in everything():
+        if parameter.default is not ABSENT:
+            assert not refused(dialect, parameter, parameter.default), (dialect, parameter.name)
+        assert (parameter.capability is None) == (parameter.neutral == ()) or parameter.name == "logprobs"
+        for value in parameter.neutral:
+            assert not refused(dialect, parameter, value), (dialect, parameter.name, value)
+        assert set(parameter.levels) <= {*parameter.schema, "type"}, (dialect, parameter.name)
+        assert set(parameter.needs) <= set(load(dialect).parameters)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_capabilities_that_the_data_name_are_those_of_the_dialect(dialect: str) -> None:
+    named = {
+        value
+        for key, value, _ in members(resolve(dialect))
+        if key in ("capability", "x-capability") and isinstance(value, str)
+    }
+    assert named == set(load(dialect).capabilities)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_every_property_has_a_source(dialect: str) -> None:
+    """Properties of constraints across members repeat what is sourced where it is declared."""
+
+    def unsourced(schema: Any, where: str) -> Iterator[str]:
+        if isinstance(schema, list):
+            for at, item in enumerate(schema):
+                yield from unsourced(item, f"{where}/{at}")
+        if not isinstance(schema, dict):
+            return
+        constraints = ("dependentSchemas", "anyOf" if "x-rule" in schema else "")
+        for key, value in schema.items():
+            if key == "properties" and isinstance(value, dict):
+                for name, item in value.items():
+                    if "x-source" not in item and "$ref" not in item:
+                        yield f"{where}/{name}"
+                    yield from unsourced(item, f"{where}/{name}")
+            elif key not in constraints:
+                yield from unsourced(value, f"{where}/{key}")
+
+    assert list(unsourced(schemas(load(dialect)), "")) == []
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_every_source_is_a_known_document_or_source(dialect: str) -> None:
+    pinned, others = set(documents()), set(read("documents.yaml")["sources"])
+    parts = {"request", "response", "stream", "errors", "endpoint", "auth"}
+    contract = load(dialect)
+    found = {value for key, value, _ in members(schemas(contract)) if key == "x-source"}
+    for rows in (contract.parameters, contract.rules, contract.requirements, contract.capabilities):
+        found |= {row.source for row in rows.values()}
+    for source in found:
+        document, mark, anchor = source.partition("#")
+        assert mark, source
+        assert anchor, source
+        assert document in pinned | others, source
+        assert document in others or anchor.split("/")[0] in parts, source
+    assert contract.document.id in {source.partition("#")[0] for source in found}
+
+
+def test_every_source_that_is_listed_is_cited() -> None:
+    cited = {
+        str(value).partition("#")[0]
+        for dialect in DIALECTS
+        for key, value, _ in members(resolve(dialect))
+        if key in ("source", "x-source")
+    }
+    cited |= {part for dialect in DIALECTS for part in resolve(dialect)["documents"].values()}
+    assert set(read("documents.yaml")["sources"]) <= cited
+
+
+def test_readings_are_those_that_the_data_cite() -> None:
+    cited = {
+        value for dialect in DIALECTS for key, value, _ in members(resolve(dialect)) if key in ("reading", "x-reading")
+    }
+    assert cited == set(readings())
+
+
+def test_readings_name_documents_and_answer_in_sentences() -> None:
+    for slug, row in readings().items():
+        assert row.slug == slug
+        assert row.where
+        assert set(row.where) <= set(documents()), slug
+        assert row.question.endswith((".", "?")), slug
+        assert row.reading.endswith("."), slug
+
+
+def test_what_no_document_says_is_never_demanded_of_a_server() -> None:
+    """A requirement that stands on a vendor's source alone is at most a SHOULD."""
+    for dialect in DIALECTS:
+        for requirement in load(dialect).requirements.values():
+            if requirement.source.partition("#")[0].endswith("-source"):
+                assert requirement.keyword is not Keyword.MUST or requirement.id in {
+                    "errors.body-is-json-object",  # any refusal over this interface is JSON; the source says which
+                }, (dialect, requirement.id)
+
+
+def test_dialects_differ_in_what_they_demand() -> None:
+    mindie, ovms, hosted = (set(load(name).requirements) for name in ("mindie", "ovms", "siliconstorm"))
+    assert hosted - mindie == {
+        *("auth.key-demanded", "auth.wrong-key-refused", "auth.refusal-code", "auth.refused-before-validation"),
+        "auth.refused-when-streaming",
+    }
+    assert mindie - hosted == set()
+    assert {"answer.id-given", "stream.id-constant", "http.answers-differ-in-id"} <= mindie - ovms
+    assert ovms - mindie == {
+        *("stream.usage-on-request", "stream.usage-null-elsewhere", "stream.usage-only-on-request"),
+        "stop.included-when-streaming",
+    }

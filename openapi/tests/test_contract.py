@@ -1,0 +1,205 @@
+"""The contract as others use it: names, pins, forms of errors, and what is left when a server lacks a capability."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import FrozenInstanceError, fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import openapi
+from openapi.contract import ABSENT, Contract, ContractError, Keyword, documents, load, names
+from openapi.resolution import read
+from openapi.validation import Validator
+
+DIALECTS = sorted(set(names().values()))
+KINDS = {
+    *("invalid_json", "invalid_request", "unknown_model", "prompt_too_long", "unauthorized", "not_found"),
+    *("method_not_allowed", "too_large", "unsupported_media_type", "overloaded", "engine_failure"),
+}
+
+
+def request(**members: Any) -> dict[str, Any]:
+    return {"model": "m", "messages": [{"role": "user", "content": "Hello!"}], **members}
+
+
+def test_every_document_has_one_dialect_of_its_own() -> None:
+    assert sorted(documents()) == sorted(load(dialect).document.id for dialect in DIALECTS)
+
+
+def test_pins_are_well_formed_and_name_the_bytes_where_these_are_at_hand(record_property: Any) -> None:
+    """The documents are not part of the project; where they lie beside the checkout, their hashes are the pins."""
+    pins = {document.sha256 for document in documents().values()}
+    assert len(pins) == len(documents())
+    assert [pin for pin in pins if not re.fullmatch(r"[0-9a-f]{64}", pin)] == []
+    for document in documents().values():
+        assert [item.name for item in fields(document) if not getattr(document, item.name)] == []
+    folder = Path(openapi.__file__).parents[2] / "shared" / "documents"
+    found = sorted(folder.glob("*.txt")) if folder.is_dir() else []
+    record_property("documents", "hashed" if found else "absent: pins checked for form alone")
+    if found:
+        assert pins == {hashlib.sha256(path.read_bytes()).hexdigest() for path in found}
+
+
+def test_names_are_unique_and_lead_to_the_same_contract() -> None:
+    listed = [name for dialect in DIALECTS for name in (dialect, *load(dialect).aliases)]
+    assert sorted(listed) == sorted(names())
+    assert len(set(listed)) == len(listed)
+    for name, dialect in names().items():
+        assert load(name) == load(dialect)
+    assert names()["mindie"] == "mindie-2.3"
+    assert names()["mindie-vllm"] == "mindie-vllm-1.0"
+    assert names()["ovms"] == "ovms-2024"
+
+
+def test_an_unknown_name_is_answered_with_the_known_ones() -> None:
+    with pytest.raises(ContractError, match=r"no dialect is called 'mindy'; there are: mindie, mindie-1.0, .*ovms"):
+        load("mindy")
+
+
+def test_an_alias_that_is_taken_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    files = {path: {"aliases": ["same"]} for path in ("dialects/a.yaml", "dialects/b.yaml")}
+    monkeypatch.setattr("openapi.contract.dialect_files", lambda: {"a": "dialects/a.yaml", "b": "dialects/b.yaml"})
+    monkeypatch.setattr("openapi.contract.read", files.__getitem__)
+    with pytest.raises(ContractError, match=r"dialects/b.yaml: the alias 'same' is taken by a"):
+        names()
+
+
+def test_a_contract_cannot_be_changed() -> None:
+    with pytest.raises(FrozenInstanceError):
+        load("mindie").name = "other"  # type: ignore[misc]
+
+
+def test_endpoints_and_keys_are_those_of_the_pages() -> None:
+    found = {
+        name: (load(name).path, load(name).models_path, load(name).auth, load(name).default_model) for name in DIALECTS
+    }
+    assert found == {
+        "mindie-1.0": ("/v1/chat/completions", "/v1/models", "none", "mindie"),
+        "mindie-2.3": ("/v1/chat/completions", "/v1/models", "none", "mindie"),
+        "mindie-vllm-1.0": ("/v1/chat/completions", "/v1/models", "none", "mindie"),
+        "ovms-2024": ("/v3/chat/completions", "/v3/models", "none", "llama3"),
+        "siliconstorm": ("/v1/chat/completions", "/v1/models", "bearer", "DeepSeek-R1"),
+    }
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_every_kind_of_refusal_fits_the_dialects_own_envelope(dialect: str) -> None:
+    contract = load(dialect)
+    validator = Validator(contract)
+    assert set(contract.errors.kinds) - {"invalid_key"} == KINDS
+    for kind in (*KINDS, "invalid_key"):
+        status, body = contract.errors.render(kind, "what is wrong")
+        assert 400 <= status < 600
+        assert validator.problems("ErrorEnvelope", body) == ()
+        assert "what is wrong" in body.values()
+
+
+def test_error_bodies_are_those_of_the_documents() -> None:
+    assert load("mindie").errors.render("invalid_request", "no") == (
+        422,
+        {"error": "no", "error_type": "Input Validation Error"},
+    )
+    assert load("ovms").errors.render("unknown_model", "no") == (404, {"error": "no"})
+    assert load("ovms").errors.render("invalid_json", "no")[0] == 412
+    assert load("ovms").errors.render("invalid_request", "no")[0] == 400
+    assert load("siliconstorm").errors.render("unauthorized", "no")[1] == {"code": 702, "result": None, "message": "no"}
+    assert load("siliconstorm").errors.render("invalid_key", "no")[1] == {"code": 801, "result": None, "message": "no"}
+    assert load("siliconstorm").errors.render("overloaded", "no")[1]["code"] == 802
+    assert load("siliconstorm").errors.render("engine_failure", "no")[1]["code"] == 9999
+
+
+def gaps() -> list[tuple[str, str]]:
+    return [(dialect, name) for dialect in DIALECTS for name in load(dialect).capabilities]
+
+
+@pytest.mark.parametrize(("dialect", "capability"), gaps())
+def test_without_a_capability_neutral_values_pass_and_all_others_are_refused_by_name(
+    dialect: str, capability: str
+) -> None:
+    whole = load(dialect)
+    narrow = whole.without({capability})
+    validator = Validator(narrow)
+    assert set(whole.capabilities) - set(narrow.capabilities) == {capability}
+    for parameter in narrow.parameters.values():
+        if parameter.capability != capability:
+            continue
+        assert parameter.lacking
+        for value in parameter.neutral:
+            assert validator.request_problems(request(**{parameter.name: value})) == ()
+        full = whole.parameters[parameter.name]
+        asked = [probe.value for probe in full.probes if probe.expect == "accept" and probe.value not in full.neutral]
+        for value in [*asked, "anything", 7]:
+            problems = validator.request_problems(request(**{parameter.name: value}))
+            assert [problem.parameter for problem in problems] == [parameter.name]
+            assert parameter.name in problems[0].message
+            assert f"does not offer ({capability})" in problems[0].message
+
+
+def test_without_thinking_it_can_still_be_turned_off() -> None:
+    validator = Validator(load("mindie").without({"thinking"}))
+    assert validator.request_problems(request(chat_template_kwargs={"enable_thinking": False})) == ()
+    [problem] = validator.request_problems(request(chat_template_kwargs={"enable_thinking": True}))
+    assert problem.where == "/chat_template_kwargs/enable_thinking"
+    assert "does not offer (thinking)" in problem.message
+
+
+def test_without_tools_and_media_their_messages_are_refused() -> None:
+    validator = Validator(load("mindie").without({"tools", "media"}))
+    tool = {"role": "tool", "tool_call_id": "call-1", "content": "7"}
+    [problem] = validator.request_problems(request(messages=[tool]))
+    assert '"system", "user", "assistant"' in problem.message
+    image = {"role": "user", "content": [{"type": "image_url", "image_url": "a.png"}]}
+    [problem] = validator.request_problems(request(messages=[image]))
+    assert problem.message == 'messages[0].content[0] must have type one of "text", got an object'
+    calls = {"role": "assistant", "content": "7", "tool_calls": []}
+    assert validator.request_problems(request(messages=[calls])) == ()
+
+
+def test_rules_and_their_examples_go_with_the_capability() -> None:
+    whole = load("mindie")
+    assert "n-needs-temperature" in whole.rules
+    assert "n-needs-temperature" not in whole.without({"n"}).rules
+    beyond = whole.without({"n"}).rules["tools-without-choices"]
+    assert beyond.broken is None  # it asks for n: refused for that alone, it would prove nothing
+
+
+def test_gaps_that_a_dialect_does_not_know_are_left_aside() -> None:
+    contract = load("ovms")
+    assert contract.without({"tools", "thinking"}) is contract
+    assert contract.without(()) is contract
+
+
+def test_what_is_left_after_narrowing_is_the_same_in_any_order() -> None:
+    contract = load("mindie")
+    assert contract.without({"n"}).without({"tools"}) == contract.without({"tools", "n"})
+
+
+def test_levels_are_must_unless_the_data_say_otherwise() -> None:
+    top_k = load("mindie").parameters["top_k"]
+    assert (top_k.level("minimum"), top_k.level("maximum"), top_k.level("type")) == (
+        Keyword.SHOULD,
+        Keyword.MUST,
+        Keyword.MUST,
+    )
+
+
+def test_absent_is_no_default_and_null_is_one() -> None:
+    parameters = load("mindie").parameters
+    assert parameters["seed"].default is ABSENT
+    assert parameters["stop"].default is None
+
+
+def test_documents_yaml_has_only_documents_and_sources() -> None:
+    assert set(read("documents.yaml")) == {"documents", "sources"}
+    assert set(read("documents.yaml")["documents"]) & set(read("documents.yaml")["sources"]) == set()
+
+
+def test_the_contract_names_what_others_import() -> None:
+    assert {item.name for item in fields(Contract)} == {
+        *("name", "aliases", "title", "document", "path", "models_path", "auth", "default_model", "parameters"),
+        *("rules", "schemas", "errors", "answer", "stream", "capabilities", "requirements", "unsupported"),
+    }

@@ -1,0 +1,165 @@
+"""Problems: one line each that names the parameter and the bound, and never the whole body."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from openapi.contract import load
+from openapi.problem import MOST, Problem
+from openapi.validation import Validator
+
+MINDIE = Validator(load("mindie"))
+VLLM = Validator(load("mindie-vllm"))
+OVMS = Validator(load("ovms"))
+
+
+def request(**members: Any) -> dict[str, Any]:
+    return {"model": "m", "messages": [{"role": "user", "content": "Hello!"}], **members}
+
+
+def message(**members: Any) -> dict[str, Any]:
+    return {"messages": [members]}
+
+
+CASES: list[tuple[dict[str, Any], Problem]] = [
+    ({"top_p": 0}, Problem("/top_p", "exclusiveMinimum", 1e-06, "top_p must be greater than 1e-06, got 0")),
+    ({"temperature": 2.1}, Problem("/temperature", "maximum", 2.0, "temperature must be at most 2.0, got 2.1")),
+    ({"temperature": -1}, Problem("/temperature", "minimum", 0.0, "temperature must be at least 0.0, got -1")),
+    ({"seed": 2**64}, Problem("/seed", "maximum", 2**64 - 1, f"seed must be at most {2**64 - 1}, got {2**64}")),
+    ({"stream": "yes"}, Problem("/stream", "type", ["null", "boolean"], 'stream must be boolean or null, got "yes"')),
+    ({"model": 1}, Problem("/model", "type", ["string"], "model must be string, got 1")),
+    ({"messages": []}, Problem("/messages", "minItems", 1, "messages must have at least 1 item, got a list")),
+    ({"stop": ["x"] * 1025}, Problem("/stop", "maxItems", 1024, "stop must have at most 1024 items, got a list")),
+    ({"stop": ""}, Problem("/stop", "minLength", 1, 'stop must have at least 1 character, got ""')),
+    ({"stop": 1}, Problem("/stop", "anyOf", None, "stop must be string or array or null, got 1")),
+    ({"stop": ["a", 1]}, Problem("/stop/1", "type", ["string"], "stop[1] must be string, got 1")),
+    (
+        {"stop": ["x" * 1024] * 33},
+        Problem(
+            "/stop",
+            "x-maxCharacters",
+            32768,
+            "stop holds 33792 characters, more than the 32768 allowed, got a list",
+        ),
+    ),
+    (
+        {"n": 2, "temperature": 0},
+        Problem("/n", "rule", "n-needs-temperature", "n: n greater than 1 needs a temperature greater than 0."),
+    ),
+    (
+        {"tool_choice": "any"},
+        Problem(
+            "/tool_choice",
+            "anyOf",
+            None,
+            'tool_choice must be "none" or "auto" or "required" or object or null, got "any"',
+        ),
+    ),
+    (
+        {"tool_choice": {"type": "function"}},
+        Problem("/tool_choice/function", "required", "function", "tool_choice.function is required"),
+    ),
+    (
+        {"tools": [{"type": "plugin", "function": {"name": "f"}}]},
+        Problem("/tools/0/type", "const", "function", 'tools[0].type must be "function", got "plugin"'),
+    ),
+    (message(content="x"), Problem("/messages/0", "oneOf", None, "messages[0] must have role, got an object")),
+    (
+        message(role="wizard", content="x"),
+        Problem(
+            "/messages/0",
+            "oneOf",
+            None,
+            'messages[0] must have role one of "system", "user", "assistant", "tool", got an object',
+        ),
+    ),
+    (
+        message(role="user"),
+        Problem("/messages/0/content", "required", "content", "messages[0].content is required"),
+    ),
+    (
+        message(role="user", content=[{"type": "text"}]),
+        Problem("/messages/0/content/0/text", "required", "text", "messages[0].content[0].text is required"),
+    ),
+    (
+        message(role="assistant"),
+        Problem(
+            "/messages/0",
+            "rule",
+            "assistant-speaks",
+            "messages[0]: an assistant message needs content or tool calls",
+        ),
+    ),
+    (
+        message(role="assistant", content=7),
+        Problem("/messages/0/content", "anyOf", None, "messages[0].content must be string or array, got 7"),
+    ),
+    (
+        message(role="assistant", tool_calls=[{"id": "1", "type": "function"}]),
+        Problem(
+            "/messages/0/tool_calls/0/function",
+            "required",
+            "function",
+            "messages[0].tool_calls[0].function is required",
+        ),
+    ),
+    ({"messages": ["Hello"]}, Problem("/messages/0", "oneOf", None, 'messages[0] must be object, got "Hello"')),
+]
+
+
+@pytest.mark.parametrize(("members", "problem"), CASES, ids=[problem.message[:60] for _, problem in CASES])
+def test_a_problem_names_place_bound_and_value(members: dict[str, Any], problem: Problem) -> None:
+    assert MINDIE.request_problems(request(**members)) == (problem,)
+
+
+def test_a_missing_parameter_is_named() -> None:
+    assert [problem.message for problem in MINDIE.request_problems({})] == [
+        "model is required",
+        "messages is required",
+    ]
+
+
+def test_a_value_in_the_range_that_is_excluded_is_named() -> None:
+    assert [problem.message for problem in VLLM.request_problems(request(top_k=0))] == ["top_k must not be 0, got 0"]
+
+
+def test_a_body_that_is_no_object_is_named() -> None:
+    assert [problem.message for problem in MINDIE.request_problems([1])] == ["the body must be object, got a list"]
+
+
+def test_rules_of_ovms_are_told_in_their_own_words() -> None:
+    broken: list[dict[str, Any]] = [
+        {"n": 2},
+        {"stream_options": {}},
+        {"stream": True, "include_stop_str_in_output": False},
+        {"ignore_eos": True, "max_tokens": 4001},
+    ]
+    assert [OVMS.request_problems(request(**members))[0].message for members in broken] == [
+        "n: n is at most best_of, which is 1 when it is left out.",
+        "stream_options: stream_options needs stream to be true.",
+        "include_stop_str_in_output: A stream cannot leave the stop text out.",
+        "ignore_eos: max_tokens is at most 4000 beside ignore_eos.",
+    ]
+
+
+def test_several_problems_are_told_together_but_not_all_of_many() -> None:
+    found = MINDIE.request_problems(request(top_p=2, temperature=3, seed=-1))
+    assert sorted(problem.parameter for problem in found) == ["seed", "temperature", "top_p"]
+    assert len(MINDIE.request_problems(request(stop_token_ids=["x"] * 100))) == MOST
+
+
+def test_long_values_are_cut_and_containers_not_shown() -> None:
+    [problem] = MINDIE.request_problems(request(stop="secret" * 1000))
+    assert len(problem.message) < 150
+    [problem] = MINDIE.request_problems(request(stream={"secret": "x" * 1000}))
+    assert "secret" not in problem.message
+
+
+def test_odd_names_are_escaped_in_pointers() -> None:
+    tool = {"type": "function", "function": {"name": "f", "parameters": {"properties": {"a/b~c": 1}}}}
+    [problem] = MINDIE.request_problems(request(tools=[tool]))
+    assert problem.where == "/tools/0/function/parameters/properties/a~1b~0c"
+    assert problem.parameter == "tools"
+    assert Problem("", "type", None, "").parameter == ""

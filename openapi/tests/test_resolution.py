@@ -1,0 +1,160 @@
+"""Resolution: deltas are strict, and a typing error in the data never passes silently."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import yaml
+
+from openapi import loading, resolution
+from openapi.resolution import ContractError, members, resolve
+
+ROOT: dict[str, Any] = {
+    "id": "root",
+    "aliases": [],
+    "title": "Root",
+    "document": "d",
+    "a": {"b": 1, "probes": [{"name": "one", "value": 1}, {"name": "two", "value": 2}]},
+    "c": {"shape": "s/first"},
+}
+SHAPES = {
+    "first": {"shape": "s/second", "x": 1},
+    "second": {"x": 0, "y": [{"shape": "s/third"}]},
+    "third": {"z": 3},
+}
+
+
+@pytest.fixture
+def files(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """Dialect files in memory: path -> content. `root` and the shapes are there already."""
+    contents: dict[str, Any] = {"dialects/root.yaml": ROOT, "shapes/s.yaml": SHAPES}
+    monkeypatch.setattr(resolution, "read", contents.__getitem__)
+    monkeypatch.setattr(
+        resolution,
+        "dialect_files",
+        lambda: {path.split("/")[1][:-5]: path for path in contents if path.startswith("dialects/")},
+    )
+    return contents
+
+
+def child(**deltas: Any) -> dict[str, Any]:
+    return {"id": "child", "aliases": [], "title": "Child", "document": "e", "extends": "root", **deltas}
+
+
+def test_deltas_add_replace_and_remove(files: dict[str, Any]) -> None:
+    files["dialects/child.yaml"] = child(
+        add={"a/new": {"shape": "s/third", "w": 4}, "a/probes/three": {"name": "three", "value": 3}},
+        replace={"a/b": 2, "a/probes/one/value": 10},
+        remove=["c", "a/probes/two"],
+    )
+    tree = resolve("child")
+    assert tree["a"] == {
+        "b": 2,
+        "probes": [{"name": "one", "value": 10}, {"name": "three", "value": 3}],
+        "new": {"z": 3, "w": 4},
+    }
+    assert "c" not in tree
+    assert (tree["id"], tree["document"], tree["documents"]) == ("child", "e", {})
+
+
+def test_shapes_nest_and_members_beside_them_win(files: dict[str, Any]) -> None:
+    assert resolve("root")["c"] == {"x": 1, "y": [{"z": 3}]}
+
+
+def test_later_shapes_of_a_list_win(files: dict[str, Any]) -> None:
+    files["dialects/child.yaml"] = child(replace={"c": {"shape": ["s/first", "s/second"]}})
+    assert resolve("child")["c"]["x"] == 0
+
+
+@pytest.mark.parametrize(
+    ("deltas", "message"),
+    [
+        ({"add": {"a/b": 2}}, r"cannot add a/b: it is there already \(use replace\)"),
+        ({"add": {"a/x/y": 2}}, "no place 'a/x/y': a/x is not a mapping or list there"),
+        ({"add": {"a/b/c": 2}}, "no place 'a/b/c': a/b is not a mapping or list there"),
+        ({"add": {"a/probes/one": {}}}, "cannot add a/probes/one: it is there already"),
+        ({"add": {"a/probes/three": {"value": 3}}}, "an item of a list must be called 'three' by its name"),
+        ({"replace": {"a/x": 2}}, r"cannot replace a/x: nothing is there \(use add\)"),
+        ({"replace": {"a/probes/three/value": 2}}, "no place 'a/probes/three/value'"),
+        ({"remove": ["a/x"]}, "cannot remove a/x: nothing is there"),
+        ({"remove": ["x/y"]}, "no place 'x/y'"),
+        ({"add": {"n": {"shape": "s/fourth"}}}, "no shape 's/fourth'"),
+        ({"auth": {}}, r"\['auth'\] must stand under add, replace or remove"),
+    ],
+)
+def test_a_delta_that_does_not_fit_is_refused(files: dict[str, Any], deltas: dict[str, Any], message: str) -> None:
+    files["dialects/child.yaml"] = child(**deltas)
+    with pytest.raises(ContractError, match=message):
+        resolve("child")
+
+
+def test_dialects_that_extend_each_other_are_refused(files: dict[str, Any]) -> None:
+    files["dialects/one.yaml"] = {**child(), "extends": "two"}
+    files["dialects/two.yaml"] = {**child(), "extends": "one"}
+    with pytest.raises(ContractError, match="in a circle: one -> two -> one"):
+        resolve("one")
+
+
+def test_every_call_gives_a_tree_of_its_own() -> None:
+    first = resolve("mindie-2.3")
+    first["parameters"]["top_p"]["schema"]["maximum"] = 7
+    first["parameters"]["messages"]["probes"].clear()
+    second = resolve("mindie-2.3")
+    assert second["parameters"]["top_p"]["schema"]["maximum"] == 1.0
+    assert second["parameters"]["messages"]["probes"]
+    assert "n" not in resolve("mindie-1.0")["parameters"]
+
+
+def test_doubled_keys_in_a_file_are_refused() -> None:
+    with pytest.raises(ContractError, match="duplicate key 'b'"):
+        yaml.load("a: {b: 1, c: 2, b: 3}", Loader=resolution.Loader)
+
+
+def test_broken_yaml_names_the_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+    (tmp_path / "bad.yaml").write_text("a: [1, 2")
+    monkeypatch.setattr(resolution, "files", lambda _package: tmp_path)
+    with pytest.raises(ContractError, match=r"openapi/bad.yaml: "):
+        resolution.read.__wrapped__("bad.yaml")
+
+
+@pytest.mark.parametrize(
+    ("read_row", "row", "message"),
+    [
+        (lambda row: loading.parameter("p", row), {"sumary": "x"}, "parameters/p: unknown sumary; known are .*summary"),
+        (lambda row: loading.rule("r", row), {"lvel": "MAY"}, "rules/r: unknown lvel"),
+        (lambda row: loading.capability("c", row), {"assume": True}, "capabilities/c: unknown assume"),
+        (lambda row: loading.probe(row, "p"), {"value": 1, "expects": "accept"}, "p/probes/1: unknown expects"),
+        (lambda row: loading.probe(row, "p"), {"value": {"x": 1}}, "a probe's value must be plain"),
+    ],
+)
+def test_members_that_mean_nothing_are_refused(read_row: Any, row: dict[str, Any], message: str) -> None:
+    with pytest.raises(ContractError, match=message):
+        read_row(row)
+
+
+def test_values_in_short_form_are_written_out() -> None:
+    assert loading.expand({"repeat": "ab", "times": 3}) == "ababab"
+    assert loading.expand({"list": {"repeat": "a", "times": 2}, "times": 2}) == ["aa", "aa"]
+    assert loading.expand({"literal": {"repeat": "a", "times": 2}}) == {"repeat": "a", "times": 2}
+    assert loading.expand([{"role": "user"}]) == [{"role": "user"}]
+
+
+def test_relative_sources_become_those_of_the_part_of_the_page() -> None:
+    tree = {
+        "document": "own",
+        "documents": {"errors": "other"},
+        "source": "#request/top_k",
+        "inner": [{"x-source": "#errors/error"}, {"source": "rfc-9110#status.400"}],
+    }
+    loading.with_absolute_sources(tree)
+    assert tree["source"] == "own#request/top_k"
+    assert tree["inner"] == [{"x-source": "other#errors/error"}, {"source": "rfc-9110#status.400"}]
+
+
+def test_members_come_outermost_first() -> None:
+    assert [(key, value) for key, value, _ in members({"a": {"b": [{"c": 1}]}})] == [
+        ("a", {"b": [{"c": 1}]}),
+        ("b", [{"c": 1}]),
+        ("c", 1),
+    ]

@@ -1,0 +1,164 @@
+"""Validation: openapi-core and single schemas agree, and hostile bodies are refused in few words and little work."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import jsonschema_rs
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from openapi.contract import load, names
+from openapi.description import describe
+from openapi.excerpt import LONGEST, MOST_VALUES, errors_of
+from openapi.validation import BodyRequest, Validator, compile_schema
+
+DIALECTS = sorted(set(names().values()))
+MINDIE = Validator(load("mindie"))
+SCHEMA = compile_schema(describe(load("mindie")), "#/components/schemas/ChatCompletionRequest")
+USER = {"role": "user", "content": "x"}
+
+
+def request(**members: Any) -> dict[str, Any]:
+    return {"model": "m", "messages": [{"role": "user", "content": "Hello!"}], **members}
+
+
+def sent(validator: Validator, body: Any, **members: Any) -> BodyRequest:
+    return BodyRequest(validator.contract.path, json.dumps(body).encode(), **members)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize(
+    "body",
+    [request(), request(temperature=0.5, stream=True), request(top_p=0), {"model": "m"}, request(stop=[1, 2]), []],
+    ids=str,
+)
+def test_requests_are_judged_alike_with_and_without_http(dialect: str, body: Any) -> None:
+    validator = Validator(load(dialect))
+    assert validator.refusals(sent(validator, body)) == validator.request_problems(body)
+
+
+def test_what_is_no_request_of_the_operation_is_refused() -> None:
+    for changed in (
+        BodyRequest("/v1/other", b"{}"),
+        BodyRequest("/v1/chat/completions", b"{}", method="put"),
+        BodyRequest("/v1/chat/completions", b"x=1", content_type="text/plain"),
+        BodyRequest("/v1/chat/completions", None),
+    ):
+        [problem] = MINDIE.refusals(changed)
+        assert problem.message == "the request does not fit the operation"
+
+
+def test_keys_are_not_judged_here() -> None:
+    """A server asks for them before it reads a body; asking twice would let the two answers differ."""
+    hosted = Validator(load("siliconstorm"))
+    assert hosted.refusals(sent(hosted, request())) == ()
+    assert "security" in hosted.document["paths"][hosted.contract.path]["post"]
+
+
+def test_integers_beyond_a_double_are_compared_exactly() -> None:
+    assert MINDIE.refusals(sent(MINDIE, request(seed=2**64 - 1))) == ()
+    assert len(MINDIE.refusals(sent(MINDIE, request(seed=2**64)))) == 1
+
+
+def test_an_unknown_schema_is_our_own_mistake() -> None:
+    with pytest.raises(KeyError, match="no schema 'Chunk'"):
+        MINDIE.problems("Chunk", {})
+
+
+HOSTILE: dict[str, Any] = {
+    "stop texts that are numbers": request(stop=[1] * 300_000),
+    "a number after many stop texts": request(stop=["x"] * 300_000 + [1]),
+    "numbers after some stop texts": request(stop=["x"] * 1_000 + [1] * 299_000),
+    "token ids that are texts": request(stop_token_ids=["x"] * 300_000),
+    "unknown roles": request(messages=[{"role": "wizard", "content": "x"}] * 300_000),
+    "messages that are numbers": request(messages=[1] * 300_000),
+    "parts without a text": request(messages=[{"role": "user", "content": [{"type": "text"}] * 300_000}]),
+    "tools that are empty": request(tools=[{}] * 300_000),
+    "arguments that are numbers": request(
+        tools=[
+            {
+                "type": "function",
+                "function": {"name": "f", "parameters": {"properties": {str(i): 1 for i in range(300_000)}}},
+            }
+        ]
+    ),
+    "many long lists beside the fault": request(**{f"d{i}": [1] * 30 for i in range(10_000)}, stop=[1] * 20),
+}
+
+
+@pytest.mark.parametrize("body", HOSTILE.values(), ids=HOSTILE)
+def test_a_body_of_wrong_items_is_refused_in_few_words(body: dict[str, Any]) -> None:
+    """All of these together take a second; before lists were cut, one alone took up to 46."""
+    problems = MINDIE.request_problems(body)
+    assert 1 <= len(problems) <= 5
+    assert sum(len(problem.message.encode()) for problem in problems) < 4096
+
+
+def test_a_fault_far_behind_keeps_its_place() -> None:
+    [problem] = MINDIE.request_problems(request(messages=[USER] * 5_000 + [{"role": "wizard", "content": "x"}]))
+    assert problem.where == "/messages/5000"
+    parts = [{"type": "text", "text": "x"}] * 700 + [{"type": "text", "text": ""}]
+    [problem] = MINDIE.request_problems(request(messages=[USER] * 300 + [{"role": "user", "content": parts}, USER]))
+    assert problem.where == "/messages/300/content/700/text"
+
+
+def test_a_list_that_is_only_too_long_is_called_too_long() -> None:
+    [problem] = MINDIE.request_problems(request(stop=["x"] * 5_000))
+    assert (problem.keyword, problem.bound) == ("maxItems", 1024)
+    [problem] = MINDIE.request_problems(request(messages=[{"role": "user", "content": "x" * 50_000}] * 100))
+    assert (problem.keyword, problem.bound) == ("x-maxCharacters", 4 * 2**20)
+
+
+def test_naming_the_problem_leaves_the_body_as_it_was() -> None:
+    body = request(stop=["x"] * 40 + [1], messages=[USER] * 40 + [{"role": "user", "content": []}])
+    before = json.dumps(body)
+    assert MINDIE.request_problems(body) != ()
+    assert json.dumps(body) == before
+
+
+@pytest.mark.parametrize("depth", [100, 300, 900])
+def test_deep_nesting_is_a_problem_and_no_crash(depth: int) -> None:
+    nested: Any = []
+    for _ in range(depth):
+        nested = [nested]
+    for problems in (
+        MINDIE.request_problems(request(messages=nested)),
+        MINDIE.refusals(sent(MINDIE, request(messages=nested))),
+    ):
+        assert len(problems) == 1
+        assert problems[0].keyword == ("oneOf" if depth < 255 else "depth")
+
+
+item = st.sampled_from([1, "", "x", None, 2**31, "x" * 1025])
+faulty = st.fixed_dictionaries(
+    {"model": st.sampled_from(["m", 1])},
+    optional={
+        "stop": st.lists(item, max_size=60) | item,
+        "stop_token_ids": st.lists(item, max_size=60) | item,
+        "messages": st.lists(
+            st.sampled_from([USER, {"role": "user", "content": [{"type": "text", "text": "x"}] * 20}])
+            | st.fixed_dictionaries({"role": st.sampled_from(["user", "x"]), "content": st.lists(item, max_size=20)}),
+            max_size=40,
+        ),
+        "n": st.sampled_from([1, 2, "x"]),
+        "temperature": st.sampled_from([0, 1, 3]),
+    },
+)
+
+
+@given(faulty)
+@settings(max_examples=120, deadline=None, derandomize=True)
+def test_an_excerpt_is_wrong_where_the_whole_is_wrong(body: dict[str, Any]) -> None:
+    whole = {(tuple(error.instance_path), error.kind.name) for error in SCHEMA.iter_errors(body)}
+    excerpt = {(tuple(error.instance_path), error.kind.name) for error in errors_of(SCHEMA, body)}
+    assert excerpt <= whole
+    assert bool(excerpt) == bool(whole)
+
+
+def test_one_error_is_enough_for_what_cannot_be_cut() -> None:
+    schema = jsonschema_rs.validator_for({"additionalProperties": {"type": "string"}})
+    assert len(list(errors_of(schema, dict.fromkeys(map(str, range(MOST_VALUES + 1)), 1)))) == 1
+    assert len(list(errors_of(schema, dict.fromkeys(map(str, range(LONGEST)), 1)))) == LONGEST
