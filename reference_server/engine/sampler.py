@@ -149,8 +149,9 @@ def _narrow(
 
 
 def _invert(weights: torch.Tensor, uniforms: torch.Tensor) -> torch.Tensor:
-    """For each row the first index at which the share of the weights so far exceeds the uniform number."""
+    """For each row the first index at which the share of the weights so far exceeds the uniform number.
+
+    There is one, because a number of at most 1 - 2**-53 times the total is below the total in float64 too.
+    """
     reached = weights.double().cumsum(-1)
-    total = reached[:, -1]
-    aim = torch.minimum(uniforms * total, torch.nextafter(total, torch.zeros_like(total)))
-    return torch.searchsorted(reached, aim[:, None], right=True)[:, 0]
+    return torch.searchsorted(reached, uniforms[:, None] * reached[:, -1:], right=True)[:, 0]

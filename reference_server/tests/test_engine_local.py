@@ -362,6 +362,28 @@ class TestDeath:
             run(engine, [1], GREEDY)
         assert "device lost" in caplog.text
 
+    def test_a_request_that_arrives_while_it_dies_fails_too(
+        self, engine: LocalEngine, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        arrived = threading.Event()
+
+        def broken(*_: Any) -> torch.Tensor:
+            arrived.wait()
+            raise RuntimeError("device lost")
+
+        monkeypatch.setattr(engine._runner, "decode", broken)
+
+        async def scenario() -> None:
+            first = engine.submit([1], GREEDY)
+            await anext(first)
+            second = engine.submit([2], GREEDY)
+            arrived.set()
+            for generation in (first, second):
+                with pytest.raises(EngineError, match="device lost"):
+                    await asyncio.wait_for(anext(generation), 60)
+
+        asyncio.run(scenario())
+
     def test_logits_that_are_no_numbers_end_one_request_and_not_the_engine(
         self, engine: LocalEngine, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -160,13 +160,16 @@ def test_penalties_count_every_token_that_was_sampled() -> None:
 
 def test_a_reopened_slot_remembers_nothing() -> None:
     logits = _logits(30, 6)
-    sampler = Sampler(1, 30)
-    sampler.open(0, SamplingParams(temperature=0, frequency_penalty=5.0), [1])
-    first = [sampler.sample(logits[None], [0], [0.0])[0] for _ in range(5)]
-    sampler.open(0, SamplingParams(temperature=0, frequency_penalty=5.0), [1])
-    assert first == [sampler.sample(logits[None], [0], [0.0])[0] for _ in range(5)]
-    sampler.open(0, SamplingParams(temperature=0), [1])
-    assert [first[0]] * 5 == [sampler.sample(logits[None], [0], [0.0])[0] for _ in range(5)]
+    params = SamplingParams(temperature=0, frequency_penalty=1.0, repetition_penalty=2.0)
+
+    def tokens(sampler: Sampler, params: SamplingParams, prompt: list[int]) -> list[int]:
+        sampler.open(0, params, prompt)
+        return [sampler.sample(logits[None], [0], [0.0])[0] for _ in range(20)]
+
+    used = Sampler(1, 30)
+    tokens(used, params, list(range(30)))
+    assert tokens(Sampler(1, 30), params, [1]) == tokens(used, params, [1])
+    assert [int(logits.argmax())] * 20 == tokens(used, SamplingParams(temperature=0), [1])
 
 
 def test_a_row_is_sampled_alike_alone_and_among_others() -> None:
@@ -218,6 +221,12 @@ def test_extreme_numbers_never_choose_an_impossible_token(number: float, params:
     sampler = Sampler(1, 6)
     sampler.open(0, params, [0])
     assert sampler.sample(logits[None], [0], [number])[0] in {1, 3, 4}
+
+
+@pytest.mark.parametrize(("top_p", "kept"), [(0.25, 1), (0.26, 2), (0.5, 2), (0.75, 3), (0.76, 4), (1.0, 4)])
+def test_top_p_that_is_reached_exactly_adds_no_token(top_p: float, kept: int) -> None:
+    shares = _shares(torch.zeros(4), SamplingParams(top_p=top_p), [0], [])
+    assert int((shares > 0).sum()) == kept
 
 
 @pytest.mark.parametrize("temperature", [1e-300, 1e-40, 1e-30, 1e-3])
