@@ -36,6 +36,7 @@ __all__ = [
     "Rule",
     "Schema",
     "StreamForm",
+    "documents",
     "load",
     "names",
 ]

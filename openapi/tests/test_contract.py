@@ -198,6 +198,12 @@ def test_documents_yaml_has_only_documents_and_sources() -> None:
     assert set(read("documents.yaml")["documents"]) & set(read("documents.yaml")["sources"]) == set()
 
 
+def test_the_example_of_the_room_runs() -> None:
+    page = (Path(openapi.__file__).parent / "README.md").read_text(encoding="utf-8")
+    [example] = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    exec(compile(example, "openapi/README.md", "exec"), {})
+
+
 def test_the_contract_names_what_others_import() -> None:
     assert {item.name for item in fields(Contract)} == {
         *("name", "aliases", "title", "document", "path", "models_path", "auth", "default_model", "parameters"),
