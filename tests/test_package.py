@@ -21,7 +21,8 @@ MOST_MB = 110
 
 def plain_closure() -> dict[str, int]:
     """Every distribution that `pip install chatproof` needs, with the bytes of its files. Ours counts by its tree."""
-    waiting, found = ["chatproof"], {}
+    waiting = ["chatproof"]
+    found: dict[str, int] = {}
     while waiting:
         name = canonicalize_name(waiting.pop())
         if name in found:
