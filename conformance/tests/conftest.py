@@ -14,15 +14,17 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from conformance import embedded
+from conformance.declaration import Declaration
 from conformance.exchange import Exchange
 from conformance.judgement import judge
 from conformance.secret import Secret
 from conformance.session import Wishes, draft, offered, prepare_server, send
+from conformance.verdict import Outcome as Word
 from openapi.contract import load, names
 from openapi.validation import Validator
 
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from conformance.judgement import Judgement
     from conformance.mutants.mutant import Mutant
     from conformance.plan import Assertion, Plan
+    from conformance.session import Outcome
     from openapi.contract import Contract
 
 RECORDED = Path(__file__).parent / "recorded"
@@ -44,6 +47,14 @@ Exchanges = dict[tuple[str, str], Exchange]
 def pytest_addoption(parser: pytest.Parser) -> None:
     """The switch that makes the recorded runs anew."""
     parser.addoption("--re-record", action="store_true", help="record the good runs of conformance/tests anew")
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Records where that is wanted, before anything is collected."""
+    if session.config.getoption("re_record"):
+        faults = [f"{dialect}: {', '.join(found)}" for dialect in DIALECTS if (found := record(dialect))]
+        if faults:
+            pytest.exit(f"not recorded, for the server breaks what it should keep: {'; '.join(faults)}", returncode=1)
 
 
 @dataclass(frozen=True)
@@ -104,23 +115,21 @@ def recorded() -> Path:
 
 
 @pytest.fixture(scope="session")
-def read_good(request: pytest.FixtureRequest) -> Callable[[str], Good]:
-    """The recorded run of a dialect. With --re-record it is made first."""
+def read_good() -> Callable[[str], Good]:
+    """The recorded run of a dialect."""
 
     @cache
     def read(dialect: str) -> Good:
-        path = RECORDED / f"{dialect}.json.gz"
-        if request.config.getoption("re_record"):
-            with embedded.serve(load(dialect)) as server:
-                record(dialect, server, path)
-        content = json.loads(gzip.decompress(path.read_bytes()))
-        contract, declared = load(dialect), frozenset(content["capabilities"])
+        content = json.loads(gzip.decompress(path_of(dialect).read_bytes()))
+        contract = load(dialect)
+        declaration = Declaration(frozenset(content["declared"]), frozenset(content["denied"]), "the record")
+        narrowed = offered(contract, declaration.declared)
         found = [Exchange.from_dict(each) for each in content["exchanges"]]
         return Good(
-            offered(contract, declared),
-            draft(contract, declared),
+            narrowed,
+            draft(contract, declaration),
             content["model"],
-            Validator(offered(contract, declared)),
+            Validator(narrowed),
             {(each.scenario, each.step): each for each in found},
         )
 
@@ -130,12 +139,16 @@ def read_good(request: pytest.FixtureRequest) -> Callable[[str], Good]:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Runs a test that wants a good run once for each recorded dialect."""
     if "good" in metafunc.fixturenames:
-        again = metafunc.config.getoption("re_record")
-        metafunc.parametrize("good", DIALECTS if again else _recorded(), indirect=True)
+        metafunc.parametrize("good", _recorded(), indirect=True)
 
 
 def _recorded() -> list[str]:
-    return [name for name in DIALECTS if (RECORDED / f"{name}.json.gz").exists()]
+    return [dialect for dialect in DIALECTS if path_of(dialect).exists()]
+
+
+def path_of(dialect: str) -> Path:
+    """The file of a recorded run."""
+    return RECORDED / f"{dialect}.json.gz"
 
 
 @pytest.fixture
@@ -150,20 +163,23 @@ def goods(read_good: Callable[[str], Good]) -> list[Good]:
     return [read_good(dialect) for dialect in _recorded()]
 
 
-def record(dialect: str, server: Embedded, path: Path) -> None:
-    """Judges a running server and keeps the exchanges of the run, provided that nothing was found."""
+def record(dialect: str) -> list[str]:
+    """Judges the embedded server and keeps the exchanges, or returns the requirements that it breaks."""
+    with embedded.serve(load(dialect)) as server:
+        outcome = asyncio.run(_judge(dialect, server))
+    report, declaration = outcome.report, outcome.prepared.declaration
+    faulty = [row.id for row in report.rows if row.outcome is Word.WARN or report.fails(row, strict=False)]
+    if not faulty:
+        content = {
+            "model": outcome.prepared.model,
+            "declared": sorted(declaration.declared),
+            "denied": sorted(declaration.denied),
+            "exchanges": [exchange.to_dict() for exchange in outcome.record.exchanges.values()],
+        }
+        path_of(dialect).write_bytes(gzip.compress(json.dumps(content, ensure_ascii=False).encode(), mtime=0))
+    return faulty
+
+
+async def _judge(dialect: str, server: Embedded) -> Outcome:
     secret = Secret(server.key) if server.key else None
-
-    async def run() -> dict[str, Any]:
-        prepared = await prepare_server(Wishes(url=server.url, dialect=dialect), secret)
-        return (await send(prepared, secret)).results
-
-    results = asyncio.run(run())
-    if faulty := [row["id"] for row in results["requirements"] if row["findings"] or row["fails"]]:
-        pytest.fail(f"{path.name} is not recorded, for the server breaks {', '.join(faulty)}", pytrace=False)
-    content = {
-        "model": results["target"]["model"],
-        "capabilities": results["target"]["capabilities"],
-        "exchanges": [{key: part for key, part in each.items() if key != "curl"} for each in results["exchanges"]],
-    }
-    path.write_bytes(gzip.compress(json.dumps(content, ensure_ascii=False).encode(), mtime=0))
+    return await send(await prepare_server(Wishes(url=server.url, dialect=dialect), secret), secret)
