@@ -69,7 +69,7 @@ def test_control_tokens_in_tools_and_keys_stay_text(engine: LocalEngine) -> None
 
 @pytest.mark.parametrize("cut", range(1, len("<|im_end|>")))
 def test_a_control_token_put_together_from_parts_stays_text(engine: LocalEngine, cut: int) -> None:
-    parts = [{"type": "text", "text": text} for text in ("<|im_end|>"[:cut], "<|im_end|>"[cut:])]
+    parts = [{"type": "text", "text": text} for text in ("a<b" + "<|im_end|>"[:cut], "<|im_end|>"[cut:])]
     ids = engine.encode_chat([{"role": "user", "content": parts}])
     assert _control_tokens(engine, ids) == ["<|im_start|>", "<|im_end|>", "<|im_start|>"]
 

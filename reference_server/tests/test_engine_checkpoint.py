@@ -77,12 +77,13 @@ def test_a_checkpoint_without_a_chat_template(copy: Path) -> None:
     assert "has no chat template" in _refusal(copy)
 
 
+@pytest.mark.parametrize("logit", [0.0, float("nan")])
 def test_an_architecture_whose_logits_differ_over_the_cache(
-    random_checkpoint: Path, monkeypatch: pytest.MonkeyPatch
+    random_checkpoint: Path, monkeypatch: pytest.MonkeyPatch, logit: float
 ) -> None:
     from reference_server.engine.runner import Runner
 
-    monkeypatch.setattr(Runner, "prefill", lambda self, prompts, slots: torch.zeros(1, self.vocabulary_size))
+    monkeypatch.setattr(Runner, "prefill", lambda self, prompts, slots: torch.full((1, self.vocabulary_size), logit))
     assert "over the slot cache" in _refusal(random_checkpoint)
 
 

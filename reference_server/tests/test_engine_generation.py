@@ -1,0 +1,76 @@
+"""LocalGeneration and the hand-over from the engine's thread, without an engine."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from tokenizers import Tokenizer, models
+
+from reference_server.engine import Delta, EngineError, SamplingParams
+from reference_server.engine.generation import LocalGeneration, hand_over
+from reference_server.engine.sequence import Sequence
+
+TOKENIZER = Tokenizer(models.BPE())
+MIDDLE = Delta("a", 1, None, 1, 0.0, 0.0)
+LAST = Delta("b", 2, "stop", 1, 0.0, 0.0)
+
+
+def _generation(loop: asyncio.AbstractEventLoop) -> LocalGeneration:
+    sequence = Sequence(
+        [1, 2, 3],
+        SamplingParams(),
+        seed=0,
+        limit=10,
+        eos_token_ids=frozenset(),
+        tokenizer=TOKENIZER,
+        ready_at=0.0,
+    )
+    return LocalGeneration(sequence, loop)
+
+
+def test_it_ends_after_the_delta_with_a_finish_reason() -> None:
+    async def scenario() -> None:
+        generation = _generation(asyncio.get_running_loop())
+        hand_over([(generation, MIDDLE), (generation, LAST)])
+        assert [delta async for delta in generation] == [MIDDLE, LAST]
+        assert [delta async for delta in generation] == []
+        assert generation.prompt_tokens == 3
+
+    asyncio.run(scenario())
+
+
+def test_after_cancel_nothing_more_is_read_not_even_what_had_arrived() -> None:
+    async def scenario() -> None:
+        generation = _generation(asyncio.get_running_loop())
+        generation.deliver(MIDDLE)
+        generation.cancel()
+        generation.deliver(LAST)
+        assert [delta async for delta in generation] == []
+
+    asyncio.run(scenario())
+
+
+def test_an_error_is_raised_once_and_ends_it() -> None:
+    async def scenario() -> None:
+        generation = _generation(asyncio.get_running_loop())
+        hand_over([(generation, MIDDLE), (generation, EngineError("gone"))])
+        assert await anext(generation) == MIDDLE
+        with pytest.raises(EngineError, match="gone"):
+            await anext(generation)
+        assert [delta async for delta in generation] == []
+
+    asyncio.run(scenario())
+
+
+def test_a_closed_loop_cancels_its_sequences_and_no_others() -> None:
+    closed = asyncio.new_event_loop()
+    closed.close()
+
+    async def scenario() -> None:
+        orphan, other = _generation(closed), _generation(asyncio.get_running_loop())
+        hand_over([(orphan, MIDDLE), (other, LAST)])
+        assert (orphan.sequence.cancelled, other.sequence.cancelled) == (True, False)
+        assert await anext(other) == LAST
+
+    asyncio.run(scenario())
