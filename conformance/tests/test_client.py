@@ -278,6 +278,17 @@ def test_a_packed_body_is_not_unpacked() -> None:
     assert "identity was asked for" in exchange.json_error
 
 
+def test_what_goes_wrong_after_the_end_changes_nothing() -> None:
+    ended = Recording(max_body_bytes=9)
+    ended.complete = True
+    ended.fail("reset", "while closing")
+    assert ended.failure is None
+    left = Recording(max_body_bytes=9)
+    left.fail("too-large", "first")
+    left.fail("timeout", "then")
+    assert left.failure == Failure("too-large", "first")
+
+
 @pytest.mark.parametrize("after", [0, 1, 2])
 def test_we_leave_after_as_many_events_as_asked_and_the_server_notices(after: int) -> None:
     async def main() -> Exchange:
@@ -350,6 +361,21 @@ def test_nothing_of_one_exchange_reaches_the_next(monkeypatch: pytest.MonkeyPatc
             return exchanges
 
     assert [exchange.body for exchange in asyncio.run(main())] == [b"a", b"a"]
+
+
+def test_each_exchange_has_a_connection_of_its_own() -> None:
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(whole(b""))
+        await reader.readuntil(b"\r\n\r\n")
+        raise AssertionError("a second request on the same connection")
+
+    async def main() -> int:
+        async with Server(handle) as server, Client(server.url) as client:
+            for _ in range(3):
+                await client.send(call(body=b""))
+            return len(server.requests)
+
+    assert asyncio.run(main()) == 3
 
 
 ECHOED = {
@@ -463,9 +489,10 @@ def certificate(folder: Path, name: str) -> tuple[ssl.SSLContext, Path]:
     return context, cert
 
 
-def test_a_certificate_is_trusted_only_by_who_was_told_to(tmp_path: Path) -> None:
+def test_a_certificate_is_trusted_only_by_who_was_told_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tls, cert = certificate(tmp_path, "IP:127.0.0.1")
     answer = saying(whole(b"{}"))
+    monkeypatch.setenv("SSL_CERT_FILE", str(cert))  # the environment is not who tells us
     refused = ask(answer, tls=tls, verify=True)
     assert refused.failure is not None
     assert refused.failure.kind == "tls"

@@ -116,6 +116,22 @@ def test_offsets_count_from_the_start_of_the_body_over_all_segments() -> None:
     assert [event.offset for event in decoded.events] == [body.index(b"data: "), body.index(b"id: 3")]
 
 
+def test_a_byte_order_mark_is_no_part_of_the_first_line() -> None:
+    decoded = whole(b"\xef\xbb\xbfdata: a\xff\n\n\xef\xbb\xbfdata: b\n\n")
+    assert [(event.data, event.offset) for event in decoded.events] == [("a\ufffd", 3)]
+    assert [(flaw.kind, flaw.offset) for flaw in decoded.flaws] == [
+        (FlawKind.BOM, 0),
+        (FlawKind.INVALID_UTF8, 10),
+        (FlawKind.UNKNOWN_FIELD, 13),
+    ]
+
+
+def test_three_kinds_of_line_ends_are_mixed_once() -> None:
+    decoded = whole(b"data: a\n\r\ndata: b\r\r")
+    assert decoded.line_ends == frozenset({"LF", "CR", "CRLF"})
+    assert decoded.flaw_counts == {FlawKind.MIXED_LINE_ENDS: 1}
+
+
 def test_comments_spaces_and_line_ends_are_counted() -> None:
     decoded = whole(b": a\n:b\ndata:x\ndata: y\ndata\n\n")
     assert (decoded.comments, decoded.unspaced, decoded.line_ends) == (2, 1, frozenset({"LF"}))
@@ -126,6 +142,10 @@ def test_a_last_event_without_a_blank_line_is_reported_and_not_dispatched(tail: 
     decoded = whole(b"data: a\n\n" + tail)
     assert [event.data for event in decoded.events] == ["a"]
     assert decoded.unterminated == "[DONE]"
+
+
+def test_a_named_event_without_data_is_unterminated_too() -> None:
+    assert whole(b"event: error\n").flaw_counts == {FlawKind.UNTERMINATED_EVENT: 1}
 
 
 def test_a_comment_or_an_id_at_the_end_loses_no_event() -> None:

@@ -68,6 +68,12 @@ LEGAL = {
         chunk(choice(0, "length"), usage=USAGE),
         DONE,
     ],
+    "usage repeated for one choice while the other goes on": [
+        chunk(choice(0, "stop", content="a"), choice(1, content="b")),
+        chunk(choice(0), usage=USAGE),
+        chunk(choice(1, "stop", content="c")),
+        DONE,
+    ],
     "two choices in one chunk": [
         chunk(choice(0, content="a"), choice(1, content="b")),
         chunk(choice(0, "stop"), choice(1, "stop")),
@@ -223,6 +229,13 @@ def test_the_facts_of_a_stream_are_kept_with_their_places() -> None:
 def test_events_after_done_are_not_read() -> None:
     seen = walk([ROLE, TEXT, STOP, DONE, MORE, DONE])
     assert (seen.choices[0].content, len(seen.chunks), seen.done_at) == ("He", 3, (3, 5))
+
+
+def test_the_first_finish_reason_and_the_last_full_text_count() -> None:
+    seen = walk(
+        [chunk(choice(content="a"), full_text="a"), chunk(choice(finish="stop")), chunk(choice(finish="length"))]
+    )
+    assert (seen.choices[0].finish_reason, seen.full_text) == ("stop", "a")
 
 
 def test_reasoning_and_tool_calls_count_as_speech() -> None:
