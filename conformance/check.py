@@ -37,6 +37,14 @@ class NotObserved(Exception):
     """Raised by a judge when the exchange does not show what the check is about; the message says why."""
 
 
+class NoOccasion(NotObserved):
+    """Raised by a judge when the condition of its requirement does not hold and need not.
+
+    A field that may be absent is absent, an answer came too fast to be timed, greedy answers do not repeat: nobody is
+    to blame, and the requirement does not apply.
+    """
+
+
 @dataclass(frozen=True, slots=True)
 class Context:
     """What a judge may know besides the exchange."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from conformance.check import Context, NotObserved
+from conformance.check import Context, NoOccasion, NotObserved
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -24,6 +24,7 @@ class Judgement:
     """What one assertion came to. At most one of `unobserved` and `error` is set, and then there are no findings.
 
     `unobserved` says why the exchange does not show what the check is about; `error` is a defect of the check.
+    `applies` is False where the condition of the requirement did not hold; `unobserved` then says which.
     """
 
     assertion: Assertion
@@ -31,6 +32,7 @@ class Judgement:
     findings: tuple[Finding, ...] = ()
     unobserved: str | None = None
     error: str | None = None
+    applies: bool = True
 
 
 def judge(
@@ -72,7 +74,7 @@ def _one(
             if len(findings) >= MOST_FINDINGS:
                 break
     except NotObserved as reason:
-        return Judgement(assertion, identities, unobserved=str(reason))
+        return Judgement(assertion, identities, unobserved=str(reason), applies=not isinstance(reason, NoOccasion))
     except Exception as error:  # a judge must never be mistaken for the server's failure
         return Judgement(assertion, identities, error=f"{check.id}: {type(error).__name__}: {error}")
     return Judgement(assertion, identities, tuple(findings))

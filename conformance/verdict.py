@@ -5,6 +5,9 @@
 | MUST           | PASS       | FAIL                     | UNTESTABLE (fails)   | NOT_APPLICABLE |
 | SHOULD         | PASS       | WARN (fails if strict)   | UNTESTABLE (warns)   | NOT_APPLICABLE |
 | MAY            | OBSERVED, with what was seen                                     | NOT_APPLICABLE |
+
+A requirement whose condition held in no exchange (`NoOccasion`: usage that may be absent is absent) is not applicable
+either: nobody is to blame.
 """
 
 from __future__ import annotations
@@ -170,5 +173,6 @@ def _outcome(
         return (Outcome.FAIL if keyword is Keyword.MUST else Outcome.WARN), ""
     if observed:
         return Outcome.PASS, ""
-    reasons = dict.fromkeys(judgement.unobserved or "" for judgement in group)
-    return Outcome.UNTESTABLE, "; ".join(list(reasons)[:2])
+    idle = [judgement for judgement in group if not judgement.applies]
+    reasons = dict.fromkeys(judgement.unobserved or "" for judgement in idle or group)
+    return (Outcome.NOT_APPLICABLE if idle else Outcome.UNTESTABLE), "; ".join(list(reasons)[:2])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from conformance.check import Context, Finding, NotObserved, check
+from conformance.check import Context, Finding, NoOccasion, NotObserved, check
 from conformance.occasion import EXPECTED_ANSWER, PLAIN_ANSWER, shown
 from openapi.stream import reports_error
 from openapi.strict_json import read_json
@@ -120,7 +120,7 @@ def indices_count_from_zero(exchange: Exchange, _: Context) -> Iterator[Finding]
 def one_choice_when_none_is_asked_for(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """There is one choice when `n` is not given or is 1."""
     if isinstance(exchange.request_json, dict) and exchange.request_json.get("n") not in (None, 1):
-        raise NotObserved("the request asks for more choices")
+        raise NoOccasion("the request asks for more choices")
     found = len(choices_of(exchange))
     if found != 1:
         yield Finding("/choices", "1 choice", f"{found} choices")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from conformance.check import Context, Finding, NotObserved, check, relation
+from conformance.check import Context, Finding, NoOccasion, NotObserved, check, relation
 from conformance.occasion import ANSWER, PLAIN_ANSWER, scenario, unsuccessful
 
 if TYPE_CHECKING:
@@ -17,19 +17,19 @@ CERTAIN = 64  # tokens that every server can make, whatever its own limit
 
 
 def limit_of(exchange: Exchange) -> int:
-    """The request's max_tokens; raises NotObserved when it has none."""
+    """The request's max_tokens; raises NoOccasion when it has none."""
     sent: Any = exchange.request_json
     limit = sent.get("max_tokens") if isinstance(sent, dict) else None
     if isinstance(limit, bool) or not isinstance(limit, (int, float)) or limit != int(limit):
-        raise NotObserved("the request has no max_tokens")
+        raise NoOccasion("the request has no max_tokens")
     return int(limit)
 
 
 def completion_of(exchange: Exchange) -> int:
-    """The answer's completion_tokens; raises NotObserved when usage does not say."""
+    """The answer's completion_tokens; raises NoOccasion when usage does not say."""
     found = (exchange.usage or {}).get("completion_tokens")
     if isinstance(found, bool) or not isinstance(found, int):
-        raise NotObserved("the answer has no usage")
+        raise NoOccasion("the answer has no usage")
     return found
 
 
@@ -59,10 +59,10 @@ def reason_is_length_when_the_limit_cuts(exchange: Exchange, _: Context) -> Iter
 def length_means_that_the_limit_was_reached(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """An answer that ends with "length" has used up max_tokens, unless the server's own limit is lower."""
     if exchange.finish_reason() != "length":
-        raise NotObserved("the answer did not end with length")
+        raise NoOccasion("the answer did not end with length")
     limit, found = limit_of(exchange), completion_of(exchange)
     if found < limit and limit > CERTAIN:
-        raise NotObserved("the server's own limit may be lower than max_tokens")
+        raise NoOccasion("the server's own limit may be lower than max_tokens")
     if found < limit:
         yield Finding("/choices/0/finish_reason", f"length only after {limit} tokens", f"length after {found} tokens")
 
@@ -73,6 +73,10 @@ def reason_is_stop_after_a_stop_text(exchange: Exchange, _: Context) -> Iterator
     if lack := unsuccessful(exchange):
         raise NotObserved(lack)
     found = exchange.finish_reason()
+    stop = exchange.request_json.get("stop")
+    never = isinstance(stop, str) and stop not in (exchange.content() or "")
+    if found == "length" and never and completion_of(exchange) >= limit_of(exchange):
+        raise NoOccasion("the greedy answer did not repeat and came to its limit before the stop text")
     if found != "stop":
         yield Finding("/choices/0/finish_reason", "stop", repr(found))
 
@@ -82,6 +86,6 @@ def streamed_reason_equals_the_plain_one(exchanges: Mapping[str, Exchange], _: C
     """The same greedy request ends for the same reason, streamed and plain."""
     plain, streamed = exchanges["plain"], exchanges["streamed"]
     if plain.content() != streamed.content():
-        raise NotObserved("the texts differ, so they may end differently")
+        raise NoOccasion("the texts differ, so they may end differently")
     if plain.finish_reason() != streamed.finish_reason():
         yield Finding("/choices/0/finish_reason", repr(plain.finish_reason()), repr(streamed.finish_reason()))

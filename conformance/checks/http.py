@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from conformance.check import Context, Finding, NotObserved, check, relation
+from conformance.check import Context, Finding, NoOccasion, NotObserved, check, relation
 from conformance.occasion import scenario, shown, unsuccessful
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def get_is_refused(exchange: Exchange, _: Context) -> Iterator[Finding]:
 def refused_method_names_the_allowed_ones(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """A 405 names the allowed methods in its Allow header."""
     if _answered(exchange) != 405:
-        raise NotObserved(f"the status is {exchange.status}")
+        raise NoOccasion(f"the status is {exchange.status}")
     allowed = [method.strip() for method in (exchange.header("allow") or "").split(",")]
     if "POST" not in allowed:
         yield Finding("/headers/allow", "POST", exchange.header("allow") or "no header")
@@ -66,6 +66,6 @@ def answers_have_ids_of_their_own(exchanges: Mapping[str, Exchange], _: Context)
     bodies = [exchanges[name].json for name in ("plain", "plain-again")]
     first, second = (body.get("id") if isinstance(body, dict) else None for body in bodies)
     if first is None or second is None:
-        raise NotObserved("the answers have no id")
+        raise NoOccasion("the answers have no id")
     if first == second:
         yield Finding("/id", f"another id than {first!r}", repr(second))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from conformance.check import Context, Finding, NotObserved, check, relation
+from conformance.check import Context, Finding, NoOccasion, NotObserved, check, relation
 from conformance.checks.finish import KNOWN
 from conformance.occasion import EXPECTED_STREAM, STREAM, STREAMED_ANSWER, shown, unsuccessful
 from openapi.sse import MEDIA_TYPE
@@ -119,7 +119,7 @@ def events_arrive_while_they_are_made(exchange: Exchange, _: Context) -> Iterato
     """The first event of a slow answer arrives well before its end: nothing between holds the stream back."""
     response = exchange.response
     if response is None or response.ended_at_s < SLOW_S or len(exchange.events) < 5:
-        raise NotObserved("the answer came too fast to tell")
+        raise NoOccasion("the answer came too fast to tell")
     first_s = exchange.events[0].at_s
     if first_s > AT_ONCE * response.ended_at_s:
         yield Finding("/events/0", f"before {AT_ONCE:.0%} of {response.ended_at_s:.2f} s", f"after {first_s:.2f} s")
@@ -217,7 +217,7 @@ def one_choice_is_streamed_when_none_is_asked_for(exchange: Exchange, _: Context
     """Only the choice with index 0 is streamed when `n` is not given or is 1."""
     sent: Any = exchange.request_json
     if isinstance(sent, dict) and sent.get("n") not in (None, 1):
-        raise NotObserved("the request asks for more choices")
+        raise NoOccasion("the request asks for more choices")
     found = sorted(exchange.choices)
     if found != [0]:
         yield Finding("/events/*/choices/*/index", "[0]", f"{found}")
@@ -288,7 +288,7 @@ def usage_is_sent_once_per_choice(exchange: Exchange, _: Context) -> Iterator[Fi
 def usage_chunk_is_sent_when_asked_for(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """With include_usage the last chunk before `[DONE]` holds usage and an empty list of choices."""
     if not _asks_for_usage(exchange):
-        raise NotObserved("the request does not ask for usage")
+        raise NoOccasion("the request does not ask for usage")
     at, last = chunks(exchange)[-1]
     if not isinstance(last.get("usage"), dict):
         yield Finding(f"/events/{at}/usage", "an object", repr(last.get("usage")))
@@ -300,7 +300,7 @@ def usage_chunk_is_sent_when_asked_for(exchange: Exchange, _: Context) -> Iterat
 def usage_is_null_in_all_other_chunks(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """With include_usage every other chunk has `usage: null`."""
     if not _asks_for_usage(exchange):
-        raise NotObserved("the request does not ask for usage")
+        raise NoOccasion("the request does not ask for usage")
     for at, chunk in chunks(exchange)[:-1]:
         if "usage" not in chunk or chunk["usage"] is not None:
             yield Finding(f"/events/{at}/usage", "null", repr(chunk.get("usage", "absent"))[:80])
@@ -311,7 +311,7 @@ def usage_is_null_in_all_other_chunks(exchange: Exchange, _: Context) -> Iterato
 def usage_is_not_sent_unasked(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """Without include_usage no chunk holds usage."""
     if _asks_for_usage(exchange):
-        raise NotObserved("the request asks for usage")
+        raise NoOccasion("the request asks for usage")
     for at, usage in exchange.walk.usages:
         yield Finding(f"/events/{at}/usage", "no usage", repr(usage)[:80])
         return
@@ -347,7 +347,7 @@ def streamed_text_equals_the_plain_one(exchanges: Mapping[str, Exchange], _: Con
     """
     texts = {name: exchange.content() or "" for name, exchange in exchanges.items()}
     if texts["plain"] != texts["plain-again"] or texts["streamed"] != texts["streamed-again"]:
-        raise NotObserved("greedy answers of this server do not repeat")
+        raise NoOccasion("greedy answers of this server do not repeat")
     if texts["plain"] != texts["streamed"]:
         yield Finding(
             "/choices/0/message/content", repr(texts["plain"])[:200], f"streamed: {texts['streamed']!r}"[:200]

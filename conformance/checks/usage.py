@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from conformance.check import Context, Finding, NotObserved, check, relation
+from conformance.check import Context, Finding, NoOccasion, NotObserved, check, relation
 from conformance.checks.finish import completion_of, limit_of
 from conformance.occasion import ANSWER, scenario, unsuccessful
 
@@ -18,7 +18,7 @@ COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
 
 def _usage(exchange: Exchange) -> dict[str, Any]:
     if exchange.usage is None:
-        raise NotObserved("the answer has no usage")
+        raise NoOccasion("the answer has no usage")
     return exchange.usage
 
 
@@ -100,7 +100,7 @@ def streamed_usage_equals_the_plain_one(exchanges: Mapping[str, Exchange], _: Co
     """The same greedy request counts the same tokens, streamed and plain."""
     plain, streamed = exchanges["plain"], exchanges["streamed"]
     if plain.content() != streamed.content():
-        raise NotObserved("the texts differ, so their tokens may differ")
+        raise NoOccasion("the texts differ, so their tokens may differ")
     expected, found = _counts(plain), _counts(streamed)
     if expected != found:
         yield Finding(

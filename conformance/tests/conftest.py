@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from conformance import embedded
+from conformance import embedded, verdict
 from conformance.declaration import Declaration
 from conformance.exchange import Exchange
 from conformance.judgement import judge
@@ -74,6 +74,11 @@ class Good:
         recorded = {**self.exchanges, **changed}
         wanted = self.plan.assertions if assertions is None else assertions
         return judge(wanted, recorded, self.contract, self.validator, self.model, {})
+
+    def outcomes(self, changed: Mapping[tuple[str, str], Exchange]) -> dict[str, Word]:
+        """What became of every requirement when some exchanges stand in for the recorded ones."""
+        report = verdict.report(self.plan, self.judge(changed), strict=False, exhausted=None)
+        return {row.id: row.outcome for row in report.rows}
 
     def of(self, check: str, scenario: str = "*") -> list[Assertion]:
         """The assertions of a check whose exchanges show what it is about, in the order of the plan.
