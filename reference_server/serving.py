@@ -1,46 +1,35 @@
-"""Serving: a socket bound, an engine loaded, one plain line once it listens, and an orderly end."""
+"""Serving: the checks before a server starts, and the command that starts one."""
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import os
-import signal
-import socket
-import threading
-from contextlib import contextmanager
+import re
+from contextlib import closing
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 import click
-import uvicorn
 
 from openapi.contract import ContractError, load
 from reference_server.app import create_app
 from reference_server.engine import CheckpointError
+from reference_server.server import GRACE_S, EngineStoppedError, Server, ServingError, bind
 from reference_server.settings import Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from openapi.contract import Contract
-    from reference_server.engine import Engine
+    from reference_server.engine import Engine, LocalEngine
 
-__all__ = ["ServingError", "Settings", "command", "serve"]
+__all__ = ["EMBEDDED", "ServingError", "Settings", "command", "serve"]
 
-GRACE_S = 20.0
-"""How long answers may go on after SIGTERM or SIGINT before they are ended with an error."""
+EMBEDDED: Final = Path(str(files("reference_server"))) / "tiny" / "checkpoint"
+"""The checkpoint that comes with the server."""
 
-LAST_WORDS_S = 5.0
-"""Time for those errors to reach their clients, before the connections are cut."""
-
-KEEP_ALIVE_S = 75
-"""How long an idle connection stays open: longer than clients keep theirs, so that none meets a closing one."""
-
-
-class ServingError(Exception):
-    """The server cannot start, or had to stop: one line for the operator."""
+VISIBLE: Final = re.compile(r"[!-~]+")  # ASCII without spaces
 
 
 def serve(
@@ -53,132 +42,33 @@ def serve(
     grace_s: float = GRACE_S,
     announce: Callable[[str], None] = click.echo,
 ) -> None:
-    """Serves until SIGTERM or SIGINT. The engine stays the caller's; once it dies, ServingError is raised.
+    """Serves until SIGTERM or SIGINT. The engine stays the caller's; once it stops, ServingError is raised.
 
     port: 0 takes any free one. announce: called with the server's address as soon as it listens.
     """
     check(contract, settings)
-    listener = bind(host, port)
-    run(server(contract, engine, settings, grace_s=grace_s, announce=announce), listener)
+    with bind(host, port) as listener:
+        Server(create_app(contract, engine, settings), engine, announce, grace_s=grace_s).run_on(listener)
 
 
 def check(contract: Contract, settings: Settings) -> None:
     """Raises ServingError for settings that the dialect cannot be served with."""
     if contract.auth == "bearer" and settings.api_key is None:
         raise ServingError(f"{contract.name} asks every client for a key: name its variable with --api-key-env")
-    if settings.api_key is not None and not (settings.api_key.isascii() and settings.api_key.isprintable()):
-        raise ServingError("the API key holds a character that a header cannot carry: use visible ASCII")
+    if settings.api_key is not None and not VISIBLE.fullmatch(settings.api_key):
+        raise ServingError("the API key is empty or holds what no header can carry: use visible ASCII characters")
     if settings.full_text and contract.stream.full_text == "never":
         raise ServingError(f"{contract.name} has no full-text mode: leave --full-text out")
 
 
-def bind(host: str, port: int) -> socket.socket:
-    """A socket bound to an address, not yet listening, so that a taken port is known before a model is loaded."""
-    try:
-        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        listener = socket.socket(family, kind, protocol)
-        if os.name == "posix":  # elsewhere the option lets two servers share a port
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(address)
-    except OSError as error:
-        raise ServingError(
-            f"cannot listen at {host}:{port} ({_reason(error)}): choose another --host or --port"
-        ) from error
-    return listener
-
-
-def server(
-    contract: Contract,
-    engine: Engine,
-    settings: Settings,
-    *,
-    grace_s: float = GRACE_S,
-    announce: Callable[[str], None] = click.echo,
-) -> Server:
-    """The server of one contract, ready to run."""
-    config = uvicorn.Config(
-        create_app(contract, engine, settings),
-        http="httptools",
-        ws="none",
-        lifespan="off",
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        timeout_keep_alive=KEEP_ALIVE_S,
-        timeout_graceful_shutdown=round(grace_s + LAST_WORDS_S),
-    )
-    return Server(config, engine, grace_s, announce)
-
-
-def run(server: Server, listener: socket.socket) -> None:
-    """Runs a server until it is told to end; raises ServingError when it cannot listen or its engine dies."""
-    try:
-        server.run(sockets=[listener])
-    except OSError as error:  # the port was taken between bind and listen
-        raise ServingError(f"cannot listen ({_reason(error)}): choose another --port") from error
-    if server.engine_died:
-        raise ServingError("the engine stopped, so the server did too: its log says why; start it again")
-
-
-class Server(uvicorn.Server):
-    """uvicorn that says when it listens, ends with status 0 on a signal, and does not outlive its engine."""
-
-    def __init__(self, config: uvicorn.Config, engine: Engine, grace_s: float, announce: Callable[[str], None]) -> None:
-        super().__init__(config)
-        self.engine_died = False
-        self._engine = engine
-        self._grace_s = grace_s
-        self._announce = announce
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets=sockets)
-        for listener in sockets or ():
-            self._announce(_address(listener))
-
-    async def on_tick(self, counter: int) -> bool:
-        self.engine_died = not self._engine.alive
-        return await super().on_tick(counter) or self.engine_died
-
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Takes no new requests, lets answers go on for the grace, then ends them by closing the engine."""
-        loop = asyncio.get_running_loop()
-        end = loop.call_later(self._grace_s, loop.run_in_executor, None, self._engine.close)
-        try:
-            await super().shutdown(sockets=sockets)
-        finally:
-            end.cancel()
-
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """As uvicorn's, but a signal that was obeyed is not raised again: the exit status would call it a crash."""
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
-        handlers = {name: signal.signal(name, self.handle_exit) for name in (signal.SIGINT, signal.SIGTERM)}
-        try:
-            yield
-        finally:
-            for name, handler in handlers.items():
-                signal.signal(name, handler)
-
-
-def _address(listener: socket.socket) -> str:
-    host, port = listener.getsockname()[:2]
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-
-
-def _reason(error: OSError) -> str:
-    return error.strerror or str(error)
-
-
 class Refusal(click.ClickException):
-    """One line on stderr, exit code 2: the server did not start."""
+    """One line on stderr: the server could not start."""
 
     exit_code = 2
 
 
 class Stop(click.ClickException):
-    """One line on stderr, exit code 1: the server started and had to stop."""
+    """One line on stderr: the server was running and had to end."""
 
     exit_code = 1
 
@@ -234,34 +124,37 @@ def command(
             max_in_flight=slots + max_waiting,
         )
         check(contract, settings)
-        listener = bind(host, port)
-        from reference_server.engine import LocalEngine
-        from reference_server.engine.device import select_device
+        with bind(host, port) as listener:
+            engine, place = _load_engine(
+                checkpoint or EMBEDDED,
+                device,
+                dtype=dtype,
+                slots=slots,
+                max_model_len=max_model_len,
+                max_new_tokens=max_new_tokens,
+            )
 
-        place = select_device(device)
-        engine = LocalEngine.load(
-            checkpoint or EMBEDDED,
-            device=str(place),
-            dtype=dtype,
-            slots=slots,
-            max_model_len=max_model_len,
-            max_new_tokens=max_new_tokens,
-        )
-    except (ContractError, ServingError, CheckpointError, ValueError) as error:
+            def announce(address: str) -> None:
+                click.echo(f"chatproof serving {contract.name} (model {settings.model}, {place}) at {address}")
+
+            with closing(engine):
+                Server(create_app(contract, engine, settings), engine, announce).run_on(listener)
+    except EngineStoppedError as error:
+        raise Stop(str(error)) from error
+    except (ContractError, ServingError) as error:
         raise Refusal(str(error)) from error
 
-    def announce(address: str) -> None:
-        click.echo(f"chatproof serving {contract.name} (model {settings.model}, {place}) at {address}")
+
+def _load_engine(checkpoint: Path, device: str, **options: Any) -> tuple[LocalEngine, str]:
+    """The engine and its device by name; raises ServingError with the engine's own words."""
+    from reference_server.engine import LocalEngine  # seconds of imports, after all that is quickly told
+    from reference_server.engine.device import select_device
 
     try:
-        run(server(contract, engine, settings, announce=announce), listener)
-    except ServingError as error:
-        raise Stop(str(error)) from error
-    finally:
-        engine.close()
-
-
-EMBEDDED = Path(str(files("reference_server"))) / "tiny" / "checkpoint"
+        place = str(select_device(device))
+        return LocalEngine.load(checkpoint, device=place, **options), place
+    except (CheckpointError, ValueError) as error:
+        raise ServingError(str(error)) from error
 
 
 def _key(variable: str | None) -> str | None:

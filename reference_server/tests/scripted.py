@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import threading
 from contextlib import contextmanager
+from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
+from reference_server.app import create_app
 from reference_server.engine import Delta, EngineError, PromptTooLong
-from reference_server.serving import bind, server
+from reference_server.server import Server, bind
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
@@ -97,12 +99,14 @@ class ScriptedEngine:
         return generation
 
     async def _script(self) -> AsyncIterator[Delta]:
-        while self._held:
+        while self._held and self.alive:
             await asyncio.sleep(0.001)
-        while self._endless:
+        while self._endless and self.alive:
             for delta in self._deltas[:-1]:
                 await asyncio.sleep(0.001)
                 yield delta
+        if not self.alive:
+            raise EngineError("the engine was closed")
         for at, delta in enumerate(self._deltas):
             if at == self._fails_after:
                 raise EngineError("secret words of the engine")
@@ -113,15 +117,33 @@ class ScriptedEngine:
         self.alive = False
 
 
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A server in a thread. `stop` tells it to end, `ended` waits until it has."""
+
+    address: str
+    server: Server
+    thread: threading.Thread
+
+    def stop(self) -> None:
+        self.server.should_exit = True
+
+    def ended(self) -> bool:
+        self.thread.join(PATIENCE_S)
+        return not self.thread.is_alive()
+
+
 @contextmanager
-def serving(contract: Contract, engine: Engine, settings: Settings) -> Iterator[str]:
-    """A server in a thread; its address."""
+def running(contract: Contract, engine: Engine, settings: Settings, *, grace_s: float = 1.0) -> Iterator[Running]:
+    """A server that listens, and has ended when the context is left."""
     addresses: SimpleQueue[str] = SimpleQueue()
-    running = server(contract, engine, settings, grace_s=1, announce=addresses.put)
-    thread = threading.Thread(target=running.run, args=([bind("127.0.0.1", 0)],))
-    thread.start()
-    try:
-        yield addresses.get(timeout=PATIENCE_S)
-    finally:
-        running.should_exit = True
-        thread.join(PATIENCE_S)
+    server = Server(create_app(contract, engine, settings), engine, addresses.put, grace_s=grace_s)
+    with bind("127.0.0.1", 0) as listener:
+        thread = threading.Thread(target=server.run_on, args=(listener,))
+        thread.start()
+        made = Running(addresses.get(timeout=PATIENCE_S), server, thread)
+        try:
+            yield made
+        finally:
+            made.stop()
+            made.ended()

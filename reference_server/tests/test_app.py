@@ -1,0 +1,332 @@
+"""The application over real sockets and a scripted engine: routes, refusals, streams, and clients that leave."""
+
+from __future__ import annotations
+
+import json
+import socket
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+
+from openapi import sse
+from openapi.contract import load, names
+from openapi.description import describe
+from openapi.stream import walk
+from openapi.validation import Validator
+from reference_server.offer import LACKING, served
+from reference_server.settings import Settings
+from reference_server.tests.scripted import PATIENCE_S, ScriptedEngine, running
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+DIALECTS = sorted(set(names().values()))
+KEY = "key-1"
+BEARER = {"Authorization": f"Bearer {KEY}"}
+LONG_PROMPT = "word " * 60  # the scripted engine takes 49 words
+
+
+def settings(dialect: str, **changes: Any) -> Settings:
+    key = KEY if load(dialect).auth == "bearer" else None
+    return replace(Settings(model="tiny", api_key=key), **changes)
+
+
+@contextmanager
+def client(
+    dialect: str = "mindie", engine: ScriptedEngine | None = None, **changes: Any
+) -> Iterator[tuple[httpx.Client, str]]:
+    """A client with the right key, and the path of chat completions."""
+    contract = load(dialect)
+    with (
+        running(contract, engine or ScriptedEngine(), settings(dialect, **changes)) as server,
+        httpx.Client(base_url=server.address, headers=BEARER, timeout=PATIENCE_S) as opened,
+    ):
+        yield opened, contract.path
+
+
+def body(content: str = "Hello there", /, **parameters: Any) -> dict[str, Any]:
+    return {"model": "tiny", "messages": [{"role": "user", "content": content}], **parameters}
+
+
+def events(response: httpx.Response) -> list[str]:
+    decoded = sse.decode([(0.0, response.content)])
+    assert decoded.flaws == ()
+    return [event.data for event in decoded.events]
+
+
+def text_of(events: list[str]) -> str:
+    return walk(events).choices[0].content
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_plain_answer_and_a_stream_say_the_same(dialect: str) -> None:
+    validator = Validator(served(load(dialect), bearer=False))
+    with client(dialect) as (http, path):
+        plain = http.post(path, json=body())
+        streamed = http.post(path, json=body(stream=True))
+    assert (plain.status_code, plain.headers["content-type"]) == (200, "application/json")
+    assert validator.problems("ChatCompletion", plain.json()) == ()
+    assert plain.json()["choices"][0]["message"]["content"] == "Hello world"
+    assert plain.json()["model"] == "tiny"
+    found = events(streamed)
+    assert (streamed.status_code, streamed.headers["content-type"]) == (200, "text/event-stream; charset=utf-8")
+    assert (streamed.headers["cache-control"], streamed.headers["x-accel-buffering"]) == ("no-cache", "no")
+    assert walk(found).breaches == ()
+    assert text_of(found) == "Hello world"
+    for chunk in found[:-1]:
+        assert validator.problems("ChatCompletionChunk", json.loads(chunk)) == ()
+
+
+def test_ids_differ_from_answer_to_answer_and_not_within_a_stream() -> None:
+    with client() as (http, path):
+        first = http.post(path, json=body()).json()["id"]
+        chunks = [json.loads(event)["id"] for event in events(http.post(path, json=body(stream=True)))[:-1]]
+    assert len(set(chunks)) == 1
+    assert first != chunks[0]
+
+
+def test_full_text_streams_repeat_the_text() -> None:
+    with client(full_text=True) as (http, path):
+        found = walk(events(http.post(path, json=body(stream=True))))
+    assert found.full_text == "Hello world"
+    assert found.choices[0].deltas == ("Hello", "Hello world", "Hello world")
+
+
+def test_usage_on_request_is_the_only_thing_the_last_chunk_holds() -> None:
+    with client("ovms") as (http, path):
+        found = events(http.post(path, json=body(stream=True, stream_options={"include_usage": True})))
+    assert json.loads(found[-2])["usage"] == {"prompt_tokens": 2, "completion_tokens": 3, "total_tokens": 5}
+    assert json.loads(found[-2])["choices"] == []
+
+
+@pytest.mark.parametrize(("dialect", "shown"), [("mindie", False), ("ovms", True)])
+def test_the_default_for_stop_texts_in_streams_is_the_dialects_own(dialect: str, shown: bool) -> None:
+    engine = ScriptedEngine()
+    with client(dialect, engine) as (http, path):
+        http.post(path, json=body(stop="x"))
+        http.post(path, json=body(stop="x", stream=True))
+    assert [params.include_stop_str_in_output for _, _, params in engine.requests] == [False, shown]
+
+
+REFUSALS: dict[str, dict[str, Any]] = {
+    "invalid_json": {"content": b"{"},
+    "invalid_request": {"json": body(temperature=-1)},
+    "unknown_model": {"json": {**body(), "model": "other"}},
+    "prompt_too_long": {"json": body(LONG_PROMPT)},
+    "too_large": {"content": b" " * 2001},
+    "unsupported_media_type": {"content": b"<x/>", "headers": {"Content-Type": "application/xml"}},
+}
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_every_refusal_has_the_status_and_the_envelope_of_its_dialect(dialect: str) -> None:
+    table = load(dialect).errors
+    validator = Validator(load(dialect))
+    with client(dialect, body_limit_bytes=2000) as (http, path):
+        answers = {kind: http.post(path, **request) for kind, request in REFUSALS.items()}
+        streamed = http.post(path, json=body(LONG_PROMPT, stream=True))
+        answers["not_found"] = http.get("/nowhere")
+        answers["method_not_allowed"] = http.get(path)
+    for kind, answer in answers.items():
+        assert (kind, answer.status_code) == (kind, table.kinds[kind].status)
+        assert answer.headers["content-type"] == "application/json"
+        assert validator.problems("ErrorEnvelope", answer.json()) == ()
+    assert answers["method_not_allowed"].headers["allow"] == "OPTIONS, POST"
+    assert (streamed.status_code, streamed.content) == (
+        answers["prompt_too_long"].status_code,
+        answers["prompt_too_long"].content,
+    )
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_what_the_server_lacks_is_refused_by_name_and_not_described(dialect: str) -> None:
+    lacking = [parameter for parameter in load(dialect).without(LACKING).parameters.values() if parameter.lacking]
+    values: dict[str, Any] = {"logprobs": True, "use_beam_search": True, "tool_choice": "required"}
+    values["tools"] = [{"type": "function", "function": {"name": "f"}}]
+    with client(dialect) as (http, path):
+        described = http.get("/openapi.json").json()
+        answers = {item.name: http.post(path, json=body(**{item.name: values.get(item.name, 2)})) for item in lacking}
+    assert LACKING.isdisjoint(described["info"]["x-capabilities"])
+    for name, answer in answers.items():
+        assert answer.status_code == load(dialect).errors.kinds["invalid_request"].status
+        assert name in answer.text
+
+
+def test_a_parameter_that_the_document_calls_unsupported_is_refused_by_name() -> None:
+    with client("ovms") as (http, path):
+        refused = http.post(path, json=body(stop_token_ids=[2]))
+        neutral = http.post(path, json=body(tools=[], user=None))
+    assert (refused.status_code, neutral.status_code) == (400, 200)
+    assert "stop_token_ids" in refused.text
+
+
+def test_a_body_far_beyond_the_limit_is_refused_while_it_is_sent() -> None:
+    with client(body_limit_bytes=1000) as (http, path):
+        known = http.post(path, content=b"x" * 30_000_000)
+        unknown = http.post(path, content=(b"x" * 100_000 for _ in range(300)))
+        after = http.post(path, json=body())
+    assert (known.status_code, unknown.status_code, after.status_code) == (413, 413, 200)
+
+
+def test_the_description_is_that_of_what_is_served() -> None:
+    with client() as (http, _):
+        assert http.get("/openapi.json").json() == json.loads(
+            json.dumps(describe(served(load("mindie"), bearer=False)))
+        )
+
+
+def test_the_documentation_loads_nothing_from_elsewhere() -> None:
+    with client() as (http, _):
+        page = http.get("/docs")
+        links = [part.split('"')[0] for mark in ('src="', 'href="') for part in page.text.split(mark)[1:]]
+        assets = [http.get(link) for link in links]
+        assert http.get("/docs/secrets.txt").status_code == 404
+    assert len(links) == 3
+    assert [urlsplit(link).netloc for link in links] == [""] * 3
+    assert [asset.status_code for asset in assets] == [200] * 3
+    assert "://" not in page.text
+
+
+def test_models_are_listed_and_named() -> None:
+    validator = Validator(load("mindie"))
+    with client() as (http, _):
+        listed = http.get("/v1/models").json()
+        one = http.get("/v1/models/tiny").json()
+        other = http.get("/v1/models/other")
+    assert validator.problems("ModelList", listed) == ()
+    assert listed["data"] == [one]
+    assert one["id"] == "tiny"
+    assert other.status_code == 404
+
+
+def test_head_and_options_are_answered_without_a_body() -> None:
+    with client() as (http, path):
+        got, head = http.get("/health"), http.head("/health")
+        options = http.options(path)
+        refused = http.head(path)
+    assert (head.status_code, head.content) == (200, b"")
+    assert head.headers["content-length"] == got.headers["content-length"]
+    assert (options.status_code, options.headers["allow"], options.content) == (204, "OPTIONS, POST", b"")
+    assert (refused.status_code, refused.content) == (405, b"")
+
+
+@pytest.mark.parametrize("path", ["/v1/chat/completions/", "//v1/chat/completions", "/V1/chat/completions"])
+def test_only_the_documented_path_is_the_path(path: str) -> None:
+    with client() as (http, _):
+        assert http.post(path, json=body()).status_code == 404
+
+
+def test_a_key_is_asked_for_before_anything_else() -> None:
+    with client("siliconstorm", body_limit_bytes=1000) as (http, path):
+        for headers, code in (({"Authorization": ""}, 702), ({"Authorization": "Bearer wrong"}, 801)):
+            for method, target in (("POST", path), ("GET", path), ("GET", "/v1/models"), ("GET", "/nowhere")):
+                answer = http.request(method, target, headers=headers, content=b"x" * 2000)
+                assert (answer.status_code, answer.json()["code"]) == (401, code)
+                assert answer.headers["www-authenticate"].startswith("Bearer")
+            for target in ("/health", "/openapi.json", "/docs", "/docs/swagger-ui.css"):
+                assert http.get(target, headers=headers).status_code == 200
+        assert http.get("/v1/models").status_code == 200
+
+
+def test_a_key_can_be_asked_for_in_every_dialect_and_is_then_described() -> None:
+    with client(api_key=KEY) as (http, path):
+        described = http.get("/openapi.json").json()
+        refused = http.post(path, json=body(), headers={"Authorization": ""})
+        accepted = http.post(path, json=body())
+    assert described["paths"][path]["post"]["security"] == [{"bearer": []}]
+    assert (refused.status_code, accepted.status_code) == (401, 200)
+
+
+def test_one_request_too_many_is_told_to_come_back() -> None:
+    engine = ScriptedEngine(held=True)
+    with client(engine=engine, max_in_flight=1) as (http, path), httpx.Client(base_url=http.base_url) as other:
+        with leaving(str(http.base_url), path, body()):
+            first = engine.submitted.get(timeout=PATIENCE_S)
+            refused = other.post(path, json=body())
+            health = other.get("/health")
+        assert first.cancelled.wait(PATIENCE_S)
+    assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
+    assert health.status_code == 200
+
+
+@contextmanager
+def leaving(address: str, path: str, request: dict[str, Any]) -> Iterator[socket.socket]:
+    """A client that sends a request and, at the end of the context, goes without a word."""
+    target = urlsplit(address)
+    content = json.dumps(request).encode()
+    head = f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(content)}\r\n\r\n".encode()
+    with socket.create_connection((target.hostname, target.port), timeout=PATIENCE_S) as connection:
+        connection.sendall(head + content)
+        yield connection
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+@pytest.mark.parametrize("held", [False, True], ids=["after-the-first-token", "before-the-first-token"])
+def test_a_client_that_leaves_stops_the_generation(streamed: bool, held: bool) -> None:
+    engine = ScriptedEngine(endless=True, held=held)
+    with client(engine=engine, max_in_flight=1) as (http, path):
+        with leaving(str(http.base_url), path, body(stream=streamed)) as connection:
+            generation = engine.submitted.get(timeout=PATIENCE_S)
+            if streamed and not held:
+                assert connection.recv(12) == b"HTTP/1.1 200"
+            assert not generation.cancelled.is_set()
+        assert generation.cancelled.wait(PATIENCE_S)
+        assert http.get("/health").status_code == 200
+
+
+def test_a_generation_that_was_read_to_its_end_leaves_its_place() -> None:
+    with client(max_in_flight=1) as (http, path):
+        statuses = [http.post(path, json=body(stream=bool(at % 2))).status_code for at in range(6)]
+    assert statuses == [200] * 6
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_an_engine_that_fails_in_a_stream_ends_it_with_an_error_event(dialect: str) -> None:
+    with client(dialect, ScriptedEngine(fails_after=1)) as (http, path):
+        response = http.post(path, json=body(stream=True))
+        after = http.get("/health")
+    *chunks, last = events(response)
+    assert response.status_code == 200
+    assert len(chunks) == 1
+    assert Validator(load(dialect)).problems("ErrorEnvelope", json.loads(last)) == ()
+    assert "secret" not in last
+    assert after.status_code == 200
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+def test_an_engine_that_fails_before_the_first_byte_is_a_status(streamed: bool) -> None:
+    with client(engine=ScriptedEngine(fails_after=0)) as (http, path):
+        response = http.post(path, json=body(stream=streamed))
+    assert (response.status_code, response.json()["error_type"]) == (500, "Incomplete Generation")
+    assert "secret" not in response.text
+
+
+def test_an_unexpected_failure_is_the_dialects_error_and_says_nothing_of_itself(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    engine = ScriptedEngine()
+
+    def broken(*_arguments: object) -> None:
+        raise ZeroDivisionError("secret")
+
+    monkeypatch.setattr(engine, "encode_chat", broken)
+    with client(engine=engine, max_in_flight=1) as (http, path):
+        answers = [http.post(path, json=body()) for _ in range(2)]
+    assert [answer.status_code for answer in answers] == [500, 500]
+    assert {"error", "error_type"} == set(answers[0].json())
+    assert "secret" not in answers[0].text
+    assert "secret" in caplog.text
+
+
+def test_a_client_that_reads_nothing_is_given_up_at_the_write_deadline() -> None:
+    engine = ScriptedEngine(["x" * 200_000, ""], endless=True)
+    with (
+        client(engine=engine, write_deadline_s=0.05) as (http, path),
+        leaving(str(http.base_url), path, body(stream=True)),
+    ):
+        generation = engine.submitted.get(timeout=PATIENCE_S)
+        assert generation.cancelled.wait(PATIENCE_S)

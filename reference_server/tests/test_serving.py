@@ -1,0 +1,133 @@
+"""Serving: one line when it listens, one line when it cannot, and an orderly end."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+
+import httpx
+import pytest
+from click.testing import CliRunner
+
+from openapi import sse
+from openapi.contract import load
+from openapi.stream import walk
+from reference_server.server import EngineStoppedError, ServingError
+from reference_server.serving import Settings, command, serve
+from reference_server.tests.scripted import PATIENCE_S, ScriptedEngine, running
+
+REQUEST = {"model": "tiny", "messages": [{"role": "user", "content": "Hello"}], "stream": True}
+START_S = 120
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--dialect", "nonsense"], ["nonsense", "ovms", "siliconstorm"]),
+        (["--dialect", "siliconstorm"], ["siliconstorm", "--api-key-env"]),
+        (["--dialect", "siliconstorm", "--api-key-env", "CHATPROOF_NO_SUCH_KEY"], ["CHATPROOF_NO_SUCH_KEY"]),
+        (["--dialect", "ovms", "--full-text"], ["ovms", "--full-text"]),
+        (["--dialect", "mindie", "--host", "host.invalid"], ["host.invalid", "--host"]),
+        (["--dialect", "mindie", "--device", "nonsense"], ["nonsense", "cpu"]),
+        (["--dialect", "mindie", "--port", "0", "--checkpoint", "no-such-folder"], ["no-such-folder", "config.json"]),
+        (["--dialect", "mindie", "--port", "0", "--dtype", "float4"], ["float4", "bfloat16"]),
+        (["--dialect", "mindie", "--port", "0", "--max-model-len", "999999999"], ["999999999"]),
+    ],
+)
+def test_what_cannot_be_served_is_said_in_one_line(arguments: list[str], words: list[str]) -> None:
+    result = CliRunner().invoke(command, arguments)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith("Error: ")
+    assert result.stderr.count("\n") == 1
+    for word in words:
+        assert word in result.stderr
+
+
+def test_a_taken_port_is_said_in_one_line() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        result = CliRunner().invoke(command, ["--dialect", "mindie", "--port", port])
+    assert result.exit_code == 2
+    assert port in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("key", ["ключ", "two\nlines", ""])
+def test_a_key_that_no_header_can_carry_is_refused(key: str) -> None:
+    with pytest.raises(ServingError):
+        serve(load("mindie"), ScriptedEngine(), Settings(model="tiny", api_key=key))
+
+
+def test_the_address_is_announced_once_it_answers() -> None:
+    with running(load("mindie"), ScriptedEngine(), Settings(model="tiny")) as server:
+        assert httpx.get(f"{server.address}/health").json() == {"status": "ok"}
+
+
+def stopped_while_streaming(engine: ScriptedEngine, grace_s: float) -> list[str]:
+    """The events of a stream whose server was told to end after the first of them."""
+    with running(load("mindie"), engine, Settings(model="tiny"), grace_s=grace_s) as server:
+        with httpx.stream("POST", f"{server.address}/v1/chat/completions", json=REQUEST) as response:
+            parts = response.iter_bytes()
+            content = next(parts)
+            server.stop()
+            content += b"".join(parts)
+        assert server.ended()
+        with pytest.raises(httpx.ConnectError):
+            httpx.get(f"{server.address}/health")
+    return [event.data for event in sse.decode([(0.0, content)]).events]
+
+
+def test_answers_under_way_may_end_before_the_server_does() -> None:
+    walked = walk(stopped_while_streaming(ScriptedEngine(["word "] * 300 + [""]), PATIENCE_S))
+    assert walked.breaches == ()
+    assert walked.choices[0].content == "word " * 300
+
+
+def test_after_the_grace_an_answer_is_ended_with_an_error() -> None:
+    assert "error_type" in stopped_while_streaming(ScriptedEngine(endless=True), 0.1)[-1]
+
+
+def test_the_server_does_not_outlive_its_engine() -> None:
+    engine = ScriptedEngine()
+    with pytest.raises(EngineStoppedError):
+        serve(load("mindie"), engine, Settings(model="tiny"), announce=lambda _: engine.close())
+
+
+def test_the_embedded_model_is_served_and_ends_at_a_signal_with_status_zero() -> None:
+    environment = {**os.environ, "CHATPROOF_TEST_KEY": "key-1", "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
+    arguments = ["--dialect", "siliconstorm", "--port", "0", "--model", "tiny", "--device", "cpu"]
+    with subprocess.Popen(
+        [sys.executable, "-m", "reference_server", *arguments, "--api-key-env", "CHATPROOF_TEST_KEY"],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        watchdog = threading.Timer(START_S, process.kill)
+        watchdog.start()
+        try:
+            assert process.stdout is not None
+            line = process.stdout.readline().strip()
+            assert line.startswith("chatproof serving siliconstorm (model tiny, cpu) at http://127.0.0.1:")
+            address = line.rpartition(" ")[2]
+            headers = {"Authorization": "Bearer key-1"}
+            answer = httpx.post(
+                f"{address}/v1/chat/completions", json={**REQUEST, "stream": False}, headers=headers, timeout=START_S
+            )
+            process.send_signal(signal.SIGTERM)
+            output, errors = process.communicate(timeout=START_S)
+        finally:
+            watchdog.cancel()
+    assert answer.status_code == 200
+    assert (process.returncode, output, errors) == (0, "", "")
+
+
+def test_the_command_says_what_it_takes() -> None:
+    result = CliRunner().invoke(command, ["--help"])
+    assert result.exit_code == 0
+    for option in command.params:
+        assert option.opts[0] in result.stdout
