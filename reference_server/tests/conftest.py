@@ -101,3 +101,13 @@ def load_engine(random_checkpoint: Path) -> Iterator[Callable[..., LocalEngine]]
 def engine(load_engine: Callable[..., LocalEngine]) -> LocalEngine:
     """An engine of four slots."""
     return load_engine(slots=4)
+
+
+@pytest.fixture(scope="session")
+def tiny_engine() -> Iterator[LocalEngine]:
+    """The embedded checkpoint on the CPU; its answers have sense, and short ones end by themselves."""
+    from reference_server.serving import EMBEDDED
+
+    engine = LocalEngine.load(EMBEDDED, device="cpu", slots=4, max_new_tokens=200)
+    yield engine
+    engine.close()
