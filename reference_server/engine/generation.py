@@ -32,12 +32,12 @@ class LocalGeneration(Generation):
         if self._over:
             raise StopAsyncIteration
         item = await self._arrived.get()
+        if item is None or self._over:  # cancelled while waiting
+            raise StopAsyncIteration
         if isinstance(item, Delta):
             self._over = item.finish_reason is not None
             return item
         self._over = True
-        if item is None:
-            raise StopAsyncIteration
         raise item
 
     def cancel(self) -> None:
@@ -48,8 +48,7 @@ class LocalGeneration(Generation):
 
     def deliver(self, item: Item) -> None:
         """Give the reader an item; on the loop's thread."""
-        if not self.sequence.cancelled:
-            self._arrived.put_nowait(item)
+        self._arrived.put_nowait(item)
 
 
 def hand_over(items: Iterable[tuple[LocalGeneration, Item]]) -> None:

@@ -51,6 +51,22 @@ def test_after_cancel_nothing_more_is_read_not_even_what_had_arrived() -> None:
     asyncio.run(scenario())
 
 
+def test_cancel_overtakes_what_a_waiting_reader_was_about_to_get() -> None:
+    async def scenario() -> None:
+        generation = _generation(asyncio.get_running_loop())
+
+        async def read() -> list[Delta]:
+            return [delta async for delta in generation]
+
+        reader = asyncio.create_task(read())
+        await asyncio.sleep(0)
+        generation.deliver(MIDDLE)
+        generation.cancel()
+        assert await reader == []
+
+    asyncio.run(scenario())
+
+
 def test_an_error_is_raised_once_and_ends_it() -> None:
     async def scenario() -> None:
         generation = _generation(asyncio.get_running_loop())

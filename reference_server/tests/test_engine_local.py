@@ -365,9 +365,10 @@ class TestDeath:
     def test_a_request_that_arrives_while_it_dies_fails_too(
         self, engine: LocalEngine, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        arrived = threading.Event()
+        stepping, arrived = threading.Event(), threading.Event()
 
         def broken(*_: Any) -> torch.Tensor:
+            stepping.set()
             arrived.wait()
             raise RuntimeError("device lost")
 
@@ -376,6 +377,7 @@ class TestDeath:
         async def scenario() -> None:
             first = engine.submit([1], GREEDY)
             await anext(first)
+            await asyncio.to_thread(stepping.wait)
             second = engine.submit([2], GREEDY)
             arrived.set()
             for generation in (first, second):
