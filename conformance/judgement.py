@@ -41,7 +41,7 @@ def judge(
     contract: Contract,
     validator: Validator,
     model: str,
-    missing: Mapping[tuple[str, str], str],
+    missing: Mapping[tuple[str, str], NotObserved],
 ) -> tuple[Judgement, ...]:
     """Judges every assertion. Exchanges are found by (scenario, step); `missing` says why one was not made."""
     return tuple(_one(each, recorded, contract, validator, model, missing) for each in assertions)
@@ -53,14 +53,13 @@ def _one(
     contract: Contract,
     validator: Validator,
     model: str,
-    missing: Mapping[tuple[str, str], str],
+    missing: Mapping[tuple[str, str], NotObserved],
 ) -> Judgement:
     scenario, check = assertion.scenario, assertion.check
     steps = check.over or (assertion.step.name,)
     absent = [name for name in steps if (scenario.id, name) not in recorded]
     if absent:
-        reason = missing.get((scenario.id, absent[0]), "the request was not sent")
-        return Judgement(assertion, (), unobserved=reason)
+        return _unobserved(assertion, (), missing.get((scenario.id, absent[0]), NotObserved("it was not sent")))
     exchanges = {name: recorded[scenario.id, name] for name in steps}
     identities = tuple(exchange.id for exchange in exchanges.values())
     for exchange in exchanges.values():
@@ -74,7 +73,11 @@ def _one(
             if len(findings) >= MOST_FINDINGS:
                 break
     except NotObserved as reason:
-        return Judgement(assertion, identities, unobserved=str(reason), applies=not isinstance(reason, NoOccasion))
+        return _unobserved(assertion, identities, reason)
     except Exception as error:  # a judge must never be mistaken for the server's failure
         return Judgement(assertion, identities, error=f"{check.id}: {type(error).__name__}: {error}")
     return Judgement(assertion, identities, tuple(findings))
+
+
+def _unobserved(assertion: Assertion, exchanges: tuple[str, ...], reason: NotObserved) -> Judgement:
+    return Judgement(assertion, exchanges, unobserved=str(reason), applies=not isinstance(reason, NoOccasion))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from conformance.check import NoOccasion, NotObserved
 from conformance.client import Call
 from conformance.errors import HarnessError
 
@@ -24,6 +26,7 @@ JSON_TYPE = "application/json"
 BUSY = (429, 503)  # the server asks to wait: no verdict on it
 MOST_RETRIES = 3
 LONGEST_WAIT_S = 20.0
+SHORTEST_S = 0.1  # a request is given at least so long
 WRONG_KEY = "chatproof-wrong-key-0000000000000000"
 
 
@@ -39,10 +42,13 @@ class Budget:
 
 @dataclass(slots=True)
 class Record:
-    """What came of a plan: exchanges by (scenario, step), and why others were not made."""
+    """What came of a plan: exchanges by (scenario, step), and why others were not made.
+
+    `exhausted` is set by what ends a run early: a limit of ours, or a server that lets nobody in.
+    """
 
     exchanges: dict[tuple[str, str], Exchange] = field(default_factory=dict)
-    missing: dict[tuple[str, str], str] = field(default_factory=dict)
+    missing: dict[tuple[str, str], NotObserved] = field(default_factory=dict)
     exhausted: str | None = None
     requests: int = 0
 
@@ -103,27 +109,35 @@ class Run:
         if step.stop_from is not None:
             stop = self._stop(scenario, step.stop_from)
             if stop is None:
-                self.record.missing[key] = (
-                    f"the answer of step {step.stop_from.step!r} is too short to take a stop from"
-                )
+                self.record.missing[key] = self._no_stop(scenario, step.stop_from)
                 return
-        for attempt in range(MOST_RETRIES + 1):
-            if not self._afford():
-                self.record.missing[key] = f"the budget ran out ({self.record.exhausted})"
-                return
-            self.record.requests += 1
-            exchange = await self.client.send(self._call(scenario, step, stop))
-            wait_s = _wait(exchange)
-            if wait_s is None or attempt == MOST_RETRIES:
-                break
-            await asyncio.sleep(wait_s)
-        else:
-            raise AssertionError("unreachable")
-        if _wait(exchange) is not None and exchange.status == 429:
-            self.record.missing[key] = f"the server limits the rate (429 {MOST_RETRIES + 1} times); use --concurrency 1"
+        exchange = await self._exchange(scenario, step, stop)
+        if exchange is None:
+            self.record.missing[key] = NotObserved(f"the run ended early ({self.record.exhausted})")
         else:
             self.record.exchanges[key] = exchange
         self.progress(self.record)
+
+    async def _exchange(self, scenario: Scenario, step: Step, stop: str | None) -> Exchange | None:
+        """Sends one request, again when the server asks to wait. None when the run ends before there is an answer."""
+        for attempt in range(MOST_RETRIES + 1):
+            if not self._afford():
+                return None
+            self.record.requests += 1
+            call = self._call(scenario, step, stop)
+            exchange = await self.client.send(call)
+            if _timed_out(exchange) and call.deadline_s < self.budget.deadline_s:
+                self.record.exhausted = self._out_of_time()  # ours: the server might have answered yet
+                return None
+            wait_s = _wait(exchange, attempt)
+            if wait_s is None:
+                return exchange
+            if attempt < MOST_RETRIES:
+                await asyncio.sleep(min(wait_s, self._left_s()))
+        if exchange.status == 429:
+            self.record.exhausted = f"the server limits the rate: 429 to {MOST_RETRIES + 1} tries of one request"
+            return None
+        return exchange
 
     def _stop(self, scenario: Scenario, wanted: StopFrom) -> str | None:
         """A piece of the earlier answer that first stands in its middle, not at its start."""
@@ -137,13 +151,22 @@ class Run:
                 return piece
         return None
 
+    def _no_stop(self, scenario: Scenario, wanted: StopFrom) -> NotObserved:
+        exchange = self.record.exchanges.get((scenario.id, wanted.step))
+        if exchange is None or not exchange.succeeded:
+            return NotObserved(f"step {wanted.step!r} was not answered")
+        return NoOccasion(f"the answer to step {wanted.step!r} is too short to take a stop text from")
+
     def _afford(self) -> bool:
         spent_s = time.monotonic() - self._started_s
         if self.budget.max_requests is not None and self.record.requests >= self.budget.max_requests:
             self.record.exhausted = f"--max-requests {self.budget.max_requests}"
         elif self.budget.max_time_s is not None and spent_s >= self.budget.max_time_s:
-            self.record.exhausted = f"--max-time {self.budget.max_time_s:g}"
+            self.record.exhausted = self._out_of_time()
         return self.record.exhausted is None
+
+    def _out_of_time(self) -> str:
+        return f"--max-time {self.budget.max_time_s:g}"
 
     def _call(self, scenario: Scenario, step: Step, stop: str | None) -> Call:
         headers = {"Content-Type": JSON_TYPE} if step.method == "POST" else {}
@@ -171,17 +194,24 @@ class Run:
         return self.target.models_url if step.path == "models" else self.target.base + step.path
 
     def _deadline_s(self) -> float:
+        return max(SHORTEST_S, min(self.budget.deadline_s, self._left_s()))
+
+    def _left_s(self) -> float:
+        """What is left of the time for the whole run."""
         if self.budget.max_time_s is None:
-            return self.budget.deadline_s
-        left_s = self.budget.max_time_s - (time.monotonic() - self._started_s)
-        return max(0.1, min(self.budget.deadline_s, left_s))
+            return math.inf
+        return max(0.0, self.budget.max_time_s - (time.monotonic() - self._started_s))
 
 
-def _wait(exchange: Exchange) -> float | None:
-    """Seconds that the server asks to wait; None when it does not."""
+def _timed_out(exchange: Exchange) -> bool:
+    return exchange.failure is not None and exchange.failure.kind == "timeout"
+
+
+def _wait(exchange: Exchange, attempt: int) -> float | None:
+    """Seconds that the server asks to wait; None when it does not. A 429 without a time doubles it each time."""
     if exchange.status not in BUSY:
         return None
     asked = exchange.header("retry-after")
     if asked is None:
-        return 1.0 if exchange.status == 429 else None
-    return min(float(asked), LONGEST_WAIT_S) if asked.strip().isdigit() else LONGEST_WAIT_S
+        return 2.0**attempt if exchange.status == 429 else None
+    return min(float(asked), LONGEST_WAIT_S) if asked.isascii() and asked.isdigit() else LONGEST_WAIT_S
