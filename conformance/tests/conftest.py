@@ -12,7 +12,7 @@ import json
 from contextlib import ExitStack
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -75,9 +75,14 @@ class Good:
         wanted = self.plan.assertions if assertions is None else assertions
         return judge(wanted, recorded, self.contract, self.validator, self.model, {})
 
-    def outcomes(self, changed: Mapping[tuple[str, str], Exchange]) -> dict[str, Word]:
-        """What became of every requirement when some exchanges stand in for the recorded ones."""
-        report = verdict.report(self.plan, self.judge(changed), strict=False, exhausted=None)
+    @cached_property
+    def judgements(self) -> tuple[Judgement, ...]:
+        """What the judges say of the recorded run."""
+        return self.judge({})
+
+    def outcomes(self, judgements: Iterable[Judgement]) -> dict[str, Word]:
+        """What became of every requirement."""
+        report = verdict.report(self.plan, judgements, strict=False, exhausted=None)
         return {row.id: row.outcome for row in report.rows}
 
     def of(self, check: str, scenario: str = "*") -> list[Assertion]:

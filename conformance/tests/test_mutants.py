@@ -96,7 +96,7 @@ def test_a_mutant_that_changes_nothing_is_not_noticed(good: Good, verb: str) -> 
         }
         return UNCHANGED[verb](exchange) if fits.get(verb, True) else exchange
 
-    assert said(good.judge({})) == said(good.judge(good.changed(change)))
+    assert said(good.judgements) == said(good.judge(good.changed(change)))
 
 
 def test_a_stream_put_together_again_has_the_same_bytes_at_the_same_times(good: Good) -> None:
