@@ -86,8 +86,8 @@ class _Cut:
         """Cuts a list in its holder; returns the index from which its items may be wrong."""
         if self._is_wrong(holder, key, items[:LONGEST]):
             return 0
-        # All faults come later. One wrong item: halve the stretch that holds it, so that all checks together cost
-        # about two of the whole list.
+        # All faults come later. The stretch that holds one is halved until an item is left, so that all checks
+        # together cost about two of the whole list. A list that is only too long ends where it becomes so.
         start, end = LONGEST, len(items)
         while end - start > 1:
             middle = (start + end) // 2
@@ -95,18 +95,9 @@ class _Cut:
                 end = middle
             else:
                 start = middle
-        if self._is_wrong(holder, key, items[: start + 1]):
-            return start
-        # No single item: the list is too long, or holds too much. The shortest beginning of which that is true.
-        right, wrong = LONGEST, len(items)
-        while wrong - right > 1:
-            middle = (right + wrong) // 2
-            if self._is_wrong(holder, key, items[:middle]):
-                wrong = middle
-            else:
-                right = middle
-        holder[key] = items[:wrong]
-        return wrong - 1
+        if not self._is_wrong(holder, key, items[: start + 1]):
+            holder[key] = items  # wrong as a whole only, which no keyword of ours is: nothing to cut
+        return start
 
     def _is_wrong(self, holder: Any, key: Any, items: list[Any]) -> bool:
         """Whether the instance is still wrong with these items in the place of the list."""

@@ -7,7 +7,6 @@ so that a typing error cannot pass silently: `add` needs a free place, `replace`
 
 from __future__ import annotations
 
-import copy
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -65,14 +64,16 @@ def resolve(dialect: str, *, _within: tuple[str, ...] = ()) -> Tree:
     if dialect in _within:
         raise ContractError(f"dialects extend each other in a circle: {' -> '.join((*_within, dialect))}")
     path = dialect_files()[dialect]
-    own = copy.deepcopy(read(path))
+    own = read(path)
     parent = own.get("extends")
     if parent is None:
         tree = {key: _with_shapes(value, path) for key, value in own.items() if key not in DELTAS}
     else:
         tree = resolve(parent, _within=(*_within, dialect))
-        tree.update({key: own[key] for key in IDENTITY})
-        tree["documents"] = own.get("documents", {})  # parts that are not named stand in its own document
+        tree.update({key: _with_shapes(own[key], path) for key in IDENTITY})
+        tree["documents"] = _with_shapes(
+            own.get("documents", {}), path
+        )  # parts that are not named stand in its own document
         stray = set(own) - set(IDENTITY) - set(DELTAS) - {"documents"}
         if stray:
             raise ContractError(f"openapi/{path}: {sorted(stray)} must stand under add, replace or remove")
@@ -89,7 +90,7 @@ def resolve(dialect: str, *, _within: tuple[str, ...] = ()) -> Tree:
 
 
 def _with_shapes(value: Any, path: str) -> Any:
-    """Replaces `{shape: file/name, ...}` by the named shape; members beside `shape` win over the shape's own."""
+    """A copy with every `{shape: file/name, ...}` replaced by that shape; members beside `shape` win over its own."""
     if isinstance(value, list):
         return [_with_shapes(item, path) for item in value]
     if not isinstance(value, dict):
@@ -104,7 +105,7 @@ def _with_shapes(value: Any, path: str) -> Any:
         shapes = read(f"shapes/{file}.yaml")
         if key not in shapes:
             raise ContractError(f"openapi/{path}: no shape {name!r}")
-        merged.update(copy.deepcopy(_with_shapes(shapes[key], f"shapes/{file}.yaml")))
+        merged.update(_with_shapes(shapes[key], f"shapes/{file}.yaml"))
     return {**merged, **own}
 
 

@@ -84,6 +84,18 @@ NULL_STATED = {  # where a server must take null, by the prose or by the documen
     "ovms-2024": set(),
 }
 
+NEUTRAL: dict[str, list[Any]] = {  # what a server without the feature takes all the same
+    "n": [1, None],
+    "best_of": [1, None],
+    "use_beam_search": [False, None],
+    "logprobs": [False, None],
+    "top_logprobs": [0, None],
+    "tools": [None, []],
+    "tool_choice": ["none", "auto", None],
+    "diversity_penalty": [1.0],
+    "length_penalty": [1.0],
+}
+
 UINT64 = 2**64 - 1
 ABOVE_2 = math.nextafter(2.0, 3.0)
 BOUNDS: list[tuple[str, str, list[Any], list[Any]]] = [
@@ -167,6 +179,15 @@ def test_null_must_be_accepted_where_the_document_says_or_shows_it(dialect: str)
         "model",
         "messages",
     }
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_neutral_values_ask_for_nothing(dialect: str) -> None:
+    """OVMS knows no null, so there it is not neutral either."""
+    parameters = load(dialect).parameters.values()
+    found = {item.name: list(item.neutral) for item in parameters if item.capability is not None}
+    null = dialect != "ovms-2024"
+    assert found == {name: [value for value in NEUTRAL[name] if null or value is not None] for name in found}
 
 
 def test_ovms_lists_what_it_does_not_support() -> None:
@@ -272,6 +293,7 @@ def test_answers_as_mindie_shows_them_fit(dialect: str) -> None:
         {"object": "chat.completion.chunk"},
         {"created": "1677652288"},
         {"created": 1.5},
+        {"created": -1},
         {"model": None},
         {"choices": []},
         {"choices": None},

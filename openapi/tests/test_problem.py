@@ -121,6 +121,15 @@ def test_a_missing_parameter_is_named() -> None:
     ]
 
 
+def test_members_of_a_call_are_named_although_they_tell_branches_apart_elsewhere() -> None:
+    found = MINDIE.request_problems(request(**message(role="assistant", tool_calls=[{}])))
+    assert sorted(problem.message for problem in found) == [
+        "messages[0].tool_calls[0].function is required",
+        "messages[0].tool_calls[0].id is required",
+        "messages[0].tool_calls[0].type is required",
+    ]
+
+
 def test_a_value_in_the_range_that_is_excluded_is_named() -> None:
     assert [problem.message for problem in VLLM.request_problems(request(top_k=0))] == ["top_k must not be 0, got 0"]
 

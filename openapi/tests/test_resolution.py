@@ -99,10 +99,14 @@ def test_dialects_that_extend_each_other_are_refused(files: dict[str, Any]) -> N
 def test_every_call_gives_a_tree_of_its_own() -> None:
     first = resolve("mindie-2.3")
     first["parameters"]["top_p"]["schema"]["maximum"] = 7
-    first["parameters"]["messages"]["probes"].clear()
+    first["parameters"]["messages"]["probes"][0]["value"].append(7)
+    first["documents"]["errors"] = "other"
+    first["aliases"].append("other")
     second = resolve("mindie-2.3")
     assert second["parameters"]["top_p"]["schema"]["maximum"] == 1.0
-    assert second["parameters"]["messages"]["probes"]
+    assert second["parameters"]["messages"]["probes"][0]["value"] == []
+    assert second["documents"] == {"errors": "mindie-llm-source"}
+    assert second["aliases"] == ["mindie"]
     assert "n" not in resolve("mindie-1.0")["parameters"]
 
 

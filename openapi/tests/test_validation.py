@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, cast
 
 import jsonschema_rs
 import pytest
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from openapi.contract import load, names
 from openapi.description import describe
-from openapi.excerpt import LONGEST, MOST_VALUES, errors_of
+from openapi.excerpt import LONGEST, MOST_CUTS, MOST_VALUES, errors_of
 from openapi.validation import BodyRequest, Validator, compile_schema
 
 DIALECTS = sorted(set(names().values()))
@@ -112,11 +112,50 @@ def test_a_list_that_is_only_too_long_is_called_too_long() -> None:
     assert (problem.keyword, problem.bound) == ("x-maxCharacters", 4 * 2**20)
 
 
-def test_naming_the_problem_leaves_the_body_as_it_was() -> None:
-    body = request(stop=["x"] * 40 + [1], messages=[USER] * 40 + [{"role": "user", "content": []}])
+@pytest.mark.parametrize(
+    "messages",
+    [
+        [USER] * 40 + [{"role": "user", "content": []}],
+        [{"role": "user", "content": [{"type": "text", "text": "x"}] * 40 + [1]}],
+        [{"role": "user", "content": [[1] * 40]}],
+    ],
+    ids=["long", "long-in-short", "long-in-short-in-short"],
+)
+def test_naming_the_problem_leaves_the_body_as_it_was(messages: list[Any]) -> None:
+    body = request(stop=["x"] * 40 + [1], messages=messages)
     before = json.dumps(body)
     assert MINDIE.request_problems(body) != ()
     assert json.dumps(body) == before
+
+
+class Counting:
+    """A validator that counts how often it is asked whether an instance is valid."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+        self.iter_errors = SCHEMA.iter_errors
+        self.validate = SCHEMA.validate
+
+    def is_valid(self, instance: Any) -> bool:
+        self.asked += 1
+        return SCHEMA.is_valid(instance)
+
+
+@pytest.mark.parametrize(
+    ("body", "most"),
+    [
+        (request(), 1),
+        (request(stop=[1] * 1_000), 2),
+        (request(messages=[USER] * 1_000 + [1]), 13),
+        (request(messages=[{"role": "user", "content": [{"type": "text", "text": "x"}] * 20}] * 1_000 + [1]), 13),
+        (request(**{f"d{i}": [1] * 30 for i in range(1_000)}, stop=[1] * 20), MOST_CUTS + 1),
+    ],
+    ids=["valid", "wrong from the first item", "wrong at the end", "valid lists before the fault", "decoys"],
+)
+def test_few_checks_of_validity_lead_to_the_fault(body: dict[str, Any], most: int) -> None:
+    validator = Counting()
+    list(errors_of(cast("jsonschema_rs.Validator", validator), body))
+    assert validator.asked <= most
 
 
 @pytest.mark.parametrize("depth", [100, 300, 900])
