@@ -1,0 +1,98 @@
+"""Headed paragraphs: under a heading, a block for each cell, of which the empty ones are gone.
+
+The form of the OpenVINO Model Server's page as text: names with dots, a type with what it says in brackets, marks of
+support between the two, and lists of what is not supported.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final
+
+from openapi.reading.blocks import Block, blocks, cell
+from openapi.reading.columns import columns, part
+from openapi.reading.requirement import typed
+from openapi.reading.row import Cell, Left, Row, Rows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from openapi.reading.row import Part
+
+FORM: Final = "headed paragraphs"
+NAME: Final = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*")
+_HEADING: Final = re.compile(r"(.*\S)\s*[#¶]")
+_MARK: Final = re.compile(r"[^\w\s]{1,3}")
+_UNSUPPORTED: Final = re.compile(r"unsupported param\w*|不支持的参数", re.IGNORECASE)
+_NAMED: Final = re.compile(rf"({NAME.pattern})(?:\s*\(.*\))?")
+MOST_COLUMNS: Final = 8
+
+
+def read(text: str) -> Rows | None:
+    """All rows of a page in this form; None when it has no headings, or none with parameters below it."""
+    found = blocks(text)
+    heads = [at for at, block in enumerate(found) if len(block.items) == 1 and _HEADING.fullmatch(block.text)]
+    rows: list[Row] = []
+    left: list[Left] = []
+    over = ""  # the last heading that names a part
+    for at, end in pairwise([*heads, len(found)]):
+        heading = found[at].text.rstrip("#¶ ")
+        over = heading if part((), heading, "") else over
+        this = part((), over, "")
+        body = found[at + 1 : end]
+        width = _header(body)
+        if width == 0 and not _UNSUPPORTED.search(heading):
+            continue
+        if this is None:
+            left.append(Left(found[at].line, "no heading tells which part this describes", heading))
+            continue
+        for each in _rows(this, body[width:]) if width else _unsupported(this, body):
+            (rows if isinstance(each, Row) else left).append(each)  # type: ignore[arg-type]
+    return Rows(FORM, tuple(rows), tuple(left)) if rows or left else None
+
+
+def _header(body: Sequence[Block]) -> int:
+    """How many blocks at the beginning of a section are headers of its table; 0: it has none."""
+    for count in range(min(MOST_COLUMNS, len(body)), 2, -1):
+        if columns([block.text for block in body[:count]]) is not None:
+            return count
+    return 0
+
+
+def _rows(this: Part, body: Sequence[Block]) -> Iterator[Row | Left]:
+    starts = [at for at in range(len(body)) if _type_below(body, at) is not None]
+    for block in body[: starts[0] if starts else len(body)]:
+        yield Left(block.line, "it belongs to no row", block.text)
+    for start, end in pairwise([*starts, len(body)]):
+        at = _type_below(body, start) or start
+        rest = body[at + 1 : end]
+        yield Row(
+            part=this,
+            path=tuple(body[start].text.split(".")),
+            line=body[start].line,
+            type=Cell(body[at].items, body[at].line),
+            prose=cell(rest, rest[0].line) if rest else Cell((), body[at].line),
+        )
+
+
+def _type_below(body: Sequence[Block], at: int) -> int | None:
+    """Where the type of a row stands that begins here: below its name and the marks of support. None: no row does."""
+    if not NAME.fullmatch(body[at].text):
+        return None
+    below = at + 1
+    while below < len(body) and _MARK.fullmatch(body[below].text):
+        below += 1
+    if below == len(body):
+        return None
+    return below if typed(body[below].text, body[at].text).pieces else None
+
+
+def _unsupported(this: Part, body: Sequence[Block]) -> Iterator[Row | Left]:
+    for block in body:
+        for item in block.items if block.is_list else ():
+            match = _NAMED.fullmatch(item.text)
+            if match is None:
+                yield Left(item.line, "an entry that begins with no name", item.text)
+            else:
+                yield Row(this, tuple(match[1].split(".")), item.line, supported=False)

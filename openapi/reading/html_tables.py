@@ -1,0 +1,214 @@
+"""Tables of HTML, alone or inside Markdown, and Markdown's own tables: rows from cells that span rows and columns.
+
+A cell that holds nothing but a dash spans the rows of one nested level; the row above its first one is their parent.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bs4 import BeautifulSoup, NavigableString, Tag
+from bs4.element import PreformattedString
+from markdown_it import MarkdownIt
+
+from openapi.reading.columns import Column, columns, part
+from openapi.reading.nesting import DASHES
+from openapi.reading.row import Cell, Item, Left, Row, Rows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from markdown_it.token import Token
+
+    from openapi.reading.row import Part
+
+_BLOCKS = frozenset({"p", "div", "li", "ul", "ol", "br", "dl", "dt", "dd", "table", "tr", "td", "pre"})
+_WIDEST = 1000  # what a cell may span; HTML itself ends there
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """Cells by place; a cell that spans several places stands in each of them."""
+
+    heading: str
+    line: int
+    grid: tuple[tuple[Cell | None, ...], ...]
+
+
+def read(text: str) -> Rows:
+    """All rows of all tables of parameters in a page of HTML or Markdown, in the order of the page."""
+    tokens = MarkdownIt("commonmark").enable("table").disable("code").parse(text)
+    lines = text.split("\n")
+    for token in tokens:  # an example that shows a table is none
+        if token.type == "fence" and token.map and "<table" in token.content:
+            lines[slice(*token.map)] = [""] * (token.map[1] - token.map[0])
+    soup = BeautifulSoup("\n".join(lines), "html.parser")
+    headings = _headings(tokens)
+    tables = [_of_html(table, headings) for table in soup.find_all("table") if table.find_parent("table") is None]
+    tables += _of_markdown(tokens, headings)
+    rows: list[Row] = []
+    left: list[Left] = []
+    for table in sorted(tables, key=lambda each: each.line):
+        found = _rows(table)
+        rows += [each for each in found if isinstance(each, Row)]
+        left += [each for each in found if isinstance(each, Left)]
+    return Rows("HTML or Markdown tables", tuple(rows), tuple(left))
+
+
+def _headings(tokens: Sequence[Token]) -> list[tuple[int, str]]:
+    """Line and words of every heading and paragraph, the paragraphs joined to the heading above them."""
+    found: list[tuple[int, str]] = []
+    over = ""
+    for opening, inline in zip(tokens, tokens[1:], strict=False):
+        if inline.type == "inline" and opening.map and opening.type in ("heading_open", "paragraph_open"):
+            if opening.type == "heading_open":
+                over = inline.content
+            words = over if opening.type == "heading_open" else f"{over} {inline.content}"
+            if len(inline.content) < _WIDEST:
+                found.append((opening.map[0] + 1, words))
+    return found
+
+
+def _heading(headings: list[tuple[int, str]], line: int) -> str:
+    return next((words for at, words in reversed(headings) if at < line), "")
+
+
+def _of_html(table: Tag, headings: list[tuple[int, str]]) -> _Table:
+    caption = table.find("caption")
+    line = table.sourceline or 0
+    heading = caption.get_text(" ", strip=True) if caption else _html_heading(table) or _heading(headings, line)
+    grid: list[list[Cell | None]] = []
+    filled: dict[tuple[int, int], Cell] = {}
+    for down, row in enumerate(table.find_all("tr")):
+        across = 0
+        for tag in row.find_all(["td", "th"], recursive=False):
+            while (down, across) in filled:
+                across += 1
+            cell = Cell(tuple(_items(tag)), tag.sourceline or line)
+            wide, high = _span(tag, "colspan"), _span(tag, "rowspan")
+            filled.update({(down + y, across + x): cell for y in range(high) for x in range(wide)})
+            across += wide
+        width = max((x for y, x in filled if y == down), default=-1) + 1
+        grid.append([filled.get((down, x)) for x in range(width)])
+    return _Table(heading, line, tuple(map(tuple, grid)))
+
+
+def _html_heading(table: Tag) -> str:
+    before = table.find_previous(["h1", "h2", "h3", "h4", "h5", "h6"])
+    return before.get_text(" ", strip=True) if before else ""
+
+
+def _span(tag: Tag, name: str) -> int:
+    value = str(tag.get(name) or 1)
+    return min(max(int(value), 1), _WIDEST) if value.isdecimal() else 1
+
+
+def _items(tag: Tag) -> Iterator[Item]:
+    """The paragraphs and list entries of a cell."""
+    words: list[str] = []
+    line, depth = tag.sourceline or 0, 0
+
+    def flush() -> Iterator[Item]:
+        text = " ".join("".join(words).split())
+        words.clear()
+        if text:
+            yield Item(text, depth, line)
+
+    def walk(node: Tag, level: int) -> Iterator[Item]:
+        nonlocal line, depth
+        for child in node.children:
+            if isinstance(child, PreformattedString):
+                continue  # comments and the like
+            if isinstance(child, NavigableString):
+                if not words:
+                    depth, line = level, line
+                words.append(str(child))
+            elif isinstance(child, Tag) and child.name in _BLOCKS:
+                yield from flush()
+                line, depth = child.sourceline or line, level
+                yield from walk(child, level + 1 if child.name in ("ul", "ol") else level)
+                yield from flush()
+            elif isinstance(child, Tag):
+                yield from walk(child, level)
+
+    yield from walk(tag, 0)
+    yield from flush()
+
+
+def _of_markdown(tokens: Sequence[Token], headings: list[tuple[int, str]]) -> Iterator[_Table]:
+    grid: list[list[Cell | None]] = []
+    begin = line = 0
+    for at, token in enumerate(tokens):
+        match token.type:
+            case "table_open":
+                grid, begin = [], (token.map or [0])[0] + 1
+            case "tr_open":
+                grid.append([])
+                line = (token.map or [begin])[0] + 1
+            case "th_open" | "td_open":
+                text = "".join(_plain(child) for child in tokens[at + 1].children or ())
+                grid[-1].append(Cell((Item(text.strip(), 0, line),) if text.strip() else (), line))
+            case "table_close":
+                yield _Table(_heading(headings, begin), begin, tuple(map(tuple, grid)))
+
+
+def _plain(token: Token) -> str:
+    return " " if token.type in ("softbreak", "hardbreak", "html_inline") else token.content
+
+
+def _rows(table: _Table) -> list[Row | Left]:
+    header, *body = table.grid or ((),)
+    found = columns([cell.text if cell else "" for cell in header])
+    if found is None:
+        return _codes(table)
+    first = next((cell for row in body[:1] for cell in row if cell), None)
+    this = part(found, table.heading, first.text if first else "")
+    if this is None:
+        return [Left(table.line, "neither columns nor heading tell which part this table describes", table.heading)]
+    names = found.count("name")
+    rows: list[Row | Left] = []
+    path: tuple[str, ...] = ()
+    above: Sequence[Cell | None] = ()
+    for cells in body:
+        words = " | ".join(cell.text for cell in dict.fromkeys(cells) if cell)
+        line = next((cell.line for cell in dict.fromkeys(reversed(cells)) if cell), table.line)
+        if len(cells) != len(found) or None in cells:
+            rows.append(Left(line, f"the row fills {sum(map(bool, cells))} of {len(found)} columns", words))
+            continue
+        depth = next((x for x in range(names) if not _is_dash(cells[x])), names)
+        name = cells[depth] if depth < names else None
+        fits = depth <= len(path) and all(cells[x] is above[x] for x in range(min(depth, len(path) - 1)))
+        if name is None or not fits or any(cells[x] is not name for x in range(depth, names)):
+            rows.append(Left(line, "the nested levels of this row do not fit the row above", words))
+            continue
+        path, above = (*path[:depth], name.text), cells
+        rows.append(_row(this, path, name.line, found, cells))
+    return rows
+
+
+def _row(this: Part, path: tuple[str, ...], line: int, found: Sequence[Column], cells: Sequence[Cell | None]) -> Row:
+    by_column = dict(zip(found, cells, strict=True))
+    return Row(
+        part=this,
+        path=tuple(part for name in path for part in name.split(".")) if len(path) == 1 else path,
+        line=line,
+        type=by_column.get("type"),
+        required=by_column.get("required"),
+        prose=by_column.get("prose"),
+        value=by_column.get("value"),
+    )
+
+
+def _is_dash(cell: Cell | None) -> bool:
+    return cell is not None and len(cell.items) == 1 and cell.text in DASHES
+
+
+def _codes(table: _Table) -> list[Row | Left]:
+    """A table of error codes becomes one row whose value lists them; any other table holds no parameters."""
+    header, *body = table.grid or ((),)
+    if len(header) < 2 or header[0] is None or header[0].text.lower() not in ("code", "error code", "错误码"):
+        return []
+    first = [cells[0] for cells in body if cells and cells[0] is not None]
+    items = tuple(Item(f"{cell.text}: ", 1, cell.line) for cell in first)
+    return [Row("errors", ("code",), table.line, value=Cell(items, table.line))] if items else []

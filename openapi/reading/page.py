@@ -1,0 +1,37 @@
+"""Pages: bytes to rows. Which form a page has is told by its own marks, never by its name."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from openapi.reading import cell_lines, headed_paragraphs, html_tables, piped_lines
+from openapi.resolution import ContractError
+
+if TYPE_CHECKING:
+    from openapi.reading.row import Rows
+
+FORMS = (piped_lines, html_tables, headed_paragraphs, cell_lines)
+_CURE = "give a page with its tables of parameters as HTML, Markdown or text"
+
+
+def rows_of(content: bytes, name: str) -> Rows:
+    """The rows of a page called `name`. Raises ContractError, in one line, for bytes that are no page of parameters."""
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        raise ContractError(f"{name}: line {line}: byte {error.start} is not UTF-8; save the page as UTF-8") from None
+    text = re.sub(r"\r\n?", "\n", text)
+    for form in FORMS:
+        found = form.read(text)
+        if found is not None and found.rows:
+            return found
+    if not text.strip():
+        raise ContractError(f"{name}: line 1: the page is empty; {_CURE}")
+    raise ContractError(f"{name}: line {_first_line(text)}: no table of parameters is recognised; {_CURE}")
+
+
+def _first_line(text: str) -> int:
+    """The number of the first line that is not blank."""
+    return next(number for number, line in enumerate(text.split("\n"), 1) if line.strip())
