@@ -133,8 +133,11 @@ class Counting:
 
     def __init__(self) -> None:
         self.asked = 0
-        self.iter_errors = SCHEMA.iter_errors
-        self.validate = SCHEMA.validate
+        self.named: Any = None
+
+    def iter_errors(self, instance: Any) -> Any:
+        self.named = instance
+        return SCHEMA.iter_errors(instance)
 
     def is_valid(self, instance: Any) -> bool:
         self.asked += 1
@@ -169,6 +172,14 @@ def test_deep_nesting_is_a_problem_and_no_crash(depth: int) -> None:
     ):
         assert len(problems) == 1
         assert problems[0].keyword == ("oneOf" if depth < 255 else "depth")
+
+
+def test_what_follows_the_fault_is_cut_off() -> None:
+    validator = Counting()
+    body = request(messages=[USER] * 500 + [1] + [USER] * 500, stop_token_ids=[1] * 500)
+    list(errors_of(cast("jsonschema_rs.Validator", validator), body))
+    assert len(validator.named["messages"]) == 501
+    assert len(validator.named["stop_token_ids"]) == LONGEST
 
 
 item = st.sampled_from([1, "", "x", None, 2**31, "x" * 1025])
