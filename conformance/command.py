@@ -121,7 +121,7 @@ def check(
                 _show_plan(contract, only, capabilities, console)
                 codes.append(CONFORMANT)
                 continue
-            with nullcontext() if url else embedded.serve(contract) as server:
+            with embedded.serve(contract) if url is None else nullcontext() as server:
                 if server is not None:
                     console.print(f"started the embedded reference server at {server.url}")
                     secret = Secret(server.key) if server.key else None

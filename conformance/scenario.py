@@ -78,9 +78,9 @@ class Step:
         if not self.chats or self.expect == "refusal" or self.body is None:
             return 0
         asked = self.body.get("max_tokens")
-        limit = asked if isinstance(asked, int) and 0 < asked < GENEROUS else GENEROUS
-        width = self.body.get("n")
-        return limit * (width if isinstance(width, int) and width > 1 else 1)
+        limit = asked if type(asked) is int and 0 < asked < GENEROUS else GENEROUS
+        widths = (self.body.get(name) for name in ("n", "best_of"))
+        return limit * max([1, *(width for width in widths if type(width) is int)])
 
     def payload(self, model: str, stop: str | None = None) -> bytes:
         """The bytes of the body. `stop` is the text that `stop_from` asked for."""

@@ -32,8 +32,11 @@ def parse(url: str, path: str, models_path: str) -> Target:
 
     `path` and `models_path` are the contract's. Raises UsageError for anything that is not http or https.
     """
-    parts = urlsplit(url if "://" in url else f"http://{url}")
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+    try:
+        parts = urlsplit(url if "://" in url else f"http://{url}")
+    except ValueError as error:
+        raise UsageError(f"{url!r} is no address of a server: {error}") from error
+    if parts.scheme not in ("http", "https") or not (parts.hostname or "").strip():
         raise UsageError(f"{url!r} is no address of a server: write http://HOST:PORT or https://HOST")
     if parts.username or parts.password:
         raise UsageError("the address holds a user name or password; pass a key with --api-key-env VAR")

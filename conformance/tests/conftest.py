@@ -14,10 +14,12 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from click.testing import CliRunner
 
+from chatproof import main
 from conformance import embedded, verdict
 from conformance.declaration import Declaration
 from conformance.exchange import Exchange
@@ -118,10 +120,44 @@ def serve() -> Iterator[Callable[[str], Embedded]]:
         yield cache(lambda dialect: stack.enter_context(embedded.serve(load(dialect))))
 
 
+@dataclass(frozen=True)
+class Said:
+    """What one run of the console command left behind."""
+
+    code: int
+    stdout: str
+    stderr: str
+    folder: Path
+
+    @property
+    def results(self) -> dict[str, Any]:
+        """The content of results.json."""
+        content: dict[str, Any] = json.loads((self.folder / "results.json").read_text(encoding="utf-8"))
+        return content
+
+
+@pytest.fixture
+def chatproof(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Said]:
+    """Runs `chatproof` with some arguments in a folder of its own. Anything but an exit code is raised."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: str) -> Said:
+        result = CliRunner(catch_exceptions=False).invoke(main, arguments)
+        return Said(result.exit_code, result.stdout, result.stderr, tmp_path)
+
+    return run
+
+
 @pytest.fixture(scope="session")
 def recorded() -> Path:
     """The folder of the recorded runs."""
     return RECORDED
+
+
+@pytest.fixture(scope="session")
+def honest(serve: Callable[[str], Embedded]) -> str:
+    """The address of the reference server for MindIE 2.3."""
+    return serve("mindie-2.3").url
 
 
 @pytest.fixture(scope="session")

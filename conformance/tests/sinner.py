@@ -1,0 +1,190 @@
+"""A proxy that commits one named sin, between the suite and an honest server; or a server of its own without one."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+import httpx
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    Sin = Callable[["Sent", "Forward"], Awaitable["Reply"]]
+    Forward = Callable[["Sent"], Awaitable["Reply"]]
+
+DRIP_S = 0.02
+
+
+@dataclass(frozen=True)
+class Sent:
+    """A request as the proxy received it."""
+
+    method: str
+    path: str
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> dict[str, Any]:
+        """The body's object; empty where it is none."""
+        try:
+            value = json.loads(self.body)
+        except ValueError:
+            return {}
+        return value if isinstance(value, dict) else {}
+
+    @property
+    def chats(self) -> bool:
+        """Whether it is a chat request beyond the greeting that precedes every run."""
+        return self.path.endswith("/chat/completions") and self.method == "POST" and self.json.get("max_tokens") != 1
+
+    def saying(self, **members: Any) -> Sent:
+        """The request with other members."""
+        return replace(self, body=json.dumps({**self.json, **members}).encode())
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What the proxy writes: the pieces one by one, and how it ends."""
+
+    status: int
+    pieces: tuple[bytes, ...]
+    headers: dict[str, str] = field(default_factory=lambda: {"Content-Type": "application/json"})
+    ending: Literal["end", "reset", "drip"] = "end"
+
+    @property
+    def streams(self) -> bool:
+        """Whether it is an event stream."""
+        return self.headers.get("Content-Type", "").startswith("text/event-stream")
+
+    def saying(self, value: Any) -> Reply:
+        """The reply with another JSON body."""
+        return replace(self, pieces=(json.dumps(value).encode(),))
+
+
+class Sinner:
+    """A proxy before an honest server; every request goes through the sin."""
+
+    def __init__(self, upstream: str, sin: Sin) -> None:
+        self.url = ""
+        self.requests = 0
+        self._upstream = upstream
+        self._sin = sin
+        self._started = threading.Event()
+        self._stop: Callable[[], object] = lambda: None
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._run()))
+
+    def __enter__(self) -> Sinner:
+        self._thread.start()
+        self._started.wait()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop()
+        self._thread.join()
+
+    async def _run(self) -> None:
+        loop, stop = asyncio.get_running_loop(), asyncio.Event()
+        self._stop = lambda: loop.call_soon_threadsafe(stop.set)
+        tasks: set[asyncio.Task[None]] = set()
+
+        async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            task = asyncio.current_task()
+            if task is not None:
+                tasks.add(task)
+                task.add_done_callback(tasks.discard)
+            with suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
+                await self._answer(client, reader, writer)
+            writer.close()
+            with suppress(ConnectionError, asyncio.CancelledError):
+                await writer.wait_closed()
+
+        async with httpx.AsyncClient(trust_env=False, timeout=60) as client:
+            server = await asyncio.start_server(serve, "127.0.0.1", 0)
+            host, port = server.sockets[0].getsockname()
+            self.url = f"http://{host}:{port}"
+            self._started.set()
+            await stop.wait()
+            server.close()
+            for task in list(tasks):
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _answer(
+        self, client: httpx.AsyncClient, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
+        method, path, _ = head[0].split(" ")
+        headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in head[1:] if line)}
+        body = await reader.readexactly(int(headers.get("content-length", "0")))
+        self.requests += 1
+
+        async def forward(sent: Sent) -> Reply:
+            kept = {name: value for name, value in sent.headers.items() if name in ("content-type", "authorization")}
+            found = await client.request(sent.method, self._upstream + sent.path, headers=kept, content=sent.body)
+            named = {"Content-Type": found.headers.get("content-type", "")}
+            named |= {"Allow": found.headers["allow"]} if "allow" in found.headers else {}
+            reply = Reply(found.status_code, (found.content,), named)
+            if reply.streams:
+                events = found.content.split(b"\n\n")
+                reply = replace(reply, pieces=tuple(event + b"\n\n" for event in events if event))
+            return reply
+
+        reply = await self._sin(Sent(method, path, headers, body), forward)
+        named = "".join(f"{name}: {value}\r\n" for name, value in reply.headers.items())
+        start = f"HTTP/1.1 {reply.status} X\r\n{named}Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n"
+        writer.write(start.encode())
+        for piece in reply.pieces:
+            writer.write(b"%x\r\n%b\r\n" % (len(piece), piece) if piece else b"")
+        await writer.drain()
+        while reply.ending == "drip":
+            writer.write(b"8\r\n: ping\n\n\r\n")
+            await writer.drain()
+            await asyncio.sleep(DRIP_S)
+        if reply.ending == "reset":
+            writer.transport.abort()
+        else:
+            writer.write(b"0\r\n\r\n")
+            await writer.drain()
+
+
+def on_requests(edit: Callable[[Sent], Sent]) -> Sin:
+    """A sin that changes what the honest server is asked."""
+
+    async def sin(sent: Sent, forward: Forward) -> Reply:
+        return await forward(edit(sent) if sent.chats else sent)
+
+    return sin
+
+
+def on_replies(edit: Callable[[Sent, Reply], Reply]) -> Sin:
+    """A sin that changes what the honest server answers."""
+
+    async def sin(sent: Sent, forward: Forward) -> Reply:
+        reply = await forward(sent)
+        return edit(sent, reply) if sent.chats else reply
+
+    return sin
+
+
+def on_streams(edit: Callable[[tuple[bytes, ...]], tuple[bytes, ...]]) -> Sin:
+    """A sin that changes the events of streams."""
+    return on_replies(lambda _, reply: replace(reply, pieces=edit(reply.pieces)) if reply.streams else reply)
+
+
+def on_answers(edit: Callable[[Sent, dict[str, Any]], None]) -> Sin:
+    """A sin that changes plain answers."""
+
+    def change(sent: Sent, reply: Reply) -> Reply:
+        if reply.streams or reply.status != 200:
+            return reply
+        answer = json.loads(b"".join(reply.pieces))
+        edit(sent, answer)
+        return reply.saying(answer)
+
+    return on_replies(change)

@@ -1,0 +1,111 @@
+"""Judgement: what a judge says, what it cannot say, and that its own defects are never the server's."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from conformance.check import Check, Finding, NoOccasion, NotObserved, Occasion
+from conformance.judgement import MOST_FINDINGS
+from conformance.verdict import Outcome, Verdict, report
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from conformance.judgement import Judgement
+    from conformance.tests.conftest import Good
+
+BAD = Finding("/status", "200", "500")
+
+
+@pytest.fixture
+def one(read_good: Callable[[str], Good]) -> Callable[..., Judgement]:
+    """Judges one recorded exchange by a function in place of a check."""
+    good = read_good("mindie-2.3")
+    (first,) = [each for each in good.plan.assertions if each.id == "conversation::answer.accepted"]
+
+    def run(judgement: Callable[[Any, Any], Iterator[Finding]], **others: Any) -> Judgement:
+        check = Check("topic.claim", "it holds", "", Occasion(lambda *_: True), judgement)
+        (found,) = good.judge({}, [replace(first, check=replace(check, **others))])
+        return found
+
+    return run
+
+
+def test_findings_are_kept_in_order(one: Callable[..., Judgement]) -> None:
+    second = Finding("/body", "JSON", "text")
+    found = one(lambda *_: iter((BAD, second)))
+    assert ((BAD, second), None, None, ("conversation/main",)) == (
+        found.findings,
+        found.unobserved,
+        found.error,
+        found.exchanges,
+    )
+
+
+def test_a_judge_that_finds_without_end_is_stopped(one: Callable[..., Judgement]) -> None:
+    def endless(*_: Any) -> Iterator[Finding]:
+        while True:
+            yield BAD
+
+    assert one(endless).findings == (BAD,) * MOST_FINDINGS
+
+
+@pytest.mark.parametrize(("reason", "applies"), [(NotObserved("too fast"), True), (NoOccasion("too fast"), False)])
+def test_what_is_not_observed_is_no_finding(one: Callable[..., Judgement], reason: Exception, applies: bool) -> None:
+    def judgement(*_: Any) -> Iterator[Finding]:
+        yield BAD
+        raise reason
+
+    found = one(judgement)
+    assert ((), "too fast", None, applies) == (found.findings, found.unobserved, found.error, found.applies)
+
+
+@pytest.mark.parametrize("defect", [ValueError("x"), KeyError("usage"), RecursionError(), AssertionError()])
+def test_a_broken_judge_is_our_error_and_never_a_finding(one: Callable[..., Judgement], defect: Exception) -> None:
+    def judgement(*_: Any) -> Iterator[Finding]:
+        yield BAD
+        raise defect
+
+    found = one(judgement)
+    assert (found.findings, found.unobserved) == ((), None)
+    assert found.error == f"topic.claim: {type(defect).__name__}: {defect}"
+
+
+def test_a_run_with_a_broken_judge_is_inconclusive(one: Callable[..., Judgement], read_good: Any) -> None:
+    def judgement(*_: Any) -> Iterator[Finding]:
+        raise ValueError("x")
+
+    found = report(read_good("mindie-2.3").plan, [one(judgement)], strict=True, exhausted=None)
+    assert (found.rows[0].outcome, found.verdict) == (Outcome.ERROR, Verdict.INCONCLUSIVE)
+
+
+def test_what_an_exchange_lacks_is_said_before_the_judge_looks(one: Callable[..., Judgement]) -> None:
+    def judgement(*_: Any) -> Iterator[Finding]:
+        raise ValueError("x")
+
+    found = one(judgement, on=Occasion(lambda *_: True, lambda exchange: f"{exchange.id} was not answered"))
+    assert (found.unobserved, found.error) == ("conversation/main was not answered", None)
+
+
+def test_a_relation_sees_its_steps_by_name(read_good: Callable[[str], Good]) -> None:
+    good = read_good("mindie-2.3")
+    seen: list[list[str]] = []
+
+    def judgement(exchanges: dict[str, Any], _: Any) -> Iterator[Finding]:
+        seen.append([f"{name}={exchange.step}" for name, exchange in exchanges.items()])
+        return iter(())
+
+    first = good.of("sampling.greedy-repeats", "greedy")[0]
+    (found,) = good.judge({}, [replace(first, check=replace(first.check, judge=judgement))])
+    assert seen == [["plain=plain", "plain-again=plain-again"]]
+    assert found.exchanges == ("greedy/plain", "greedy/plain-again")
+
+
+def test_an_exchange_that_was_not_made_is_not_judged(read_good: Callable[[str], Good]) -> None:
+    good = read_good("mindie-2.3")
+    bare = replace(good, exchanges={})
+    assert {None} != {each.unobserved for each in bare.judge({})}
+    assert not [each for each in bare.judge({}) if each.findings or each.error or each.unobserved is None]

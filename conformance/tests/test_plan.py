@@ -1,0 +1,146 @@
+"""Plans: which checks judge which exchanges, what the patterns of --only keep, and the ceilings."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+import pytest
+
+from conformance import plan
+from conformance.check import gather
+from conformance.declaration import Declaration, assumed
+from conformance.errors import UsageError
+from conformance.scenario import GENEROUS, Scenario, Step
+from conformance.scenarios import scenarios
+from conformance.session import draft, offered
+from openapi.contract import Keyword, Requirement, load, names
+
+if TYPE_CHECKING:
+    from conformance.plan import Assertion, Plan
+    from openapi.contract import Contract
+
+DIALECTS = sorted(set(names().values()))
+
+
+def everything(contract: Contract) -> Declaration:
+    """All capabilities declared."""
+    return Declaration(frozenset(contract.capabilities), frozenset(), "a test")
+
+
+def nothing(contract: Contract) -> Declaration:
+    """All capabilities denied."""
+    return Declaration(frozenset(), frozenset(contract.capabilities), "a test")
+
+
+def narrowed(*only: str) -> Plan:
+    """The plan of one dialect that `only` leaves."""
+    return draft(load("mindie-2.3"), assumed(load("mindie-2.3")), only)
+
+
+def named(assertion: Assertion) -> tuple[str, str, str]:
+    """What a pattern may match."""
+    return assertion.check.id, assertion.requirement.id, assertion.scenario.id
+
+
+@pytest.mark.parametrize("declare", [everything, nothing, assumed])
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_every_assertion_has_a_name_of_its_own_and_stands_on_a_requirement(dialect: str, declare: object) -> None:
+    contract = load(dialect)
+    found = draft(contract, declare(contract))  # type: ignore[operator]
+    identities = [each.id for each in found.assertions]
+    assert sorted(set(identities)) == sorted(identities)
+    assert {each.check.id for each in found.assertions} <= set(contract.requirements)
+    assert all(each.requirement.source.partition("#")[2] for each in found.assertions)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_every_requirement_of_a_dialect_is_reached(dialect: str) -> None:
+    contract = load(dialect)
+    assert not draft(contract, everything(contract)).uncovered
+    assert set(contract.requirements) <= set(gather())
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_every_requirement_of_a_value_has_one_keyword_and_one_check(dialect: str) -> None:
+    contract = load(dialect)
+    rows: dict[str, set[tuple[Keyword, str]]] = {}
+    for each in draft(contract, everything(contract)).assertions:
+        rows.setdefault(each.requirement.id, set()).add((each.requirement.keyword, each.check.id))
+    assert not {key: found for key, found in rows.items() if len(found) > 1}
+
+
+@pytest.mark.parametrize(
+    "pattern", ["stream.done-last", "stream.*", "parameters.temperature.*", "greedy", "temperature-*", "*.usage-once"]
+)
+def test_a_pattern_keeps_what_it_matches_and_all_of_it(pattern: str) -> None:
+    every, kept = narrowed(), narrowed(pattern)
+    expected = [each.id for each in every.assertions if any(fnmatchcase(name, pattern) for name in named(each))]
+    assert expected
+    assert expected == [each.id for each in kept.assertions]
+    assert {each.scenario.id for each in kept.assertions} == {each.id for each in kept.scenarios}
+    assert kept.requests <= every.requests
+    assert (kept.uncovered, kept.undeclared) == ((), ())
+
+
+def test_several_patterns_keep_the_union_in_the_order_of_the_plan() -> None:
+    parts = {each.id for pattern in ("greedy", "stop-*") for each in narrowed(pattern).assertions}
+    assert [each.id for each in narrowed().assertions if each.id in parts] == [
+        each.id for each in narrowed("stop-*", "greedy").assertions
+    ]
+
+
+@pytest.mark.parametrize("pattern", ["nothing.like-this", "", "greedy ", "stream.done"])
+def test_a_pattern_that_matches_nothing_is_named(pattern: str) -> None:
+    with pytest.raises(UsageError, match=r"matches no check, requirement or scenario of mindie-2\.3") as caught:
+        narrowed("greedy", pattern)
+    assert repr(pattern) in str(caught.value)
+
+
+def test_the_ceilings_are_sums_over_what_is_sent() -> None:
+    found = narrowed("greedy", "goes-on-after-errors")
+    assert (found.requests, found.tokens) == (4 + 3, 4 * 48 + 4)
+
+
+@pytest.mark.parametrize(
+    ("step", "tokens"),
+    [
+        (Step(body={"max_tokens": 7}), 7),
+        (Step(body={"max_tokens": 7, "n": 3}), 21),
+        (Step(body={"max_tokens": 7, "best_of": 3}), 21),
+        (Step(body={"max_tokens": 7, "n": 2, "best_of": 3}), 21),
+        (Step(body={}), GENEROUS),
+        (Step(body={"max_tokens": None}), GENEROUS),
+        (Step(body={"max_tokens": 2**31 - 1}), GENEROUS),
+        (Step(body={"max_tokens": True}), GENEROUS),
+        (Step(body={"max_tokens": 7}, expect="either"), 7),
+        (Step(body={"max_tokens": 7}, expect="refusal"), 0),
+        (Step(raw=b"{"), 0),
+        (Step(method="GET", path="models"), 0),
+    ],
+)
+def test_the_ceiling_of_a_request(step: Step, tokens: int) -> None:
+    assert tokens == step.tokens
+
+
+def test_a_requirement_that_no_scenario_reaches_is_told() -> None:
+    contract = load("mindie-2.3")
+    declared = assumed(contract)
+    sent = [each for each in scenarios(contract, declared) if each.id not in ("get-chat", "unknown-path")]
+    found = plan.make(offered(contract, declared.declared), sent, gather())
+    assert {"http.allow-header", "http.get-refused", "http.unknown-path-is-404"} == {row.id for row in found.uncovered}
+
+
+def test_a_requirement_of_a_capability_that_is_lacking_is_not_missed() -> None:
+    contract = load("mindie-2.3")
+    row = Requirement("http.get-refused", Keyword.MUST, "a#b", capability="tools")
+    lacking = replace(contract.without({"tools"}), requirements={row.id: row})
+    having = replace(contract, requirements={row.id: row})
+    sent = [Scenario("one", "", (Step(),))]
+    assert ((), (row,)) == tuple(plan.make(each, sent, gather()).uncovered for each in (lacking, having))
+
+
+def test_a_relation_is_judged_once_at_its_last_step() -> None:
+    found = [each for each in narrowed("greedy").assertions if each.check.id == "stream.text-as-plain"]
+    assert [(each.scenario.id, each.step.name) for each in found] == [("greedy", "streamed-again")]
