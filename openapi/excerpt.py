@@ -96,7 +96,7 @@ class _Cut:
             else:
                 start = middle
         if not self._is_wrong(holder, key, items[: start + 1]):
-            holder[key] = items  # wrong as a whole only, which no keyword of ours is: nothing to cut
+            holder[key] = list(items)  # wrong as a whole only, which no keyword of ours is: nothing to cut
         return start
 
     def _is_wrong(self, holder: Any, key: Any, items: list[Any]) -> bool:
