@@ -10,7 +10,7 @@ import asyncio
 import os
 import ssl
 import sys
-from contextlib import nullcontext
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -121,12 +121,14 @@ def check(
                 _show_plan(contract, only, capabilities, console)
                 codes.append(CONFORMANT)
                 continue
-            with embedded.serve(contract) if url is None else nullcontext() as server:
-                if server is not None:
-                    console.print(f"started the embedded reference server at {server.url}")
-                    secret = Secret(server.key) if server.key else None
+            with ExitStack() as running:
+                address = url
+                if address is None:
+                    with console.status("starting the embedded reference server"):
+                        server = running.enter_context(embedded.serve(contract))
+                    address, secret = server.url, Secret(server.key) if server.key else None
                 wishes = Wishes(
-                    url=url or (server.url if server else ""),
+                    url=address,
                     dialect=contract.name,
                     model=model,
                     only=only,
@@ -156,7 +158,7 @@ def check(
 def _judge(wishes: Wishes, secret: Secret | None, console: Console) -> Outcome:
     async def judged() -> Outcome:
         prepared = await prepare_server(wishes, secret)
-        console.print(terminal.ceiling(prepared))
+        console.print(terminal.ceiling(prepared), soft_wrap=True)
         with terminal.Live(console, prepared.plan.requests) as live:
             return await send(prepared, secret, live.show)
 
@@ -237,7 +239,8 @@ def _show_plan(
     console.print(table)
     console.print(
         f"{contract.name}: {len({each.requirement.id for each in plan.assertions})} requirements, "
-        f"{plan.requests} requests, at most {plan.tokens} completion tokens; nothing was sent"
+        f"{plan.requests} requests, at most {plan.tokens} completion tokens; nothing was sent",
+        soft_wrap=True,
     )
 
 
