@@ -15,12 +15,11 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.routing import Route
 
-from openapi.description import describe
 from reference_server import pages
 from reference_server.admission import KeyCheck, Places, check_type, read_body
 from reference_server.delivery import collect, stream
 from reference_server.errors import ApiError, as_api_error, response_to
-from reference_server.offer import served
+from reference_server.offer import description, served
 from reference_server.render import ChunkWriter, Heading, completion
 from reference_server.request import RequestReader
 
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
 def create_app(contract: Contract, engine: Engine, settings: Settings) -> FastAPI:
     """The server of one dialect over one engine."""
     offered = served(contract, bearer=settings.api_key is not None)
-    document = describe(offered)
+    document = description(offered, settings.model)
     models = Models(settings.model)
     app = FastAPI(
         title=contract.title,
@@ -111,42 +110,43 @@ class ChatEndpoint:
         self._numbers = itertools.count(1)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        headers = Headers(scope=scope)
+        errors = self._contract.errors
         with self._places.one():
-            check_type(headers)
-            body = await read_body(headers, receive, self._settings.body_limit_bytes)
-            # In a thread, so that a large body delays its own request only.
-            request, prompt = await asyncio.to_thread(self._read, body)
-            generation = self._submit(request, prompt)
+            request, generation = await self._accept(Headers(scope=scope), receive)
             heading = self._heading()
             if request.stream:
-                await self._stream(request, generation, heading, receive, send)
-                return
-            deltas = await collect(generation, receive)
-            answer = completion(self._contract, heading, generation.prompt_tokens, deltas)
+                end = await stream(generation, self._writer(request, generation, heading), receive, send, errors)
+            else:
+                answer = completion(
+                    self._contract, heading, generation.prompt_tokens, await collect(generation, receive)
+                )
+        # The place is free before the client can know that its answer is whole, and ask again.
+        if request.stream:
+            await send({"type": "http.response.body", "body": end})
+        else:
             await Response(orjson.dumps(answer), media_type="application/json")(scope, receive, send)
+
+    async def _accept(self, headers: Headers, receive: Receive) -> tuple[ChatRequest, Generation]:
+        check_type(headers)
+        body = await read_body(headers, receive, self._settings.body_limit_bytes)
+        # In a thread, so that a large body delays its own request only.
+        request, prompt = await asyncio.to_thread(self._read, body)
+        if not self._engine.alive:
+            raise ApiError("overloaded", "the engine has stopped: restart the server")
+        return request, self._engine.submit(prompt, request.params)
 
     def _read(self, body: bytes) -> tuple[ChatRequest, list[int]]:
         request = self._reader.read(body)
         return request, self._engine.encode_chat(request.messages, None, request.template_kwargs)
 
-    def _submit(self, request: ChatRequest, prompt: list[int]) -> Generation:
-        if not self._engine.alive:
-            raise ApiError("overloaded", "the engine has stopped: restart the server")
-        return self._engine.submit(prompt, request.params)
-
-    async def _stream(
-        self, request: ChatRequest, generation: Generation, heading: Heading, receive: Receive, send: Send
-    ) -> None:
-        writer = ChunkWriter(
+    def _writer(self, request: ChatRequest, generation: Generation, heading: Heading) -> ChunkWriter:
+        return ChunkWriter(
             self._contract,
             heading,
             generation.prompt_tokens,
             full_text=self._settings.full_text,
             include_usage=request.include_usage,
         )
-        deadline_s = self._settings.write_deadline_s
-        await stream(generation, writer, receive, send, errors=self._contract.errors, write_deadline_s=deadline_s)
 
     def _heading(self) -> Heading:
         prefix = self._contract.answer.id_prefix

@@ -39,47 +39,32 @@ async def collect(generation: Generation, receive: Receive) -> list[Delta]:
 
 
 async def stream(
-    generation: Generation,
-    writer: ChunkWriter,
-    receive: Receive,
-    send: Send,
-    *,
-    errors: ErrorTable,
-    write_deadline_s: float,
-) -> None:
-    """Sends the chunks as events, each as soon as its token is there, and `[DONE]`.
+    generation: Generation, writer: ChunkWriter, receive: Receive, send: Send, errors: ErrorTable
+) -> bytes:
+    """Sends the chunks as events, each as soon as its token is there; returns the end of the stream, to be sent last.
 
     Nothing is sent before the first delta, so a failure up to then raises EngineError and gets a status of its own.
     A later one becomes the last event, in the dialect's envelope, and no `[DONE]` follows. Raises ClientDisconnect
-    when the client leaves, or leaves an event unread for `write_deadline_s`.
+    when the client leaves.
     """
 
-    async def write(data: bytes, *, more: bool = True) -> None:
-        try:
-            async with asyncio.timeout(write_deadline_s):
-                await send({"type": "http.response.body", "body": data, "more_body": more})
-        except TimeoutError:
-            raise ClientDisconnect from None
-
-    async def run() -> None:
+    async def run() -> bytes:
         deltas = aiter(generation)
         delta: Delta | None = await anext(deltas)
         await send({"type": "http.response.start", "status": 200, "headers": STREAM_HEADERS})
         opening = _events(writer.opening())
         try:
             while delta is not None:
-                await write(opening + _events(writer.add(delta)))
+                events = opening + _events(writer.add(delta))
+                await send({"type": "http.response.body", "body": events, "more_body": True})
                 opening = b""
                 delta = await anext(deltas, None)
-        except ClientDisconnect:
-            raise
         except Exception as error:
             _, body = envelope(errors, as_api_error(error))
-            await write(sse.encode(body), more=False)
-        else:
-            await write(_events(writer.closing()) + DONE, more=False)
+            return sse.encode(body)
+        return _events(writer.closing()) + DONE
 
-    await _while_connected(run(), generation, receive)
+    return await _while_connected(run(), generation, receive)
 
 
 def _events(chunks: Iterable[Json]) -> bytes:

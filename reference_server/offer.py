@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
+
+from openapi.description import REQUEST, describe
 
 if TYPE_CHECKING:
     from openapi.contract import Contract
@@ -16,3 +18,10 @@ def served(contract: Contract, *, bearer: bool) -> Contract:
     """The contract that is served and described; `bearer`: the operator asks for a key, whatever the dialect says."""
     offered = contract.without(LACKING)
     return replace(offered, auth="bearer") if bearer else offered
+
+
+def description(offered: Contract, model: str) -> dict[str, Any]:
+    """The OpenAPI document of what is served: the contract's, with the one model that requests may name."""
+    document = describe(offered)
+    document["components"]["schemas"][REQUEST]["properties"]["model"]["enum"] = [model]
+    return document

@@ -8,9 +8,12 @@ import signal
 import socket
 import threading
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import uvicorn
+
+from reference_server.connection import BoundedConnection, Limits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -24,9 +27,6 @@ GRACE_S: Final = 20.0
 
 LAST_WORDS_S: Final = 5.0
 """Time for those errors to reach their clients, before the connections are cut."""
-
-KEEP_ALIVE_S: Final = 75
-"""How long an idle connection stays open: longer than clients keep theirs, so that none meets a closing one."""
 
 
 class ServingError(Exception):
@@ -62,22 +62,29 @@ class Server(uvicorn.Server):
     """One application over one engine.
 
     grace_s: how long answers may go on once the server was told to end. announce: called with the server's address
-    as soon as it listens.
+    as soon as it listens. limits: bounds of every connection.
     """
 
     def __init__(
-        self, app: ASGIApp, engine: Engine, announce: Callable[[str], None], *, grace_s: float = GRACE_S
+        self,
+        app: ASGIApp,
+        engine: Engine,
+        announce: Callable[[str], None],
+        *,
+        grace_s: float = GRACE_S,
+        limits: Limits | None = None,
     ) -> None:
+        limits = limits or Limits()
         config = uvicorn.Config(
             app,
-            http="httptools",
+            http=partial(BoundedConnection, limits=limits),  # type: ignore[arg-type]  # uvicorn only calls it
             ws="none",
             lifespan="off",
             log_config=None,
             access_log=False,
             proxy_headers=False,
             server_header=False,
-            timeout_keep_alive=KEEP_ALIVE_S,
+            timeout_keep_alive=round(limits.idle_s),
             timeout_graceful_shutdown=round(grace_s + LAST_WORDS_S),
         )
         super().__init__(config)

@@ -23,7 +23,6 @@ class Settings:
     full_text: MindIE's full-text mode: every chunk of a stream holds the whole text so far.
     max_in_flight: requests read, waiting or answered at once; one more is refused as overloaded.
     body_limit_bytes: largest body of a request.
-    write_deadline_s: how long a client may leave a part of its answer unread before it is given up.
     """
 
     model: str
@@ -31,4 +30,3 @@ class Settings:
     full_text: bool = False
     max_in_flight: int = 80
     body_limit_bytes: int = BODY_LIMIT_BYTES
-    write_deadline_s: float = 60.0

@@ -134,10 +134,10 @@ class Running:
 
 
 @contextmanager
-def running(contract: Contract, engine: Engine, settings: Settings, *, grace_s: float = 1.0) -> Iterator[Running]:
+def running(contract: Contract, engine: Engine, settings: Settings, **options: Any) -> Iterator[Running]:
     """A server that listens, and has ended when the context is left."""
     addresses: SimpleQueue[str] = SimpleQueue()
-    server = Server(create_app(contract, engine, settings), engine, addresses.put, grace_s=grace_s)
+    server = Server(create_app(contract, engine, settings), engine, addresses.put, **{"grace_s": 1.0, **options})
     with bind("127.0.0.1", 0) as listener:
         thread = threading.Thread(target=server.run_on, args=(listener,))
         thread.start()

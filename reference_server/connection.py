@@ -1,0 +1,137 @@
+"""Connection: uvicorn's HTTP protocol with bounds on what a client may send, and on how long it may take.
+
+ASGI begins when a head has been read, so none of this can be done in the application. uvicorn itself has no limit for
+the head with httptools, and no deadline but that of an idle connection.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import TYPE_CHECKING, Any, Final
+
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Callable
+
+HEAD_END: Final = b"\r\n\r\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Bounds of one connection.
+
+    head_bytes: request line and headers together. head_s: from the first byte of a request to the end of its head.
+    body_s: from there to the end of its body. unread_s: how long the answer may wait for a client that does not read.
+    idle_s: how long a connection may stay open without a request: longer than clients keep theirs, so that none meets
+        one that is just closing.
+    """
+
+    head_bytes: int = 65_536
+    head_s: float = 10.0
+    body_s: float = 60.0
+    unread_s: float = 60.0
+    idle_s: float = 75.0
+
+
+class Phase(Enum):
+    """What a connection is waiting for. ANSWER: the request is in."""
+
+    REQUEST = auto()
+    HEAD = auto()
+    BODY = auto()
+    ANSWER = auto()
+
+
+class BoundedConnection(HttpToolsProtocol):
+    """One connection within Limits. What goes beyond them is refused by HTTP's own status, and the connection ends."""
+
+    def __init__(self, *arguments: Any, limits: Limits, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._limits = limits
+        self._phase = Phase.REQUEST
+        self._head_bytes = 0
+        self._deadline: asyncio.TimerHandle | None = None
+        self._unread: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's
+        super().connection_made(transport)
+        self._await_request()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._enter(Phase.REQUEST)
+        self.resume_writing()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        if self._phase is Phase.REQUEST:
+            self._begin_head()
+        if self._phase is Phase.HEAD:
+            end = data.find(HEAD_END)
+            self._head_bytes += len(data) if end < 0 else end
+            if self._head_bytes > self._limits.head_bytes:
+                self._refuse(431, f"the head of a request has at most {self._limits.head_bytes} bytes")
+                return
+        super().data_received(data)
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        if self._phase is not Phase.HEAD:  # the next request came in one piece with the end of another
+            self._begin_head()
+
+    def on_headers_complete(self) -> None:
+        self._enter(Phase.BODY, self._limits.body_s, self._late)
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        self._enter(Phase.ANSWER)
+        super().on_message_complete()
+        if self.cycle.response_complete:  # it was refused before it was in
+            self._await_request()
+
+    def on_response_complete(self) -> None:
+        if self._phase is Phase.ANSWER:  # otherwise the rest of the body is still to come
+            self._await_request()
+        super().on_response_complete()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._unread = self.loop.call_later(self._limits.unread_s, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        if self._unread is not None:
+            self._unread.cancel()
+            self._unread = None
+
+    def _await_request(self) -> None:
+        self._enter(Phase.REQUEST, self._limits.idle_s, self._idle)
+
+    def _idle(self) -> None:
+        if self.cycle is None or self.cycle.response_complete:  # not while a request that was sent ahead is answered
+            self.transport.close()
+
+    def _begin_head(self) -> None:
+        self._head_bytes = 0
+        self._enter(Phase.HEAD, self._limits.head_s, self._late)
+
+    def _enter(self, phase: Phase, seconds: float = 0, expire: Callable[[], None] | None = None) -> None:
+        """Goes on to a phase, which is over before `expire` is called or not at all."""
+        self._phase = phase
+        if self._deadline is not None:
+            self._deadline.cancel()
+        self._deadline = None if expire is None else self.loop.call_later(seconds, expire)
+
+    def _late(self) -> None:
+        if self._phase is Phase.BODY and self.cycle.response_started:
+            self.transport.close()
+        else:
+            self._refuse(408, "the request did not arrive in time")
+
+    def _refuse(self, status: int, message: str) -> None:
+        body = message.encode()
+        head = b"content-type: text/plain; charset=utf-8\r\ncontent-length: %d\r\nconnection: close\r\n\r\n" % len(body)
+        self.transport.write(STATUS_LINE[status] + head + body)
+        self.transport.close()

@@ -1,0 +1,137 @@
+"""BoundedConnection: whoever sends too much, too slowly, or reads nothing at all, is let go."""
+
+from __future__ import annotations
+
+import json
+import socket
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+
+from openapi.contract import load
+from reference_server.connection import Limits
+from reference_server.settings import Settings
+from reference_server.tests.scripted import PATIENCE_S, ScriptedEngine, running
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PATH = "/v1/chat/completions"
+BODY = json.dumps({"model": "tiny", "messages": [{"role": "user", "content": "Hello"}]}).encode()
+HEAD = f"POST {PATH} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(BODY)}\r\n"
+SHORT = 0.1
+
+
+@contextmanager
+def connected(engine: ScriptedEngine | None = None, **limits: float) -> Iterator[tuple[socket.socket, str]]:
+    """A bare connection to a server with these limits, and the server's address."""
+    options = Limits(**limits)  # type: ignore[arg-type]
+    with running(load("mindie"), engine or ScriptedEngine(), Settings(model="tiny"), limits=options) as server:
+        target = urlsplit(server.address)
+        with socket.create_connection((target.hostname, target.port), timeout=PATIENCE_S) as connection:
+            yield connection, server.address
+
+
+def everything(connection: socket.socket) -> bytes:
+    """What the server sends until it closes the connection."""
+    received = b""
+    while part := connection.recv(65536):
+        received += part
+    return received
+
+
+def answer(connection: socket.socket) -> bytes:
+    """One plain answer."""
+    received = b""
+    while b"\r\n\r\n" not in received:
+        received += connection.recv(65536)
+    head, _, body = received.partition(b"\r\n\r\n")
+    length = int(head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0])
+    while len(body) < length:
+        body += connection.recv(65536)
+    return head
+
+
+@pytest.mark.parametrize("sent", [b"G", HEAD.encode(), b"\r\n"])
+def test_a_head_that_does_not_end_is_given_up(sent: bytes) -> None:
+    with connected(head_s=SHORT) as (connection, _):
+        connection.sendall(sent)
+        assert everything(connection).startswith(b"HTTP/1.1 408 ")
+
+
+def test_a_connection_without_a_request_is_closed_without_a_word() -> None:
+    with connected(idle_s=SHORT) as (connection, _):
+        assert everything(connection) == b""
+
+
+def test_a_body_that_does_not_end_is_given_up_and_its_place_is_free() -> None:
+    with connected(body_s=SHORT) as (connection, address):
+        connection.sendall(HEAD.encode() + b"\r\n" + BODY[:-1])
+        assert everything(connection).startswith(b"HTTP/1.1 408 ")
+        assert httpx.post(address + PATH, content=BODY).status_code == 200
+
+
+def test_a_refused_body_that_goes_on_and_on_is_cut_off() -> None:
+    with connected(body_s=SHORT) as (connection, _):
+        connection.sendall(f"POST {PATH} HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999\r\n\r\n".encode())
+        received = everything(connection)
+    assert received.startswith(b"HTTP/1.1 413 ")
+    assert received.count(b"HTTP/1.1") == 1
+
+
+def test_an_answer_may_take_longer_than_its_request() -> None:
+    engine = ScriptedEngine(["word "] * 300 + [""])
+    with connected(engine, head_s=SHORT, body_s=SHORT) as (connection, _):
+        for _ in range(2):
+            connection.sendall(HEAD.encode() + b"\r\n" + BODY)
+            assert answer(connection).startswith(b"HTTP/1.1 200 ")
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        HEAD + "X-Long: " + "x" * 100_000 + "\r\n\r\n",
+        HEAD + "".join(f"X-{number}: 1\r\n" for number in range(10_000)) + "\r\n",
+        f"GET /{'x' * 100_000} HTTP/1.1\r\nHost: x\r\n\r\n",
+    ],
+    ids=["one-long-field", "many-fields", "long-path"],
+)
+@pytest.mark.parametrize("piece", [100_000_000, 1000])
+def test_a_head_beyond_the_limit_is_refused(head: str, piece: int) -> None:
+    raw = head.encode()
+    with connected() as (connection, address):
+        try:
+            for at in range(0, len(raw), piece):
+                connection.sendall(raw[at : at + piece])
+            received = everything(connection)
+        except ConnectionError:  # the server had closed before all was sent
+            received = b"HTTP/1.1 431 "
+        assert received.startswith(b"HTTP/1.1 431 ")
+        assert httpx.get(f"{address}/health").status_code == 200
+
+
+def test_a_head_below_the_limit_and_a_large_body_in_one_piece_are_taken() -> None:
+    head = HEAD.replace(str(len(BODY)), str(len(BODY) + 500_000)) + "X-Long: " + "x" * 60_000 + "\r\n\r\n"
+    with connected() as (connection, _):
+        connection.sendall(head.encode() + BODY + b" " * 500_000)
+        assert answer(connection).startswith(b"HTTP/1.1 200 ")
+
+
+def test_requests_in_one_piece_are_answered_one_after_the_other() -> None:
+    with connected() as (connection, _):
+        last = b"GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+        connection.sendall((HEAD.encode() + b"\r\n" + BODY) * 2 + last)
+        received = everything(connection)
+    assert received.count(b"HTTP/1.1 200 OK") == 3
+
+
+def test_a_client_that_reads_nothing_is_let_go() -> None:
+    engine = ScriptedEngine(["x" * 200_000, ""], endless=True)
+    streamed = json.dumps({**json.loads(BODY), "stream": True}).encode()
+    with connected(engine, unread_s=SHORT) as (connection, _):
+        connection.sendall(HEAD.replace(str(len(BODY)), str(len(streamed))).encode() + b"\r\n" + streamed)
+        generation = engine.submitted.get(timeout=PATIENCE_S)
+        assert generation.cancelled.wait(PATIENCE_S)
