@@ -3,51 +3,92 @@
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import click
 
-ROOMS = {  # subcommand -> where it lives, and its line in the help
-    "check": ("conformance.command:check", "Judge a chat-completions server."),
-    "serve": ("reference_server.serving:command", "Serve a model with the API of a dialect."),
-    "spec": ("openapi.command:spec", "Build the OpenAPI descriptions."),
-    "checks": ("conformance.command:checks", "List the checks, or show one."),
-}
-EXTRAS = {"serve": "server"}  # what a room needs beside the plain installation
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+HELP = {"help_option_names": ["-h", "--help"]}
 OURS = ("conformance", "openapi", "reference_server")
 
 
-class Rooms(click.Group):
-    """A group that imports a subcommand's room when the subcommand is run."""
+@dataclass(frozen=True, slots=True)
+class Room:
+    """Where a command lives (`module:attribute`), its line in the help, and the extra that it needs."""
+
+    place: str
+    line: str
+    extra: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Floor:
+    """A group of commands, and its line in the help."""
+
+    line: str
+    rooms: Mapping[str, Room]
+
+
+DOOR: Mapping[str, Room | Floor] = {
+    "check": Room("conformance.command:check", "Judge a chat-completions server."),
+    "serve": Room("reference_server.serving:command", "Serve a model with the API of a dialect.", "server"),
+    "spec": Floor(
+        "The contract: its descriptions and where they come from.",
+        {
+            "build": Room("openapi.command:build_specs", "Write every dialect as OpenAPI 3.2 and 3.1."),
+        },
+    ),
+    "checks": Floor(
+        "The checks of the suite.",
+        {
+            "list": Room("conformance.catalogue:list_checks", "Every check with its claim."),
+            "show": Room("conformance.catalogue:show_check", "One check: claim, help, and who asks for it."),
+        },
+    ),
+}
+
+
+class Lazy(click.Group):
+    """A group that imports a command's module when the command is run, not when the help lists it."""
+
+    def __init__(self, rooms: Mapping[str, Room | Floor], **settings: Any) -> None:
+        super().__init__(context_settings=HELP, **settings)
+        self._rooms = rooms
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The subcommands, in the order of the flow."""
-        return list(ROOMS)
+        """The commands, in the order of the flow."""
+        return list(self._rooms)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Opens the room of a subcommand."""
-        return _open(cmd_name, ROOMS[cmd_name][0]) if cmd_name in ROOMS else None
+        """Opens the room of a command."""
+        found = self._rooms.get(cmd_name)
+        if isinstance(found, Floor):
+            return Lazy(found.rooms, name=cmd_name, help=found.line)
+        return None if found is None else _open(cmd_name, found)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The list of subcommands from their lines here, so that the help opens no room."""
+        """The list of commands from their lines here, so that the help opens no room."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, line) for name, (_, line) in ROOMS.items()])
+            formatter.write_dl([(name, each.line) for name, each in self._rooms.items()])
 
 
-def _open(name: str, place: str) -> click.Command:
-    module, _, attribute = place.partition(":")
+def _open(name: str, room: Room) -> click.Command:
+    module, _, attribute = room.place.partition(":")
     try:
         command: Any = getattr(importlib.import_module(module), attribute)
     except ModuleNotFoundError as error:
-        if error.name is None or error.name.partition(".")[0] in OURS or name not in EXTRAS:
+        if room.extra is None or error.name is None or error.name.partition(".")[0] in OURS:
             raise
         raise click.UsageError(
-            f"`chatproof {name}` needs {error.name}: pip install 'chatproof[{EXTRAS[name]}]'"
+            f"`chatproof {name}` needs {error.name}: pip install 'chatproof[{room.extra}]'"
         ) from error
     return command  # type: ignore[no-any-return]
 
 
-@click.group(cls=Rooms, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Lazy, rooms=DOOR)
 @click.version_option(package_name="chatproof", prog_name="chatproof")
 def main() -> None:
     """Judge chat-completions servers by the documents of their vendors."""

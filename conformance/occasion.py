@@ -90,6 +90,13 @@ EXPECTED_STREAM = Occasion(
 SUBJECT = Occasion(lambda scenario, _step, _contract: scenario.subject is not None)
 
 
+def written(occasion: Occasion) -> Occasion:
+    """The same, but not on generated scenarios: their values make answers that mean nothing."""
+    return Occasion(
+        lambda found, step, contract: found.subject is None and occasion.fits(found, step, contract), occasion.lacks
+    )
+
+
 def scenario(pattern: str, step: str = "*", *, refused: bool = False) -> Occasion:
     """The steps of the scenarios whose id matches a glob; with `refused`, only when the server refused."""
 

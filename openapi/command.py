@@ -13,12 +13,7 @@ from openapi.build import build, drift
 HERE = Path(str(files("openapi"))) / "specs"
 
 
-@click.group(name="spec", context_settings={"help_option_names": ["-h", "--help"]})
-def spec() -> None:
-    """The OpenAPI descriptions that are made from the contract."""
-
-
-@spec.command(name="build")
+@click.command(name="build")
 @click.option(
     "--out", type=click.Path(path_type=Path, file_okay=False), default=HERE, help="Folder. Default: openapi/specs."
 )

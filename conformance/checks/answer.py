@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from conformance.check import Context, Finding, NoOccasion, NotObserved, check
-from conformance.occasion import EXPECTED_ANSWER, PLAIN_ANSWER, shown
+from conformance.occasion import EXPECTED_ANSWER, PLAIN_ANSWER, shown, written
 from openapi.stream import reports_error
 from openapi.strict_json import read_json
 
@@ -215,7 +215,7 @@ def _is_measure(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and value >= 0
 
 
-@check("answer.text-well-encoded", on=PLAIN_ANSWER)
+@check("answer.text-well-encoded", on=written(PLAIN_ANSWER))
 def text_holds_no_replacement_character(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """The text holds no U+FFFD, which stands where a character was cut."""
     for index, folded in exchange.choices.items():
