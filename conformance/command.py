@@ -30,13 +30,14 @@ from conformance.verdict import Verdict
 from openapi.contract import names
 
 if TYPE_CHECKING:
-
     from conformance.session import Outcome
     from openapi.contract import Contract
 
 CONFORMANT, NONCONFORMANT, USAGE, UNREACHABLE, EXHAUSTED, OWN_ERROR = range(6)
 INTERRUPTED = 130  # 128 + SIGINT, as shells report it
+LONGEST_MESSAGE = 2000
 EVERY = "all"
+TRACEBACK = "CHATPROOF_TRACEBACK"
 EMBEDDED_DIALECT = "mindie"
 
 
@@ -47,6 +48,7 @@ EMBEDDED_DIALECT = "mindie"
     metavar="NAME",
     help=f"Which documented API to judge by; `{EVERY}` for each in turn. Without a URL: {EMBEDDED_DIALECT}.",
 )
+@click.option("--also", multiple=True, metavar="NAME", help="Judge by this dialect too, in one run. Repeatable.")
 @click.option("--model", metavar="NAME", help="Model to ask for. Default: the first that the server lists.")
 @click.option("--api-key-env", metavar="VAR", help="Environment variable that holds the API key.")
 @click.option("--concurrency", default=4, show_default=True, type=click.IntRange(1, 256), help="Exchanges at a time.")
@@ -81,6 +83,7 @@ EMBEDDED_DIALECT = "mindie"
 def check(
     url: str | None,
     dialect: str | None,
+    also: tuple[str, ...],
     model: str | None,
     api_key_env: str | None,
     concurrency: int,
@@ -133,6 +136,7 @@ def check(
                     strict=strict,
                     budget=budget,
                     verify=_verify(insecure, ca_file),
+                    also=tuple(contract_of(name).name for name in also),
                 )
                 outcome = _judge(wishes, secret, console)
             for kind, path in files[contract.name]:
@@ -147,6 +151,10 @@ def check(
         _leave(str(error), OWN_ERROR)
     except KeyboardInterrupt:
         _leave("interrupted", INTERRUPTED)
+    except Exception as error:
+        if os.environ.get(TRACEBACK):
+            raise
+        _leave(f"our own error: {type(error).__name__}: {error} ({TRACEBACK}=1 shows where)", OWN_ERROR)
     if len(codes) > 1 and not dry_run:
         console.print(_summary([contract.name for contract in contracts], codes))
     sys.exit(max(codes, key=lambda code: (code == OWN_ERROR, code == NONCONFORMANT, code)))
@@ -156,7 +164,7 @@ def _judge(wishes: Wishes, secret: Secret | None, console: Console) -> Outcome:
     async def judged() -> Outcome:
         prepared = await prepare_server(wishes, secret)
         console.print(terminal.ceiling(prepared), soft_wrap=True)
-        with terminal.Live(console, prepared.plan.requests) as live:
+        with terminal.Live(console, prepared.requests) as live:
             return await send(prepared, secret, live.show)
 
     outcome = asyncio.run(judged())
@@ -253,5 +261,5 @@ def _summary(dialects: list[str], codes: list[int]) -> Table:
 
 
 def _leave(message: str, code: int) -> None:
-    click.echo(f"chatproof: {' '.join(message.split())}", err=True)
+    click.echo(f"chatproof: {terminal.safe(' '.join(message.split()), LONGEST_MESSAGE)}", err=True)
     sys.exit(code)

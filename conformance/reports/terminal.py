@@ -28,17 +28,19 @@ STYLES = {
     "ERROR": "bold white on red",
 }
 VERDICTS = {"conformant": "bold green", "nonconformant": "bold red", "inconclusive": "bold yellow"}
-CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+# Control characters, line and paragraph ends, marks that turn the direction of writing, halves of surrogate pairs.
+CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 MOST_FINDINGS = 3
 LONGEST = 240
 
 
-def ceiling(prepared: Prepared) -> str:
+def ceiling(prepared: Prepared) -> Text:
     """One line, printed before anything is sent: what will be judged and what it can cost."""
     plan = prepared.plan
-    return (
-        f"{prepared.contract.name} at {prepared.target.chat_url}, model {prepared.model}: "
-        f"{len({assertion.requirement.id for assertion in plan.assertions})} requirements, {plan.requests} requests, "
+    return Text(
+        f"{prepared.contract.name} at {safe(prepared.target.chat_url)}, model {safe(prepared.model)}: "
+        f"{len({assertion.requirement.id for assertion in plan.assertions})} requirements, "
+        f"{prepared.requests} requests, "
         f"at most {plan.tokens} completion tokens"
     )
 
@@ -80,25 +82,27 @@ def write(results: dict[str, Any], console: Console) -> None:
         if row["outcome"] in ("FAIL", "ERROR", "WARN") or (row["fails"] and not early):
             console.print(_row(row), soft_wrap=not console.is_terminal)  # logs keep one line a line
     console.print(_topics(rows))
+    for other in results.get("also", ()):
+        console.print(_columns(results, other))
     verdict = _verdict(results)
     console.print(Panel(verdict, expand=False) if console.is_terminal else verdict, soft_wrap=not console.is_terminal)
 
 
 def _row(row: dict[str, Any]) -> Group:
     head = Text.assemble(
-        (f"{row['outcome']:<10}", STYLES[row["outcome"]]), (f" {row['keyword']} ", "bold"), _safe(row["id"])
+        (f"{row['outcome']:<10}", STYLES[row["outcome"]]), (f" {row['keyword']} ", "bold"), safe(row["id"])
     )
     lines = [
         head,
-        Text(f"           {_safe(row['summary'])}"),
-        Text(f"           source {_safe(row['source'])}", "dim"),
+        Text(f"           {safe(row['summary'])}"),
+        Text(f"           source {safe(row['source'])}", "dim"),
     ]
     if row["note"]:
-        lines.append(Text(f"           {_safe(row['note'])}"))
+        lines.append(Text(f"           {safe(row['note'])}"))
     for found in row["findings"][:MOST_FINDINGS]:
-        lines.append(Text(f"           {_safe(found['exchange'])} {_safe(found['where'])}"))
-        lines.append(Text(f"             expected {_safe(found['expected'])}", "green"))
-        lines.append(Text(f"             got      {_safe(found['got'])}", "red"))
+        lines.append(Text(f"           {safe(found['exchange'])} {safe(found['where'])}"))
+        lines.append(Text(f"             expected {safe(found['expected'])}", "green"))
+        lines.append(Text(f"             got      {safe(found['got'])}", "red"))
     more = len(row["findings"]) - MOST_FINDINGS
     if more > 0:
         lines.append(Text(f"           and {more} more findings", "dim"))
@@ -123,12 +127,37 @@ def _topics(rows: list[dict[str, Any]]) -> Table:
     return table
 
 
+def _columns(results: dict[str, Any], other: dict[str, Any]) -> Table:
+    """The requirements on which two dialects come to different words, in two columns."""
+    ours = {row["id"]: row for row in results["requirements"]}
+    theirs = {row["id"]: row for row in other["requirements"]}
+    table = Table(
+        title=f"\nalso by {other['target']['dialect']}: {other['verdict']}, {other['requests']} more requests",
+        title_justify="left",
+        title_style="bold",
+        box=None,
+        pad_edge=False,
+        header_style="dim",
+    )
+    for name in ("requirement", results["target"]["dialect"], other["target"]["dialect"], "seen"):
+        table.add_column(name, overflow="fold")
+    for identity in dict.fromkeys([*ours, *theirs]):
+        one, two = ours.get(identity), theirs.get(identity)
+        words = [row["outcome"] if row else "" for row in (one, two)]
+        if words[0] != words[1] and {*words} & {"FAIL", "WARN", "ERROR"}:
+            found = [finding for row in (two, one) if row for finding in row["findings"]]
+            seen = f"expected {found[0]['expected']}, got {found[0]['got']}" if found else ""
+            cells = [Text(word.lower() or "not asked for", STYLES.get(word, "dim")) for word in words]
+            table.add_row(Text(safe(identity)), *cells, Text(safe(seen)))
+    return table
+
+
 def _verdict(results: dict[str, Any]) -> Group:
     target, run = results["target"], results["run"]
     counts = ", ".join(f"{count} {name.lower()}" for name, count in results["counts"].items() if count)
     lines = [
         Text(results["verdict"], VERDICTS[results["verdict"]]),
-        Text(f"{_safe(target['url'])} as {target['dialect']}, model {_safe(target['model'])}"),
+        Text(f"{safe(target['url'])} as {target['dialect']}, model {safe(target['model'])}"),
         Text(f"{counts}; {run['requests']} requests in {run['duration_s']:.1f} s", "dim"),
         Text(f"capabilities {', '.join(target['capabilities']) or 'none'} (from {target['capabilities_from']})", "dim"),
     ]
@@ -139,7 +168,7 @@ def _verdict(results: dict[str, Any]) -> Group:
     return Group(*lines)
 
 
-def _safe(text: str) -> str:
+def safe(text: str, longest: int = LONGEST) -> str:
     """What a server said, without the bytes that move cursors or write into clipboards."""
     shown = CONTROL.sub("\N{REPLACEMENT CHARACTER}", text.replace("\n", " "))
-    return shown if len(shown) <= LONGEST else f"{shown[:LONGEST]}..."
+    return shown if len(shown) <= longest else f"{shown[:longest]}..."

@@ -24,8 +24,10 @@ from conformance import embedded, verdict
 from conformance.declaration import Declaration
 from conformance.exchange import Exchange
 from conformance.judgement import judge
+from conformance.run import Record
 from conformance.secret import Secret
-from conformance.session import Wishes, draft, offered, prepare_server, send
+from conformance.session import Outcome, Prepared, Wishes, conclude, draft, offered, prepare_server, send
+from conformance.target import parse
 from conformance.verdict import Outcome as Word
 from openapi.contract import load, names
 from openapi.validation import Validator
@@ -37,7 +39,6 @@ if TYPE_CHECKING:
     from conformance.judgement import Judgement
     from conformance.mutants.mutant import Mutant
     from conformance.plan import Assertion, Plan
-    from conformance.session import Outcome
     from openapi.contract import Contract
 
 RECORDED = Path(__file__).parent / "recorded"
@@ -64,6 +65,7 @@ class Good:
     """A recorded run without fault: what was planned, what came back, and a judge for changed copies of it."""
 
     contract: Contract
+    declaration: Declaration
     plan: Plan
     model: str
     validator: Validator
@@ -86,6 +88,15 @@ class Good:
         """What became of every requirement."""
         report = verdict.report(self.plan, judgements, strict=False, exhausted=None)
         return {row.id: row.outcome for row in report.rows}
+
+    def outcome(self, changed: Mapping[tuple[str, str], Exchange], *, strict: bool = False) -> Outcome:
+        """The whole outcome of a run in which some exchanges stand in for the recorded ones."""
+        contract = load(self.contract.name)
+        target = parse("http://127.0.0.1:1", contract.path, contract.models_path)
+        wishes = Wishes(url=target.base, dialect=contract.name, strict=strict)
+        prepared = Prepared(wishes, contract, target, self.model, self.declaration, self.plan)
+        record = Record({**self.exchanges, **changed}, requests=len(self.exchanges))
+        return conclude(prepared, record, "2026-11-20T00:00:00+00:00", 1.0)
 
     def of(self, check: str, scenario: str = "*") -> list[Assertion]:
         """The assertions of a check whose exchanges show what it is about, in the order of the plan.
@@ -173,6 +184,7 @@ def read_good() -> Callable[[str], Good]:
         found = [Exchange.from_dict(each) for each in content["exchanges"]]
         return Good(
             narrowed,
+            declaration,
             draft(contract, declaration),
             content["model"],
             Validator(narrowed),

@@ -1,0 +1,177 @@
+"""Reports: they parse, they agree with the results, and nothing that a server says acts in them."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree as Xml
+
+import pytest
+from rich.console import Console
+
+from conformance.mutants.editing import edit_answer
+from conformance.reports import WRITERS, junit, markdown, terminal
+from conformance.session import Prepared
+from conformance.verdict import Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from conformance.tests.conftest import Good
+
+HOSTILE = {
+    "html": "<script>alert(1)</script><img src=x onerror=alert(1)>",
+    "cdata": "]]> <![CDATA[ </testsuite>",
+    "entity": "&lt; &amp; &x; &#0;",
+    "escape": "\x1b]0;owned\x07\x1b[2J\x1b[31mred\x9b31m",
+    "workflow": "\n::error file=x::owned\n::stop-commands::x",
+    "markdown": "[link](http://evil.example) ![i](http://evil.example/i.png) @everyone #1 | a | b |",
+    "fence": "``` `` ` ~~~",
+    "rich": "[red]red[/red] [link=http://evil.example]x[/link] [/]",
+    "bidi": "\u202eevil\u202c \u2066x\u2069 \u2028 \u2029",
+    "surrogate": "half \ud800 and \udfff",
+    "nul": "a\x00b\x08c\x7fd\x85e",
+    "long": "x" * 100_000,
+    "empty": "",
+}
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+
+
+def hostile(results: dict[str, Any], text: str) -> dict[str, Any]:
+    """The results with a hostile text wherever a server can put one."""
+    content: dict[str, Any] = json.loads(json.dumps(results))
+    content["target"]["model"] = text
+    content["target"]["url"] = f"http://127.0.0.1/{text}"
+    for row in content["requirements"][:6]:
+        finding = {"where": f"/{text}", "expected": text, "got": text, "scenario": "a", "exchange": f"a/{text}"}
+        row.update(note=text, summary=text, findings=[finding] * 30)
+    words = ("FAIL", "WARN", "ERROR", "UNTESTABLE", "OBSERVED", "PASS")
+    for row, word in zip(content["requirements"][:6], words, strict=True):
+        row.update(outcome=word, fails=word in ("FAIL", "UNTESTABLE"))
+    return content
+
+
+@pytest.fixture(params=HOSTILE)
+def attacked(request: pytest.FixtureRequest, read_good: Callable[[str], Good]) -> dict[str, Any]:
+    """Results of a run against a server that attacks the reports."""
+    return hostile(read_good("mindie-2.3").outcome({}).results, HOSTILE[request.param])
+
+
+def broken(good: Good, *, strict: bool = False) -> dict[str, Any]:
+    """Results with failures and warnings."""
+
+    def break_(exchange: Any) -> Any:
+        if not isinstance(exchange.json, dict) or "choices" not in exchange.json:
+            return exchange
+        return edit_answer(exchange, lambda answer: answer.update(object="x", created=1))
+
+    return good.outcome(good.changed(break_), strict=strict).results
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_junit_counts_what_the_results_count(good: Good, strict: bool) -> None:
+    content = broken(good, strict=strict)
+    suite = Xml.fromstring(junit.write(content))
+    rows = content["requirements"]
+    cases = suite.findall("testcase")
+    assert [row["id"] for row in rows] == [case.get("name") for case in cases]
+    for kind, attribute, expected in (
+        ("failure", "failures", {row["id"] for row in rows if row["fails"]}),
+        ("error", "errors", {row["id"] for row in rows if row["outcome"] == "ERROR"}),
+        (
+            "skipped",
+            "skipped",
+            {r["id"] for r in rows if r["outcome"] in ("UNTESTABLE", "NOT_APPLICABLE") and not r["fails"]},
+        ),
+    ):
+        found = {case.get("name") for case in cases if case.find(kind) is not None}
+        assert (expected, str(len(expected))) == (found, suite.get(attribute))
+    assert str(len(rows)) == suite.get("tests")
+    assert any(row["fails"] for row in rows)
+
+
+def test_junit_is_xml_whatever_a_server_says(attacked: dict[str, Any]) -> None:
+    written = junit.write(attacked)
+    suite = Xml.fromstring(written)
+    assert len(attacked["requirements"]) == len(suite.findall("testcase"))
+    assert {"properties", "testcase"} == {child.tag for child in suite}
+    assert not re.search(r"[\x00-\x08\x0b\x0c\x0e-\x1f]", written)
+    written.encode()
+
+
+def outside_code(page: str) -> str:
+    """What of a Markdown page is no code span: in that, and only that, text can act."""
+    return re.sub(r"(?<!`)(`+)(?!`)(.*?)(?<!`)\1(?!`)", "", page)
+
+
+def test_markdown_shows_what_a_server_says_as_code_alone(attacked: dict[str, Any]) -> None:
+    page = markdown.write(attacked)
+    rest = outside_code(page)
+    assert not re.search(r"[<>\[\]@!]|http|::|evil|script", rest), rest[:2000]
+    assert not CONTROL.search(page)
+    assert "`" not in rest
+
+
+def test_markdown_tables_keep_their_columns(attacked: dict[str, Any]) -> None:
+    rows = [line for line in markdown.write(attacked).splitlines() if line.startswith("| ")]
+    assert {4} == {len(re.split(r"(?<!\\)\|", line)) - 2 for line in rows}
+    assert len(attacked["requirements"]) + 1 == len(rows)
+
+
+def test_markdown_stays_short_whatever_a_server_says(attacked: dict[str, Any]) -> None:
+    assert len(markdown.write(attacked)) < 200_000
+
+
+def shown(results: dict[str, Any]) -> str:
+    """What the terminal report prints into a log."""
+    file = io.StringIO()
+    terminal.write(results, Console(file=file, highlight=False, width=100))
+    return file.getvalue()
+
+
+def test_the_terminal_gets_no_byte_that_moves_its_cursor(attacked: dict[str, Any]) -> None:
+    text = shown(attacked)
+    assert not CONTROL.search(text)
+    text.encode("utf-8", errors="strict")
+
+
+def test_no_line_of_the_terminal_report_is_a_command_of_a_ci_system(attacked: dict[str, Any]) -> None:
+    assert not [line for line in shown(attacked).splitlines() if line.startswith(("::", "##["))]
+
+
+def test_markup_of_a_server_is_shown_as_it_was_sent(read_good: Callable[[str], Good]) -> None:
+    text = shown(hostile(read_good("mindie-2.3").outcome({}).results, "[red]x[/red]"))
+    assert "[red]x[/red]" in text
+
+
+def test_the_terminal_names_every_failure_and_the_verdict(good: Good) -> None:
+    content = broken(good)
+    text = shown(content)
+    assert not [
+        row["id"] for row in content["requirements"] if row["outcome"] in ("FAIL", "WARN") and row["id"] not in text
+    ]
+    assert "nonconformant" in text
+
+
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+def test_the_first_line_shows_a_hostile_model_name_harmlessly(read_good: Callable[[str], Good], text: str) -> None:
+    good = read_good("mindie-2.3")
+    before = good.outcome({}).prepared
+    prepared = Prepared(before.wishes, before.contract, before.target, text, before.declaration, before.plan)
+    file = io.StringIO()
+    Console(file=file, highlight=False, width=100).print(terminal.ceiling(prepared))
+    assert not CONTROL.search(file.getvalue())
+    assert len(file.getvalue()) < 2000
+
+
+def test_every_kind_of_report_is_written_from_the_results_alone(good: Good) -> None:
+    content = broken(good)
+    before = json.dumps(content)
+    assert all(write(content) for write in WRITERS.values())
+    assert before == json.dumps(content)
+
+
+def test_every_outcome_has_a_style() -> None:
+    assert {word.value for word in Outcome} == set(terminal.STYLES)
