@@ -82,6 +82,37 @@ def build(report: Report, record: Record, contract: Contract, facts: RunFacts) -
     }
 
 
+def with_others(results: dict[str, Any], others: list[dict[str, Any]]) -> dict[str, Any]:
+    """The results with those of further dialects under `also`; exchanges that they share stand there once."""
+    known = {exchange["id"] for exchange in results["exchanges"]}
+    also = []
+    for other in others:
+        new = [exchange for exchange in other["exchanges"] if exchange["id"] not in known]
+        results = {**results, "exchanges": [*results["exchanges"], *new]}
+        results["run"] = {**results["run"], "requests": results["run"]["requests"] + other["run"]["requests"]}
+        shared = {name: other[name] for name in ("target", "verdict", "counts", "requirements")}
+        also.append({**shared, "requests": other["run"]["requests"]})
+    return {**results, "also": also}
+
+
+def differences(results: dict[str, Any], other: dict[str, Any]) -> list[tuple[str, str, str, str]]:
+    """Where two dialects come to different words of which one is bad: (requirement, word, other word, what was seen).
+
+    A word is empty where the dialect asks for no such thing.
+    """
+    ours = {row["id"]: row for row in results["requirements"]}
+    theirs = {row["id"]: row for row in other["requirements"]}
+    found = []
+    for identity in dict.fromkeys([*ours, *theirs]):
+        rows = (ours.get(identity), theirs.get(identity))
+        one, two = (row["outcome"] if row else "" for row in rows)
+        if one != two and {one, two} & {"FAIL", "WARN", "ERROR"}:
+            findings = [finding for row in reversed(rows) if row for finding in row["findings"]]
+            seen = f"expected {findings[0]['expected']}, got {findings[0]['got']}" if findings else ""
+            found.append((identity, one, two, seen))
+    return found
+
+
 def text(results: dict[str, Any]) -> str:
     """The bytes of the file."""
     return json.dumps(results, indent=1, ensure_ascii=False) + "\n"

@@ -5,18 +5,19 @@ from __future__ import annotations
 import asyncio
 import math
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from conformance.check import NoOccasion, NotObserved
 from conformance.client import Call
 from conformance.errors import HarnessError
+from conformance.exchange import Exchange
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from conformance.client import Client
-    from conformance.exchange import Exchange
     from conformance.plan import Plan
     from conformance.scenario import Scenario, Step, StopFrom
     from conformance.target import Target
@@ -53,8 +54,27 @@ class Record:
     requests: int = 0
 
 
+Made = Mapping[tuple[object, ...], Mapping[int, Exchange]]
+"""Exchanges of an earlier plan: what a scenario sent -> its exchanges by the place of their step."""
+
+
+def made(plan: Plan, record: Record, model: str) -> Made:
+    """What an earlier run has made already, for another plan over the same server."""
+    found: dict[tuple[object, ...], dict[int, Exchange]] = {}
+    for scenario in plan.scenarios:
+        exchanges = [record.exchanges.get((scenario.id, step.name)) for step in scenario.steps]
+        whole = {place: exchange for place, exchange in enumerate(exchanges) if exchange is not None}
+        if len(whole) == len(scenario.steps):
+            found.setdefault(scenario.sends(model), whole)
+    return found
+
+
 class Run:
-    """Sends one plan to one target. `progress` is called after every exchange."""
+    """Sends one plan to one target. `progress` is called after every exchange.
+
+    `before`: exchanges that an earlier plan made; a scenario that sends the same is not sent again. `prefix` tells
+    the exchanges of this run from that one's.
+    """
 
     def __init__(
         self,
@@ -65,6 +85,8 @@ class Run:
         model: str,
         budget: Budget,
         progress: Callable[[Record], None] = lambda _: None,
+        before: Made | None = None,
+        prefix: str = "",
     ) -> None:
         self.plan = plan
         self.client = client
@@ -74,6 +96,8 @@ class Run:
         self.budget = budget
         self.progress = progress
         self.record = Record()
+        self._before = before or {}
+        self._prefix = prefix
         self._places = asyncio.Semaphore(budget.concurrency)
         self._started_s = time.monotonic()
 
@@ -94,6 +118,10 @@ class Run:
         return self.record
 
     async def _scenario(self, scenario: Scenario) -> None:
+        if known := self._before.get(scenario.sends(self.model)):
+            for place, step in enumerate(scenario.steps):
+                self.record.exchanges[scenario.id, step.name] = known[place]
+            return
         if scenario.together:
             async with asyncio.TaskGroup() as group:
                 for step in scenario.steps:
@@ -176,7 +204,7 @@ class Run:
         elif step.credentials == "misplaced":
             headers["Authorization"] = WRONG_KEY
         return Call(
-            id=f"{scenario.id}/{step.name}",
+            id=f"{self._prefix}{scenario.id}/{step.name}",
             scenario=scenario.id,
             step=step.name,
             method=step.method,

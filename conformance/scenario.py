@@ -112,6 +112,24 @@ class Scenario:
     parameters: frozenset[str] = frozenset()  # all must be in the contract
     auth: bool = False  # only where the contract asks for a key
 
+    def sends(self, model: str) -> tuple[object, ...]:
+        """What goes over the wire: two scenarios that send the same need to be sent once."""
+        return (
+            self.together,
+            *(
+                (
+                    step.method,
+                    step.path,
+                    step.payload(model),
+                    tuple(step.headers.items()),
+                    step.credentials,
+                    step.stop_from,
+                    step.stop_after_events,
+                )
+                for step in self.steps
+            ),
+        )
+
     def step(self, name: str) -> Step:
         """The step of that name."""
         return next(step for step in self.steps if step.name == name)

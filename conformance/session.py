@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -18,8 +18,8 @@ from conformance.declaration import Declaration, assumed, told
 from conformance.errors import Unreachable, UsageError
 from conformance.judgement import Judgement, judge
 from conformance.occasion import refuses_key, shown
-from conformance.results import RunFacts, build
-from conformance.run import Budget, Record, Run
+from conformance.results import RunFacts, build, with_others
+from conformance.run import Budget, Record, Run, made
 from conformance.scenario import Step
 from conformance.scenarios import scenarios
 from conformance.target import parse
@@ -53,11 +53,12 @@ class Wishes:
     strict: bool = False
     budget: Budget = field(default_factory=Budget)
     verify: bool | ssl.SSLContext = True
+    also: tuple[str, ...] = ()  # further dialects to judge the same server by
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """Everything known before the plan is sent."""
+    """Everything known before the plan is sent. `also`: the same for each further dialect."""
 
     wishes: Wishes
     contract: Contract
@@ -65,6 +66,19 @@ class Prepared:
     model: str
     declaration: Declaration
     plan: Plan
+    also: tuple[Prepared, ...] = ()
+
+    @property
+    def requests(self) -> int:
+        """How many requests all plans send, those that agree only once."""
+        sent = {scenario.sends(self.model): len(scenario.steps) for scenario in self.plan.scenarios}
+        own = self.plan.requests
+        return own + sum(
+            len(scenario.steps)
+            for other in self.also
+            for scenario in other.plan.scenarios
+            if scenario.sends(self.model) not in sent
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +90,7 @@ class Outcome:
     judgements: tuple[Judgement, ...]
     report: Report
     results: dict[str, Any]
+    also: tuple[Outcome, ...] = ()
 
 
 def contract_of(dialect: str) -> Contract:
@@ -93,10 +108,18 @@ async def prepare(wishes: Wishes, client: Client) -> Prepared:
     contract = contract_of(wishes.dialect)
     target = parse(wishes.url, contract.path, contract.models_path)
     model = wishes.model or await _ask_model(client, target, contract)
-    declaration = await _ask_capabilities(client, target, contract)
-    declaration = declaration.overruled(contract, wishes.capabilities)
+    description = await _describe(client, target)
+    declaration = (told(contract, description) or assumed(contract)).overruled(contract, wishes.capabilities)
     await _greet(client, target, model, contract)
-    return Prepared(wishes, contract, target, model, declaration, draft(contract, declaration, wishes.only))
+    others = []
+    for other in map(contract_of, dict.fromkeys(wishes.also)):
+        if other.name != contract.name:
+            declared = told(other, description) or assumed(other)
+            known = tuple(wish for wish in wishes.capabilities if wish[0] in other.capabilities)
+            declared = declared.overruled(other, known)
+            others.append(Prepared(wishes, other, target, model, declared, draft(other, declared, wishes.only)))
+    plan = draft(contract, declaration, wishes.only)
+    return Prepared(wishes, contract, target, model, declaration, plan, tuple(others))
 
 
 def draft(contract: Contract, declaration: Declaration, only: tuple[str, ...] = ()) -> Plan:
@@ -131,22 +154,35 @@ async def send(
 ) -> Outcome:
     """Sends the plan, judges what came back and makes the report. When cancelled it judges what there is."""
     started_at, started_s = datetime.now(UTC).isoformat(timespec="seconds"), time.monotonic()
+    records: list[Record] = []
     async with _client(prepared.wishes, secret) as client:
-        run = Run(
-            prepared.plan,
-            client,
-            prepared.target,
-            prepared.contract,
-            prepared.model,
-            prepared.wishes.budget,
-            on_progress,
-        )
-        try:
-            record = await run.execute()
-        except asyncio.CancelledError:
-            record = run.record
-            record.exhausted = "interrupted"
-    return conclude(prepared, record, started_at, time.monotonic() - started_s)
+        for each in (prepared, *prepared.also):
+            before = made(prepared.plan, records[0], prepared.model) if records else None
+            prefix = f"{each.contract.name}:" if records else ""
+            budget = _left(prepared.wishes.budget, records, time.monotonic() - started_s)
+            run = Run(each.plan, client, each.target, each.contract, each.model, budget, on_progress, before, prefix)
+            try:
+                records.append(await run.execute())
+            except asyncio.CancelledError:
+                run.record.exhausted = "interrupted"
+                records.append(run.record)
+                break
+    duration_s = time.monotonic() - started_s
+    others = tuple(
+        conclude(each, record, started_at, duration_s) for each, record in zip(prepared.also, records[1:], strict=False)
+    )
+    first = conclude(prepared, records[0], started_at, duration_s)
+    return replace(first, also=others, results=with_others(first.results, [other.results for other in others]))
+
+
+def _left(budget: Budget, records: list[Record], spent_s: float) -> Budget:
+    """What earlier plans have left of a budget."""
+    sent = sum(record.requests for record in records)
+    return replace(
+        budget,
+        max_requests=None if budget.max_requests is None else budget.max_requests - sent,
+        max_time_s=None if budget.max_time_s is None else budget.max_time_s - spent_s,
+    )
 
 
 def _client(wishes: Wishes, secret: Secret | None) -> Client:
@@ -186,10 +222,9 @@ async def _ask_model(client: Client, target: Target, contract: Contract) -> str:
     return contract.default_model
 
 
-async def _ask_capabilities(client: Client, target: Target, contract: Contract) -> Declaration:
-    """What the server says of itself in its own description, else what the dialect lets one assume."""
-    exchange = await _get(client, "openapi", f"{target.base}/openapi.json")
-    return told(contract, exchange.json) or assumed(contract)
+async def _describe(client: Client, target: Target) -> object:
+    """The server's own description, where it has one."""
+    return (await _get(client, "openapi", f"{target.base}/openapi.json")).json
 
 
 async def _get(client: Client, name: str, url: str) -> Exchange:

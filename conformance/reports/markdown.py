@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from conformance.results import differences
+
 MOST_FINDINGS = 5
 LONGEST = 300
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
@@ -46,6 +48,14 @@ def write(results: dict[str, Any]) -> str:
                 )
             more = len(row["findings"]) - MOST_FINDINGS
             lines += [f"- and {more} more"] if more > 0 else []
+    for other in results.get("also", ()):
+        name = other["target"]["dialect"]
+        lines += ["", f"## Also by {name}: {other['verdict']}", ""]
+        lines += [f"| requirement | {results['target']['dialect']} | {name} | seen |", "|---|---|---|---|"]
+        lines += [
+            f"| {_code(identity)} | {one or 'not asked for'} | {two or 'not asked for'} | {_code(seen)} |"
+            for identity, one, two, seen in differences(results, other)
+        ]
     lines += ["", "## All requirements", "", "| outcome | keyword | requirement | source |", "|---|---|---|---|"]
     lines += [
         f"| {row['outcome']} | {row['keyword']} | {_code(row['id'])} | {_code(row['source'])} |"

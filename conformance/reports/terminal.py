@@ -12,6 +12,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
+from conformance.results import differences
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -31,6 +33,7 @@ VERDICTS = {"conformant": "bold green", "nonconformant": "bold red", "inconclusi
 # Control characters, line and paragraph ends, marks that turn the direction of writing, halves of surrogate pairs.
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 MOST_FINDINGS = 3
+SEEN = 100  # characters of a finding in a table
 LONGEST = 240
 
 
@@ -129,8 +132,6 @@ def _topics(rows: list[dict[str, Any]]) -> Table:
 
 def _columns(results: dict[str, Any], other: dict[str, Any]) -> Table:
     """The requirements on which two dialects come to different words, in two columns."""
-    ours = {row["id"]: row for row in results["requirements"]}
-    theirs = {row["id"]: row for row in other["requirements"]}
     table = Table(
         title=f"\nalso by {other['target']['dialect']}: {other['verdict']}, {other['requests']} more requests",
         title_justify="left",
@@ -141,14 +142,9 @@ def _columns(results: dict[str, Any], other: dict[str, Any]) -> Table:
     )
     for name in ("requirement", results["target"]["dialect"], other["target"]["dialect"], "seen"):
         table.add_column(name, overflow="fold")
-    for identity in dict.fromkeys([*ours, *theirs]):
-        one, two = ours.get(identity), theirs.get(identity)
-        words = [row["outcome"] if row else "" for row in (one, two)]
-        if words[0] != words[1] and {*words} & {"FAIL", "WARN", "ERROR"}:
-            found = [finding for row in (two, one) if row for finding in row["findings"]]
-            seen = f"expected {found[0]['expected']}, got {found[0]['got']}" if found else ""
-            cells = [Text(word.lower() or "not asked for", STYLES.get(word, "dim")) for word in words]
-            table.add_row(Text(safe(identity)), *cells, Text(safe(seen)))
+    for identity, one, two, seen in differences(results, other):
+        cells = [Text(word.lower() or "not asked for", STYLES.get(word, "dim")) for word in (one, two)]
+        table.add_row(Text(safe(identity)), *cells, Text(safe(seen, SEEN)))
     return table
 
 
