@@ -58,8 +58,9 @@ def _fits(scenario: Scenario, contract: Contract) -> bool:
 
 def _scenario(row: dict[str, Any], contract: Contract, file: str) -> Scenario:
     stray = set(row) - SCENARIO_KEYS
-    if stray or "id" not in row or not row.get("steps"):
-        raise HarnessError(f"scenarios/{file}: {row.get('id', row)}: needs id and steps, does not know {sorted(stray)}")
+    if stray or not all(isinstance(row.get(name), str) for name in ("id", "summary")) or not row.get("steps"):
+        place = f"scenarios/{file}: {row.get('id', row)}"
+        raise HarnessError(f"{place}: needs id and summary, both texts, and steps; does not know {sorted(stray)}")
     needs = row.get("needs", {})
     return Scenario(
         id=row["id"],

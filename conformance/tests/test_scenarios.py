@@ -80,6 +80,10 @@ def test_ids_are_unique_and_steps_have_names_of_their_own(contract: Contract, de
     assert not [each.id for each in found if len({step.name for step in each.steps}) != len(each.steps)]
 
 
+def test_every_scenario_says_what_it_is(contract: Contract) -> None:
+    assert not [each.id for each in scenarios(contract, every(contract)) if not each.summary.strip()]
+
+
 def test_a_subject_expects_of_its_step_what_it_says(contract: Contract) -> None:
     for scenario in scenarios(contract, every(contract)):
         if scenario.subject is None:
@@ -206,7 +210,9 @@ def test_pruned_bodies_hold_only_what_the_contract_knows(contract: Contract) -> 
 
 STEP = {"ask": "Hello!", "body": {"max_tokens": 2}}
 WRONG: dict[str, dict[str, Any]] = {
-    "needs id and steps": {"summary": "x", "steps": [STEP]},
+    "needs id and summary": {"summary": "x", "steps": [STEP]},
+    "both texts": {"id": "x", "summary": None, "steps": [STEP]},
+    "and steps": {"id": "x", "summary": "x", "steps": []},
     "does not know": {"id": "x", "summary": "x", "steps": [STEP], "expect": "answer"},
     "a step does not know": {"id": "x", "summary": "x", "steps": [{**STEP, "stream": True}]},
 }
