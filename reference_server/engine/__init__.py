@@ -17,6 +17,7 @@ from .protocol import (
     FinishReason,
     Generation,
     PromptTooLong,
+    TokenLogprob,
 )
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ __all__ = [
     "LocalEngine",
     "PromptTooLong",
     "SamplingParams",
+    "TokenLogprob",
 ]
 
 

@@ -18,10 +18,14 @@ from .protocol import CheckpointError, Engine, EngineError, PromptTooLong
 from .runner import Runner, verified_runner
 from .sampler import Sampler, uniform, unusable
 from .scheduler import Batch, Scheduler
+from .scores import Score, score
 from .sequence import Sequence
+from .transcript import Ending
+from .vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from collections.abc import Sequence as Seq
     from pathlib import Path
 
     from .params import SamplingParams
@@ -45,6 +49,7 @@ class LocalEngine(Engine):
         self.max_model_len = max_model_len
         self.max_new_tokens = max_new_tokens
         self._checkpoint = checkpoint
+        self._vocabulary = Vocabulary(checkpoint.tokenizer)
         self._runner = runner
         self._sampler = Sampler(slots, self.vocabulary_size)
         self._scheduler = Scheduler(slots)
@@ -121,13 +126,13 @@ class LocalEngine(Engine):
         if len(prompt) > self.max_model_len - 1:
             raise PromptTooLong(len(prompt), self.max_model_len - 1)
         room = min(self.max_new_tokens, self.max_model_len - len(prompt))
+        ends = params.stop_token_ids if params.ignore_eos else params.stop_token_ids | self._checkpoint.eos_token_ids
         sequence = Sequence(
             list(prompt),
             params,
             seed=secrets.randbits(64) if params.seed is None else params.seed,
-            limit=room if params.max_tokens is None else min(room, params.max_tokens),
-            eos_token_ids=self._checkpoint.eos_token_ids,
-            tokenizer=self._checkpoint.tokenizer,
+            vocabulary=self._vocabulary,
+            ending=Ending(room if params.max_tokens is None else min(room, params.max_tokens), ends),
             ready_at=time.perf_counter(),
         )
         generation = LocalGeneration(sequence, asyncio.get_running_loop())
@@ -191,17 +196,29 @@ class LocalEngine(Engine):
         broken = set(unusable(logits))
         uniforms = [uniform(sequence.seed, len(sequence.generated)) for sequence in sequences]
         sampled = self._sampler.sample(logits, slots, uniforms)
+        scores = _scores(logits, sequences, sampled)
         ended_at = time.perf_counter()
         out: list[tuple[LocalGeneration, Item]] = []
         for row, (sequence, token) in enumerate(zip(sequences, sampled, strict=True)):
             item: Item = EngineError("the model computed no usable logits for this sequence")
             if row not in broken:
-                item = sequence.append(token, batch_size=len(sequences), started_at=started_at, ended_at=ended_at)
+                item = sequence.append(
+                    token, scores.get(row), batch_size=len(sequences), started_at=started_at, ended_at=ended_at
+                )
             out.append((self._generations[sequence], item))
             if isinstance(item, EngineError) or item.finish_reason is not None:
                 self._scheduler.finish(sequence)
                 del self._generations[sequence]
         return out
+
+
+def _scores(logits: torch.Tensor, sequences: Seq[Sequence], tokens: Seq[int]) -> dict[int, Score]:
+    """Row -> score of its token, for the rows that ask for log-probabilities."""
+    tops = {row: each.params.logprobs for row, each in enumerate(sequences) if each.params.logprobs is not None}
+    if not tops:
+        return {}
+    rows = list(tops)
+    return dict(zip(rows, score(logits[rows], [tokens[row] for row in rows], list(tops.values())), strict=True))
 
 
 def _failed(reason: str, cause: BaseException | None) -> EngineError:

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 SEED_LIMIT = 2**64
+MOST_LOGPROBS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,10 @@ class SamplingParams:
     include_stop_str_in_output: whether the stop text that matched stays at the end of the text.
     skip_special_tokens: whether special tokens are left out of the text.
     ignore_eos: whether the model's own end-of-sequence tokens are tokens like any other.
+    logprobs: 0 to 20; each token comes with its log-probability and those of so many most likely tokens.
+        None: without. They are the model's own, before penalties, temperature and narrowing, as vLLM's
+        default `raw_logprobs` has them: so they do not change with the parameters, and the alternatives that
+        narrowing removes keep a finite number.
 
     Raises ValueError for a value out of its range.
     """
@@ -43,6 +48,7 @@ class SamplingParams:
     include_stop_str_in_output: bool = False
     skip_special_tokens: bool = True
     ignore_eos: bool = False
+    logprobs: int | None = None
 
     def __post_init__(self) -> None:
         if self.max_tokens is not None and self.max_tokens < 1:
@@ -58,6 +64,8 @@ class SamplingParams:
                 raise ValueError(f"{name} is {getattr(self, name)}: it must be finite")
         if self.seed is not None and not 0 <= self.seed < SEED_LIMIT:
             raise ValueError(f"seed is {self.seed}: it must be from 0 to 2**64 - 1")
+        if self.logprobs is not None and not 0 <= self.logprobs <= MOST_LOGPROBS:
+            raise ValueError(f"logprobs is {self.logprobs}: it must be from 0 to {MOST_LOGPROBS}")
         if "" in self.stop:
             raise ValueError("stop holds an empty text: remove it")
 

@@ -35,6 +35,23 @@ class CheckpointError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class TokenLogprob:
+    """How likely the model found one token.
+
+    text: what the token stands for; U+FFFD for bytes that are no whole characters.
+    data: its bytes, also where they are only a part of a character; None for a token that leaves no trace in
+        the text: one that ends the sequence, or a special one where those are left out.
+    logprob: natural logarithm of the model's own probability, at most 0, possibly -inf.
+    top: the most likely tokens at this place, the likeliest first; empty in the entries of `top` itself.
+    """
+
+    text: str
+    data: bytes | None
+    logprob: float
+    top: tuple[TokenLogprob, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Delta:
     """What one engine step added to one sequence; there is exactly one for each generated token.
 
@@ -45,6 +62,7 @@ class Delta:
     queue_wait_s: measured from the moment the token could be scheduled (submission, or the previous token)
         to the start of its forward pass.
     step_s: measured duration of that forward pass and its sampling; for the first token this is the prefill.
+    logprob: of the token, where the request asked for it.
     """
 
     text: str
@@ -53,6 +71,7 @@ class Delta:
     batch_size: int
     queue_wait_s: float
     step_s: float
+    logprob: TokenLogprob | None = None
 
 
 class Generation(Protocol):

@@ -10,8 +10,10 @@ from tokenizers import Tokenizer, models
 from reference_server.engine import Delta, EngineError, SamplingParams
 from reference_server.engine.generation import LocalGeneration, hand_over
 from reference_server.engine.sequence import Sequence
+from reference_server.engine.transcript import Ending
+from reference_server.engine.vocabulary import Vocabulary
 
-TOKENIZER = Tokenizer(models.BPE())
+VOCABULARY = Vocabulary(Tokenizer(models.BPE()))
 MIDDLE = Delta("a", 1, None, 1, 0.0, 0.0)
 LAST = Delta("b", 2, "stop", 1, 0.0, 0.0)
 
@@ -21,9 +23,8 @@ def _generation(loop: asyncio.AbstractEventLoop) -> LocalGeneration:
         [1, 2, 3],
         SamplingParams(),
         seed=0,
-        limit=10,
-        eos_token_ids=frozenset(),
-        tokenizer=TOKENIZER,
+        vocabulary=VOCABULARY,
+        ending=Ending(10, frozenset()),
         ready_at=0.0,
     )
     return LocalGeneration(sequence, loop)

@@ -7,8 +7,10 @@ from tokenizers import Tokenizer, models
 from reference_server.engine.params import SamplingParams
 from reference_server.engine.scheduler import Batch, Scheduler
 from reference_server.engine.sequence import Sequence, Status
+from reference_server.engine.transcript import Ending
+from reference_server.engine.vocabulary import Vocabulary
 
-TOKENIZER = Tokenizer(models.BPE())
+VOCABULARY = Vocabulary(Tokenizer(models.BPE()))
 
 
 def _sequence(prompt_tokens: int = 3) -> Sequence:
@@ -16,9 +18,8 @@ def _sequence(prompt_tokens: int = 3) -> Sequence:
         [1] * prompt_tokens,
         SamplingParams(),
         seed=0,
-        limit=10,
-        eos_token_ids=frozenset(),
-        tokenizer=TOKENIZER,
+        vocabulary=VOCABULARY,
+        ending=Ending(10, frozenset()),
         ready_at=0.0,
     )
 

@@ -1,0 +1,67 @@
+"""Vocabulary: the text, and the exact bytes, that each token id stands for."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from .detokenizer import REPLACEMENT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tokenizers import Tokenizer
+
+FALLBACK_BYTE = re.compile("<0x[0-9A-F]{2}>")
+# Byte-level vocabularies spell bytes that are no printable Latin-1 character with the characters from U+0100 on.
+PRINTABLE = (*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100))
+OTHERS = tuple(byte for byte in range(256) if byte not in PRINTABLE)
+BYTE_OF = {chr(byte): byte for byte in PRINTABLE} | {chr(0x100 + at): byte for at, byte in enumerate(OTHERS)}
+SPACE_BYTE = chr(0x120)
+
+
+class Vocabulary:
+    """A checkpoint's tokenizer, asked for single tokens.
+
+    special: the control tokens, which texts may leave out.
+    """
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self.tokenizer = tokenizer
+        added = tokenizer.get_added_tokens_decoder()
+        self.special = frozenset(token_id for token_id, token in added.items() if token.special)
+        self._added = {token_id: token.content.encode() for token_id, token in added.items()}
+        decoder = tokenizer.decoder
+        self._byte_level = decoder is not None and decoder.decode([SPACE_BYTE]) == " "
+        self._before = None if self._byte_level else next(self._words(), None)
+
+    def data(self, token_id: int, *, first: bool) -> bytes:
+        """The bytes of a token, also those that are only a part of a character.
+
+        first: whether no text stands before it, where some tokenizers drop a word's space. Empty for an id
+        that the tokenizer does not know. The bytes of a text's tokens, joined, are the text in UTF-8.
+        """
+        if token_id in self._added:
+            return self._added[token_id]
+        piece = self.tokenizer.id_to_token(token_id)
+        if piece is None:
+            return b""
+        if self._byte_level and all(character in BYTE_OF for character in piece):
+            return bytes(BYTE_OF[character] for character in piece)
+        alone = self._decode([token_id])
+        if FALLBACK_BYTE.fullmatch(piece) and alone == REPLACEMENT:
+            return bytes([int(piece[3:5], 16)])
+        if first or self._before is None:
+            return alone.encode()
+        return self._decode([self._before, token_id])[len(self._decode([self._before])) :].encode()
+
+    def _words(self) -> Iterator[int]:
+        """Ordinary tokens whose text does not depend on what follows."""
+        for token_id in range(self.tokenizer.get_vocab_size()):
+            if token_id not in self._added:
+                once, twice = self._decode([token_id]), self._decode([token_id, token_id])
+                if once.isalpha() and twice.startswith(once):
+                    yield token_id
+
+    def _decode(self, ids: list[int]) -> str:
+        return self.tokenizer.decode(ids, skip_special_tokens=False)
