@@ -50,9 +50,7 @@ def read(text: str) -> Rows | None:
         this = part(header, found[at - 1].text if at else "", first)
         if this is None:
             words = found[at - 1].text if at else ""
-            left.append(
-                Left(found[at].line, "neither columns nor heading tell which part this table describes", words)
-            )
+            left.append(Left(found[at].line, "neither columns nor heading tell which part this table describes", words))
         else:
             for each in _rows(this, header, found[at + len(header) : end]):
                 (rows if isinstance(each, Row) else left).append(each)  # type: ignore[arg-type]
@@ -126,5 +124,3 @@ def _halves(found: Sequence[Block], name: str) -> tuple[Sequence[Block], Sequenc
         if block.is_list or (said.pieces and said.pieces[0].member == "types"):
             return found[:at], found[at:]
     return (found[:1], found[1:]) if len(found) == 2 else ([], found)
-
-

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from openapi.reading.row import Cell, Item
 
 _KEY: Final = re.compile(rf"({QUOTED}|{NAME}|{NUMBER})\s*:(?P<rest>.*)", re.DOTALL)
-_MEMBER: Final = re.compile(rf"({NAME}),\s*(required|mandatory|optional|必选|可选),(?P<rest>.*)", re.IGNORECASE | re.DOTALL)
+_MEMBER: Final = re.compile(
+    rf"({NAME}),\s*(required|mandatory|optional|必选|可选),(?P<rest>.*)", re.IGNORECASE | re.DOTALL
+)
 _PROMISE: Final = re.compile(
     r"(?:可取\w+有|(?:the )?(?:possible|available) (?:values|roles)(?: are)?(?: as follows)?)\s*:", re.IGNORECASE
 )
@@ -30,13 +32,13 @@ def read_cell(cell: Cell, name: str, *, prose: bool = False) -> Said:
 
     `prose`: the cell describes; of what is not read there, only what may hold a fact is left to a person.
     """
-    said = [_promised(said, cell) for said in [_read_items(cell.items, name)]]
-    unread = [text for each in said for text in each.unread if not prose or is_telling(text)]
+    said = _promised(_read_items(cell.items, name), cell)
+    unread = [text for text in said.unread if not prose or is_telling(text)]
     if cell.lost:
         unread.append(LOST)
     if not cell.items:
         unread.append(EMPTY)
-    return Said(tuple(piece for each in said for piece in each.pieces), tuple(unread))
+    return Said(said.pieces, tuple(unread))
 
 
 def _read_items(items: Sequence[Item], name: str) -> Said:
@@ -52,7 +54,9 @@ def _read_items(items: Sequence[Item], name: str) -> Said:
 
 def _promised(said: Said, cell: Cell) -> Said:
     """Words that announce a list are read with it; without one they are left, for the list is missing."""
-    listed = {before.text for before, after in zip(cell.items, cell.items[1:], strict=False) if after.depth > before.depth}
+    listed = {
+        before.text for before, after in zip(cell.items, cell.items[1:], strict=False) if after.depth > before.depth
+    }
     kept = tuple(
         text
         for text in said.unread
@@ -105,7 +109,7 @@ def _read_entry(entry: Sequence[Item], name: str) -> Said:
     first = entry[0].text
     match = _MEMBER.fullmatch(plain(first).strip())
     if match is None:
-        said = [read_text(first, name), *([_read_list(entry[1:], name)] if entry[1:] else [])]
+        said = [_as_form(read_text(first, name)), *([_read_list(entry[1:], name)] if entry[1:] else [])]
         return Said(
             tuple(piece for each in said for piece in each.pieces), tuple(text for each in said for text in each.unread)
         )
@@ -113,7 +117,14 @@ def _read_entry(entry: Sequence[Item], name: str) -> Said:
     required = Piece("required", "yes" if match[2].lower() in _ALWAYS else "no", first)
     return Said(
         tuple(
-            Piece(piece.member, piece.value, piece.text, f".{match[1]}{piece.at}") for piece in (required, *inner.pieces)
+            Piece(piece.member, piece.value, piece.text, f".{match[1]}{piece.at}")
+            for piece in (required, *inner.pieces)
         ),
         tuple(text for text in (*inner.unread, *(item.text for item in entry[1:])) if is_telling(text)),
     )
+
+
+def _as_form(said: Said) -> Said:
+    """A type that an entry names is one form among those of the other entries."""
+    forms = [("also" if (piece.member, piece.at) == ("types", "") else piece.member, piece) for piece in said.pieces]
+    return Said(tuple(Piece(member, piece.value, piece.text, piece.at) for member, piece in forms), said.unread)

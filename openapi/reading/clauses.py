@@ -13,6 +13,7 @@ from openapi.reading.vocabulary import plain
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+MOST_CLAUSES: Final = 12  # that one rule may read together
 _OPENING, _CLOSING = "([{", ")]}"
 _CONDITION: Final = re.compile(
     r".*时|[若如当除].*|仅当.*|.*除外|(?:also,? )?(?:if|when|unless|except|only (?:if|when)|provided|for|but|in)\b.*",
@@ -85,7 +86,7 @@ def _read_sentence(text: str, name: str) -> Said:
 
 def _longest(text: str, spans: list[tuple[int, int]], at: int, name: str) -> tuple[int, list[Piece] | None]:
     """The end of the longest run of clauses that is read, and what it says; the next clause alone where none is."""
-    for end in range(len(spans), at, -1):
+    for end in range(min(len(spans), at + MOST_CLAUSES), at, -1):
         read = pieces(_bare(text[spans[at][0] : spans[end - 1][1]]), name)
         if read is not None:
             return end, read
@@ -100,7 +101,9 @@ def _bare(text: str) -> str:
 def _is_full_stop(text: str, at: int) -> bool:
     if text[at] == "。":
         return True
-    return text[at] == "." and (at + 1 == len(text) or text[at + 1].isspace()) and not text[:at].endswith(("i.e", "e.g"))
+    return (
+        text[at] == "." and (at + 1 == len(text) or text[at + 1].isspace()) and not text[:at].endswith(("i.e", "e.g"))
+    )
 
 
 def _cut(text: str, ends: Callable[[str, int], bool]) -> Iterator[tuple[int, int]]:

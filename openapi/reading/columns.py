@@ -14,7 +14,15 @@ Column = Literal["name", "required", "type", "prose", "value", "support"]
 
 _HEADERS: dict[Column, tuple[str, ...]] = {
     "name": ("parameter", "parameter name", "param", "parameters", "field", "name", "参数", "参数名", "参数名称"),
-    "required": ("required", "mandatory", "mandatory/optional", "required/optional", "是否必选", "是否必填", "必选/可选"),
+    "required": (
+        "required",
+        "mandatory",
+        "mandatory/optional",
+        "required/optional",
+        "是否必选",
+        "是否必填",
+        "必选/可选",
+    ),
     "type": ("type", "data type", "类型", "参数类型", "数据类型"),
     "prose": ("description", "说明", "描述", "参数说明"),
     "value": ("value", "value range", "value requirement", "value requirements", "取值要求", "取值范围", "取值"),

@@ -7,16 +7,18 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from openapi.reading.cells import read_cell
-from openapi.reading.clauses import Said
 from openapi.reading.fact import MEMBERS, RANGES, UNSTATED, Fact, Piece, is_stated
 from openapi.reading.interval import same
 from openapi.reading.requirement import required, typed
-from openapi.reading.row import Left
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from openapi.reading.row import Row, Rows
+    from openapi.reading.clauses import Said
+    from openapi.reading.row import Left, Row, Rows
+
+
+_JSON = {str: "string", int: "integer", bool: "boolean"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +63,8 @@ def _read_row(row: Row, tally: list[int]) -> tuple[list[Piece], list[str]]:
         said.append(typed(row.type.text, name))
     if row.value:
         said.append(read_cell(row.value, name))
-    if row.prose:
-        said.append(read_cell(row.prose, name, prose=True))
+    if row.prose:  # where a parameter has no column for its value, the description demands
+        said.append(read_cell(row.prose, name, prose=row.value is not None or row.part != "request"))
     tally[0] += 1
     for each in said:
         tally[0 if not each.unread else 1 if each.pieces else 2] += 1
@@ -120,8 +122,9 @@ def _members(pieces: Iterable[Piece]) -> tuple[dict[str, Any], list[str]]:
             members[member] = agreed.value
     if also:
         members["types"] = tuple(sorted({*members.get("types", ()), *also}))
-    if "types" not in members and members.get("enum") and all(isinstance(v, str) for v in members["enum"]):
-        members["types"] = ("string",)
+    if "types" not in members and members.get("enum"):
+        kinds = {_JSON.get(type(value)) for value in members["enum"]}
+        members.update({"types": tuple(sorted(kinds))} if None not in kinds else {})  # type: ignore[type-var]
     if is_stated("default", members.get("default", UNSTATED)) and "required" not in members:
         members["required"] = "no"  # what has a default can be left out
     if isinstance(members.get("default"), int) and "number" in members.get("types", ()):
@@ -146,13 +149,17 @@ def _joined(one: Fact, other: Fact) -> Fact:
     doubts = []
     for member in MEMBERS:
         left, right = getattr(one, member), getattr(other, member)
-        if is_stated(member, left) and is_stated(member, right) and left != right:
+        if is_stated(member, left) and is_stated(member, right) and not _equal(member, left, right):
             members[member] = next(field.default for field in fields(Fact) if field.name == member)
-            doubts.append(f"{member}: line {one.line} and line {other.line} differ")
+            doubts.append(f"{member}: the page says both {left!r} and {right!r}")
         else:
             members[member] = left if is_stated(member, left) else right
     unread = tuple(dict.fromkeys((*one.unread, *other.unread, *doubts)))
     return replace(one, **members, unread=unread, read=(*one.read, *other.read))
+
+
+def _equal(member: str, one: Any, other: Any) -> bool:
+    return type(one) is type(other) and (same(one, other, whole=False) if member in RANGES else one == other)
 
 
 def figures(fact: Fact) -> tuple[str, ...]:

@@ -6,10 +6,11 @@ A cell that holds nothing but a dash spans the rows of one nested level; the row
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from bs4 import BeautifulSoup, NavigableString, Tag
-from bs4.element import PreformattedString
+from bs4 import BeautifulSoup
+from bs4.element import NavigableString, PreformattedString, Tag
 from markdown_it import MarkdownIt
 
 from openapi.reading.columns import Column, columns, part
@@ -60,7 +61,7 @@ def _headings(tokens: Sequence[Token]) -> list[tuple[int, str]]:
     """Line and words of every heading and paragraph, the paragraphs joined to the heading above them."""
     found: list[tuple[int, str]] = []
     over = ""
-    for opening, inline in zip(tokens, tokens[1:], strict=False):
+    for opening, inline in pairwise(tokens):
         if inline.type == "inline" and opening.map and opening.type in ("heading_open", "paragraph_open"):
             if opening.type == "heading_open":
                 over = inline.content
@@ -80,13 +81,14 @@ def _of_html(table: Tag, headings: list[tuple[int, str]]) -> _Table:
     heading = caption.get_text(" ", strip=True) if caption else _html_heading(table) or _heading(headings, line)
     grid: list[list[Cell | None]] = []
     filled: dict[tuple[int, int], Cell] = {}
-    for down, row in enumerate(table.find_all("tr")):
+    tags = table.find_all("tr")
+    for down, row in enumerate(tags):
         across = 0
         for tag in row.find_all(["td", "th"], recursive=False):
             while (down, across) in filled:
                 across += 1
             cell = Cell(tuple(_items(tag)), tag.sourceline or line)
-            wide, high = _span(tag, "colspan"), _span(tag, "rowspan")
+            wide, high = _span(tag, "colspan"), min(_span(tag, "rowspan"), len(tags) - down)
             filled.update({(down + y, across + x): cell for y in range(high) for x in range(wide)})
             across += wide
         width = max((x for y, x in filled if y == down), default=-1) + 1

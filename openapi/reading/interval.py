@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 Number = int | Decimal
 Bound = Number | str  # a name stands for another parameter's value
@@ -66,7 +70,7 @@ def same(left: Range, right: Range, *, whole: bool) -> bool:
 
     An end of which a page does not say whether it belongs to the range fits both.
     """
-    one, other = (_merged(values) if whole else values for values in (left, right))
+    one, other = (closed_and_merged(values) if whole else values for values in (left, right))
     return len(one) == len(other) and all(map(_fits, one, other))
 
 
@@ -81,19 +85,27 @@ def _fits(one: Interval, other: Interval) -> bool:
     )
 
 
-def _merged(values: Range) -> Range:
+def merged(values: Iterable[Interval]) -> Range:
+    """The same values in as few intervals; open ends stay, so only closed ones are joined."""
+    given = list(values)
+    if len(given) < 2 or any(each.low_open or each.high_open for each in given):
+        return tuple(given)
+    return closed_and_merged(given)
+
+
+def closed_and_merged(values: Iterable[Interval]) -> Range:
     """The same integers in closed intervals that neither touch nor overlap, lowest first."""
     closed = [_closed(each) for each in values]
     if any(isinstance(end, str) for each in closed for end in (each.low, each.high)):
         return tuple(closed)
-    merged: list[Interval] = []
+    joined: list[Interval] = []
     for each in sorted(closed, key=lambda item: (item.low is not None, item.low or 0)):
-        last = merged[-1] if merged else None
+        last = joined[-1] if joined else None
         if last is None or _apart(last, each):
-            merged.append(each)
+            joined.append(each)
         elif last.high is not None and (each.high is None or _above(each.high, last.high)):
-            merged[-1] = Interval(last.low, each.high)
-    return tuple(merged)
+            joined[-1] = Interval(last.low, each.high)
+    return tuple(joined)
 
 
 def _closed(each: Interval) -> Interval:

@@ -9,9 +9,16 @@ from openapi.reading import cell_lines, headed_paragraphs, html_tables, piped_li
 from openapi.resolution import ContractError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from openapi.reading.row import Rows
 
-FORMS = (piped_lines, html_tables, headed_paragraphs, cell_lines)
+FORMS: tuple[Callable[[str], Rows | None], ...] = (
+    piped_lines.read,
+    html_tables.read,
+    headed_paragraphs.read,
+    cell_lines.read,
+)
 _CURE = "give a page with its tables of parameters as HTML, Markdown or text"
 
 
@@ -23,12 +30,15 @@ def rows_of(content: bytes, name: str) -> Rows:
         line = content[: error.start].count(b"\n") + 1
         raise ContractError(f"{name}: line {line}: byte {error.start} is not UTF-8; save the page as UTF-8") from None
     text = re.sub(r"\r\n?", "\n", text)
-    for form in FORMS:
-        found = form.read(text)
-        if found is not None and found.rows:
-            return found
     if not text.strip():
         raise ContractError(f"{name}: line 1: the page is empty; {_CURE}")
+    for form in FORMS:
+        try:
+            found = form(text)
+        except RecursionError:
+            raise ContractError(f"{name}: line 1: its tags nest too deeply; {_CURE}") from None
+        if found is not None and found.rows:
+            return found
     raise ContractError(f"{name}: line {_first_line(text)}: no table of parameters is recognised; {_CURE}")
 
 

@@ -54,7 +54,7 @@ def _header(lines: Sequence[str], rule: int, bars: int) -> tuple[tuple[Cell, ...
     start, count = rule, 0
     while start > 0 and count < bars:
         start -= 1
-        if not lines[start].rstrip().endswith("|"):
+        if "|" in lines[start].rstrip("| ") or not lines[start].rstrip().endswith("|"):
             start += 1
             break
         count += lines[start].count("|")
@@ -68,7 +68,9 @@ def _cells(text: str, line: int) -> Iterator[Cell]:
     for words in text.split("|"):
         begin = line + len(words[: len(words) - len(words.lstrip())].split("\n")) - 1
         items = tuple(
-            Item(" ".join(each.split()), 0, begin + at) for at, each in enumerate(words.strip().split("\n")) if each.strip()
+            Item(" ".join(each.split()), 0, begin + at)
+            for at, each in enumerate(words.strip().split("\n"))
+            if each.strip()
         )
         yield Cell(items, begin, lost=bool(items) and words.rstrip(" ").endswith("\n"))
         line += words.count("\n")

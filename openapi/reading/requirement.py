@@ -11,7 +11,10 @@ from openapi.reading.grammar.types import said as said_types
 from openapi.reading.grammar.types import types_of
 from openapi.reading.vocabulary import plain
 
-_WORDS: Final = {"yes": ("required", "mandatory", "必选", "必填", "是", "yes"), "no": ("optional", "可选", "选填", "否", "no")}
+_WORDS: Final = {
+    "yes": ("required", "mandatory", "必选", "必填", "是", "yes"),
+    "no": ("optional", "可选", "选填", "否", "no"),
+}
 _BY_WORD: Final = {word: answer for answer, words in _WORDS.items() for word in words}
 _WHEN: Final = re.compile(
     r"当(?P<zh>\w+?)为(?P<zh_value>\w+?)时必选,\s*否则可选"

@@ -52,7 +52,17 @@ _SIZE: Final = re.compile(rf"({NUMBER})\s*([KMG]?B)")
 _COMPARISONS: Final = {
     (">=", "≥", "大于或等于", "大于等于", "不小于", "greater than or equal to", "not less than", "at least"): "low",
     (">", "大于", "greater than", "more than"): "low open",
-    ("<=", "≤", "小于或等于", "小于等于", "不大于", "不超过", "less than or equal to", "at most", "no more than"): "high",
+    (
+        "<=",
+        "≤",
+        "小于或等于",
+        "小于等于",
+        "不大于",
+        "不超过",
+        "less than or equal to",
+        "at most",
+        "no more than",
+    ): "high",
     ("<", "小于", "less than"): "high open",
 }
 _BY_COMPARISON: Final = {word: end for words, end in _COMPARISONS.items() for word in words}

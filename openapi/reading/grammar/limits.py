@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 from openapi.reading.fact import Piece
 from openapi.reading.grammar.rule import rule
-from openapi.reading.interval import Interval, number
-from openapi.reading.vocabulary import NUMBER, SIZE, compared, size
+from openapi.reading.interval import Interval
+from openapi.reading.vocabulary import SIZE, compared, size
 
 if TYPE_CHECKING:
     from openapi.reading.grammar.rule import Build
@@ -89,20 +89,25 @@ RULES: Final = (
         rf"每个元素的?(?:字符)?长度(?P<compared>大于或等于|大于等于|大于|不小于|小于或等于|小于|不超过)(?P<limit>{COUNT})",
         _at_least("length", "[]"),
     ),
-    rule(rf"列表元素不超过{_PRODUCT}个", _at_most("items")),
+    rule(rf"(?:List\[\w+\]类型)?列表元素不超过{_PRODUCT}个", _at_most("items")),
     rule(rf"the number of elements (?:should|must) not exceed {_PRODUCT}", _at_most("items")),
     rule(rf"up to {_PRODUCT} sequences(?: where .*)?", _at_most("items")),
     rule(rf"列表元素总长度不超过{_PRODUCT}", _at_most("characters")),
     rule(rf"the total length of the list elements (?:should|must) not exceed {_PRODUCT}", _at_most("characters")),
     rule(r"列表为空时?相当于null", _plainly(Piece("empty", "null"))),
     rule(r"an empty list is equivalent to null", _plainly(Piece("empty", "null"))),
-    rule(rf"(?P<low>{SIZE})\s*(?P<left><=?)\s*[\w\u4e00-\u9fff]*?字符数\s*(?P<right><=?)\s*(?P<high>{SIZE})", _characters),
+    rule(
+        rf"(?P<low>{SIZE})\s*(?P<left><=?)\s*[\w\u4e00-\u9fff]*?字符数\s*(?P<right><=?)\s*(?P<high>{SIZE})", _characters
+    ),
     rule(
         rf"the character length is (?P<left>greater than(?: or equal to)?) (?P<low>{SIZE})"
         rf" but (?P<right>less than(?: (?:and|or) equal to)?) (?P<high>{SIZE})",
         _characters,
     ),
-    rule(rf"with the number of characters in the \w+ content being between (?P<low>{SIZE}) and (?P<high>{SIZE})", _characters),
+    rule(
+        rf"with the number of characters in the \w+ content being between (?P<low>{SIZE}) and (?P<high>{SIZE})",
+        _characters,
+    ),
     rule(rf"(?:当前)?支持传入的{_MEDIUM}最大[为是]?\s*(?P<limit>{SIZE})", _media_size),
     rule(rf"(?:currently, )?the maximum size of an? {_MEDIUM} is (?P<limit>{SIZE})", _media_size),
     rule(rf"the maximum {_MEDIUM} size supported is (?P<limit>{SIZE})", _media_size),

@@ -12,7 +12,9 @@ from openapi.reading.vocabulary import COMPARISON, NAME, NUMBER, SET, compared, 
 if TYPE_CHECKING:
     import re
 
-_LEAD: Final = r"(?:取值)?范围[为是:]?\s*|(?:the )?(?:value )?range(?: is|:)? |must be (?:in )?|the value (?:is|must be) (?:in )?"
+_LEAD: Final = (
+    r"(?:取值)?范围[为是:]?\s*|(?:the )?(?:value )?range(?: is|:)? |must be (?:in )?|the value (?:is|must be) (?:in )?"
+)
 _ONE: Final = rf"(?:{SET}|{NUMBER})"
 _OR: Final = r"\s*(?:或者|或|\bor\b)\s*"
 _AND: Final = r"\s*(?:且|并且|,?\s*\band\b|\bbut\b)\s*"

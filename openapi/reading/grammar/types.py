@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from openapi.reading.fact import UNSTATED, Piece
-from openapi.reading.grammar.rule import Rule, rule
+from openapi.reading.grammar.rule import rule
 from openapi.reading.vocabulary import NAME, NUMBER, QUOTED, TYPE, Type, literal, type_of
 
 if TYPE_CHECKING:
