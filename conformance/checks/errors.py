@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 
     from conformance.exchange import Exchange
 
-TRACES = re.compile(r'Traceback \(most recent call last\)|File "[^"]+", line \d+|\bat [\w.$]+\([\w.]+:\d+\)')
+TRACES = re.compile(  # of Python, the Java machine, JavaScript, Go and Rust
+    r'Traceback \(most recent call last\)|File "[^"]+", line \d+|\bat [\w.$<>]+ ?\([^()\s]+:\d+(?::\d+)?\)'
+    r"|\bgoroutine \d+ \[\w+\]:|\bpanicked at \S+:\d+:\d+"
+)
 
 
 def _texts(value: Any) -> Iterator[str]:
