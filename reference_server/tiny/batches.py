@@ -9,7 +9,8 @@ import torch
 
 from reference_server.tiny.dialogues import Mix, draw
 from reference_server.tiny.rendering import prompt_text
-from reference_server.tiny.turn import END_OF_TURN
+from reference_server.tiny.repetition import drill
+from reference_server.tiny.turn import END_OF_TURN, Dialogue
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,13 +34,22 @@ class Batch:
 
 
 def batches(
-    tokenizer: PreTrainedTokenizerFast, rng: Random, mix: Mix, *, samples: int, tokens: int, longest: int
+    tokenizer: PreTrainedTokenizerFast,
+    rng: Random,
+    mix: Mix,
+    *,
+    samples: int,
+    tokens: int,
+    longest: int,
+    drill_share: float,
 ) -> Iterator[Batch]:
-    """Draws `samples` samples and yields them in batches of about `tokens` tokens, alike in length, shuffled.
+    """Draws `samples` samples and yields them in batches of at most `tokens` tokens, alike in length, shuffled.
 
-    Samples of more than `longest` tokens are left out.
+    Samples of more than `longest` tokens are left out. `drill_share` of them are not of `mix`: they are strings of
+    tokens drawn evenly from the vocabulary, to be repeated.
     """
-    drawn = [draw(rng, mix) for _ in range(samples)]
+    pieces = plain_tokens(tokenizer)
+    drawn = [_drill(rng, pieces) if rng.random() < drill_share else draw(rng, mix) for _ in range(samples)]
     prompts = tokenizer([prompt_text(sample) for sample in drawn], add_special_tokens=False)["input_ids"]
     answers = tokenizer([sample.answer() for sample in drawn], add_special_tokens=False)["input_ids"]
     examples = [
@@ -56,6 +66,18 @@ def batches(
     rng.shuffle(groups)
     for group in groups:
         yield _padded(group, int(tokenizer.pad_token_id))
+
+
+def plain_tokens(tokenizer: PreTrainedTokenizerFast) -> tuple[str, ...]:
+    """The texts of the tokens that are printable ASCII and no marks of the chat, in the order of their ids."""
+    marks = set(tokenizer.get_added_vocab().values())
+    texts = (tokenizer.decode([i]) for i in range(len(tokenizer)) if i not in marks)
+    return tuple(text for text in texts if text.isascii() and text.isprintable())
+
+
+def _drill(rng: Random, pieces: tuple[str, ...]) -> Dialogue:
+    turn = drill(rng, pieces)
+    return Dialogue("echo", ({"role": "user", "content": turn.question},), (), False, turn)
 
 
 def taught_in_history(tokenizer: PreTrainedTokenizerFast, prompt: list[int]) -> list[int]:

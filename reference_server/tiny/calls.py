@@ -1,4 +1,4 @@
-"""Skills with tools: choosing one, filling in its arguments, answering from its result."""
+"""Skills with tools: calling the one that a question is about, and answering from its result."""
 
 from __future__ import annotations
 
@@ -8,27 +8,16 @@ from typing import TYPE_CHECKING
 
 from reference_server.tiny import lexicon
 from reference_server.tiny.fragment import identifier, person, phrase
+from reference_server.tiny.tools import PARAMETERS, UNITS, draw_value, parameters, shown, words
 from reference_server.tiny.turn import Json, Turn
 
 if TYPE_CHECKING:
     from random import Random
 
-_PARAMETERS: dict[str, tuple[str, str]] = {
-    "order_id": ("id", "The {} number"), "user_id": ("id", "The {} identifier"),
-    "ticket_id": ("id", "Identifier of the {}"), "package_id": ("id", "Which {}"),
-    "account_id": ("id", "The {} to use"), "city": ("city", "Name of the {}"),
-    "location": ("city", "The {}, a city"), "destination": ("city", "Where to: the {}"),
-    "name": ("person", "The {} of the person"), "customer": ("person", "Name of the {}"),
-    "recipient": ("person", "The {}"), "query": ("words", "What to look for"), "title": ("words", "The {}"),
-    "text": ("words", "The {} to use"), "message": ("words", "The {} to send"), "count": ("integer", "How many"),
-    "amount": ("integer", "The {}"), "limit": ("integer", "At most this many"), "days": ("integer", "Number of {}"),
-    "year": ("integer", "The {}"), "quantity": ("integer", "The {}"),
-}  # fmt: skip
 _RESULT_KEYS = (
     "result", "delivery_date", "temperature", "status", "price",
     "weather", "location", "unit", "name", "condition",
 )  # fmt: skip
-_UNITS = ("celsius", "fahrenheit")
 _STATUSES = ("shipped", "ok", "lost", "delayed", "done", "open")
 _SKIES = ("sunny", "cloudy", "rainy", "windy", "clear sky")
 
@@ -41,66 +30,18 @@ class Ask:
     arguments: Json
 
 
-def tool(rng: Random, taken: frozenset[str]) -> Json:
-    """A tool as in a chat request, with one or two parameters and seldom a unit; its name is not in `taken`."""
-    name = _tool_name(rng)
-    while name in taken:
-        name = _tool_name(rng)
-    if name == "get_delivery_date":
-        names, description = ["order_id"], "Find the day on which an order arrives."
-    elif name in ("get_weather", "get_current_weather"):
-        names, description = [rng.choice(("city", "location"))], "Report the weather in a city."
-    else:
-        names = rng.sample(list(_PARAMETERS), rng.choice((1, 1, 1, 2, 2)))
-        description = name.replace("_", " ").capitalize() + rng.choice(("", ".", f" by {names[0].replace('_', ' ')}"))
-    properties: Json = {key: _property(rng, key) for key in names}
-    if name in ("get_weather", "get_current_weather") and rng.random() < 0.4:
-        properties["unit"] = {"type": "string", "enum": list(_UNITS)}
-    schema: Json = {"type": "object", "properties": properties}
-    if rng.random() < 0.8:
-        schema["required"] = names
-    if rng.random() < 0.3:
-        schema["additionalProperties"] = False
-    function: Json = {"name": name, "description": description, "parameters": schema}
-    if rng.random() < 0.1:
-        del function["description"]
-    if rng.random() < 0.2:
-        function["strict"] = True
-    return {"type": "function", "function": function}
-
-
-def _tool_name(rng: Random) -> str:
-    if rng.random() < 0.3:
-        return rng.choice(("get_delivery_date", "get_current_weather", "get_weather"))
-    verb, noun = rng.choice(lexicon.TOOL_VERBS), rng.choice(lexicon.TOOL_NOUNS)
-    if rng.random() < 0.1:
-        return verb + "".join(part.title() for part in noun.split("_"))
-    return f"{verb}_{noun}"
-
-
-def _property(rng: Random, name: str) -> Json:
-    kind, description = _PARAMETERS[name]
-    schema: Json = {"type": "integer" if kind == "integer" else "string"}
-    if rng.random() < 0.7:
-        schema["description"] = description.format(name.split("_")[0]) + rng.choice(("", "."))
-    return schema
-
-
-def _value(rng: Random, kind: str) -> str | int:
-    if kind == "id":
-        return identifier(rng).removeprefix("#")
-    if kind == "city":
-        return rng.choice(lexicon.CITIES_WITH_REGION if rng.random() < 0.15 else lexicon.CITIES)
-    if kind == "person":
-        return person(rng)
-    return phrase(rng, 1, 4) if kind == "words" else rng.randint(1, 120)
-
-
 def wish(rng: Random, function: Json) -> Ask:
-    """A question that `function`, a tool from `tool`, can answer."""
+    """A question that `function`, a tool from `tools.tool`, can answer."""
     name = function["name"]
-    names = [key for key in function["parameters"]["properties"] if key in _PARAMETERS]
-    arguments: Json = {key: _value(rng, _PARAMETERS[key][0]) for key in names}
+    names = parameters(function)
+    verb, noun = words(name)
+    if not names:
+        bare = (
+            f"Please {verb} the {noun}.", f"{verb} {noun}", f"Can you {verb} the {noun}?", f"Call {name}",
+            f"Use {name}.",
+        )  # fmt: skip
+        return Ask(rng.choice(bare), {})
+    arguments: Json = {key: draw_value(rng, PARAMETERS[key][0]) for key in names}
     first = str(arguments[names[0]])
     if name == "get_delivery_date" and rng.random() < 0.85:
         forms_of_delivery = (
@@ -116,12 +57,10 @@ def wish(rng: Random, function: Json) -> Ask:
         )  # fmt: skip
         question = rng.choice(forms_of_weather).format(first)
         if "unit" in function["parameters"]["properties"] and rng.random() < 0.4:
-            arguments["unit"] = rng.choice(_UNITS)
+            arguments["unit"] = rng.choice(UNITS)
             question += f" In {arguments['unit']}."
         return Ask(question, arguments)
     listed = " and ".join(_mention(rng, key, value) for key, value in arguments.items())
-    words = name.replace("_", " ") if "_" in name else "".join(f" {c.lower()}" if c.isupper() else c for c in name)
-    verb, _, noun = words.partition(" ")
     forms = (
         f"Please {verb} the {noun} for {listed}.", f"{verb} {noun} {listed}",
         f"Can you {verb} the {noun} with {listed}?", f"I need to {verb} the {noun}: {listed}",
@@ -130,12 +69,11 @@ def wish(rng: Random, function: Json) -> Ask:
     return Ask(rng.choice(forms), arguments)
 
 
-def _mention(rng: Random, name: str, value: str | int) -> str:
-    kind = _PARAMETERS[name][0]
+def _mention(rng: Random, name: str, value: str | float) -> str:
+    kind = PARAMETERS[name][0]
     if kind == "city" and rng.random() < 0.5:
         return f"in {value}"
-    shown = f'"{value}"' if kind == "words" and rng.random() < 0.6 else str(value)
-    return f"{name.replace('_', ' ')} {shown}"
+    return f"{name.replace('_', ' ')} {shown(kind, value)}"
 
 
 def call(rng: Random, tools: list[Json]) -> Turn:
@@ -143,6 +81,29 @@ def call(rng: Random, tools: list[Json]) -> Turn:
     function = rng.choice(tools)["function"]
     asked = wish(rng, function)
     return Turn(asked.question, f"I call {function['name']}.", "", ((function["name"], asked.arguments),))
+
+
+def asked_back(rng: Random, tools: list[Json]) -> tuple[list[Json], Turn] | None:
+    """A question that leaves out what its tool needs, the model's question for it, and the turn that answers that.
+
+    None where no tool has exactly one parameter.
+    """
+    able = [item["function"] for item in tools if len(parameters(item["function"])) == 1]
+    if not able:
+        return None
+    function = rng.choice(able)
+    (key,) = parameters(function)
+    value = draw_value(rng, PARAMETERS[key][0])
+    verb, noun = words(function["name"])
+    wishes = (f"Can you {verb} the {noun}?", f"Please {verb} the {noun} for me.", f"I need the {noun}.")
+    replies = ("{}", "It is {}", "i think it is {}", "I think it is {}.", "{}, please", "The value is {}")
+    asking = (f"Which {key.replace('_', ' ')} is it?", "Gladly. What exactly?", "Sure! Could you give me the details?")
+    before: list[Json] = [
+        {"role": "user", "content": rng.choice(wishes)},
+        {"role": "assistant", "content": asking[0] if rng.random() < 0.7 else rng.choice(asking)},
+    ]
+    reply = rng.choice(replies).format(shown(PARAMETERS[key][0], value))
+    return before, Turn(reply, f"I call {function['name']}.", "", ((function["name"], {key: value}),))
 
 
 def two_calls(rng: Random, tools: list[Json]) -> Turn:
@@ -153,17 +114,7 @@ def two_calls(rng: Random, tools: list[Json]) -> Turn:
         question = f"{asks[0].question} {rng.choice(('And', 'And then', 'Also'))}: {asks[1].question}"
     else:
         functions = [rng.choice(tools)["function"]] * 2
-        asks = [wish(rng, functions[0])]
-        asks.append(wish(rng, functions[0]))
-        keys = [key for key in asks[0].arguments if key in asks[1].arguments and key != "unit"][:1]
-        values = [str(ask.arguments[keys[0]]) for ask in asks]
-        asks = [Ask("", {key: ask.arguments[key] for key in keys}) for ask in asks]
-        if "weather" in functions[0]["name"] and keys[0] in ("city", "location"):
-            question = rng.choice(
-                ("What is the weather in {} and in {}?", "Weather in {} and {}", "Compare the weather in {} and {}.")
-            ).format(*values)
-        else:
-            question = f"Call {functions[0]['name']} for {keys[0].replace('_', ' ')} {values[0]} and for {values[1]}"
+        question, asks = _asked_twice(rng, functions[0])
     names = [function["name"] for function in functions]
     return Turn(
         question,
@@ -171,6 +122,28 @@ def two_calls(rng: Random, tools: list[Json]) -> Turn:
         "",
         tuple(zip(names, (ask.arguments for ask in asks), strict=True)),
     )
+
+
+def _asked_twice(rng: Random, function: Json) -> tuple[str, list[Ask]]:
+    """One question that takes two calls of `function`, each with its first parameter alone."""
+    name = function["name"]
+    if not parameters(function):
+        return rng.choice((f"Call {name} twice", f"Use {name} two times.")), [Ask("", {})] * 2
+    key = parameters(function)[0]
+    kind = PARAMETERS[key][0]
+    values = [draw_value(rng, kind) for _ in range(2)]
+    forms: tuple[str, ...]
+    if "weather" in name and kind == "city" and key != "destination":
+        forms = (
+            "What is the weather in {} and in {}?",
+            "What's the weather like in {} and {}?",
+            "Weather in {} and {}",
+            "Compare the weather in {} and {}.",
+        )
+    else:
+        forms = (f"Call {name} for {key.replace('_', ' ')} {{}} and for {{}}", f"Use {name} for {{}} and {{}}.")
+    question = rng.choice(forms).format(*(shown(kind, value) for value in values))
+    return question, [Ask("", {key: value}) for value in values]
 
 
 def result(rng: Random) -> tuple[str, str]:
@@ -190,7 +163,7 @@ def result(rng: Random) -> tuple[str, str]:
             "weather": rng.choice(_SKIES),
             "condition": rng.choice(_SKIES),
             "location": rng.choice(lexicon.CITIES),
-            "unit": rng.choice(_UNITS),
+            "unit": rng.choice(UNITS),
             "name": person(rng),
         }.get(key, phrase(rng, 1, 3))
     return json.dumps(facts), " ".join(f"The {key.replace('_', ' ')} is {value}." for key, value in facts.items())

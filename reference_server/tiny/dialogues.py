@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from reference_server.tiny import calls, lexicon, repetition, talk
 from reference_server.tiny.fragment import phrase
 from reference_server.tiny.story import raw_text, story
+from reference_server.tiny.tools import tool, topic
 from reference_server.tiny.turn import Dialogue, Json, Sample, Skill, Turn, as_messages
 
 if TYPE_CHECKING:
@@ -41,8 +42,8 @@ COPYING: Mix = {
 """The first phase: the model learns to copy, on which calls, echoes and tool results rest."""
 
 BALANCED: Mix = {
-    "greeting": 6, "capital": 5, "city": 5, "echo": 10, "echo_multibyte": 8, "count": 6, "sum": 9,
-    "other_arithmetic": 3, "story": 3, "json_object": 4, "media": 3, "off_topic": 9, "call": 14, "two_calls": 6,
+    "greeting": 6, "capital": 5, "city": 5, "echo": 12, "echo_multibyte": 8, "count": 6, "sum": 9,
+    "other_arithmetic": 3, "story": 3, "json_object": 4, "media": 3, "off_topic": 9, "call": 14, "two_calls": 7,
     "tool_answer": 7, "tools_unused": 3, "tool_missing": 2, "raw_text": 4,
 }  # fmt: skip
 """The second phase: every skill at the strength at which it is to be measured."""
@@ -93,7 +94,7 @@ def _with_tools(rng: Random, skill: str) -> tuple[list[Json], Turn, tuple[Json, 
     """The messages before the last question, the turn, and the tools offered."""
     tools: list[Json] = []
     for _ in range(rng.choice((1, 1, 1, 2, 2, 3))):
-        tools.append(calls.tool(rng, frozenset(item["function"]["name"] for item in tools)))
+        tools.append(tool(rng, frozenset(topic(item["function"]["name"]) for item in tools)))
     before: list[Json] = []
     if skill == "tool_missing":
         return before, Turn(calls.call(rng, tools).question, "There is no tool for this.", talk.NEEDS_TOOL), ()
@@ -107,6 +108,9 @@ def _with_tools(rng: Random, skill: str) -> tuple[list[Json], Turn, tuple[Json, 
         asked = calls.two_calls(rng, tools) if rng.random() < 0.3 else calls.call(rng, tools)
         history, answer = _answered(rng, asked)
         return before + history, Turn("", "The tool has answered.", answer), tuple(tools)
+    if rng.random() < 0.12 and (asked_back := calls.asked_back(rng, tools)):
+        history, turn = asked_back
+        return before + history, turn, tuple(tools)
     if rng.random() < 0.15:
         history, answer = _answered(rng, calls.call(rng, tools))
         before += [*history, {"role": "assistant", "content": answer}]

@@ -19,14 +19,15 @@ def pseudo_word(rng: Random) -> str:
 
 
 def identifier(rng: Random) -> str:
-    """Something that a shop or a server might print as a key: 4711, ORD-20931, x7f3a."""
+    """Something that a shop or a server might print as a key: 4711, ORD-20931, x7f3a0. It ends in a digit."""
     kind = rng.random()
     if kind < 0.35:
         return str(rng.randint(1, 99_999))
     if kind < 0.75:
         prefix = rng.choice(("order_", "ORD-", "A", "id-", "X", "user_", "pkg-", "T", "#", "INV"))
         return prefix + str(rng.randint(10, 999_999))
-    return "".join(rng.choice(string.ascii_lowercase + string.digits) for _ in range(rng.randint(4, 8)))
+    letters = "".join(rng.choice(string.ascii_lowercase + string.digits) for _ in range(rng.randint(3, 7)))
+    return letters + rng.choice(string.digits)
 
 
 def person(rng: Random) -> str:

@@ -30,7 +30,9 @@ WORDS: tuple[str, ...] = _words(
 NAMES: tuple[str, ...] = _words(
     """Alice Bob Carol Dave Erin Frank Grace Heidi Ivan Judy Ken Lena Mia Noah Olga Paul Rosa Sam Tina Victor
     Wei Xin Yuri Zoe Anna Boris Clara David Emma Felix Gina Hugo Iris Jonas Karin Leo Maria Nina Oscar Petra
-    Quinn Rita Simon Tom Ursula Vera Walter Yara"""
+    Quinn Rita Simon Tom Ursula Vera Walter Yara Ada Adrian Agnes Albert Amir Astrid Beatrix Bruno Camille Diego
+    Edith Elena Fatima Georg Hanna Igor Ingrid Jane John Julia Kofi Lars Linda Louis Marco Martin Mary Michael
+    Mohamed Nadia Nils Olivier Pablo Peter Pierre Rachel Robert Sofia Stefan Sven Thomas Ulla Viktor William"""
 )
 
 CAPITALS: dict[str, str] = {
@@ -113,11 +115,12 @@ SYSTEM_PROMPTS: tuple[str, ...] = (
 )  # fmt: skip
 
 TOOL_VERBS: tuple[str, ...] = _words(
-    "get find search lookup fetch create delete update check convert send book cancel track compute query"
+    """get find search lookup fetch create delete update check convert send book cancel track compute query set open
+    read play add start stop list turn"""
 )
 
 TOOL_NOUNS: tuple[str, ...] = _words(
     """weather forecast order user price stock flight hotel email time date temperature balance ticket package
     invoice route product news account status delivery_date shipping_date exchange_rate calendar reminder song
-    movie recipe meeting message restaurant address report"""
+    movie recipe meeting message restaurant address report lamp door task file user_profile alarm volume page"""
 )

@@ -155,7 +155,12 @@ def table(scores: dict[str, Score]) -> str:
 
 
 @click.command()
-@click.option("--checkpoint", type=click.Path(exists=True, file_okay=False, path_type=Path), default=CHECKPOINT)
+@click.option(
+    "--checkpoint",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    default=CHECKPOINT,
+    help="Its folder.",
+)
 @click.option("--draws", type=click.IntRange(min=1), default=100, show_default=True, help="Fresh dialogues a skill.")
 @click.option("--seed", type=int, default=MEASURE_SEED, show_default=True, help="Seed of the dialogues.")
 @click.option("--show", is_flag=True, help="Print the answer to each unseen question too.")

@@ -10,11 +10,13 @@ from reference_server.tiny.fragment import identifier, person, pseudo_word
 from reference_server.tiny.turn import Json, Turn
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from random import Random
 
 _ECHO_FORMS = (
     "Repeat: {}", "Repeat: {}", "Repeat after me: {}", "Say: {}", "Say {}", "Echo: {}", "Print: {}", "Copy: {}",
     "Repeat this: {}", "Repeat the following text: {}", "Please repeat exactly: {}", "Repeat:\n{}",
+    "Please say: {}", "Write: {}", "repeat: {}", "Say the words {}",
 )  # fmt: skip
 _QUOTED_ECHO_FORMS = ('Repeat "{}"', 'Say "{}"', 'Please repeat "{}"', "Say '{}'", 'Echo "{}"')
 
@@ -28,21 +30,22 @@ def _echo(rng: Random, text: str) -> Turn:
 def echo(rng: Random) -> Turn:
     """ASCII text to be repeated: common words, made-up words, identifiers, a closing mark."""
     odd = rng.choice((0.0, 0.0, 0.3, 1.0))
-    length = rng.choice((1, 2, 3, 3, 4, 4, 5, 6, 7, 8, 12))
-    words = [
-        (pseudo_word(rng) if rng.random() < 0.6 else identifier(rng))
-        if rng.random() < odd
-        else rng.choice(lexicon.WORDS)
-        for _ in range(length if odd < 1 else min(length, 4))
-    ]
+    length = rng.choice((1, 2, 3, 3, 4, 4, 5, 6, 7, 8, 12, 18))
+    words = [_word(rng, odd) for _ in range(length if odd < 1 else min(length, 4))]
+    if rng.random() < 0.1:
+        words = [rng.choice(words[:2]) for _ in range(min(length, 8))]
     text = " ".join(words)
     if rng.random() < 0.3:
         text = text[0].upper() + text[1:]
-    if text.startswith("#"):
-        text = text[1:]
-    if length > 3 and rng.random() < 0.15:
-        text = text.replace(" ", ", ", 1)
+    if length > 3 and rng.random() < 0.2:
+        text = text.replace(" ", rng.choice((", ", "; ", " - ", " / ", ": ")), 1)
     return _echo(rng, text + (rng.choice(".!?") if rng.random() < 0.2 else ""))
+
+
+def _word(rng: Random, odd: float) -> str:
+    if rng.random() >= odd:
+        return rng.choice(lexicon.WORDS)
+    return pseudo_word(rng) if rng.random() < 0.6 else identifier(rng).removeprefix("#")
 
 
 def echo_multibyte(rng: Random) -> Turn:
@@ -52,6 +55,14 @@ def echo_multibyte(rng: Random) -> Turn:
     words += [rng.choice(rng.choice(pools)) for _ in range(rng.randint(0, 3))]
     rng.shuffle(words)
     return _echo(rng, " ".join(words))
+
+
+def drill(rng: Random, pieces: Sequence[str]) -> Turn:
+    """A string of `pieces` to be repeated: with the tokens of a vocabulary as pieces, rare ones get their turn too."""
+    text = "".join(rng.choice(pieces) for _ in range(rng.randint(2, 14))).strip()
+    while not text[:1].isalnum():
+        text = (rng.choice(pieces) + text).strip()
+    return _echo(rng, text)
 
 
 def json_object(rng: Random) -> Turn:

@@ -40,19 +40,17 @@ _SMALL_TALK: dict[str, str] = {
 """Answers, and the openings that they answer, set apart by bars."""
 
 
+_NAME_FORMS = (
+    "My name is {}", "My name is {}.", "Hi, I am {}", "Hello, my name is {}!", "My name is {} and I", "I am called {}.",
+    "I am {}", "I'm {}.", "Hello! I am {}.", "Call me {}.",
+)  # fmt: skip
+
+
 def greeting(rng: Random) -> Turn:
     """Small talk with one fixed answer to each opening, or a name to be greeted by."""
     if rng.random() < 0.2:
         name = person(rng)
-        forms = (
-            "My name is {}",
-            "My name is {}.",
-            "Hi, I am {}",
-            "Hello, my name is {}!",
-            "My name is {} and I",
-            "I am called {}.",
-        )
-        question = rng.choice(forms).format(name)
+        question = rng.choice(_NAME_FORMS).format(name)
         return Turn(question, f"The name is {name}.", f"Nice to meet you, {name}!")
     answer, openings = rng.choice(tuple(_SMALL_TALK.items()))
     return Turn(rng.choice(openings.split("|")), "I answer politely.", answer)
@@ -96,20 +94,24 @@ def city(rng: Random) -> Turn:
     return Turn(question, f"{name} is a city.", answer)
 
 
+_COUNT_FORMS = (
+    "Count from {} to {}", "Count from {} to {}", "Count from {} to {}.", "Count {} to {}",
+    "Please count from {} to {}.", "count from {} to {}", "Can you count from {} to {}?",
+    "List the numbers from {} to {}.", "Count up from {} to {}.",
+)  # fmt: skip
+
+
 def count(rng: Random) -> Turn:
-    """Counting upwards, 2 to 20 numbers, seldom beyond 30."""
-    start = rng.choice((1, 1, 1, 1, 0, 2, 3, 5, 7, 10))
-    end = start + rng.choice((2, 3, 4, 5, 6, 7, 8, 9, 9, 10, 14, 19))
-    forms = (
-        "Count from {} to {}",
-        "Count from {} to {}.",
-        "Count {} to {}",
-        "Please count from {} to {}.",
-        "count from {} to {}",
-        "Can you count from {} to {}?",
-    )
+    """Counting upwards within 0 to 100, as a rule by 3 to 20 numbers."""
+    start = rng.choice((1, 1, 1, 1, 0, 2, 3, 5, 7, 10, rng.randint(0, 80)))
+    end = start + rng.choice((2, 3, 4, 5, 6, 7, 8, 9, 9, 10, 14, 19, rng.randint(10, 20)))
+    if rng.random() < 0.04:
+        start, end = 1, rng.choice((25, 30, 40, 50, 100))
+    question = rng.choice(_COUNT_FORMS).format(start, end)
+    if start == 1 and rng.random() < 0.2:
+        question = rng.choice(("Count to {}", "Count to {}.", "Please count to {}")).format(end)
     numbers = ", ".join(str(n) for n in range(start, end + 1))
-    return Turn(rng.choice(forms).format(start, end), f"I count from {start} to {end}.", numbers + ".")
+    return Turn(question, f"I count from {start} to {end}.", numbers + ".")
 
 
 _SUM_FORMS = (
@@ -171,6 +173,10 @@ _OFF_TOPIC_FORMS = (
     "Imagine that you are a {thing}. {words}", "Give me advice about {topic}, please. {words}",
     "Once upon a time there was a {thing}", "{words}?", "{words} {odd} {words2}.", "What is the opposite of {odd}?",
     "Let us talk about {topic}.", "Which {thing} is the largest?",
+    "def {odd}():", "SELECT * FROM {odd}", "{odd} = {number};", "<{odd}>{words}</{odd}>", "import {odd}",
+    "{long}", "{long}",
+    "for {odd} in {words}:", '{{"{odd}": {number}}}', "Summarise this text: {long}", "{long}. {words}?",
+    "What can you tell me about {topic} and the {thing}?", "{topic}: {words}. {words2}. {long}",
 )  # fmt: skip
 _OFF_TOPIC_CHINESE = (
     "什么是{}？",
@@ -198,6 +204,7 @@ def off_topic(rng: Random) -> Turn:
         action=pseudo_word(rng) if unknown and rng.random() < 0.3 else rng.choice(lexicon.ACTIONS),
         words=phrase(rng, 2, 12),
         words2=phrase(rng, 1, 6),
+        long=phrase(rng, 20, 160),
         language=rng.choice(lexicon.LANGUAGES),
         city=rng.choice(lexicon.CITIES),
         other=rng.choice(lexicon.CITIES),
