@@ -13,7 +13,6 @@ from openapi.reading.blocks import Block, blocks, cell
 from openapi.reading.clauses import read_text
 from openapi.reading.columns import columns, part
 from openapi.reading.nesting import DASHES, place
-from openapi.reading.requirement import required, typed
 from openapi.reading.row import Cell, Left, Row, Rows
 
 if TYPE_CHECKING:
@@ -26,8 +25,9 @@ FORM: Final = "one cell per line"
 NAME: Final = re.compile(r"[A-Za-z_][\w.]*")
 MOST_COLUMNS: Final = 6
 _ENDS: Final = re.compile(
-    r"(?:使用样例|请求样例|响应样例|输出说明|返回说明|usage examples?|examples?|(?:request|response) examples?"
-    r"|output (?:explanation|description))\s*[::]?|(?:表|table)\s*\d+.*|(?:POST|GET) https?:.*|curl\b.*|\{.*",
+    r"(?:使用|请求|响应|返回|输出)?(?:样例|示例|说明)\s*[::]?"
+    r"|(?:(?:usage |request |response )?examples?|output (?:explanation|description))\s*[::]?"
+    r"|(?:表|table)\s*\d+.*|(?:POST|GET) https?:.*|curl\b.*",
     re.IGNORECASE | re.DOTALL,
 )
 
@@ -69,26 +69,17 @@ def _header(found: Sequence[Block], at: int) -> tuple[Column, ...] | None:
     return None
 
 
-def _begins(found: Sequence[Block], at: int, header: Sequence[Column]) -> bool:
-    """Whether a row begins here: a bare name, and below it what its second column holds."""
-    if at + 1 >= len(found) or not NAME.fullmatch(found[at].text):
-        return False
-    below = found[at + 1].text
-    said = required(below) if header[1] == "required" else typed(below, found[at].text)
-    return bool(said.pieces) and not said.unread
-
-
-def _starts(found: Sequence[Block], header: Sequence[Column]) -> list[int]:
-    """Where rows begin; what follows a name is the row's second cell and begins none."""
+def _starts(found: Sequence[Block]) -> list[int]:
+    """Where rows begin: at every bare name, but for one that is the second cell of a row, its type."""
     starts: list[int] = []
-    for at in range(len(found)):
-        if (not starts or at > starts[-1] + 1) and _begins(found, at, header):
+    for at, block in enumerate(found):
+        if NAME.fullmatch(block.text) and (not starts or at > starts[-1] + 1):
             starts.append(at)
     return starts
 
 
 def _rows(this: Part, header: Sequence[Column], found: Sequence[Block]) -> Iterator[Row | Left]:
-    starts = _starts(found, header)
+    starts = _starts(found)
     opens = [at > 0 and found[at - 1].text in DASHES for at in starts]
     if not starts or starts[0] > 0:
         for block in found[: starts[0] if starts else len(found)]:
@@ -99,8 +90,8 @@ def _rows(this: Part, header: Sequence[Column], found: Sequence[Block]) -> Itera
         if isinstance(path, Left):
             yield path
             continue
-        second, *rest = found[start + 1 : end]
-        below = Cell(second.items, second.line)
+        second, *rest = found[start + 1 : end] or (found[start],)
+        below = Cell(second.items if end > start + 1 else (), second.line)
         prose, value = _halves(rest, path[-1]) if "value" in header else (rest, [])
         yield Row(
             part=this,

@@ -22,6 +22,7 @@ _MEMBER: Final = re.compile(
 _PROMISE: Final = re.compile(
     r"(?:可取\w+有|(?:the )?(?:possible|available) (?:values|roles)(?: are)?(?: as follows)?)\s*:", re.IGNORECASE
 )
+_NO_VALUE: Final = re.compile(r"[A-Z][a-z]+|defaults?|range|types?|values?|min\w*|max\w*|notes?|examples?|length")
 _ALWAYS: Final = frozenset({"required", "mandatory", "必选"})
 LOST: Final = "(the page lost what stood here, most likely a list)"
 EMPTY: Final = "(the cell is empty)"
@@ -75,7 +76,7 @@ def _read_list(items: Sequence[Item], name: str) -> Said:
         else:
             entries[-1].append(item)
     keys = [_KEY.fullmatch(plain(entry[0].text).strip()) for entry in entries]
-    if all(keys):
+    if all(keys) and not any(_NO_VALUE.fullmatch(key[1]) for key in keys if key) and len(keys) > 1:
         return _read_keys(entries, [key[1] for key in keys if key], name)
     said = [_read_entry(entry, name) for entry in entries]
     return Said(

@@ -62,7 +62,7 @@ def _read_sentence(text: str, name: str) -> Said:
     begin = None  # of a stretch of clauses that no rule reads
     at = 0
     while at < len(spans):
-        end, read = _longest(text, spans, at, name)
+        end, read = _longest(text, spans, at, name, after_unread=bool(unread) or begin is not None)
         stretch = text[spans[at][0] : spans[end - 1][1]].strip()
         if read is None and _CONDITION.fullmatch(_bare(stretch)):
             if at > 0 and end == len(spans):
@@ -84,10 +84,12 @@ def _read_sentence(text: str, name: str) -> Said:
     return Said(tuple(found), tuple(unread))
 
 
-def _longest(text: str, spans: list[tuple[int, int]], at: int, name: str) -> tuple[int, list[Piece] | None]:
+def _longest(
+    text: str, spans: list[tuple[int, int]], at: int, name: str, *, after_unread: bool
+) -> tuple[int, list[Piece] | None]:
     """The end of the longest run of clauses that is read, and what it says; the next clause alone where none is."""
     for end in range(min(len(spans), at + MOST_CLAUSES), at, -1):
-        read = pieces(_bare(text[spans[at][0] : spans[end - 1][1]]), name)
+        read = pieces(_bare(text[spans[at][0] : spans[end - 1][1]]), name, after_unread=after_unread)
         if read is not None:
             return end, read
     return at + 1, None

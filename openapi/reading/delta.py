@@ -98,16 +98,17 @@ class Delta:
 
     def _beside(self, place: str, fact: Fact) -> frozenset[str]:
         """Sets what stands beside the schema of a parameter, and returns the members that it spoke for."""
-        required = self._at(place).get("required", False)
-        if fact.required in ("yes", "no") and required is not (fact.required == "yes"):
+        row = self._at(place)
+        if fact.required == "yes" or (fact.required == "no" and row.get("required")):
             self._put(f"{place}/required", fact.required == "yes")
-        if isinstance(fact.default, InWords):
-            if "default" in self._at(place):
-                self.remove.append(f"{place}/default")
-            if "default_note" not in self._at(place):
-                self._put(f"{place}/default_note", str(fact.default))
-        elif fact.default is not UNSTATED:
-            self._put(f"{place}/default", fact.default)
+        if fact.default is not UNSTATED:
+            said, other = ("default", "default_note")[:: -1 if isinstance(fact.default, InWords) else 1]
+            agrees = said == "default_note" and fact.default.lower() in row.get(said, "").lower()
+            self._put(
+                f"{place}/{said}", row[said] if agrees else str(fact.default) if other == "default" else fact.default
+            )
+            if other in row:
+                self.remove.append(f"{place}/{other}")
         if fact.nullable is not None:
             self._put(f"{place}/null_value", _null(fact.nullable))
         return frozenset({"default", "nullable"} | ({"required"} if fact.required in ("yes", "no") else set()))
@@ -181,10 +182,7 @@ class Delta:
 def _inside(node: Any, place: str) -> Any:
     """What stands at a place of a tree; None where there is no such place."""
     for step in filter(None, place.split("/")):
-        if isinstance(node, list):
-            node = node[int(step)]
-        else:
-            node = node.get(step) if isinstance(node, dict) else None
+        node = node[int(step)] if isinstance(node, list) else node.get(step) if isinstance(node, dict) else None
     return node
 
 

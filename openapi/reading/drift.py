@@ -138,7 +138,7 @@ def _agree(member: str, page: Fact, contract: Fact) -> bool:
     if member == "format":
         return one == other or _within(contract, page) or (page.beyond is not None and not contract.range)
     if member == "beyond":
-        return not contract.range and contract.format is None
+        return one == f"ignored outside {page.format}" and not contract.range and contract.format is None
     if member == "empty":
         return contract.nullable is True and not any(each.low for each in contract.items)
     if member == "default" and isinstance(one, InWords):

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Final
 
 from openapi.reading.blocks import Block, blocks, cell
 from openapi.reading.columns import columns, part
-from openapi.reading.requirement import typed
 from openapi.reading.row import Cell, Left, Row, Rows
 
 if TYPE_CHECKING:
@@ -61,31 +60,33 @@ def _header(body: Sequence[Block]) -> int:
 
 
 def _rows(this: Part, body: Sequence[Block]) -> Iterator[Row | Left]:
-    starts = [at for at in range(len(body)) if _type_below(body, at) is not None]
+    """A row begins at every bare name; marks of support stand between it and the type."""
+    starts: list[int] = []
+    for at, block in enumerate(body):
+        if NAME.fullmatch(block.text) and (not starts or at > _type_at(body, starts[-1])):
+            starts.append(at)
     for block in body[: starts[0] if starts else len(body)]:
         yield Left(block.line, "it belongs to no row", block.text)
     for start, end in pairwise([*starts, len(body)]):
-        at = _type_below(body, start) or start
+        at = _type_at(body, start)
         rest = body[at + 1 : end]
+        kind = body[at].items if at < end else ()
+        line = body[start].line
         yield Row(
             part=this,
             path=tuple(body[start].text.split(".")),
-            line=body[start].line,
-            type=Cell(body[at].items, body[at].line),
-            prose=cell(rest, rest[0].line) if rest else Cell((), body[at].line),
+            line=line,
+            type=Cell(kind, kind[0].line if kind else line),
+            prose=cell(rest, rest[0].line if rest else line),
         )
 
 
-def _type_below(body: Sequence[Block], at: int) -> int | None:
-    """Where the type of a row stands that begins here: below its name and the marks of support. None: no row does."""
-    if not NAME.fullmatch(body[at].text):
-        return None
-    below = at + 1
-    while below < len(body) and _MARK.fullmatch(body[below].text):
-        below += 1
-    if below == len(body):
-        return None
-    return below if typed(body[below].text, body[at].text).pieces else None
+def _type_at(body: Sequence[Block], start: int) -> int:
+    """Where the type of the row stands that begins here: below its name and the marks of support."""
+    at = start + 1
+    while at < len(body) and _MARK.fullmatch(body[at].text):
+        at += 1
+    return at
 
 
 def _unsupported(this: Part, body: Sequence[Block]) -> Iterator[Row | Left]:

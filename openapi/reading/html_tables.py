@@ -212,5 +212,5 @@ def _codes(table: _Table) -> list[Row | Left]:
     if len(header) < 2 or header[0] is None or header[0].text.lower() not in ("code", "error code", "错误码"):
         return []
     first = [cells[0] for cells in body if cells and cells[0] is not None]
-    items = tuple(Item(f"{cell.text}: ", 1, cell.line) for cell in first)
+    items = tuple(Item(f"{cell.text}:", 1, cell.line) for cell in first)
     return [Row("errors", ("code",), table.line, value=Cell(items, table.line))] if items else []

@@ -28,9 +28,15 @@ _SETTABLE: Final = frozenset({"types", "format", *_KEYWORDS})
 
 
 def is_settable(member: str, fact: Fact) -> bool:
-    """Whether a keyword of a schema can say what the fact says in this member."""
-    named = member == "range" and any(isinstance(end, str) for each in fact.range for end in (each.low, each.high))
-    return member in _SETTABLE and not named
+    """Whether keywords of a schema can say all that the fact says in this member."""
+    if member == "range":
+        return all(
+            not isinstance(each.low, str)
+            and not isinstance(each.high, str)
+            and None not in (each.low_open, each.high_open)
+            for each in fact.range
+        )
+    return member in _SETTABLE
 
 
 def schema_of(fact: Fact) -> Schema:
@@ -47,6 +53,8 @@ def changed(node: Schema, fact: Fact, members: Collection[str], gone: Collection
     """A copy of a schema that says what the fact says in these members, nothing in those that are gone, and else what
     it said before. A type is never gone."""
     node = copy.deepcopy(node)
+    if fact.types and fact.format is None:
+        node.pop("format", None)
     for member in gone:
         for branch in (node, *node.get("anyOf", ()), *node.get("oneOf", ())):
             for keyword in _KEYWORDS.get(member, ()):
@@ -56,7 +64,7 @@ def changed(node: Schema, fact: Fact, members: Collection[str], gone: Collection
         node = {**schema_of(fact), **kept} if "$ref" not in node else schema_of(fact)
     for member in members:
         value = getattr(fact, member)
-        if is_stated(member, value) and is_settable(member, fact):
+        if is_stated(member, value) and member in _SETTABLE:
             _set(node, member, value)
     return node
 
@@ -121,7 +129,7 @@ def _hole(one: Interval, other: Interval) -> int | None:
 def _bounds(each: Interval, node: Schema) -> Schema:
     bounds: Schema = {}
     for end, bound, opened in (("Minimum", each.low, each.low_open), ("Maximum", each.high, each.high_open)):
-        if bound is not None and not isinstance(bound, str):
+        if bound is not None and opened is not None and not isinstance(bound, str):
             bounds[f"exclusive{end}" if opened else end.lower()] = _plain(bound, node)
     return bounds
 

@@ -13,13 +13,14 @@ if TYPE_CHECKING:
 RULES: Final[tuple[Rule, ...]] = (*values.RULES, *types.RULES, *ranges.RULES, *limits.RULES, *notes.RULES)
 
 
-def pieces(text: str, name: str) -> list[Piece] | None:
+def pieces(text: str, name: str, *, after_unread: bool = False) -> list[Piece] | None:
     """What a stretch of plain text says of the parameter `name`; None when no rule reads the whole of it.
 
-    An empty list: the stretch is understood and holds no fact.
+    An empty list: the stretch is understood and holds no fact. `after_unread`: words before it in its sentence are
+    not understood.
     """
     for rule in RULES:
-        found = rule.read(text, name)
+        found = None if rule.bare and after_unread else rule.read(text, name)
         if found is not None:
             return found
     return None

@@ -79,7 +79,11 @@ def _beyond(match: re.Match[str], _name: str) -> list[Piece]:
 
 
 RULES: Final = (
-    rule(r"非空|其余情况\w+?非空|(?:the value )?cannot be empty", _plainly(Piece("length", (Interval(1),)))),
+    rule(r"非空|(?:the value )?cannot be empty", _plainly(Piece("length", (Interval(1),)))),
+    rule(
+        r"其余情况(?P<self>\w+?)非空",
+        lambda match, name: [Piece("length", (Interval(1),))] if match["self"] == name else None,
+    ),
     rule(rf"(?:string|字符串)类型长度范围[为是]\s*{_SPAN}", _span("length")),
     rule(rf"for (?:the )?string type, the length range is {_SPAN}(?: characters)?", _span("length")),
     rule(rf"(?:the )?length (?:range )?is {_SPAN} characters", _span("length")),

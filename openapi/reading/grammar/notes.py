@@ -24,7 +24,9 @@ _PATTERNS: Final = (
     r"支持服务器本地路径的(?:图片|视频|音频)传入|支持URL(?:图片|视频|音频)传入",
     r"supports image URLs with both HTTP and HTTPS protocols",
     r"详情请参见说明|for more details, refer to documentation",
-    r"in other cases, \w+ must be provided",
     r"for list\[string\]",
 )
-RULES: Final = tuple(rule(pattern, _nothing) for pattern in _PATTERNS)
+RULES: Final = (
+    *(rule(pattern, _nothing) for pattern in _PATTERNS),
+    rule(r"in other cases, (\w+) must be provided", lambda match, name: [] if match[1] == name else None),
+)

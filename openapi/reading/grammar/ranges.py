@@ -12,12 +12,14 @@ from openapi.reading.vocabulary import COMPARISON, NAME, NUMBER, SET, compared, 
 if TYPE_CHECKING:
     import re
 
-_LEAD: Final = (
-    r"(?:取值)?范围[为是:]?\s*|(?:the )?(?:value )?range(?: is|:)? |must be (?:in )?|the value (?:is|must be) (?:in )?"
-)
+_LEAD: Final = r"(?:取值)?范围[为是:]?\s*|(?:the )?(?:value )?range(?: is|:)? |(?:the value )?must be in "
+_MUST: Final = r"(?:the value )?must be |the value is "
 _ONE: Final = rf"(?:{SET}|{NUMBER})"
 _OR: Final = r"\s*(?:或者|或|\bor\b)\s*"
 _AND: Final = r"\s*(?:且|并且|,?\s*\band\b|\bbut\b)\s*"
+_COMPARED: Final = (
+    rf"(?P<one>{COMPARISON})\s*(?P<bound>{NUMBER})(?:{_AND}(?P<other>{COMPARISON})\s*(?P<limit>{NUMBER}))?"
+)
 
 
 def _sets(match: re.Match[str], _name: str) -> list[Piece] | None:
@@ -53,11 +55,8 @@ def _from_another(match: re.Match[str], name: str) -> list[Piece] | None:
 
 RULES: Final = (
     rule(rf"(?:{_LEAD})(?P<sets>{_ONE}(?:{_OR}{_ONE})*)", _sets),
-    rule(
-        rf"(?:{_LEAD})?(?P<one>{COMPARISON})\s*(?P<bound>{NUMBER})"
-        rf"(?:{_AND}(?P<other>{COMPARISON})\s*(?P<limit>{NUMBER}))?",
-        _compared,
-    ),
+    rule(rf"(?:{_LEAD}|{_MUST}){_COMPARED}", _compared),
+    rule(_COMPARED, _compared, bare=True),
     rule(rf"[\u4e00-\u9fff]{{0,8}}介于(?P<low>{NUMBER})和(?P<high>{NUMBER})之间", _between),
     rule(rf"(?:a )?number between (?P<low>{NUMBER}) and (?P<high>{NUMBER})", _between),
     rule(

@@ -16,10 +16,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """`build` gets the match and the parameter's name; it may still decline, with None."""
+    """`build` gets the match and the parameter's name; it may still decline, with None.
+
+    `bare`: the words do not say what they are about, so they count only where nothing unread stands before them.
+    """
 
     pattern: re.Pattern[str]
     build: Build
+    bare: bool = False
 
     def read(self, text: str, name: str) -> list[Piece] | None:
         """What the whole text says, or None."""
@@ -27,6 +31,6 @@ class Rule:
         return None if match is None else self.build(match, name)
 
 
-def rule(pattern: str, build: Build) -> Rule:
+def rule(pattern: str, build: Build, *, bare: bool = False) -> Rule:
     """A rule whose pattern ignores case and takes any run of spaces for one."""
-    return Rule(re.compile(pattern.replace(" ", r"\s+"), re.IGNORECASE), build)
+    return Rule(re.compile(pattern.replace(" ", r"\s+"), re.IGNORECASE), build, bare)

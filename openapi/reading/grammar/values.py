@@ -76,7 +76,7 @@ def _members_of_values(match: re.Match[str], _name: str) -> list[Piece]:
 
 
 def _form(match: re.Match[str], _name: str) -> list[Piece] | None:
-    """An object shown as the form of the value: names, and values that are fixed where they name no example."""
+    """An object shown as the form of the value: its members, and the value of `type`, which tells forms apart."""
     try:
         shown = json.loads(match["form"])
     except json.JSONDecodeError:
@@ -92,7 +92,7 @@ def _shown(value: Any, at: str) -> Iterator[Piece]:
             yield from _shown(item, f"{at}.{name}")
     elif isinstance(value, str):
         yield Piece("types", ("string",), at=at)
-        if not value.startswith("my_"):
+        if at.endswith(".type"):
             yield Piece("enum", (value,), at=at)
 
 
