@@ -19,6 +19,8 @@ from openapi.resolution import ContractError, dialect_files, read, resolve
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
+    from openapi.sentence import Sentence
+
 __all__ = [
     "ABSENT",
     "AnswerForm",
@@ -88,6 +90,7 @@ class Contract:
     capabilities: Mapping[str, Capability]
     requirements: Mapping[str, Requirement]
     unsupported: tuple[str, ...] = ()  # parameters that the document names as not supported
+    sentences: tuple[Sentence, ...] = ()  # all of its document, in its order
 
     def without(self, lacking: Collection[str]) -> Contract:
         """The contract of a server that lacks these capabilities: neutral values pass, all others are refused.
@@ -159,6 +162,7 @@ def contract_of(tree: dict[str, Any]) -> Contract:
         capabilities={key: loading.capability(key, row) for key, row in tree["capabilities"].items()},
         requirements={key: _requirement(key, row) for key, row in tree["requirements"].items()},
         unsupported=tuple(tree.get("unsupported", ())),
+        sentences=loading.sentences(tree.get("sentences", [])),
     )
 
 

@@ -8,6 +8,7 @@ from openapi.capability import Capability
 from openapi.forms import ErrorKind, ErrorTable, StreamForm
 from openapi.parameter import Keyword, Parameter, Probe, Rule
 from openapi.resolution import ContractError, members
+from openapi.sentence import Home, Sentence
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -16,7 +17,7 @@ Row = dict[str, Any]
 
 DIALECT = {
     *("id", "aliases", "title", "document", "documents", "endpoint", "auth", "default_model", "parameters", "rules"),
-    *("schemas", "errors", "answer", "stream", "capabilities", "requirements", "unsupported"),
+    *("schemas", "errors", "answer", "stream", "capabilities", "requirements", "unsupported", "sentences"),
 }
 PARAMETER = {
     *("summary", "source", "schema", "null_value", "required", "default", "default_note", "levels", "probes"),
@@ -27,6 +28,8 @@ NULL_VALUE = {"expect", "level", "reading"}
 RULE = {"summary", "source", "level", "trigger", "schema", "broken", "kept", "capability", "reading"}
 REQUIREMENT = {"keyword", "source", "reading", "capability"}
 CAPABILITY = {"summary", "source", "assumed", "reading"}
+SENTENCE = {"id", "says", "source", "keyword", "home", "reading"}
+HOME = {"check", "schema", "excluded"}
 
 
 def check_members(row: Row, known: Collection[str], where: str) -> None:
@@ -118,6 +121,39 @@ def capability(key: str, row: Row) -> Capability:
     """A row of `capabilities`."""
     check_members(row, CAPABILITY, f"capabilities/{key}")
     return Capability(key, row["summary"], row["source"], row["assumed"], row.get("reading"))
+
+
+def sentences(rows: list[Row]) -> tuple[Sentence, ...]:
+    """The rows of `sentences`. Raises ContractError where two have one id."""
+    found = {row["id"]: sentence(row) for row in rows}
+    if len(found) < len(rows):
+        seen = [row["id"] for row in rows]
+        doubled = sorted({each for each in seen if seen.count(each) > 1})
+        raise ContractError(f"sentences: {', '.join(doubled)}: the id stands twice")
+    return tuple(found.values())
+
+
+def sentence(row: Row) -> Sentence:
+    """A row of `sentences`. One without `home` is homeless; two homes are refused."""
+    where = f"sentences/{row['id']}"
+    check_members(row, SENTENCE, where)
+    home = row.get("home", {})
+    check_members(home, HOME, f"{where}/home")
+    if len(home) > 1:
+        raise ContractError(f"{where}: a sentence has one home, not {' and '.join(sorted(home))}")
+    return Sentence(
+        id=row["id"],
+        says=row["says"],
+        source=row["source"],
+        keyword=Keyword(row["keyword"]),
+        home=Home(_texts(home, "check"), _texts(home, "schema"), home.get("excluded")),
+        reading=row.get("reading"),
+    )
+
+
+def _texts(home: Row, kind: str) -> tuple[str, ...]:
+    found = home.get(kind, ())
+    return (found,) if isinstance(found, str) else tuple(found)
 
 
 def error_table(tree: Row) -> ErrorTable:

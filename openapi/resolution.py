@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 Tree = dict[str, Any]
 
 IDENTITY = ("id", "aliases", "title", "document")  # what a dialect always states of itself
+OWN = ("documents", "sentences")  # what it states of its own document, and never inherits
 DELTAS = ("extends", "add", "replace", "remove")
 
 
@@ -71,10 +72,9 @@ def resolve(dialect: str, *, _within: tuple[str, ...] = ()) -> Tree:
     else:
         tree = resolve(parent, _within=(*_within, dialect))
         tree.update({key: _with_shapes(own[key], path) for key in IDENTITY})
-        tree["documents"] = _with_shapes(
-            own.get("documents", {}), path
-        )  # parts that are not named stand in its own document
-        stray = set(own) - set(IDENTITY) - set(DELTAS) - {"documents"}
+        tree["documents"] = _with_shapes(own.get("documents", {}), path)  # parts not named stand in its own document
+        tree["sentences"] = _with_shapes(own.get("sentences", []), path)
+        stray = set(own) - set(IDENTITY) - set(DELTAS) - set(OWN)
         if stray:
             raise ContractError(f"openapi/{path}: {sorted(stray)} must stand under add, replace or remove")
     for place, value in (own.get("add") or {}).items():

@@ -207,5 +207,5 @@ def test_the_example_of_the_room_runs() -> None:
 def test_the_contract_names_what_others_import() -> None:
     assert {item.name for item in fields(Contract)} == {
         *("name", "aliases", "title", "document", "path", "models_path", "auth", "default_model", "parameters"),
-        *("rules", "schemas", "errors", "answer", "stream", "capabilities", "requirements", "unsupported"),
+        *("rules", "schemas", "errors", "answer", "stream", "capabilities", "requirements", "unsupported", "sentences"),
     }
