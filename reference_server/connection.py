@@ -125,12 +125,23 @@ class BoundedConnection(HttpToolsProtocol):
         self._deadline = None if expire is None else self.loop.call_later(seconds, expire)
 
     def _late(self) -> None:
-        if self._phase is Phase.BODY and self.cycle.response_started:
+        if self._answers_another():
+            self._deadline = self.loop.call_later(self._limits.head_s, self._late)
+        elif self._phase is Phase.BODY and self.cycle.response_started:
             self.transport.close()
         else:
             self._refuse(408, "the request did not arrive in time")
 
+    def _answers_another(self) -> bool:
+        """Whether a request is being answered while this one arrives: then nothing may be written in between."""
+        if self._phase is Phase.HEAD:
+            return self.cycle is not None and not self.cycle.response_complete
+        return bool(self.pipeline)
+
     def _refuse(self, status: int, message: str) -> None:
+        if self._answers_another():
+            self.transport.close()
+            return
         body = message.encode()
         head = b"content-type: text/plain; charset=utf-8\r\ncontent-length: %d\r\nconnection: close\r\n\r\n" % len(body)
         self.transport.write(STATUS_LINE[status] + head + body)

@@ -135,3 +135,14 @@ def test_a_client_that_reads_nothing_is_let_go() -> None:
         connection.sendall(HEAD.replace(str(len(BODY)), str(len(streamed))).encode() + b"\r\n" + streamed)
         generation = engine.submitted.get(timeout=PATIENCE_S)
         assert generation.cancelled.wait(PATIENCE_S)
+
+
+def test_a_second_request_that_does_not_end_is_given_up_after_the_first_was_answered() -> None:
+    for rest in (b"G", HEAD.encode(), HEAD.encode() + b"\r\n" + BODY[:-1]):
+        engine = ScriptedEngine(["word "] * 300 + [""])
+        with connected(engine, head_s=SHORT, body_s=SHORT) as (connection, _):
+            connection.sendall(HEAD.encode() + b"\r\n" + BODY + rest)
+            received = everything(connection)
+        assert received.startswith(b"HTTP/1.1 200 ")
+        assert received.count(b"HTTP/1.1 ") == 2
+        assert b"HTTP/1.1 408 " in received[-200:]
