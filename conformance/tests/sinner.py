@@ -104,7 +104,7 @@ class Sinner:
             with suppress(ConnectionError, asyncio.CancelledError):
                 await writer.wait_closed()
 
-        async with httpx.AsyncClient(trust_env=False, timeout=60) as client:
+        async with httpx.AsyncClient(trust_env=False, verify=False, timeout=60) as client:
             server = await asyncio.start_server(serve, "127.0.0.1", 0)
             host, port = server.sockets[0].getsockname()
             self.url = f"http://{host}:{port}"

@@ -1,0 +1,211 @@
+"""Sessions: what is asked of a server before anything is judged, and what is left of a run that was broken off."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from conformance.declaration import Declaration, assumed, told
+from conformance.errors import Unreachable, UsageError
+from conformance.exchange import Exchange
+from conformance.judgement import judge
+from conformance.run import Budget
+from conformance.secret import Secret
+from conformance.session import Wishes, draft, offered, prepare_server, send
+from conformance.tests.sinner import Reply, Sinner
+from openapi.contract import Keyword, load, names
+from openapi.validation import Validator
+
+if TYPE_CHECKING:
+    from conformance.session import Prepared
+    from conformance.tests.conftest import Good
+    from conformance.tests.sinner import Forward, Sent
+
+KEY = "sk-0123456789abcdef"
+
+
+@dataclass
+class Scripted:
+    """A server of three answers: its models, its description, and one answer for every chat request."""
+
+    models: Reply = field(default_factory=lambda: Reply(404, (b"{}",)))
+    description: Reply = field(default_factory=lambda: Reply(404, (b"{}",)))
+    answer: Reply = field(default_factory=lambda: Reply(200, (b"{}",)))
+    sent: list[Sent] = field(default_factory=list)
+
+    async def __call__(self, sent: Sent, forward: Forward) -> Reply:
+        self.sent.append(sent)
+        if sent.path.endswith("/models"):
+            return self.models
+        return self.description if sent.path.endswith("/openapi.json") else self.answer
+
+
+def saying(value: Any, status: int = 200) -> Reply:
+    """A reply in JSON."""
+    return Reply(status, (json.dumps(value).encode(),))
+
+
+def prepared(script: Scripted, dialect: str = "mindie-2.3", secret: Secret | None = None, **wishes: Any) -> Prepared:
+    """What is known of such a server before the plan is sent."""
+    with Sinner("", script) as server:
+        return asyncio.run(prepare_server(Wishes(url=server.url, dialect=dialect, **wishes), secret))
+
+
+@pytest.mark.parametrize(
+    ("models", "expected"),
+    [
+        (saying({"object": "list", "data": [{"id": "a"}, {"id": "b"}]}), "a"),
+        (saying({"data": [{"id": ""}, {}, 7, None, {"id": "b"}]}), "b"),
+        (saying({"data": []}), "mindie"),
+        (saying({"data": {"id": "a"}}), "mindie"),
+        (saying([]), "mindie"),
+        (saying({"error": "no"}, 404), "mindie"),
+        (Reply(200, (b"<html>",)), "mindie"),
+        (Reply(500, ()), "mindie"),
+    ],
+)
+def test_the_model_is_the_first_that_is_listed_else_the_dialects(models: Reply, expected: str) -> None:
+    assert expected == prepared(Scripted(models)).model
+
+
+def test_a_model_that_the_user_names_is_not_asked_for() -> None:
+    script = Scripted(saying({"data": [{"id": "a"}]}))
+    assert prepared(script, model="mine").model == "mine"
+    assert not [sent for sent in script.sent if sent.path.endswith("/models")]
+
+
+DESCRIPTIONS: dict[str, tuple[Reply, frozenset[str], str]] = {
+    "says": (saying({"info": {"x-capabilities": ["n", "unheard-of"]}}), frozenset({"n"}), "the server's /openapi.json"),
+    "says none": (saying({"info": {"x-capabilities": []}}), frozenset(), "the server's /openapi.json"),
+    "says nothing": (saying({"info": {}}), assumed(load("mindie-2.3")).declared, "the dialect"),
+    "is no list": (saying({"info": {"x-capabilities": "n"}}), assumed(load("mindie-2.3")).declared, "the dialect"),
+    "is odd": (saying({"info": {"x-capabilities": [{}, ["n"], None]}}), frozenset(), "the server's /openapi.json"),
+    "is a page": (Reply(200, (b"<html>",)), assumed(load("mindie-2.3")).declared, "the dialect"),
+    "is absent": (saying({}, 404), assumed(load("mindie-2.3")).declared, "the dialect"),
+}
+
+
+@pytest.mark.parametrize("kind", DESCRIPTIONS)
+def test_capabilities_are_what_the_server_says_else_what_the_dialect_assumes(kind: str) -> None:
+    description, declared, whence = DESCRIPTIONS[kind]
+    found = prepared(Scripted(description=description)).declaration
+    assert (declared, whence) == (found.declared, found.whence)
+    if whence != "the dialect":
+        assert set(load("mindie-2.3").capabilities) - declared == found.denied
+
+
+def test_the_user_has_the_last_word_on_capabilities() -> None:
+    description = saying({"info": {"x-capabilities": ["n"]}})
+    found = prepared(Scripted(description=description), capabilities=(("n", False), ("tools", True))).declaration
+    assert ("tools" in found.declared, "n" in found.denied, "tools" in found.denied) == (True, True, False)
+    assert found.whence == "the server's /openapi.json and the command line"
+
+
+def test_a_capability_that_the_dialect_has_not_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"mindie-2\.3 has no capability 'telepathy'"):
+        prepared(Scripted(), capabilities=(("telepathy", True),))
+
+
+def test_only_what_is_declared_is_judged_and_the_rest_must_be_refused() -> None:
+    contract = load("mindie-2.3")
+    every, none = told(contract, {"info": {"x-capabilities": ["n"]}}), told(contract, {"info": {"x-capabilities": []}})
+    assert every is not None
+    assert none is not None
+    accepted = {each.scenario.id for each in draft(contract, every).assertions}
+    refused = {each.scenario.id for each in draft(contract, none).assertions}
+    assert "n-needs-temperature-accepted" in accepted - refused
+    assert "n-lacking" in refused - accepted
+    assert "n" in {each.name for each in draft(contract, none).undeclared}
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_key_that_is_refused_is_told_before_anything_is_judged(status: int) -> None:
+    script = Scripted(answer=saying({"detail": "no entry"}, status))
+    with pytest.raises(Unreachable, match="refuses the key") as caught:
+        prepared(script)
+    assert "no entry" in str(caught.value)
+    assert len(script.sent) == 3
+
+
+def test_a_refused_key_is_not_repeated() -> None:
+    script = Scripted(answer=saying({"code": 801, "result": None, "message": f"the key {KEY} is wrong"}))
+    with pytest.raises(Unreachable, match="refuses the key") as caught:
+        prepared(script, "siliconstorm", Secret(KEY))
+    assert KEY not in str(caught.value)
+    assert {f"Bearer {KEY}"} == {sent.headers["authorization"] for sent in script.sent}
+
+
+@pytest.mark.parametrize("answer", [saying({"error": "broken"}, 500), saying({"error": "busy"}, 429), Reply(204, ())])
+def test_a_server_that_fails_the_greeting_otherwise_is_judged(answer: Reply) -> None:
+    assert prepared(Scripted(answer=answer)).plan.requests
+
+
+def test_the_greeting_is_short_and_valid() -> None:
+    script = Scripted()
+    found = prepared(script)
+    (greeting,) = [sent for sent in script.sent if sent.method == "POST"]
+    assert not Validator(found.contract).request_problems(greeting.json)
+    assert (greeting.json["model"], greeting.json["max_tokens"]) == ("mindie", 1)
+
+
+@pytest.mark.parametrize("dialect", sorted(set(names().values())))
+def test_every_dialect_is_asked_at_its_own_address(dialect: str) -> None:
+    script = Scripted()
+    prepared(script, dialect)
+    contract = load(dialect)
+    assert {contract.models_path, "/openapi.json", contract.path} == {sent.path for sent in script.sent}
+
+
+def test_a_run_that_is_broken_off_is_judged_as_far_as_it_came(honest: str) -> None:
+    async def run() -> tuple[Any, int]:
+        wishes = Wishes(url=honest, dialect="mindie-2.3", budget=Budget(concurrency=1))
+        found = await prepare_server(wishes, None)
+        told: list[int] = []
+        task = asyncio.current_task()
+        assert task is not None
+
+        def progress(record: Any) -> None:
+            told.append(len(record.exchanges))
+            if len(record.exchanges) == 5:
+                task.cancel()
+
+        return await send(found, None, progress), max(told)
+
+    outcome, most = asyncio.run(run())
+    assert (outcome.record.exhausted, outcome.report.verdict) == ("interrupted", "inconclusive")
+    assert most <= len(outcome.results["exchanges"])
+    assert outcome.report.counts["FAIL"] == 0
+
+
+def test_a_record_is_judged_alike_by_every_way_that_leads_to_a_judgement(good: Good) -> None:
+    outcome = good.outcome({})
+    again = judge(
+        outcome.prepared.plan.assertions,
+        {(each.scenario, each.step): each for each in map(Exchange.from_dict, outcome.results["exchanges"])},
+        good.contract,
+        good.validator,
+        good.model,
+        {},
+    )
+    assert [each.findings for each in outcome.judgements] == [each.findings for each in again]
+    assert [each.unobserved for each in outcome.judgements] == [each.unobserved for each in again]
+
+
+def test_a_good_run_is_conformant_even_strictly(good: Good) -> None:
+    report = good.outcome({}, strict=True).report
+    assert not [row.id for row in report.rows if report.fails(row, strict=True)]
+    assert report.verdict == "conformant"
+
+
+def test_what_a_server_denies_is_narrowed_out_of_its_contract() -> None:
+    contract = load("mindie-2.3")
+    narrowed = offered(contract, frozenset())
+    assert not narrowed.capabilities
+    declared = Declaration(frozenset(contract.capabilities), frozenset(), "a test")
+    assert offered(contract, declared.declared) == contract
+    keywords = {each.requirement.keyword for each in draft(contract, declared).assertions}
+    assert set(Keyword) == keywords
