@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import Any, cast
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any, cast
 
 import jsonschema_rs
 import pytest
@@ -14,6 +16,9 @@ from openapi.contract import load, names
 from openapi.description import describe
 from openapi.excerpt import LONGEST, MOST_CUTS, MOST_VALUES, errors_of
 from openapi.validation import BodyRequest, Validator, compile_schema
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 DIALECTS = sorted(set(names().values()))
 MINDIE = Validator(load("mindie"))
@@ -49,6 +54,36 @@ def test_what_is_no_request_of_the_operation_is_refused() -> None:
     ):
         [problem] = MINDIE.refusals(changed)
         assert problem.message == "the request does not fit the operation"
+
+
+def test_who_judges_answers_never_pays_for_openapi_core() -> None:
+    script = (
+        "import json, sys\n"
+        "from openapi.contract import load\n"
+        "from openapi.validation import BodyRequest, Validator\n"
+        "validator = Validator(load('mindie'))\n"
+        "assert validator.request_problems({}) and validator.problems('ChatCompletion', {})\n"
+        "before = 'openapi_core' in sys.modules\n"
+        "validator.prepare()\n"
+        "print(json.dumps([before, 'openapi_core' in sys.modules]))"
+    )
+    shown = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert json.loads(shown.stdout) == [False, True]
+
+
+def test_a_request_is_validated_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """openapi-core asks for the validator of the body and never walks the body itself."""
+    seen: list[Any] = []
+
+    def counted(validator: jsonschema_rs.Validator, instance: Any) -> Iterator[jsonschema_rs.ValidationError]:
+        seen.append(instance)
+        return errors_of(validator, instance)
+
+    monkeypatch.setattr("openapi.operation.errors_of", counted)
+    monkeypatch.setattr("openapi.operation.OAS32Validator.iter_errors", None)
+    body = request(temperature=0.5, tools=[])
+    assert Validator(load("mindie")).refusals(sent(MINDIE, body)) == ()
+    assert seen == [body]
 
 
 def test_keys_are_not_judged_here() -> None:
