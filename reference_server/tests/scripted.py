@@ -56,7 +56,7 @@ class ScriptedEngine:
     """Answers every prompt with the same texts.
 
     fails_after: so many deltas come before EngineError. endless: the texts are repeated until somebody cancels.
-    held: no delta comes at all until somebody cancels. A prompt counts one token for each word.
+    held: no delta comes at all until somebody cancels. pace_s: the least time between two deltas. A prompt counts one token for each word.
     """
 
     vocabulary_size = 1000
@@ -71,6 +71,7 @@ class ScriptedEngine:
         fails_after: int | None = None,
         endless: bool = False,
         held: bool = False,
+        pace_s: float = 0.0,
     ) -> None:
         self.alive = True
         self.requests: list[tuple[list[dict[str, Any]], Mapping[str, Any] | None, SamplingParams]] = []
@@ -79,6 +80,7 @@ class ScriptedEngine:
         self._fails_after = fails_after
         self._endless = endless
         self._held = held
+        self._pace_s = pace_s
         self._encoded: tuple[list[dict[str, Any]], Mapping[str, Any] | None] = ([], None)
 
     def encode_chat(
@@ -110,7 +112,7 @@ class ScriptedEngine:
         for at, delta in enumerate(self._deltas):
             if at == self._fails_after:
                 raise EngineError("secret words of the engine")
-            await asyncio.sleep(0)
+            await asyncio.sleep(self._pace_s)
             yield delta
 
     def close(self) -> None:

@@ -83,7 +83,7 @@ def test_a_refused_body_that_goes_on_and_on_is_cut_off() -> None:
 
 
 def test_an_answer_may_take_longer_than_its_request() -> None:
-    engine = ScriptedEngine(["word "] * 300 + [""])
+    engine = ScriptedEngine(["word "] * 300 + [""], pace_s=0.001)
     with connected(engine, head_s=SHORT, body_s=SHORT) as (connection, _):
         for _ in range(2):
             connection.sendall(HEAD.encode() + b"\r\n" + BODY)
@@ -139,7 +139,7 @@ def test_a_client_that_reads_nothing_is_let_go() -> None:
 
 def test_a_second_request_that_does_not_end_is_given_up_after_the_first_was_answered() -> None:
     for rest in (b"G", HEAD.encode(), HEAD.encode() + b"\r\n" + BODY[:-1]):
-        engine = ScriptedEngine(["word "] * 300 + [""])
+        engine = ScriptedEngine(["word "] * 300 + [""], pace_s=0.001)
         with connected(engine, head_s=SHORT, body_s=SHORT) as (connection, _):
             connection.sendall(HEAD.encode() + b"\r\n" + BODY + rest)
             received = everything(connection)
