@@ -22,7 +22,7 @@ _MEMBER: Final = re.compile(
 _PROMISE: Final = re.compile(
     r"(?:可取\w+有|(?:the )?(?:possible|available) (?:values|roles)(?: are)?(?: as follows)?)\s*:", re.IGNORECASE
 )
-_NO_VALUE: Final = re.compile(r"[A-Z][a-z]+|defaults?|range|types?|values?|min\w*|max\w*|notes?|examples?|length")
+_NO_VALUE: Final = re.compile(r"[A-Z][a-z]+|defaults?|range|types?|values?|min\w*|max\w*|notes?|examples?")
 _ALWAYS: Final = frozenset({"required", "mandatory", "必选"})
 LOST: Final = "(the page lost what stood here, most likely a list)"
 EMPTY: Final = "(the cell is empty)"

@@ -66,7 +66,11 @@ _COMPARISONS: Final = {
     ("<", "小于", "less than"): "high open",
 }
 _BY_COMPARISON: Final = {word: end for words, end in _COMPARISONS.items() for word in words}
-COMPARISON: Final = "(?:" + "|".join(re.escape(word) for word in sorted(_BY_COMPARISON, key=len, reverse=True)) + ")"
+COMPARISON: Final = (
+    "(?:"
+    + "|".join(re.escape(word).replace("\\ ", " ") for word in sorted(_BY_COMPARISON, key=len, reverse=True))
+    + ")"
+)
 
 SET: Final = rf"[\[(]\s*{NUMBER}\s*,\s*{NUMBER}\s*[\])]"
 _SET: Final = re.compile(rf"([\[(])\s*({NUMBER})\s*,\s*({NUMBER})\s*([\])])")
