@@ -107,6 +107,8 @@ async def prepare(wishes: Wishes, client: Client) -> Prepared:
     """
     contract = contract_of(wishes.dialect)
     target = parse(wishes.url, contract.path, contract.models_path)
+    if wishes.model and not wishes.model.isprintable():
+        raise UsageError(f"--model {wishes.model!a}: a name is made of characters that can be printed")
     model = wishes.model or await _ask_model(client, target, contract)
     description = await _describe(client, target)
     declaration = (told(contract, description) or assumed(contract)).overruled(contract, wishes.capabilities)

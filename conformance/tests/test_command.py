@@ -142,6 +142,7 @@ USAGE = {
     "a pattern for nothing": (("check", NOBODY, "--dialect", "mindie", "--only", "nothing"), "'nothing'"),
     "no address": (("check", "ftp://h", "--dialect", "mindie"), "http://HOST:PORT"),
     "an empty address": (("check", "", "--dialect", "mindie"), "http://HOST:PORT"),
+    "a model of no text": (("check", NOBODY, "--dialect", "mindie", "--model", "m\udcff"), "'m\\udcff'"),
     "half an address": (("check", "http://[::1", "--dialect", "mindie"), "http://[::1"),
     "a key in the address": (("check", "http://me:secret@h", "--dialect", "mindie"), "--api-key-env"),
     "authorities that are not": (("check", NOBODY, "--dialect", "mindie", "--ca-file", "no.pem"), "no.pem"),

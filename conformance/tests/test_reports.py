@@ -155,9 +155,9 @@ def test_the_terminal_names_every_failure_and_the_verdict(good: Good) -> None:
     assert "nonconformant" in text
 
 
-@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
-def test_the_first_line_shows_a_hostile_model_name_harmlessly(read_good: Callable[[str], Good], text: str) -> None:
-    good = read_good("mindie-2.3")
+@pytest.mark.parametrize("name", sorted(set(HOSTILE) - {"surrogate"}))  # reading JSON leaves none over
+def test_the_first_line_shows_a_hostile_model_name_harmlessly(read_good: Callable[[str], Good], name: str) -> None:
+    good, text = read_good("mindie-2.3"), HOSTILE[name]
     before = good.outcome({}).prepared
     prepared = Prepared(before.wishes, before.contract, before.target, text, before.declaration, before.plan)
     file = io.StringIO()
