@@ -56,7 +56,9 @@ class ScriptedEngine:
     """Answers every prompt with the same texts.
 
     fails_after: so many deltas come before EngineError. endless: the texts are repeated until somebody cancels.
-    held: no delta comes at all until somebody cancels. pace_s: the least time between two deltas. A prompt counts one token for each word.
+    held: no delta comes at all until somebody cancels. pace_s: the least time between two deltas.
+
+    A prompt counts one token for each word.
     """
 
     vocabulary_size = 1000
