@@ -41,6 +41,10 @@ def _at_most(member: str, at: str = "") -> Build:
     return build
 
 
+def _from(member: str, at: str = "") -> Build:
+    return lambda match, _name: [Piece(member, (Interval(int(match["low"])),), at=at)]
+
+
 def _at_least(member: str, at: str = "") -> Build:
     return lambda match, _name: [Piece(member, (compared(match["compared"].lower(), int(match["limit"])),), at=at)]
 
@@ -95,6 +99,13 @@ RULES: Final = (
     ),
     rule(rf"(?:List\[\w+\]类型)?列表元素不超过{_PRODUCT}个", _at_most("items")),
     rule(rf"the number of elements (?:should|must) not exceed {_PRODUCT}", _at_most("items")),
+    rule(
+        rf"(?:with )?each element (?:having|has|must have) at least (?P<low>{COUNT}) characters?", _from("length", "[]")
+    ),
+    rule(rf"列表元素(?:个数|数量)?(?:不少于|不小于|大于或等于)(?P<low>{COUNT})个?", _from("items")),
+    rule(rf"the number of elements (?:is|must be) at least (?P<low>{COUNT})", _from("items")),
+    rule(rf"列表元素(?:个数|数量)[为是]\s*{_SPAN}个?", _span("items")),
+    rule(rf"the number of elements (?:is|must be) {_SPAN}", _span("items")),
     rule(rf"up to {_PRODUCT} sequences(?: where .*)?", _at_most("items")),
     rule(rf"列表元素总长度不超过{_PRODUCT}", _at_most("characters")),
     rule(rf"the total length of the list elements (?:should|must) not exceed {_PRODUCT}", _at_most("characters")),

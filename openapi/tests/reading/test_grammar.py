@@ -132,6 +132,10 @@ LIMITS: list[tuple[str, Said]] = [
     ("每个元素字符长度大于或等于1", {"[].length": one(1)}),
     ("列表元素不超过64个", {"items": one(0, 64)}),
     ("the number of elements should not exceed 64", {"items": one(0, 64)}),
+    ("列表元素个数不少于1个", {"items": one(1)}),
+    ("The number of elements must be at least 2.", {"items": one(2)}),
+    ("列表元素个数为1~9", {"items": one(1, 9)}),
+    ("the number of elements is 1-9", {"items": one(1, 9)}),
     ("Up to 4 sequences where it ends.", {"items": one(0, 4)}),
     ("列表元素总长度不超过96(32*3)", {"characters": one(0, 96)}),
     ("The total length of the list elements should not exceed 96 (48*2).", {"characters": one(0, 96)}),
@@ -234,7 +238,7 @@ def test_clauses_and_lists_of_a_cell_are_read_together(lines: tuple[str, ...], e
     pieces = read_cell(cell(*lines), "p").pieces
     actual = {f"{piece.at}.{piece.member}" if piece.at else piece.member: piece.value for piece in pieces}
     if "also" in actual:
-        assert [("array",), ("string",)] == sorted(piece.value for piece in pieces if piece.member == "also")
+        assert sorted(piece.value for piece in pieces if piece.member == "also") == [("array",), ("string",)]
         actual["also"] = expected["also"]
     assert expected == actual
 
@@ -284,32 +288,32 @@ def test_what_is_no_clear_statement_is_left_whole(text: str, left: str | None) -
 
 def test_unread_clauses_leave_the_read_ones_beside_them() -> None:
     actual = read_cell(cell("float类型,随机性越大越好,默认值1.0,不建议修改。取值范围[0, 1]。"), "p")
-    assert ("随机性越大越好", "不建议修改") == actual.unread
+    assert actual.unread == ("随机性越大越好", "不建议修改")
     assert {"types": ("number",), "default": 1.0, "range": one(0, 1)} == {
         piece.member: piece.value for piece in actual.pieces
     }
 
 
 def test_a_list_that_is_announced_and_missing_is_left() -> None:
-    assert ("可取角色有:",) == read_cell(cell("字符串类型,可取角色有:"), "p").unread
-    assert () == read_cell(cell("字符串类型,可取角色有:", "- a:one", "- b:two"), "p").unread
+    assert read_cell(cell("字符串类型,可取角色有:"), "p").unread == ("可取角色有:",)
+    assert read_cell(cell("字符串类型,可取角色有:", "- a:one", "- b:two"), "p").unread == ()
 
 
 def test_lost_and_empty_cells_are_left() -> None:
-    assert (LOST,) == read_cell(Cell((Item("bool类型", 0, 1),), 1, lost=True), "p").unread
-    assert (EMPTY,) == read_cell(Cell((), 1), "p").unread
+    assert read_cell(Cell((Item("bool类型", 0, 1),), 1, lost=True), "p").unread == (LOST,)
+    assert read_cell(Cell((), 1), "p").unread == (EMPTY,)
 
 
 def test_entries_that_look_like_labels_are_no_values() -> None:
     assert {"default": 5, "range": one(0, 9)} == said("- default: 5", "- range: [0, 9]")
-    assert {} == said("- Note: beware", "- Example: this one")
-    assert {} == said("- alone: one entry enumerates nothing")
+    assert said("- Note: beware", "- Example: this one") == {}
+    assert said("- alone: one entry enumerates nothing") == {}
 
 
 def test_of_prose_only_what_may_hold_a_fact_is_left() -> None:
     words = "It steers the choice of words. The best value is 0.7."
-    assert ("The best value is 0.7",) == read_cell(cell(words), "p", prose=True).unread
-    assert ("It steers the choice of words", "The best value is 0.7") == read_cell(cell(words), "p").unread
+    assert read_cell(cell(words), "p", prose=True).unread == ("The best value is 0.7",)
+    assert read_cell(cell(words), "p").unread == ("It steers the choice of words", "The best value is 0.7")
 
 
 REQUIRED = [
@@ -328,7 +332,7 @@ REQUIRED = [
 def test_who_must_send_a_parameter(text: str, expected: str) -> None:
     actual = required(text)
     assert [expected] == [piece.value for piece in actual.pieces]
-    assert () == actual.unread
+    assert actual.unread == ()
 
 
 @pytest.mark.parametrize("text", ["", "mostly", "必选(仅多模态)", "Required when it rains", "yes and no"])
@@ -374,15 +378,20 @@ def test_whole_numbers_are_exact_up_to_the_end_of_64_bits() -> None:
 def test_plain_text_keeps_every_place() -> None:
     text = "\uff08a\uff0cb\uff3d\uff1a\u201cc\u201d\u00a0`d`\u2014\uff5e"
     assert len(text) == len(plain(text))
-    assert '(a,b]:"c"  d -~' == plain(text)
+    assert plain(text) == '(a,b]:"c"  d -~'
 
 
 def test_sizes_types_and_literals() -> None:
-    assert [1, 2**10, 4 * 2**20, 3 * 2**30, 512, None] == [
-        size(each) for each in ("1B", "1 KB", "4MB", "3GB", "0.5KB", "4 apples")
+    assert [size(each) for each in ("1B", "1 KB", "4MB", "3GB", "0.5KB", "4 apples")] == [
+        1,
+        2**10,
+        4 * 2**20,
+        3 * 2**30,
+        512,
+        None,
     ]
-    assert [None, None, None] == [type_of(each) for each in ("text", "List[blob]", "")]
-    assert ["unstated", 1, 1.5, None, "x"] == [
+    assert [type_of(each) for each in ("text", "List[blob]", "")] == [None, None, None]
+    assert [
         str(literal("what")),
         *(literal(each) for each in ("1", "1.5", "null", '"x"')),
-    ]
+    ] == ["unstated", 1, 1.5, None, "x"]

@@ -1,0 +1,241 @@
+"""Facts written as pages: the way back, for tests. Two languages, four forms; the sentences around them are our own."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING, Any, Literal
+
+from openapi.reading.fact import UNSTATED, Fact, InWords
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from openapi.reading.interval import Interval, Range
+
+Language = Literal["en", "zh"]
+TYPES: dict[Language, dict[str, str]] = {
+    "en": {"string": "string", "boolean": "Boolean", "integer": "integer", "number": "float", "object": "dict"},
+    "zh": {"string": "string", "boolean": "bool", "integer": "int", "number": "float", "object": "dict"},
+}
+WORDS: dict[Language, dict[str, str]] = {
+    "en": {
+        "types": "The value is of the {} type",
+        "range": "The value range is {}",
+        "default": "The default value is {}",
+        "null": "Also, the value can be null",
+        "no null": "The value cannot be null",
+        "only": "Only {} is supported",
+        "above": "greater than {}",
+        "from": "greater than or equal to {}",
+        "below": "less than {}",
+        "to": "less than or equal to {}",
+        "and": " and ",
+        "or": " or ",
+        "not empty": "The value cannot be empty",
+        "length": "For string type, the length range is {}~{} characters",
+        "element length": "with each element having a length of {}-{}",
+        "element at least": "each element has at least {} characters",
+        "at least": "The number of elements must be at least {}",
+        "items": "The number of elements is {}-{}",
+        "characters": "The total length of the list elements should not exceed {}",
+        "empty": "An empty list is equivalent to null",
+        "beyond": "Elements exceeding {} will be ignored",
+        "size": "Currently, the maximum size of an image is {} MB",
+        "count": "The total number of a, and b in a single request should be <= {}",
+        "random": "If not provided, the system generates a random seed value",
+        "decided by the backend model": "If the field is not set, the default value is determined by the backend model",
+        "yes": "Mandatory",
+        "no": "Optional",
+        "when": 'Required when the {} is "{}", otherwise optional.',
+        "stop": ". ",
+        "prose": "It steers the answer.",
+    },
+    "zh": {
+        "types": "{}类型",
+        "range": "取值范围{}",
+        "default": "默认值{}",
+        "null": "可以为null",
+        "no null": "不能为null",
+        "only": "仅支持{}",
+        "above": "大于{}",
+        "from": "大于或等于{}",
+        "below": "小于{}",
+        "to": "小于或等于{}",
+        "and": "且",
+        "or": "或",
+        "not empty": "非空",
+        "length": "string类型长度范围为{}~{}",
+        "element length": "每个元素的长度为{}~{}",
+        "element at least": "每个元素字符长度大于或等于{}",
+        "at least": "列表元素个数不少于{}个",
+        "items": "列表元素个数为{}~{}个",
+        "characters": "列表元素总长度不超过{}",
+        "empty": "列表为空时相当于null",
+        "beyond": "超出{}的元素将会被忽略",
+        "size": "当前支持传入的图片最大为{}MB",
+        "count": "单个请求中a、b数量总和<={}个",
+        "random": "不传递该参数,系统会产生一个随机seed值",
+        "decided by the backend model": "字段未设置时,默认值由后端模型确定",
+        "yes": "必选",
+        "no": "可选",
+        "when": "当{}为{}时必选,否则可选",
+        "stop": "。",
+        "prose": "用来控制回答。",
+    },
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One row to be written: the names that lead to it, and the texts of its cells."""
+
+    path: tuple[str, ...]
+    required: str
+    value: str
+    entries: tuple[str, ...] = ()
+    prose: str = ""
+
+
+def sentences(fact: Fact, element: Fact | None, language: Language) -> list[str]:
+    """What a fact says of the value, sentence by sentence; `element` is that of `path[]`."""
+    words = WORDS[language]
+    said: list[str] = []
+    if fact.types:
+        names = [_type(name, fact, element, language) for name in fact.types]
+        said.append(words["types"].format(words["or"].join(names)))
+    if fact.range:
+        said.append(words["range"].format(_range(fact.range, words)))
+    if len(fact.enum) == 1:
+        said.append(words["only"].format(json.dumps(fact.enum[0])))
+    if isinstance(fact.default, InWords):
+        said.append(words.get(fact.default) or words["default"].format(fact.default))
+    elif fact.default is not UNSTATED:
+        said.append(words["default"].format(json.dumps(fact.default)))
+    if fact.nullable is not None:
+        said.append(words["null" if fact.nullable else "no null"])
+    said += _sizes(fact, element, words)
+    if fact.beyond or (element and element.beyond):
+        said.append(words["beyond"].format((element or fact).format))
+    if fact.empty:
+        said.append(words["empty"])
+    return said
+
+
+def _sizes(fact: Fact, element: Fact | None, words: dict[str, str]) -> list[str]:
+    spans: tuple[tuple[Range, str, str], ...] = (
+        (fact.length, "not empty", "length"),
+        (fact.items, "at least", "items"),
+        (element.length if element else (), "element at least", "element length"),
+    )
+    said = [
+        words[least].format(each.low) if each.high is None else words[both].format(each.low, each.high)
+        for span, least, both in spans
+        for each in span
+    ]
+    said += [words["characters"].format(each.high) for each in fact.characters]
+    said += [words["size"].format(int(each.high) // 2**20) for each in fact.media_bytes if each.high is not None]
+    said += [words["count"].format(each.high) for each in fact.media_count]
+    return said
+
+
+def _type(name: str, fact: Fact, element: Fact | None, language: Language) -> str:
+    if name == "array":
+        return f"List[{_type(element.types[0], element, None, language)}]" if element and element.types else "list"
+    return fact.format if name == "integer" and fact.format else TYPES[language][name]
+
+
+def _range(values: Range, words: dict[str, str]) -> str:
+    return words["or"].join(_interval(each, words) for each in values)
+
+
+def _interval(each: Interval, words: dict[str, str]) -> str:
+    if each.low is not None and each.low == each.high:
+        return str(each.low)
+    if each.high is None:
+        return words["above" if each.low_open else "from"].format(each.low)
+    if each.low is None:
+        return words["below" if each.high_open else "to"].format(each.high)
+    return f"{'(' if each.low_open else '['}{each.low}, {each.high}{')' if each.high_open else ']'}"
+
+
+def line(fact: Fact, names: Sequence[str], element: Fact | None, language: Language) -> Line:
+    """A fact as a row."""
+    words = WORDS[language]
+    name, _, rest = (fact.required or "no").partition(" ")
+    tag, _, value = rest.partition("=")
+    text = words["stop"].join(sentences(fact, element, language))
+    return Line(
+        path=tuple(names),
+        required=words["when"].format(tag, value) if name == "when" else words[name],
+        value=f"{text}{words['stop'].rstrip()}" if text else "",
+        entries=tuple(f"{_key(value)}: {words['prose']}" for value in fact.enum) if len(fact.enum) > 1 else (),
+        prose=words["prose"],
+    )
+
+
+def _key(value: Any) -> str:
+    return value if isinstance(value, str) and value.isidentifier() else json.dumps(value)
+
+
+def _opens(lines: Sequence[Line], at: int) -> bool:
+    """Whether a row is the first of its level."""
+    return at > 0 and lines[at].path[:-1] == lines[at - 1].path
+
+
+def html_page(lines: Sequence[Line], headers: Sequence[str] = ("Parameter", "Required", "Description", "Value")) -> str:
+    """A table inside Markdown, whose dashes span the rows of each level."""
+    width = max(len(each.path) for each in lines)
+    rows = []
+    for at, each in enumerate(lines):
+        cells = []
+        if _opens(lines, at):
+            span = sum(1 for other in lines[at:] if other.path[: len(each.path) - 1] == each.path[:-1])
+            cells.append(f'<td rowspan="{span}"><p>-</p></td>')
+        cells.append(f'<td colspan="{width - len(each.path) + 1}"><p>{each.path[-1]}</p></td>')
+        entries = "".join(f"<li>{escape(entry)}</li>" for entry in each.entries)
+        value = f"<p>{escape(each.value)}</p>" if each.value else ""
+        listed = f"<ul>{entries}</ul>" if entries else ""
+        cells += [f"<td><p>{each.required}</p></td>", f"<td><p>{escape(each.prose)}</p></td>"]
+        cells.append(f"<td>{value}{listed}</td>")
+        rows.append("<tr>\n    " + "\n    ".join(cells) + "\n</tr>")
+    head = f'<th colspan="{width}">{headers[0]}</th>' + "".join(f"<th>{name}</th>" for name in headers[1:])
+    body = "\n".join(rows)
+    return f"# Our own page\n\n## Request\n\n<table>\n<tr>{head}</tr>\n{body}\n</table>\n\nThat was all.\n"
+
+
+def piped_page(lines: Sequence[Line]) -> str:
+    """Cells that end with bars, seven of them to a row. It has no lists."""
+    rows = ["Parameter |", "Mandatory/Optional |", "Description |", "Value |", "|||", "|---|---|---|---|---|---|---|"]
+    for at, each in enumerate(lines):
+        opens = _opens(lines, at)
+        rows += ["- |"] * opens + [f"{each.path[-1]} |", f"{each.required} |", f"{each.prose} |", f"{each.value} |"]
+        rows.append("|" * (3 - opens))
+    return "\n".join(["Our own page", "Request Parameters", *rows, "Usage Example", "That was all."]) + "\n"
+
+
+def cells_page(lines: Sequence[Line]) -> str:
+    """One cell to a block."""
+    blocks = ["我们的页面", "请求参数", "参数", "是否必选", "说明", "取值要求"]
+    for at, each in enumerate(lines):
+        blocks += ["-"] * _opens(lines, at)
+        blocks += [each.path[-1], each.required, each.prose]
+        blocks += [each.value] if each.value else []
+        blocks += ["\n".join(f"  • {entry}" for entry in each.entries)] if each.entries else []
+    return "\n\n".join([*blocks, "使用样例", "完。"]) + "\n"
+
+
+def paragraphs_page(lines: Sequence[Line]) -> str:
+    """Names with dots, a type, and a description under a heading. `required` holds the type's cell here."""
+    blocks = ["Our own page#", "Request#", "Param", "Our Server", "Type", "Description"]
+    for each in lines:
+        blocks += [".".join(each.path), each.required, each.value or each.prose]
+    return "\n\n".join([*blocks, "Unsupported params of others:#", "  • odd\n\n  • strange (really)", "End#"]) + "\n"
+
+
+PAGES: dict[str, Callable[[Sequence[Line]], str]] = {
+    "html": html_page,
+    "piped": piped_page,
+    "cells": cells_page,
+}

@@ -1,0 +1,201 @@
+"""Facts written as cells and pages are read back as the same facts, in both languages and every form."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from openapi.contract import load, names
+from openapi.reading.drift import Status, compare
+from openapi.reading.fact import UNSTATED, Fact, InWords
+from openapi.reading.facts import facts_of
+from openapi.reading.held import held
+from openapi.reading.interval import Interval, Range
+from openapi.reading.page import rows_of
+from openapi.reading.row import Cell, Item, Row, Rows
+from openapi.tests.reading.rendering import PAGES, Language, Line, html_page, line, sentences
+
+LANGUAGES: tuple[Language, ...] = ("en", "zh")
+DIALECTS = sorted(set(names().values()))
+FORMATS = ("int32", "int64", "uint32", "uint64")
+
+
+def number(rng: random.Random, kind: str) -> Any:
+    if kind == "integer":
+        return rng.choice((rng.randint(-9, 9), rng.randint(-(2**31), 2**31), rng.randint(0, 2**64)))
+    return Decimal(rng.randint(-500, 500)).scaleb(rng.choice((-1, -2, -6)))
+
+
+def some_range(rng: random.Random, kind: str) -> Range:
+    low = number(rng, kind)
+    high = low + abs(number(rng, kind)) + 1
+    interval = Interval(low, high, rng.random() < 0.5, rng.random() < 0.5)
+    match rng.randrange(5):
+        case 0:
+            return (Interval(low=low, low_open=rng.random() < 0.5),)
+        case 1:
+            return (Interval(high=high, high_open=rng.random() < 0.5),)
+        case 2 if kind == "integer":
+            return (Interval(low - 5, low - 5), interval)
+        case _:
+            return (interval,)
+
+
+def some_fact(rng: random.Random, name: str) -> tuple[Fact, Fact | None]:
+    """A fact and that of its elements, holding only what cells can say."""
+    kind = rng.choice(("string", "boolean", "integer", "number", "object", "array", "either"))
+    members: dict[str, Any] = {"types": ("array", "string") if kind == "either" else (kind,)}
+    element: Fact | None = None
+    if kind in ("integer", "number") and rng.random() < 0.8:
+        members["range"] = some_range(rng, kind)
+    if kind == "integer" and rng.random() < 0.5:
+        members["format"] = rng.choice(FORMATS)
+    if kind == "string":
+        count = rng.randrange(3)
+        members["enum"] = tuple(rng.sample(("left", "right", "none", "auto", "up_down"), count))
+        if not count and rng.random() < 0.5:
+            members["length"] = (rng.choice((Interval(1), Interval(1, rng.randint(1, 99999)))),)
+    if kind in ("array", "either"):
+        inner = rng.choice(("string", "integer"))
+        length = (Interval(1, rng.randint(1, 2000)),) if inner == "string" and rng.random() < 0.5 else ()
+        element = Fact("request", f"{name}[]", types=(inner,), length=length)
+        if inner == "integer" and rng.random() < 0.5:
+            width = rng.choice(FORMATS)
+            element = replace(element, format=width, beyond=f"ignored outside {width}")
+        members["items"] = rng.choice(((), (Interval(1),), (Interval(1, rng.randint(1, 2000)),)))
+        members["characters"] = rng.choice(((), (Interval(0, rng.randint(1, 99999)),)))
+        members["empty"] = rng.choice((None, "null"))
+    default = rng.choice((UNSTATED, None, *defaults(rng, kind)))
+    required = rng.choice(("yes", "no", "when kind=x"))
+    nullable = rng.choice((None, True, False))
+    return Fact("request", name, default=default, required=required, nullable=nullable, **members), element
+
+
+def defaults(rng: random.Random, kind: str) -> tuple[Any, ...]:
+    words = tuple(map(InWords, ("random", "decided by the backend model", "maxIterTimes")))
+    return {
+        "string": ("auto", "a b"),
+        "boolean": (True, False),
+        "integer": (0, rng.randint(-(2**40), 2**64), *words),
+        "number": (0.5, -1.0, 1e-06, *words),
+    }.get(kind, ())
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("seed", range(300))
+def test_a_fact_that_is_written_as_a_cell_is_read_as_the_same_fact(language: Language, seed: int) -> None:
+    rng = random.Random(seed)
+    fact, element = some_fact(rng, "p")
+    written = line(fact, ("p",), element, language)
+    items = [Item(written.value, 0, 1)] * bool(written.value) + [Item(entry, 1, 1) for entry in written.entries]
+    required = Cell((Item(written.required, 0, 1),), 1)
+    row = Row("request", ("p",), 1, required=required, value=Cell(tuple(items), 1))
+    actual = facts_of(Rows("test", (row,))).facts
+    assert (fact, element) == (actual[0], actual[1] if len(actual) > 1 else None)
+    assert actual[0].unread == ()
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("form", PAGES)
+@pytest.mark.parametrize("seed", range(20))
+def test_a_page_of_facts_is_read_as_the_same_facts_in_every_form(language: Language, form: str, seed: int) -> None:
+    rng = random.Random(seed)
+    expected: list[Fact] = []
+    lines: list[Line] = []
+    for names_ in nested(rng):
+        fact, element = some_fact(rng, "")
+        if form == "piped":  # which holds no lists
+            fact = replace(fact, enum=fact.enum[:1])
+        path = ""
+        for name in names_:
+            above = next((each for each in expected if each.path == path), None)
+            path = f"{path}{'[]' if above and 'array' in above.types else ''}.{name}".lstrip(".")
+        fact = replace(fact, path=path)
+        expected += [fact] if element is None else [fact, replace(element, path=f"{path}[]")]
+        lines.append(line(fact, names_, element, language))
+    actual = facts_of(rows_of(PAGES[form](lines).encode(), "own"))
+    assert expected == list(actual.facts)
+    assert actual.left == ()
+    assert [fact.unread for fact in actual.facts if fact.unread] == []
+    assert len(lines) == actual.rows
+
+
+def nested(rng: random.Random) -> list[tuple[str, ...]]:
+    """Some of the interface's own parameters, nested as they are, each level before what lies in it."""
+    tree: dict[str, Any] = {
+        "model": {},
+        "messages": {
+            "role": {},
+            "content": {"type": {}, "text": {}},
+            "tool_calls": {"function": {"arguments": {}, "name": {}}, "id": {}},
+            "tool_call_id": {},
+        },
+        "stream": {},
+        "tools": {"type": {}, "function": {"name": {}, "parameters": {"type": {}, "required": {}}}},
+        "tool_choice": {},
+    }
+
+    def paths(inner: dict[str, Any], over: tuple[str, ...]) -> list[tuple[str, ...]]:
+        found: list[tuple[str, ...]] = []
+        for name, below in inner.items():
+            if rng.random() < 0.8:
+                found += [(*over, name), *paths(below, (*over, name))]
+        return found
+
+    return paths(tree, ()) or [("model",)]
+
+
+def sayable(fact: Fact) -> Fact:
+    """What a page can say of a fact of the contract."""
+    default = fact.default
+    if isinstance(default, InWords):
+        phrases = ("random", "decided by the backend model")
+        default = InWords(next((phrase for phrase in phrases if phrase in default), "maxIterTimes"))
+    required = "yes" if fact.required is None or fact.required.startswith("unless") else fact.required
+    return replace(
+        fact,
+        default=default,
+        required=required,
+        length=() if len(fact.length) > 1 else fact.length,
+        nullable=fact.nullable or None,
+    )
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_contract_that_is_written_as_a_page_agrees_with_itself(dialect: str, language: Language) -> None:
+    contract = load(dialect)
+    ours = {path: each.fact for (part, path), each in held(contract).items() if part == "request"}
+    lines = []
+    for path, fact in ours.items():
+        if not path.endswith("[]") and ".*" not in path and fact.supported:
+            lines.append(line(sayable(fact), path.replace("[]", "").split("."), ours.get(f"{path}[]"), language))
+    facts = facts_of(rows_of(html_page(lines).encode(), "own"))
+    differences = [
+        (each.path, each.member)
+        for each in compare(facts, contract)
+        if each.part == "request" and each.status is not Status.AGREES and each.member not in ("formats", "media_bytes")
+    ]
+    assert len(lines) == facts.rows
+    unsayable = {
+        *((name, "default") for name, each in contract.parameters.items() if each.default_note),  # in other words
+        ("messages[].content", "required"),  # an exception, which no cell of this kind can hold
+        ("messages[].content", "length"),
+        ("tools[].function.parameters.properties.*", "presence"),
+    }
+    assert set() == set(differences) - unsayable - {(name, "presence") for name in contract.unsupported}
+
+
+def test_sentences_are_what_cells_hold() -> None:
+    fact = Fact("request", "p", types=("integer",), range=(Interval(1, 9),), default=3, nullable=True)
+    assert sentences(fact, None, "en") == [
+        "The value is of the integer type",
+        "The value range is [1, 9]",
+        "The default value is 3",
+        "Also, the value can be null",
+    ]
+    assert sentences(fact, None, "zh") == ["int类型", "取值范围[1, 9]", "默认值3", "可以为null"]
