@@ -64,7 +64,7 @@ class ChatEncoder:
             raise ChatTemplateError(f"the chat template cannot render the messages: {error}") from error
         if mark in text:
             return [token_id for piece in self._pieces(text, mark) for token_id in self._ids(piece, mark)]
-        return self._tokenizer.encode(text, add_special_tokens=False).ids
+        return _ids(self._tokenizer, text)
 
     def _marked_message(self, message: dict[str, Any], mark: str) -> Any:
         return _marked(message, self._special if message.get("role") == ASSISTANT else self._all, mark)
@@ -83,11 +83,11 @@ class ChatEncoder:
     def _ids(self, piece: int | str, mark: str) -> list[int]:
         if isinstance(piece, int):
             return [piece]
-        ids: list[int] = self._plain.encode(piece.replace(mark, ""), add_special_tokens=False).ids
+        ids = _ids(self._plain, piece.replace(mark, ""))
         if set(self._control_ids.values()).isdisjoint(ids):
             return ids
         # The model's own vocabulary spells a control token too: cut it where it was marked.
-        parts = [self._plain.encode(part, add_special_tokens=False).ids for part in piece.split(mark)]
+        parts = [_ids(self._plain, part) for part in piece.split(mark)]
         return [token_id for part in parts for token_id in part]
 
 
@@ -163,3 +163,10 @@ def _without_added_tokens(tokenizer: Tokenizer) -> Tokenizer:
     if tokenizer.pre_tokenizer is not None:
         plain.pre_tokenizer = tokenizer.pre_tokenizer
     return plain
+
+
+def _ids(tokenizer: Tokenizer, text: str) -> list[int]:
+    """Token ids of a text. As a batch of one, for the call on a single text keeps Python's lock: a prompt of
+    megabytes would stall every stream for seconds."""
+    ids: list[int] = tokenizer.encode_batch_fast([text], add_special_tokens=False)[0].ids
+    return ids
