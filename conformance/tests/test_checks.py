@@ -244,6 +244,11 @@ def mindie(read_good: Callable[[str], Good]) -> Good:
         (b"no", 499, False, True),
         (b"no", 500, False, False),
         (b"no", 307, False, False),
+        (b"{}", 299, True, False),
+        (b"{}", 300, False, False),
+        (b'{"error": "no"}', 299, False, True),
+        (b'{"error": "no"}', 300, False, False),
+        (b'{"error": "no"}', 199, False, False),
     ],
 )
 def test_what_counts_as_accepted_and_refused(
@@ -251,6 +256,11 @@ def test_what_counts_as_accepted_and_refused(
 ) -> None:
     exchange = with_status(with_body(mindie.exchanges["conversation", "main"], body), status)
     assert (is_accepted, is_refused) == (accepted(exchange), refused(exchange))
+
+
+def test_what_was_not_answered_was_neither_accepted_nor_refused(mindie: Good) -> None:
+    silent = replace(mindie.exchanges["conversation", "main"], response=None)
+    assert (False, False) == (accepted(silent), refused(silent))
 
 
 def test_a_stream_that_was_taken_and_then_broke_was_accepted(mindie: Good) -> None:
@@ -367,6 +377,12 @@ def test_a_leak_is_told_from_an_answer_that_went_another_way(mindie: Good, step:
         ("Certainly!", "astray"),
     ):
         assert expected == verdict_on_stop(mindie, "stop.cut-where-it-starts", stopped(mindie, step, text)), text
+
+
+def test_a_leak_is_found_beside_an_answer_that_went_another_way(mindie: Good) -> None:
+    whole = mindie.exchanges["stop-text", "baseline"].content() or ""
+    changed = {**stopped(mindie, "stopped", "Certainly!"), **stopped(mindie, "stopped-streamed", whole)}
+    assert verdict_on_stop(mindie, "stop.cut-where-it-starts", changed) == "found"
 
 
 def test_an_included_stop_text_ends_the_answer(mindie: Good) -> None:
