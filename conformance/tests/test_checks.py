@@ -260,7 +260,7 @@ def test_what_counts_as_accepted_and_refused(
 
 def test_what_was_not_answered_was_neither_accepted_nor_refused(mindie: Good) -> None:
     silent = replace(mindie.exchanges["conversation", "main"], response=None)
-    assert (False, False) == (accepted(silent), refused(silent))
+    assert (accepted(silent), refused(silent)) == (False, False)
 
 
 def test_a_stream_that_was_taken_and_then_broke_was_accepted(mindie: Good) -> None:
