@@ -37,7 +37,7 @@ def read_cell(cell: Cell, name: str, *, prose: bool = False) -> Said:
     unread = [text for text in said.unread if not prose or is_telling(text)]
     if cell.lost:
         unread.append(LOST)
-    if not cell.items:
+    if not cell.items and not prose:
         unread.append(EMPTY)
     return Said(said.pieces, tuple(unread))
 

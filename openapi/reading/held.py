@@ -198,7 +198,10 @@ def _required(name: str, schemas: Sequence[Schema]) -> str:
     needing = [schema for schema in objects if name in schema.get("required", ())]
     if len(needing) in (0, len(objects)):
         return "yes" if needing else "no"
-    tag = next(key for key, item in objects[0]["properties"].items() if "const" in item)
+    tags = [key for key in objects[0]["properties"] if all("const" in s["properties"].get(key, {}) for s in objects)]
+    tag = tags[0] if tags else None
+    if tag is None:
+        return "by some forms"
     without = [schema for schema in objects if schema not in needing and name in schema["properties"]]
     if not without:
         return f"when {tag}={'|'.join(sorted(str(schema['properties'][tag]['const']) for schema in needing))}"

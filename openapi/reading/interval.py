@@ -95,7 +95,7 @@ def merged(values: Iterable[Interval]) -> Range:
 
 def closed_and_merged(values: Iterable[Interval]) -> Range:
     """The same integers in closed intervals that neither touch nor overlap, lowest first."""
-    closed = [_closed(each) for each in values]
+    closed = [each for each in map(_closed, values) if not _is_empty(each)]
     if any(isinstance(end, str) for each in closed for end in (each.low, each.high)):
         return tuple(closed)
     joined: list[Interval] = []
@@ -115,6 +115,11 @@ def _closed(each: Interval) -> Interval:
     if isinstance(high, int) and each.high_open:
         high -= 1
     return Interval(low, high, None if each.low_open is None else False, None if each.high_open is None else False)
+
+
+def _is_empty(each: Interval) -> bool:
+    """Whether no whole number lies in a closed interval."""
+    return each.low is not None and each.high is not None and _above(each.low, each.high)
 
 
 def _apart(last: Interval, each: Interval) -> bool:

@@ -12,16 +12,9 @@ def values(each: Range, low: int, high: int) -> set[int]:
     """The whole numbers of a range between two others."""
 
     def holds(one: Interval, value: int) -> bool:
-        above = (
-            one.low is None or isinstance(one.low, str) or value > one.low or (value == one.low and not one.low_open)
-        )
-        below = (
-            one.high is None
-            or isinstance(one.high, str)
-            or value < one.high
-            or (value == one.high and not one.high_open)
-        )
-        return above and below
+        assert isinstance(one.low, int)
+        assert isinstance(one.high, int)
+        return one.low + bool(one.low_open) <= value <= one.high - bool(one.high_open)
 
     return {value for value in range(low, high + 1) if any(holds(one, value) for one in each)}
 
@@ -46,6 +39,12 @@ def test_ranges_are_the_same_exactly_when_they_hold_the_same_whole_numbers() -> 
         assert values(closed_and_merged(one), -30, 30) == values(one, -30, 30)
         assert same(one, closed_and_merged(one), whole=True)
     assert outcomes == {True, False}
+
+
+def test_intervals_without_a_whole_number_are_none() -> None:
+    nothing = (Interval(3, 4, low_open=True, high_open=True),)
+    assert closed_and_merged(nothing) == ()
+    assert same(nothing, (Interval(7, 8, low_open=True, high_open=True),), whole=True)
 
 
 def test_among_all_numbers_the_ends_count() -> None:
