@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 CHECKS = check.gather()
 MUTANTS = mutant.gather()
+MOST_BYTES = 300_000
 
 
 def said(judgements: tuple[Judgement, ...]) -> list[str]:
@@ -37,6 +38,10 @@ def test_every_check_has_one_mutant_and_every_mutant_a_check() -> None:
 
 def test_every_dialect_has_a_recorded_run(recorded: Path) -> None:
     assert sorted(set(names().values())) == sorted(path.name.removesuffix(".json.gz") for path in recorded.iterdir())
+
+
+def test_recorded_runs_are_small(recorded: Path) -> None:
+    assert not [path.name for path in recorded.iterdir() if path.stat().st_size > MOST_BYTES]
 
 
 def test_a_good_run_breaks_nothing_that_binds(good: Good) -> None:
