@@ -17,7 +17,7 @@ class ErrorKind:
 
     status: int
     phrase: str | None = None
-    code: int | None = None
+    code: int | str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +31,15 @@ class ErrorTable:
     def render(self, kind: str, message: str) -> tuple[int, dict[str, Any]]:
         """Status and body of a refusal. `kind` is a row of the table; invalid_key falls back to unauthorized."""
         row = self.kinds.get(kind) or self.kinds["unauthorized" if kind == "invalid_key" else kind]
-        fills = {"{message}": message, "{phrase}": row.phrase, "{code}": row.code}
-        return row.status, {key: fills.get(form, form) for key, form in self.body.items()}
+        return row.status, _filled(self.body, {"{message}": message, "{phrase}": row.phrase, "{code}": row.code})
+
+
+def _filled(form: Mapping[str, Any], fills: Mapping[str, Any]) -> dict[str, Any]:
+    """The form with its places filled in, those of inner objects too: an envelope may nest."""
+    return {
+        key: _filled(value, fills) if isinstance(value, dict) else fills.get(value, value)
+        for key, value in form.items()
+    }
 
 
 @dataclass(frozen=True, slots=True)
