@@ -11,7 +11,7 @@ from openapi.contract import load, names
 from openapi.reading.drift import WORDING, Status, compare, fact_key
 from openapi.reading.fact import MEMBERS, UNSTATED, Fact, InWords, is_stated
 from openapi.reading.held import held
-from openapi.reading.keywords import changed, is_settable, schema_of
+from openapi.reading.keywords import branch_of, changed, is_settable, schema_of
 from openapi.resolution import resolve
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ class Delta:
                 if fact.required == "yes":
                     inner.setdefault("required", []).append(name)
             else:
-                inner["items"] = schema
+                branch_of(inner, "array")["items"] = schema
         elif fact.part == "request" and not over and name:
             source = f"#request/{name}"
             row: Tree = {"summary": name, "source": source, "schema": schema}

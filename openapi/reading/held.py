@@ -208,5 +208,5 @@ def _required(name: str, schemas: Sequence[Schema]) -> str:
     beside = {
         other for schema in without for branch in schema.get("anyOf", ()) for other in branch.get("required", ())
     } - {name}
-    tags = "|".join(sorted(str(schema["properties"][tag]["const"]) for schema in without))
-    return f"unless {tag}={tags}" + "".join(f" and {other}" for other in sorted(beside))
+    values = "|".join(sorted(str(schema["properties"][tag]["const"]) for schema in without))
+    return f"unless {tag}={values}" + "".join(f" and {other}" for other in sorted(beside))

@@ -72,26 +72,26 @@ def changed(node: Schema, fact: Fact, members: Collection[str], gone: Collection
 def _set(node: Schema, member: str, value: Any) -> None:
     match member:
         case "range":
-            _set_range(_branch(node, "integer", "number"), value)
+            _set_range(branch_of(node, "integer", "number"), value)
         case "length":
-            _set_sizes(_branch(node, "string"), value, "Length")
+            _set_sizes(branch_of(node, "string"), value, "Length")
         case "items":
-            _set_sizes(_branch(node, "array"), value, "Items")
+            _set_sizes(branch_of(node, "array"), value, "Items")
         case "characters":
-            _branch(node, "array")["x-maxCharacters"] = value[-1].high
+            branch_of(node, "array")["x-maxCharacters"] = value[-1].high
         case "media_bytes":
             node["x-maxMediaBytes"] = value[-1].high
         case "formats":
             node["x-mediaFormats"] = list(value)
         case "format":
-            _branch(node, "integer", "number")["format"] = value
+            branch_of(node, "integer", "number")["format"] = value
         case "enum":
-            branch = _branch(node, "string", "integer", "number")
+            branch = branch_of(node, "string", "integer", "number")
             branch.pop("const", None)
             branch["enum"] = list(value)
 
 
-def _branch(node: Schema, *types: str) -> Schema:
+def branch_of(node: Schema, *types: str) -> Schema:
     """The part of a schema that is about these types; the schema itself where it has no branches."""
     branches: list[Schema] = node.get("anyOf") or node.get("oneOf") or []
     return next((branch for branch in branches if branch.get("type") in types), node)
@@ -116,7 +116,8 @@ def _set_range(node: Schema, value: Range) -> None:
         node.update(_bounds(Interval(one.low, others[0].high), node))
         node["not"] = {"const": hole}
     else:
-        node["anyOf"] = [_bounds(each, node) for each in value]
+        kind = node.pop("type", None)
+        node["anyOf"] = [{"type": kind, **_bounds(each, {"type": kind})} for each in value]
 
 
 def _hole(one: Interval, other: Interval) -> int | None:

@@ -1,0 +1,94 @@
+"""The five pinned documents, where their texts are at hand: every row is read, and every difference has its reason.
+
+The texts belong to their vendors and are not part of the project. Without them the same is asserted of a page of our
+own, and the run's record says so.
+"""
+
+from __future__ import annotations
+
+import re
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from openapi.contract import load
+from openapi.reading.drift import Status, compare
+from openapi.reading.facts import facts_of
+from openapi.reading.page import rows_of
+from openapi.reading.recorded import judge, stale
+from openapi.tests.reading.test_drift import LINES, changed, facts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+FOLDER = Path(__file__).resolve().parents[4] / "shared" / "documents"
+ROWS = {  # dialect -> rows of its page, counted by hand
+    "mindie-2.3": 47,
+    "mindie-vllm-1.0": 40 + 21 + 17,
+    "mindie-1.0": 40,
+    "siliconstorm": 40 + 2 * (21 + 17) + 1,  # the tables of answers stand there twice; one of error codes
+    "ovms-2024": 21 + 19 + 11 + 6,
+}
+NESTED = {
+    "mindie-2.3": "messages[].tool_calls[].function",
+    "mindie-vllm-1.0": "tools[].function.parameters.additionalProperties",
+    "mindie-1.0": "messages[].content[].audio_url",
+    "siliconstorm": "messages[].tool_calls[].function.arguments",
+    "ovms-2024": "stream_options.include_usage",
+}
+BOUNDS = {  # dialect -> a bound of its page, another one, and the parameter
+    "mindie-2.3": ("(1e-6, 1.0]", "(1e-6, 2.0]", "top_p"),
+    "mindie-vllm-1.0": ("(0, 2147483647]", "(0, 2147483646]", "top_k"),
+    "mindie-1.0": ("(0.0, 2.0]", "[0.0, 2.0]", "repetition_penalty"),
+    "siliconstorm": ("[0, 18446744073709551615]", "[0, 18446744073709551614]", "seed"),
+    "ovms-2024": ("(0, 1]", "[0, 1]", "top_p"),
+}
+
+
+def content_of(dialect: str) -> bytes | None:
+    """The bytes whose hash the document of a dialect has; None where they are not at hand."""
+    wanted = load(dialect).document.sha256
+    every = (path.read_bytes() for path in sorted(FOLDER.glob("*.txt"))) if FOLDER.is_dir() else ()
+    return next((content for content in every if sha256(content).hexdigest() == wanted), None)
+
+
+@pytest.mark.parametrize("dialect", ROWS)
+def test_every_row_is_read_and_every_difference_recorded(
+    dialect: str, record_property: Callable[[str, object], None]
+) -> None:
+    content = content_of(dialect)
+    if content is None:
+        record_property("originals", f"absent: the text of {load(dialect).document.id} is not at hand")
+        assert facts(LINES).rows == len(LINES)
+        return
+    contract = load(dialect)
+    page = facts_of(rows_of(content, "page"))
+    differences = compare(page, contract)
+    assert page.left == ()
+    assert page.rows == ROWS[dialect]
+    assert NESTED[dialect] in {fact.path for fact in page.facts}
+    assert [each.difference for each in judge(differences, dialect) if each.drifts] == []
+    assert stale(differences, dialect) == []
+    missing = [each for each in differences if each.member == "presence" and each.status is Status.ONLY_IN_PAGE]
+    assert missing == []
+
+
+@pytest.mark.parametrize("dialect", BOUNDS)
+def test_one_changed_bound_drifts_alone(dialect: str, record_property: Callable[[str, object], None]) -> None:
+    content = content_of(dialect)
+    before, after, path = BOUNDS[dialect]
+    if content is None:
+        record_property("originals", f"absent: the text of {load(dialect).document.id} is not at hand")
+        assert facts(changed("[0.0, 2.0]", "[0.0, 2.5]")).facts != facts(LINES).facts
+        return
+    text = content.decode()
+    row = re.search(rf"^(?:.*>)?{path}(?:<.*| \|)?$", text, re.MULTILINE)
+    assert row is not None
+    at = text.index(before, row.end())
+    copy = text[:at] + after + text[at + len(before) :]
+    judged = judge(compare(facts_of(rows_of(copy.encode(), "copy")), load(dialect)), dialect)
+    drifting = [each.difference for each in judged if each.drifts]
+    assert [(each.path, each.member) for each in drifting] == [(path, "range")]
+    assert after.replace(".0", "") in str(drifting[0].page).replace("0.000001", "1e-6")
