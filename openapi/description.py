@@ -8,12 +8,17 @@ from __future__ import annotations
 
 import copy
 import json
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from openapi import example
 from openapi.parameter import ABSENT
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from openapi.contract import Contract
+    from openapi.example import Example
     from openapi.parameter import Parameter, Schema
 
 OPENAPI = "3.2.0"
@@ -21,6 +26,7 @@ OPENAPI_DOWN = "3.1.1"
 STREAM_TYPE = "text/event-stream"
 REQUEST = "ChatCompletionRequest"
 COMPONENTS = "#/components/schemas/"
+LICENSE = {"name": "Apache-2.0", "identifier": "Apache-2.0"}  # of our words; facts have none
 
 KIND_SUMMARY = {
     "invalid_json": "the body is not JSON",
@@ -52,6 +58,9 @@ def parameter_schema(parameter: Parameter) -> Schema:
         notes["x-capability"] = parameter.capability
     if parameter.reading:
         notes["x-reading"] = parameter.reading
+    shown = example.values(parameter)
+    if shown:
+        notes["examples"] = copy.deepcopy(shown)
     return {**notes, **schema}
 
 
@@ -67,7 +76,8 @@ def _or_null(schema: Schema) -> Schema:
 def request_schema(contract: Contract) -> Schema:
     """The schema of the request body. Rules across parameters are `dependentSchemas`, each marked with `x-rule`.
 
-    Rules that no schema can say are listed in words under `x-rules`.
+    Rules that no schema can say are listed in words under `x-rules`. `anyOf` tells the two ways of being answered
+    apart and refuses nothing: a generator makes its cases for each branch, so that what needs a stream is reached.
     """
     rules: dict[str, list[Schema]] = {}
     for rule in contract.rules.values():
@@ -84,6 +94,8 @@ def request_schema(contract: Contract) -> Schema:
         "required": [name for name, parameter in contract.parameters.items() if parameter.required],
         "properties": {name: parameter_schema(parameter) for name, parameter in contract.parameters.items()},
     }
+    if "stream" in contract.parameters:
+        schema["anyOf"] = _ways(contract.parameters["stream"].source)
     if rules:
         schema["dependentSchemas"] = {
             trigger: found[0] if len(found) == 1 else {"allOf": found} for trigger, found in rules.items()
@@ -94,9 +106,22 @@ def request_schema(contract: Contract) -> Schema:
     return schema
 
 
-def event_schema() -> Schema:
+def _ways(source: str) -> list[Schema]:
+    """Answered at once, or as a stream. The first is what the second is not, so one of the two always holds."""
+    return [
+        {"title": "Answered at once", "properties": {"stream": {"not": {"const": True}, "x-source": source}}},
+        {
+            "title": "Answered as a stream",
+            "required": ["stream"],
+            "properties": {"stream": {"const": True, "x-source": source}},
+        },
+    ]
+
+
+def event_schema(contract: Contract) -> Schema:
     """One event of the stream: the end mark, or a chunk as JSON text."""
     return {
+        "description": "One event of the stream.",
         "type": "object",
         "required": ["data"],
         "properties": {
@@ -112,6 +137,7 @@ def event_schema() -> Schema:
                 ]
             }
         },
+        "examples": [each.value for each in example.events(contract)],
     }
 
 
@@ -124,19 +150,21 @@ def describe(contract: Contract) -> dict[str, Any]:
         "tags": ["chat"],
         "requestBody": {
             "required": True,
-            "content": {"application/json": {"schema": {"$ref": f"{COMPONENTS}{REQUEST}"}}},
+            "content": {"application/json": _media(REQUEST, example.requests(contract))},
         },
-        "responses": {"200": _answers(), **_refusals(contract)},
+        "responses": {"200": _answers(contract), **_refusals(contract)},
     }
     models: dict[str, Any] = {
         "operationId": "listModels",
         "summary": "List the served models",
+        "description": "Names what requests may ask for. Not every server has it.",
         "tags": ["models"],
         "responses": {
             "200": {
                 "description": "The models that the server answers for.",
-                "content": {"application/json": {"schema": {"$ref": f"{COMPONENTS}ModelList"}}},
-            }
+                "content": {"application/json": _media("ModelList", [example.models(contract)])},
+            },
+            str(contract.errors.kinds["not_found"].status): _refused(contract, ["not_found"]),
         },
         "x-source": "openai-api#models",
     }
@@ -149,12 +177,15 @@ def describe(contract: Contract) -> dict[str, Any]:
                 f"What {contract.document.vendor} documents for {contract.document.product} "
                 f"{contract.document.version}, with every contradiction read as `x-reading` says."
             ),
+            "license": LICENSE,
             "x-dialect": contract.name,
             "x-document": contract.document.id,
             "x-document-sha256": contract.document.sha256,
             "x-capabilities": sorted(contract.capabilities),
+            "x-stream": {**asdict(contract.stream), "key_order": list(contract.stream.key_order)},
         },
-        "servers": [{"url": "/"}],
+        "servers": [{"url": "/", "description": "The server that sends this description."}],
+        "security": [],
         "tags": [
             {"name": "chat", "description": "Chat completions."},
             {"name": "models", "description": "What is served."},
@@ -170,10 +201,15 @@ def describe(contract: Contract) -> dict[str, Any]:
     }
     if contract.unsupported:
         document["info"]["x-unsupported"] = list(contract.unsupported)
+    chunk = document["components"]["schemas"].get("ChatCompletionChunk")
+    if chunk is not None:
+        chunk["examples"] = [each.value for each in example.chunks(contract)]
     if contract.auth == "bearer":
-        document["components"]["securitySchemes"] = {"bearer": {"type": "http", "scheme": "bearer"}}
+        scheme = {"type": "http", "scheme": "bearer", "description": "The API key, as a bearer token."}
+        document["components"]["securitySchemes"] = {"bearer": scheme}
         operation["security"] = models["security"] = [{"bearer": []}]
-        models["responses"]["401"] = operation["responses"]["401"]
+        unauthorized = str(contract.errors.kinds["unauthorized"].status)
+        models["responses"][unauthorized] = operation["responses"][unauthorized]
     return document
 
 
@@ -195,12 +231,20 @@ def text(document: dict[str, Any]) -> str:
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
-def _answers() -> dict[str, Any]:
+def _media(schema: str, examples: Iterable[Example]) -> dict[str, Any]:
+    """A body of one named schema, with its examples."""
+    return {
+        "schema": {"$ref": f"{COMPONENTS}{schema}"},
+        "examples": {each.name: {"summary": each.summary, "value": copy.deepcopy(each.value)} for each in examples},
+    }
+
+
+def _answers(contract: Contract) -> dict[str, Any]:
     return {
         "description": "The answer, plain or streamed.",
         "content": {
-            "application/json": {"schema": {"$ref": f"{COMPONENTS}ChatCompletion"}},
-            STREAM_TYPE: {"itemSchema": event_schema()},
+            "application/json": _media("ChatCompletion", [example.answer(contract)]),
+            STREAM_TYPE: {"itemSchema": event_schema(contract)},
         },
     }
 
@@ -212,11 +256,15 @@ def _refusals(contract: Contract) -> dict[str, Any]:
             continue
         if kind in ("not_found", "method_not_allowed"):
             continue  # they belong to the server, not to this operation
-        kinds.setdefault(row.status, []).append(KIND_SUMMARY[kind])
+        kinds.setdefault(row.status, []).append(kind)
+    return {str(status): _refused(contract, found) for status, found in sorted(kinds.items())}
+
+
+def _refused(contract: Contract, kinds: list[str]) -> dict[str, Any]:
+    """One status with the kinds of refusal that have it, each as an example."""
+    summaries = {kind: KIND_SUMMARY[kind] for kind in kinds}
+    shown = [example.refusal(contract, kind, summary) for kind, summary in summaries.items()]
     return {
-        str(status): {
-            "description": f"Refused: {'; '.join(dict.fromkeys(found))}.",
-            "content": {"application/json": {"schema": {"$ref": f"{COMPONENTS}ErrorEnvelope"}}},
-        }
-        for status, found in sorted(kinds.items())
+        "description": f"Refused: {'; '.join(dict.fromkeys(summaries.values()))}.",
+        "content": {"application/json": _media("ErrorEnvelope", shown)},
     }

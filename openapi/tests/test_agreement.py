@@ -1,0 +1,80 @@
+"""Validators agree on which requests are valid, and a generator of cases agrees with them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import islice
+
+import pytest
+
+from openapi.contract import load, names
+from openapi.description import describe, describe_down
+from openapi.tests.corpus import bodies
+from openapi.tests.opinions import (
+    agreed_bodies,
+    coverage_cases,
+    openapi_core,
+    positive_bodies,
+    python_jsonschema,
+    server,
+)
+from openapi.validation import Validator
+
+DIALECTS = sorted(set(names().values()))
+COUNT = 500
+FEWEST_POSITIVE = 110
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_validators_agree_on_500_valid_and_500_invalid_bodies(dialect: str) -> None:
+    contract = load(dialect)
+    valid, invalid = agreed_bodies(contract, COUNT)
+    assert (len(valid), len(invalid)) == (COUNT, COUNT)
+    for accepts in (openapi_core(contract), python_jsonschema(contract), server(contract)):
+        assert [body for body in valid if not accepts(body)] == []
+        assert [body for body in invalid if accepts(body)] == []
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_the_bodies_reach_every_parameter_and_break_many_keywords(dialect: str) -> None:
+    """Agreement over bodies that are all alike would say little."""
+    contract = load(dialect)
+    valid, invalid = agreed_bodies(contract, COUNT)
+    assert {name for body in valid for name in body} >= set(contract.parameters)
+    validator = Validator(contract)
+    broken = Counter(problem.keyword for body in invalid for problem in validator.request_problems(body))
+    assert {"type", "required", "rule", "minLength"} <= set(broken)
+    assert len(broken) >= 7
+
+
+def test_the_same_seed_gives_the_same_bodies() -> None:
+    contract = load("mindie")
+    first, again, other = (list(islice(bodies(contract, seed), 20)) for seed in (1, 1, 2))
+    assert first == again
+    assert first != other
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_schemathesis_makes_the_same_cases_of_both_versions(dialect: str) -> None:
+    contract = load(dialect)
+    new, old = (coverage_cases(contract, document) for document in (describe(contract), describe_down(contract)))
+    assert [case.body for case in new] == [case.body for case in old]
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_positive_cases_of_schemathesis_are_many_and_valid(dialect: str) -> None:
+    """Rules across parameters are written so that the generator keeps them: no valid case breaks one."""
+    contract = load(dialect)
+    made = positive_bodies(coverage_cases(contract, describe(contract)))
+    assert len(made) >= FEWEST_POSITIVE
+    accepts, accepts_too = python_jsonschema(contract), server(contract)
+    assert [body for body in made if not (accepts(body) and accepts_too(body))] == []
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_positive_cases_reach_every_parameter_plain_and_streamed(dialect: str) -> None:
+    contract = load(dialect)
+    made = positive_bodies(coverage_cases(contract, describe(contract)))
+    assert {name for body in made for name in body} >= set(contract.parameters)
+    streamed = sum(1 for body in made if body.get("stream") is True)
+    assert 40 <= streamed <= len(made) - 40

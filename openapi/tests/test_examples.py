@@ -1,0 +1,127 @@
+"""Examples: each is valid beside the schema it illustrates, in every dialect, whatever the server lacks."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from openapi import example
+from openapi.contract import Contract, load, names
+from openapi.description import KIND_SUMMARY, describe
+from openapi.resolution import members
+from openapi.validation import Validator, compile_schema
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+DIALECTS = sorted(set(names().values()))
+EVERYTHING = {"n", "best_of", "beam_search", "logprobs", "tools", "thinking", "media"}
+
+
+@pytest.fixture(params=[(dialect, lacks) for dialect in DIALECTS for lacks in ("nothing", "everything")], ids="-".join)
+def contract(request: pytest.FixtureRequest) -> Contract:
+    dialect, lacks = request.param
+    return load(dialect).without(EVERYTHING if lacks == "everything" else set())
+
+
+def bodies(document: dict[str, Any]) -> Iterator[tuple[str, Any, dict[str, Any]]]:
+    """Where a body is described, and its schema and examples."""
+    for path, operations in document["paths"].items():
+        for method, operation in operations.items():
+            parts = {"requestBody": operation.get("requestBody", {}), **operation["responses"]}
+            for part, holder in parts.items():
+                for media in holder.get("content", {}).values():
+                    yield f"{method} {path} {part}", media.get("schema"), media.get("examples", {})
+
+
+def test_examples_of_bodies_are_valid(contract: Contract) -> None:
+    validator = Validator(contract)
+    seen = 0
+    for where, schema, examples in bodies(validator.document):
+        for name, shown in examples.items():
+            problems = validator.problems(schema["$ref"].rpartition("/")[2], shown["value"])
+            assert problems == (), (where, name)
+            assert shown["summary"], (where, name)
+            seen += 1
+    assert seen >= 15
+
+
+def test_every_json_body_has_an_example(contract: Contract) -> None:
+    without = [where for where, schema, examples in bodies(describe(contract)) if schema and not examples]
+    assert without == []
+
+
+def test_examples_of_schemas_are_valid(contract: Contract) -> None:
+    document = describe(contract)
+    schemas = document["components"]["schemas"]
+    places = [
+        (f"#/components/schemas/ChatCompletionRequest/properties/{name}", schema["examples"])
+        for name, schema in schemas["ChatCompletionRequest"]["properties"].items()
+        if "examples" in schema
+    ]
+    places.append(("#/components/schemas/ChatCompletionChunk", schemas["ChatCompletionChunk"]["examples"]))
+    for pointer, values in places:
+        validator = compile_schema(document, pointer)
+        assert [value for value in values if not validator.is_valid(value)] == [], pointer
+    assert len(places) >= 5
+    at_places = sum(1 for key, value, _ in members(schemas) if key == "examples" and isinstance(value, list))
+    assert at_places == len(places)
+
+
+def test_events_are_chunks_as_text_and_then_the_end(contract: Contract) -> None:
+    document = describe(contract)
+    media = document["paths"][contract.path]["post"]["responses"]["200"]["content"]["text/event-stream"]
+    *carried, last = media["itemSchema"]["examples"]
+    assert last == {"data": "[DONE]"}
+    chunks = [json.loads(event["data"]) for event in carried]
+    assert chunks == document["components"]["schemas"]["ChatCompletionChunk"]["examples"]
+    validator = Validator(contract)
+    assert [validator.problems("ChatCompletionChunk", chunk) for chunk in chunks] == [()] * len(chunks)
+    texts = [choice["delta"].get("content") or "" for chunk in chunks for choice in chunk["choices"]]
+    assert "".join(texts) == "".join(example.PIECES)
+
+
+def test_requests_name_known_parameters_and_show_plain_and_streamed(contract: Contract) -> None:
+    shown = {each.name: each.value for each in example.requests(contract)}
+    assert {"plain", "streamed", "sampling", "stopping"} <= shown.keys()
+    assert {name for value in shown.values() for name in value} <= set(contract.parameters)
+    assert shown["streamed"]["stream"] is True
+    assert ("function" in shown) == ("tools" in contract.capabilities)
+    kept = {rule.id for rule in contract.rules.values() if rule.kept is not None}
+    assert kept <= shown.keys()
+
+
+def test_every_refusal_is_shown_under_its_status(contract: Contract) -> None:
+    operation = describe(contract)["paths"][contract.path]["post"]
+    shown = {
+        (status, kind)
+        for status, response in operation["responses"].items()
+        for kind in response["content"]["application/json"]["examples"]
+        if status != "200"
+    }
+    keyless = {"unauthorized", "invalid_key"} if contract.auth == "none" else set()
+    elsewhere = {"not_found", "method_not_allowed"} | keyless
+    assert shown == {(str(row.status), kind) for kind, row in contract.errors.kinds.items() if kind not in elsewhere}
+    assert {kind for _, kind in shown} <= set(KIND_SUMMARY)
+
+
+def test_values_that_are_long_doubtful_or_refused_are_no_examples() -> None:
+    stop = load("mindie").parameters["stop"]
+    assert example.values(stop) == ["stop1", ["stop1", "stop2"], []]
+    assert all(probe.capability is None for probe in stop.probes)
+    assert example.values(load("mindie").parameters["max_tokens"]) == []
+
+
+def test_examples_share_nothing_with_the_contract() -> None:
+    contract = load("mindie")
+    before = json.dumps([each.value for each in example.requests(contract)])
+    for _, _, examples in bodies(describe(contract)):
+        for shown in examples.values():
+            shown["value"].clear()
+    for parameter in describe(contract)["components"]["schemas"]["ChatCompletionRequest"]["properties"].values():
+        for value in parameter.get("examples", ()):
+            if isinstance(value, list):
+                value.clear()
+    assert json.dumps([each.value for each in example.requests(contract)]) == before
