@@ -66,6 +66,11 @@ class SlotCache:
         rows = slice(self._leading) if self._leading else self._rows
         return stored_keys[rows, :, : self._read], stored_values[rows, :, : self._read]
 
+    def copy(self, sources: torch.Tensor, targets: torch.Tensor, length: int) -> None:
+        """Give the rows `targets` the first `length` positions of the rows `sources`; no row is in both."""
+        for stored in (*self.keys, *self.values):
+            stored[targets, :, :length] = stored[sources, :, :length]
+
     def get_seq_length(self, _layer: int = 0) -> int:
         return 0
 

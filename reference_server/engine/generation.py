@@ -10,7 +10,7 @@ from .protocol import Delta, EngineError, Generation
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from .sequence import Sequence
+    from .submission import Submission
 
 Item = Delta | EngineError
 
@@ -18,11 +18,12 @@ Item = Delta | EngineError
 class LocalGeneration(Generation):
     """The reading end of one request of a local engine."""
 
-    def __init__(self, sequence: Sequence, loop: asyncio.AbstractEventLoop) -> None:
-        self.prompt_tokens = len(sequence.prompt)
-        self.sequence = sequence
+    def __init__(self, submission: Submission, loop: asyncio.AbstractEventLoop) -> None:
+        self.prompt_tokens = len(submission.prompt)
+        self.submission = submission
         self.loop = loop
         self._arrived: asyncio.Queue[Item | None] = asyncio.Queue()
+        self._unfinished = submission.params.n
         self._over = False
 
     def __aiter__(self) -> LocalGeneration:
@@ -35,15 +36,17 @@ class LocalGeneration(Generation):
         if item is None or self._over:  # cancelled while waiting
             raise StopAsyncIteration
         if isinstance(item, Delta):
-            self._over = item.finish_reason is not None
+            if item.finish_reason is not None:
+                self._unfinished -= 1
+                self._over = self._unfinished == 0
             return item
         self._over = True
         raise item
 
     def cancel(self) -> None:
-        if not self.sequence.cancelled:
-            self.sequence.cancelled = True
+        if not self._over:
             self._over = True
+            self.submission.cancel()
             self._arrived.put_nowait(None)  # for a reader that is waiting already
 
     def deliver(self, item: Item) -> None:
@@ -54,7 +57,7 @@ class LocalGeneration(Generation):
 def hand_over(items: Iterable[tuple[LocalGeneration, Item]]) -> None:
     """Deliver a step's items from the engine's thread, in one call for each event loop.
 
-    A loop that was closed has no readers left: their sequences are cancelled.
+    A loop that was closed has no readers left: their requests are cancelled.
     """
     by_loop: dict[asyncio.AbstractEventLoop, list[tuple[LocalGeneration, Item]]] = {}
     for generation, item in items:
@@ -64,7 +67,7 @@ def hand_over(items: Iterable[tuple[LocalGeneration, Item]]) -> None:
             loop.call_soon_threadsafe(_deliver, batch)
         except RuntimeError:
             for generation, _ in batch:
-                generation.sequence.cancelled = True
+                generation.submission.cancel()
 
 
 def _deliver(batch: list[tuple[LocalGeneration, Item]]) -> None:

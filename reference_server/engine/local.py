@@ -16,19 +16,19 @@ from .device import select_device, torch
 from .generation import Item, LocalGeneration, hand_over
 from .protocol import CheckpointError, Engine, EngineError, PromptTooLong
 from .runner import Runner, verified_runner
-from .sampler import Sampler, uniform, unusable
+from .sampler import Sampler
 from .scheduler import Batch, Scheduler
-from .scores import Score, score
-from .sequence import Sequence
+from .stepper import Stepper
+from .submission import Submission
 from .transcript import Ending
 from .vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from collections.abc import Sequence as Seq
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from .params import SamplingParams
+    from .sequence import Sequence
 
 POSITIONS_UNLESS_ASKED = 4096
 SMALL_MODEL_PARAMETERS = 50_000_000
@@ -52,6 +52,7 @@ class LocalEngine(Engine):
         self._vocabulary = Vocabulary(checkpoint.tokenizer)
         self._runner = runner
         self._sampler = Sampler(slots, self.vocabulary_size)
+        self._stepper = Stepper(runner, self._sampler)
         self._scheduler = Scheduler(slots)
         self._generations: dict[Sequence, LocalGeneration] = {}
         self._inbox: SimpleQueue[LocalGeneration | None] = SimpleQueue()
@@ -127,7 +128,7 @@ class LocalEngine(Engine):
             raise PromptTooLong(len(prompt), self.max_model_len - 1)
         room = min(self.max_new_tokens, self.max_model_len - len(prompt))
         ends = params.stop_token_ids if params.ignore_eos else params.stop_token_ids | self._checkpoint.eos_token_ids
-        sequence = Sequence(
+        submission = Submission(
             list(prompt),
             params,
             seed=secrets.randbits(64) if params.seed is None else params.seed,
@@ -135,7 +136,7 @@ class LocalEngine(Engine):
             ending=Ending(room if params.max_tokens is None else min(room, params.max_tokens), ends),
             ready_at=time.perf_counter(),
         )
-        generation = LocalGeneration(sequence, asyncio.get_running_loop())
+        generation = LocalGeneration(submission, asyncio.get_running_loop())
         with self._gate:
             if self._failure is not None or self._closing:
                 raise EngineError(self._failure or "the engine was closed")
@@ -166,11 +167,12 @@ class LocalEngine(Engine):
             self._failure = reason
         while not self._inbox.empty():
             self._enter(self._inbox.get())
-        hand_over((generation, _failed(reason, cause)) for generation in self._generations.values())
+        left = dict.fromkeys(self._generations.values())  # each once
+        hand_over((generation, _failed(reason, cause)) for generation in left)
 
     def _receive(self) -> bool:
         """Take in what was submitted, waiting only if there is nothing else to do; False once closing."""
-        while not self._inbox.empty() or not self._scheduler.unfinished:
+        while not self._inbox.empty() or not self._scheduler.busy:
             self._enter(self._inbox.get())
             if self._closing:
                 break
@@ -178,47 +180,31 @@ class LocalEngine(Engine):
 
     def _enter(self, generation: LocalGeneration | None) -> None:
         if generation is not None:
-            self._generations[generation.sequence] = generation
-            self._scheduler.add(generation.sequence)
+            for sequence in generation.submission.sequences:
+                self._generations[sequence] = generation
+                self._scheduler.add(sequence)
 
     def _step(self, batch: Batch) -> list[tuple[LocalGeneration, Item]]:
-        """One forward pass and its sampling."""
-        sequences = batch.sequences
-        slots = [sequence.slot for sequence in sequences if sequence.slot is not None]
-        started_at = time.perf_counter()
-        if batch.prefill:
-            for sequence, slot in zip(sequences, slots, strict=True):
-                self._sampler.open(slot, sequence.params, sequence.prompt)
-            logits = self._runner.prefill([sequence.prompt for sequence in sequences], slots)
-        else:
-            tokens = [sequence.last_token for sequence in sequences]
-            logits = self._runner.decode(tokens, [sequence.position for sequence in sequences], slots)
-        broken = set(unusable(logits))
-        uniforms = [uniform(sequence.seed, len(sequence.generated)) for sequence in sequences]
-        sampled = self._sampler.sample(logits, slots, uniforms)
-        scores = _scores(logits, sequences, sampled)
-        ended_at = time.perf_counter()
+        """One forward pass, and what the readers get of it."""
         out: list[tuple[LocalGeneration, Item]] = []
-        for row, (sequence, token) in enumerate(zip(sequences, sampled, strict=True)):
-            item: Item = EngineError("the model computed no usable logits for this sequence")
-            if row not in broken:
-                item = sequence.append(
-                    token, scores.get(row), batch_size=len(sequences), started_at=started_at, ended_at=ended_at
-                )
-            out.append((self._generations[sequence], item))
-            if isinstance(item, EngineError) or item.finish_reason is not None:
-                self._scheduler.finish(sequence)
-                del self._generations[sequence]
+        for sequence, item in self._stepper.step(batch):
+            generation = self._generations.get(sequence)
+            if generation is None:  # another sequence of its request has failed in this very step
+                continue
+            if isinstance(item, EngineError):
+                self._drop(generation.submission.sequences)
+                out.append((generation, item))
+                continue
+            out += [(generation, delta) for delta in generation.submission.release(sequence, item)]
+            if item.finish_reason is not None:
+                self._drop([sequence])
         return out
 
-
-def _scores(logits: torch.Tensor, sequences: Seq[Sequence], tokens: Seq[int]) -> dict[int, Score]:
-    """Row -> score of its token, for the rows that ask for log-probabilities."""
-    tops = {row: each.params.logprobs for row, each in enumerate(sequences) if each.params.logprobs is not None}
-    if not tops:
-        return {}
-    rows = list(tops)
-    return dict(zip(rows, score(logits[rows], [tokens[row] for row in rows], list(tops.values())), strict=True))
+    def _drop(self, sequences: Iterable[Sequence]) -> None:
+        """Take those that are not finished out of the scheduler."""
+        for sequence in sequences:
+            if self._generations.pop(sequence, None) is not None:
+                self._scheduler.finish(sequence)
 
 
 def _failed(reason: str, cause: BaseException | None) -> EngineError:

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 SEED_LIMIT = 2**64
 MOST_LOGPROBS = 20
+MOST_SEQUENCES = 128
 
 
 @dataclass(frozen=True, slots=True)
 class SamplingParams:
-    """How one sequence is sampled and when it ends.
+    """How the sequences of one request are sampled and when they end.
 
     max_tokens: at least 1; None means as many as the server allows.
     temperature: 0 (greedy) or any positive finite number.
@@ -31,6 +32,10 @@ class SamplingParams:
         None: without. They are the model's own, before penalties, temperature and narrowing, as vLLM's
         default `raw_logprobs` has them: so they do not change with the parameters, and the alternatives that
         narrowing removes keep a finite number.
+    n: 1 to 128 answers are returned. Each has a stream of random numbers of its own, which the seed and its
+        place decide; the first one's is that of a request for a single answer.
+    best_of: at least n; so many are generated, and the n of them with the greatest log-probability (that of
+        all tokens together, as for logprobs) are returned, the best first. None: n.
 
     Raises ValueError for a value out of its range.
     """
@@ -49,6 +54,8 @@ class SamplingParams:
     skip_special_tokens: bool = True
     ignore_eos: bool = False
     logprobs: int | None = None
+    n: int = 1
+    best_of: int | None = None
 
     def __post_init__(self) -> None:
         if self.max_tokens is not None and self.max_tokens < 1:
@@ -66,6 +73,10 @@ class SamplingParams:
             raise ValueError(f"seed is {self.seed}: it must be from 0 to 2**64 - 1")
         if self.logprobs is not None and not 0 <= self.logprobs <= MOST_LOGPROBS:
             raise ValueError(f"logprobs is {self.logprobs}: it must be from 0 to {MOST_LOGPROBS}")
+        if not 1 <= self.n <= MOST_SEQUENCES:
+            raise ValueError(f"n is {self.n}: it must be from 1 to {MOST_SEQUENCES}")
+        if self.best_of is not None and not self.n <= self.best_of <= MOST_SEQUENCES:
+            raise ValueError(f"best_of is {self.best_of}: it must be from n, {self.n}, to {MOST_SEQUENCES}")
         if "" in self.stop:
             raise ValueError("stop holds an empty text: remove it")
 
@@ -73,3 +84,13 @@ class SamplingParams:
     def penalised(self) -> bool:
         """Whether any penalty changes a logit."""
         return (self.presence_penalty, self.frequency_penalty, self.repetition_penalty) != (0.0, 0.0, 1.0)
+
+    @property
+    def width(self) -> int:
+        """How many sequences are generated."""
+        return self.n if self.best_of is None else self.best_of
+
+    @property
+    def ranked(self) -> bool:
+        """Whether only the best of the sequences are returned."""
+        return self.width > self.n

@@ -53,15 +53,16 @@ class TokenLogprob:
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """What one engine step added to one sequence; there is exactly one for each generated token.
+    """What one generated token added to one choice; there is exactly one for each token of each choice.
 
     text: newly visible text; may be empty while text is held back for a possible stop text or for the rest
         of a character.
-    finish_reason: set on the sequence's last delta and on no other.
+    finish_reason: set on the choice's last delta and on no other.
     batch_size: sequences in the forward pass that made the token.
     queue_wait_s: measured from the moment the token could be scheduled (submission, or the previous token)
         to the start of its forward pass.
     step_s: measured duration of that forward pass and its sampling; for the first token this is the prefill.
+    index: of the choice, from 0.
     logprob: of the token, where the request asked for it.
     """
 
@@ -71,14 +72,16 @@ class Delta:
     batch_size: int
     queue_wait_s: float
     step_s: float
+    index: int = 0
     logprob: TokenLogprob | None = None
 
 
 class Generation(Protocol):
     """One request in an engine: an asynchronous iterator of deltas, read by one task on the submitting loop.
 
-    Iteration ends after the delta with a finish reason, ends early after `cancel`, and raises EngineError
-    when the engine cannot go on.
+    Deltas of a choice come in order, those of different choices in any; where the best of several are returned,
+    all come at the end. Iteration ends when every choice had its delta with a finish reason, ends early after
+    `cancel`, and raises EngineError when the engine cannot go on.
     """
 
     prompt_tokens: int
@@ -88,7 +91,7 @@ class Generation(Protocol):
     async def __anext__(self) -> Delta: ...
 
     def cancel(self) -> None:
-        """Stop within one step and free the slot; harmless when repeated or late. Call it on the loop."""
+        """Stop within one step and free the slots; harmless when repeated or late. Call it on the loop."""
 
 
 class Engine(Protocol):

@@ -87,6 +87,11 @@ class Runner:
         ).last_hidden_state
         return self._logits(hidden[:, 0], where)
 
+    def copy(self, moves: Seq[tuple[int, int]], length: int) -> None:
+        """Give slots what others hold of the first `length` positions; moves: (from, to), none is both."""
+        sources, targets = torch.tensor(moves).to(self._device).unbind(1)
+        self._cache.copy(sources, targets, self._padded(length, CACHE_POSITIONS, self._capacity))
+
     def _logits(self, hidden: torch.Tensor, rows: list[int]) -> torch.Tensor:
         logits: torch.Tensor = self._head(hidden).to("cpu", torch.float32)
         return logits[rows]

@@ -30,6 +30,16 @@ def uniform(seed: int, index: int) -> float:
     return (int.from_bytes(digest, "little") >> 11) * 2.0**-53
 
 
+def stream_seed(seed: int, choice: int) -> int:
+    """The seed of one of the choices that a request's seed stands for, for ever; the first one's is the request's."""
+    if choice == 0:
+        return seed
+    digest = blake2b(
+        seed.to_bytes(8, "little") + choice.to_bytes(8, "little"), digest_size=8, person=b"choice"
+    ).digest()
+    return int.from_bytes(digest, "little")
+
+
 class Sampler:
     """The parameters and the token counts of every slot, and the draw.
 

@@ -18,14 +18,19 @@ class Batch:
     prefill: bool
     sequences: tuple[Sequence, ...]
 
+    @property
+    def slots(self) -> list[int]:
+        """The slot of each sequence."""
+        return [sequence.slot for sequence in self.sequences if sequence.slot is not None]
+
 
 class Scheduler:
     """First come, first served, on a fixed number of slots.
 
     A waiting sequence is admitted as soon as a slot is free and everybody before it was admitted. Prefills
     and decodes alternate while there is work for both, so a stream of arrivals delays a running sequence by
-    one prefill a token at most. One prefill holds at most `max_prefill_tokens` tokens, padding counted, or a
-    single longer prompt.
+    one prefill a token at most. One prefill holds at most `max_prefill_tokens` tokens, padding counted and
+    the prompt that sequences share counted once, or a single longer prompt.
     """
 
     def __init__(self, slots: int, max_prefill_tokens: int = MAX_PREFILL_TOKENS) -> None:
@@ -38,6 +43,11 @@ class Scheduler:
     @property
     def free_slots(self) -> int:
         return len(self._free)
+
+    @property
+    def busy(self) -> bool:
+        """Whether any sequence is waiting or running."""
+        return bool(self._running or self._waiting)
 
     @property
     def unfinished(self) -> tuple[Sequence, ...]:
@@ -75,12 +85,15 @@ class Scheduler:
 
     def _admit(self) -> tuple[Sequence, ...]:
         admitted: list[Sequence] = []
-        longest = 0
+        longest = prompts = 0
         while self._waiting and self._free:
-            longest = max(longest, len(self._waiting[0].prompt))
-            if admitted and longest * (len(admitted) + 1) > self._max_prefill_tokens:
-                break
-            sequence = self._waiting.popleft()
+            sequence = self._waiting[0]
+            if not admitted or admitted[-1].prompt is not sequence.prompt:
+                prompts += 1
+                longest = max(longest, len(sequence.prompt))
+                if admitted and longest * prompts > self._max_prefill_tokens:
+                    break
+            self._waiting.popleft()
             sequence.slot = heapq.heappop(self._free)
             sequence.status = Status.RUNNING
             admitted.append(sequence)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 from tokenizers import Tokenizer, models
 
 from reference_server.engine import Delta, EngineError, SamplingParams
 from reference_server.engine.generation import LocalGeneration, hand_over
-from reference_server.engine.sequence import Sequence
+from reference_server.engine.submission import Submission
 from reference_server.engine.transcript import Ending
 from reference_server.engine.vocabulary import Vocabulary
 
@@ -18,16 +19,16 @@ MIDDLE = Delta("a", 1, None, 1, 0.0, 0.0)
 LAST = Delta("b", 2, "stop", 1, 0.0, 0.0)
 
 
-def _generation(loop: asyncio.AbstractEventLoop) -> LocalGeneration:
-    sequence = Sequence(
+def _generation(loop: asyncio.AbstractEventLoop, params: SamplingParams | None = None) -> LocalGeneration:
+    submission = Submission(
         [1, 2, 3],
-        SamplingParams(),
+        params or SamplingParams(),
         seed=0,
         vocabulary=VOCABULARY,
         ending=Ending(10, frozenset()),
         ready_at=0.0,
     )
-    return LocalGeneration(sequence, loop)
+    return LocalGeneration(submission, loop)
 
 
 def test_it_ends_after_the_delta_with_a_finish_reason() -> None:
@@ -37,6 +38,25 @@ def test_it_ends_after_the_delta_with_a_finish_reason() -> None:
         assert [delta async for delta in generation] == [MIDDLE, LAST]
         assert [delta async for delta in generation] == []
         assert generation.prompt_tokens == 3
+
+    asyncio.run(scenario())
+
+
+def test_it_ends_after_the_last_of_several_choices() -> None:
+    async def scenario() -> None:
+        generation = _generation(asyncio.get_running_loop(), SamplingParams(n=2))
+        sent = [MIDDLE, replace(LAST, index=1), MIDDLE, LAST]
+        hand_over((generation, delta) for delta in [*sent, MIDDLE])
+        assert [delta async for delta in generation] == sent
+
+    asyncio.run(scenario())
+
+
+def test_cancel_reaches_every_sequence() -> None:
+    async def scenario() -> None:
+        generation = _generation(asyncio.get_running_loop(), SamplingParams(n=1, best_of=3))
+        generation.cancel()
+        assert [sequence.cancelled for sequence in generation.submission.sequences] == [True] * 3
 
     asyncio.run(scenario())
 
@@ -87,7 +107,7 @@ def test_a_closed_loop_cancels_its_sequences_and_no_others() -> None:
     async def scenario() -> None:
         orphan, other = _generation(closed), _generation(asyncio.get_running_loop())
         hand_over([(orphan, MIDDLE), (other, LAST)])
-        assert (orphan.sequence.cancelled, other.sequence.cancelled) == (True, False)
+        assert [each.submission.sequences[0].cancelled for each in (orphan, other)] == [True, False]
         assert await anext(other) == LAST
 
     asyncio.run(scenario())

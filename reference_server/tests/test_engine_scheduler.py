@@ -13,9 +13,9 @@ from reference_server.engine.vocabulary import Vocabulary
 VOCABULARY = Vocabulary(Tokenizer(models.BPE()))
 
 
-def _sequence(prompt_tokens: int = 3) -> Sequence:
+def _sequence(prompt_tokens: int = 3, prompt: list[int] | None = None) -> Sequence:
     return Sequence(
-        [1] * prompt_tokens,
+        prompt or [1] * prompt_tokens,
         SamplingParams(),
         seed=0,
         vocabulary=VOCABULARY,
@@ -77,6 +77,15 @@ def test_a_prefill_counts_its_padding_and_takes_one_prompt_of_any_length() -> No
     for sequence in short[:3]:
         scheduler.finish(sequence)
     assert scheduler.schedule() == Batch(True, tuple(short[3:]))
+
+
+def test_a_prompt_that_sequences_share_is_counted_once() -> None:
+    scheduler = Scheduler(8, max_prefill_tokens=20)
+    shared, equal = [1] * 9, [1] * 9
+    sequences = [_sequence(prompt=prompt) for prompt in (shared, shared, shared, equal, equal, [1] * 9)]
+    for sequence in sequences:
+        scheduler.add(sequence)
+    assert scheduler.schedule() == Batch(True, tuple(sequences[:5]))
 
 
 def test_cancelled_sequences_leave_whether_they_run_or_wait() -> None:
