@@ -1,0 +1,142 @@
+"""What other tools make of the committed descriptions, in figures: linters, generators, validators.
+
+Called with the npm package to lint with, pinned: `python lint/descriptions.py @redocly/cli@2.77.0`. Needs node.
+Exit 1 when a linter finds an error, a generator's valid case is refused, or two validators disagree.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from dataclasses import astuple, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import click
+from openapi_spec_validator import OpenAPIV31SpecValidator, OpenAPIV32SpecValidator
+from rich.console import Console
+from rich.table import Table
+
+from openapi.build import DOWN_SUFFIX
+from openapi.contract import Contract, load, names
+from openapi.tests.opinions import (
+    agreed_bodies,
+    coverage_cases,
+    openapi_core,
+    positive_bodies,
+    python_jsonschema,
+    server,
+)
+
+ROOT = Path(__file__).resolve().parent.parent
+SPECS = ROOT / "openapi" / "specs"
+COUNT = 500
+WIDTH = 160  # characters: a table in a log is wider than its terminal
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """One dialect. Of two figures, the first is of the 3.2 file and the second of the 3.1 file.
+
+    `bodies`: requests that jsonschema-rs takes, and that it refuses; the last three count on how many the others agree.
+    """
+
+    dialect: str
+    spec_validator_errors: str
+    lint_errors: str
+    lint_warnings: str
+    coverage_cases: str
+    positive_cases: int
+    positive_cases_valid: int
+    bodies: str
+    openapi_core_agrees: int
+    jsonschema_agrees: int
+    server_agrees: int
+
+    @property
+    def good(self) -> bool:
+        """Whether nothing is wrong in any column."""
+        wanted = 2 * COUNT
+        return (
+            self.spec_validator_errors == self.lint_errors == "0, 0"
+            and len(set(self.coverage_cases.split(", "))) == 1
+            and self.positive_cases == self.positive_cases_valid
+            and (self.openapi_core_agrees, self.jsonschema_agrees, self.server_agrees) == (wanted, wanted, wanted)
+        )
+
+
+def lint(package: str, paths: list[Path]) -> list[dict[str, Any]]:
+    """One report per path, as Redocly writes them. Raises SystemExit where node or the package is missing."""
+    npx = shutil.which("npx")
+    if npx is None:
+        raise SystemExit("lint: npx is not installed: install node 20 or newer")
+    config = ROOT / "lint" / "redocly.yaml"
+    command = [npx, "--yes", package, "lint", "--format=json", f"--config={config}", *map(str, paths)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - our own arguments
+    reports: list[dict[str, Any]] = []
+    decoder, rest = json.JSONDecoder(), done.stdout.strip()
+    while rest.startswith("{"):
+        report, end = decoder.raw_decode(rest)
+        reports.append(report)
+        rest = rest[end:].strip()
+    if len(reports) != len(paths):
+        raise SystemExit(f"lint: {package} gave no report for every file:\n{done.stderr or done.stdout}")
+    return reports
+
+
+def measure(contract: Contract, reports: list[dict[str, Any]]) -> Figures:
+    """The figures of one dialect; `reports` are the linter's, of both files."""
+    new, old = (json.loads(path.read_text(encoding="utf-8")) for path in files(contract.name))
+    cases = [coverage_cases(contract, document) for document in (new, old)]
+    spec_errors = [
+        len(list(validator(document).iter_errors()))
+        for validator, document in ((OpenAPIV32SpecValidator, new), (OpenAPIV31SpecValidator, old))
+    ]
+    positive = positive_bodies(cases[0])
+    independent = python_jsonschema(contract)
+    valid, invalid = agreed_bodies(contract, COUNT)
+    agreeing = [
+        sum(map(accepts, valid)) + sum(not accepts(body) for body in invalid)
+        for accepts in (openapi_core(contract), independent, server(contract))
+    ]
+    return Figures(
+        contract.name,
+        "{}, {}".format(*spec_errors),
+        "{}, {}".format(*(report["totals"]["errors"] for report in reports)),
+        "{}, {}".format(*(report["totals"]["warnings"] for report in reports)),
+        "{}, {}".format(*map(len, cases)),
+        len(positive),
+        sum(map(independent, positive)),
+        f"{len(valid)} + {len(invalid)}",
+        *agreeing,
+    )
+
+
+def files(dialect: str) -> tuple[Path, Path]:
+    """The committed descriptions of a dialect, 3.2 and 3.1."""
+    return SPECS / f"{dialect}.json", SPECS / f"{dialect}{DOWN_SUFFIX}"
+
+
+@click.command()
+@click.argument("package")
+def main(package: str) -> None:
+    """Print the figures of every dialect. PACKAGE is the linter, e.g. @redocly/cli@2.77.0."""
+    dialects = sorted(set(names().values()))
+    reports = lint(package, [path for dialect in dialects for path in files(dialect)])
+    rows = [measure(load(dialect), reports[2 * at : 2 * at + 2]) for at, dialect in enumerate(dialects)]
+    table = Table("")
+    for dialect in dialects:
+        table.add_column(dialect, justify="right", no_wrap=True)
+    for at, field in enumerate(fields(Figures)[1:], start=1):
+        table.add_row(field.name.replace("_", " "), *(str(astuple(row)[at]) for row in rows))
+    Console(width=WIDTH).print(table)
+    for report in reports:
+        for problem in report["problems"]:
+            click.echo(f"{problem['severity']}: {problem['ruleId']}: {problem['message']}", err=True)
+    sys.exit(0 if all(row.good for row in rows) else 1)
+
+
+if __name__ == "__main__":
+    main()
