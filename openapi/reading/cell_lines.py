@@ -47,7 +47,7 @@ def read(text: str) -> Rows | None:
         while end < len(found) and not _ENDS.fullmatch(found[end].text) and _header(found, end) is None:
             end += 1
         first = next((block.text for block in found[at + len(header) : end]), "")
-        this = part(header, found[at - 1].text if at else "", first)
+        this = part(header, [found[at - 1].text] if at else [], first)
         if this is None:
             words = found[at - 1].text if at else ""
             left.append(Left(found[at].line, "neither columns nor heading tell which part this table describes", words))

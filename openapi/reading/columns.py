@@ -58,14 +58,15 @@ def columns(headers: Sequence[str]) -> tuple[Column, ...] | None:
     return tuple(found) if found[:1] == ["name"] and says and "prose" in found else None
 
 
-def part(found: Sequence[Column], heading: str, first: str) -> Part | None:
-    """The part a table describes, by its columns, its first row or its heading; None when nothing tells.
+def part(found: Sequence[Column], headings: Sequence[str], first: str) -> Part | None:
+    """The part a table describes, by its columns, its first row or its headings; None when nothing tells.
 
-    Only what is sent can be required, and only an event of a stream is called `data`.
+    Only what is sent can be required, and only an event of a stream is called `data`. `headings`: innermost first; the
+    first that names a part counts.
     """
     if "required" in found:
         return "request"
     if first == "data":
         return "stream"
-    named = [name for name, words in _PARTS if re.search(words, heading, re.IGNORECASE)]
-    return named[0] if named else None
+    named = (name for heading in headings for name, words in _PARTS if re.search(words, heading, re.IGNORECASE))
+    return next(named, None)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from typing import TYPE_CHECKING, Any
 
 import yaml
@@ -12,16 +11,16 @@ from openapi.reading.drift import WORDING, Status, compare, fact_key
 from openapi.reading.fact import MEMBERS, UNSTATED, Fact, InWords, is_stated
 from openapi.reading.held import held
 from openapi.reading.keywords import branch_of, changed, is_settable, schema_of
-from openapi.resolution import resolve
+from openapi.reading.placing import Placing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from openapi.contract import Contract
     from openapi.reading.drift import Difference, Key
     from openapi.reading.facts import Facts
+    from openapi.reading.placing import Tree
 
-Tree = dict[str, Any]
 WIDTH = 1000  # of a line; PyYAML folds texts in ugly places
 
 
@@ -43,147 +42,119 @@ class Delta:
     """
 
     def __init__(self, facts: Facts, contract: Contract) -> None:
-        self.add: Tree = {}
-        self.replace: Tree = {}
-        self.remove: list[str] = []
+        self.placing = Placing(contract.name)
         self.by_hand: list[str] = []
         self.unsaid: list[str] = []
-        self._tree = resolve(contract.name)
         self._held = held(contract)
-        self._new: dict[str, Tree] = {}
+        self._shown: dict[str, Tree] = {}  # path -> the schema that the delta holds for it
         self._compared: dict[Key, dict[str, Difference]] = {}
         for each in compare(facts, contract):
-            self._compared.setdefault((each.part, each.path), {})[each.member] = each
+            if each.member in MEMBERS:
+                self._compared.setdefault((each.part, each.path), {})[each.member] = each
         for fact in facts.facts:
             key = fact_key(fact)
             if key is not None and fact.supported:
                 self._state(fact, key) if key in self._held else self._invent(fact, key[1])
         unsupported = [fact.path for fact in facts.facts if fact.part == "request" and not fact.supported]
         if unsupported:
-            self._put("unsupported", unsupported)
+            self.placing.put("unsupported", unsupported)
         self._drop(facts)
 
     def _state(self, fact: Fact, key: Key) -> None:
         """A fact about something that the dialect has; where both agree, it is stated as the dialect has it."""
         places = self._held[key].places
         compared = self._compared.get(key, {})
-        set_, unsaid = (
-            [member for member, each in compared.items() if each.status in status and member != WORDING]
-            for status in ((Status.DIFFERS, Status.ONLY_IN_PAGE), (Status.ONLY_IN_CONTRACT,))
-        )
-        says_schema = any(is_settable(member, fact) and is_stated(member, getattr(fact, member)) for member in MEMBERS)
-        place = places[0]
-        parameter = place.startswith("parameters/") and place.count("/") == 1
-        if parameter:
-            place = f"{place}/schema"
-        node = self._at(place)
-        is_holder = isinstance(node, dict) and "properties" in node  # its members stand for themselves
-        if (
-            says_schema
-            and len(places) == 1
-            and self._is_reached(place)
-            and (set_ or unsaid or parameter or not is_holder)
-        ):
-            self._put(place, changed(node, fact, set_, unsaid))
-        elif says_schema and not set_ and not unsaid:
-            for each in filter(self._is_reached, places):
-                if not {"properties", "anyOf"} & set(self._at(each)):
-                    self._put(each, self._at(each))
+        news = [name for name, each in compared.items() if each.status in (Status.DIFFERS, Status.ONLY_IN_PAGE)]
+        unsaid = [name for name, each in compared.items() if each.status is Status.ONLY_IN_CONTRACT]
+        parameter = places[0].startswith("parameters/") and places[0].count("/") == 1
         beside = self._beside(places[0], fact) if parameter else frozenset()
-        where = " and ".join(places)
-        for member in set_:
+        if any(is_settable(member, fact) and is_stated(member, getattr(fact, member)) for member in MEMBERS):
+            self._schema(fact, key[1], [f"{places[0]}/schema"] if parameter else places, news, unsaid)
+        for member in news:
             if member not in beside and (len(places) > 1 or not is_settable(member, fact)):
-                self.by_hand.append(f"{fact.part} {fact.path}: {member} {compared[member].page}, in {where}")
+                said, where = compared[member].page, " and ".join(places)
+                self.by_hand.append(f"{fact.part} {fact.path}: {member} {said}, in {where}")
         self.unsaid += [f"{fact.part} {fact.path}: {member} {compared[member].contract}" for member in unsaid]
+
+    def _schema(self, fact: Fact, path: str, places: Iterable[str], news: list[str], unsaid: list[str]) -> None:
+        reached = [place for place in places if self.placing.reaches(place)]
+        if not reached:
+            self._attach(fact, path, schema_of(fact))
+        elif len(list(places)) == 1:
+            node = self.placing.at(reached[0])
+            if news or unsaid or reached[0].endswith("/schema") or "properties" not in node:
+                self._shown[path] = self.placing.put(reached[0], changed(node, fact, news, unsaid))
+        elif not news and not unsaid:
+            for place in reached:
+                node = self.placing.at(place)
+                if not {"properties", "anyOf"} & set(node):  # those stand for themselves, member by member
+                    self.placing.put(place, node)
 
     def _beside(self, place: str, fact: Fact) -> frozenset[str]:
         """Sets what stands beside the schema of a parameter, and returns the members that it spoke for."""
-        row = self._at(place)
-        if fact.required == "yes" or (fact.required == "no" and row.get("required")):
-            self._put(f"{place}/required", fact.required == "yes")
-        if fact.default is not UNSTATED:
-            said, other = ("default", "default_note")[:: -1 if isinstance(fact.default, InWords) else 1]
-            agrees = said == "default_note" and fact.default.lower() in row.get(said, "").lower()
-            self._put(
-                f"{place}/{said}", row[said] if agrees else str(fact.default) if other == "default" else fact.default
-            )
+        row = self.placing.at(place)
+        spoken = {"default", "nullable"}
+        if fact.required in ("yes", "no"):
+            spoken.add("required")
+            if fact.required == "yes" or row.get("required"):
+                self.placing.put(f"{place}/required", fact.required == "yes")
+        for name, value in _default(fact).items():
+            other = "default" if name == "default_note" else "default_note"
+            agrees = name == "default_note" and value.lower() in row.get(name, "").lower()
+            self.placing.put(f"{place}/{name}", row[name] if agrees else value)
             if other in row:
-                self.remove.append(f"{place}/{other}")
+                self.placing.remove.append(f"{place}/{other}")
         if fact.nullable is not None:
-            self._put(f"{place}/null_value", _null(fact.nullable))
-        return frozenset({"default", "nullable"} | ({"required"} if fact.required in ("yes", "no") else set()))
+            self.placing.put(f"{place}/null_value", _null(fact.nullable))
+        return frozenset(spoken)
 
     def _invent(self, fact: Fact, path: str) -> None:
-        """A fact about something that the dialect has not: a parameter, or a member of one that is new, too."""
+        """A fact about something that the dialect has not: a parameter, or a member of one that is shown."""
         schema = schema_of(fact)
-        over, _, name = path.rpartition(".")
-        if path.endswith("[]"):
-            holder, name = path.removesuffix("[]"), ""
-        else:
-            holder = over
-        if holder in self._new:
-            inner = self._new[holder]
-            if name:
-                inner.setdefault("properties", {})[name] = schema
-                if fact.required == "yes":
-                    inner.setdefault("required", []).append(name)
-            else:
-                branch_of(inner, "array")["items"] = schema
-        elif fact.part == "request" and not over and name:
-            source = f"#request/{name}"
-            row: Tree = {"summary": name, "source": source, "schema": schema}
-            row["null_value"] = _null(fact.nullable) if fact.nullable is not None else _null(True, "MAY")
-            if fact.required == "yes":
-                row["required"] = True
-            if is_stated("default", fact.default):
-                row["default_note" if isinstance(fact.default, InWords) else "default"] = (
-                    str(fact.default) if isinstance(fact.default, InWords) else fact.default
-                )
-            self.add[f"parameters/{name}"] = row
-        else:
-            self.by_hand.append(f"{fact.part} {path}: new, and no part of a delta")
+        if fact.part != "request" or "." in path or path.endswith("[]"):
+            self._attach(fact, path, schema)
             return
-        self._new[path] = schema
+        row: Tree = {
+            "summary": path,
+            "source": f"#request/{path}",
+            "schema": schema,
+            "null_value": _null(True, "MAY") if fact.nullable is None else _null(fact.nullable),
+            **({"required": True} if fact.required == "yes" else {}),
+            **_default(fact),
+        }
+        self._shown[path] = self.placing.put(f"parameters/{path}", row)["schema"]
+
+    def _attach(self, fact: Fact, path: str, schema: Tree) -> None:
+        """Sets a schema inside that of the path over it."""
+        is_element = path.endswith("[]")
+        over, name = (path[:-2], "") if is_element else path.rpartition(".")[::2]
+        if over not in self._shown:
+            self.by_hand.append(f"{fact.part} {path}: new, and the delta holds nothing to set it in")
+            return
+        self._shown[path] = schema
+        if is_element:
+            branch_of(self._shown[over], "array")["items"] = schema
+            return
+        holder = branch_of(self._shown[over], "object")
+        holder.setdefault("properties", {})[name] = schema
+        if fact.required == "yes":
+            holder.setdefault("required", []).append(name)
 
     def _drop(self, facts: Facts) -> None:
-        """Parameters that the dialect has, and the page has not."""
+        """Parameters that the dialect has, and the page has not. Where rows are left, any may be among them."""
         there = {fact.path for fact in facts.facts if fact.part == "request"}
-        if there:
-            gone = [path for part, path in self._held if part == "request" and path not in there]
-            self.remove += [f"parameters/{path}" for path in gone if f"{path}" in self._tree["parameters"]]
-
-    def _at(self, place: str) -> Any:
-        return _inside(self._tree, place)
-
-    def _put(self, place: str, value: Any) -> None:
-        """Sets a place, inside what the delta sets already where it lies there."""
-        value = copy.deepcopy(value)
-        over = self._over(place)
-        if over is not None:
-            holder, _, name = place.rpartition("/")
-            inside = _inside(over[1], holder.removeprefix(over[0]).removeprefix("/"))
-            inside[int(name) if isinstance(inside, list) else name] = value
-            return
-        holder, _, name = place.rpartition("/")
-        above = self._at(holder) if holder else self._tree
-        (self.replace if isinstance(above, dict) and name in above else self.add)[place] = value
-
-    def _over(self, place: str) -> tuple[str, Any] | None:
-        """The place that the delta sets and that holds this one, with its value."""
-        every = {**self.add, **self.replace}
-        return next(((over, value) for over, value in every.items() if place.startswith(f"{over}/")), None)
-
-    def _is_reached(self, place: str) -> bool:
-        """Whether a delta reaches a place: it counts no entries of lists, unless it sets the list."""
-        countless = bool(place) and not any(step.isdecimal() for step in place.split("/"))
-        return countless or self._over(place) is not None
+        gone = [name for name in self.placing.at("parameters") if name not in there] if there else []
+        if facts.left:
+            self.unsaid += [f"request {name}: the whole parameter" for name in gone]
+        else:
+            self.placing.remove += [f"parameters/{name}" for name in gone]
 
 
-def _inside(node: Any, place: str) -> Any:
-    """What stands at a place of a tree; None where there is no such place."""
-    for step in filter(None, place.split("/")):
-        node = node[int(step)] if isinstance(node, list) else node.get(step) if isinstance(node, dict) else None
-    return node
+def _default(fact: Fact) -> Mapping[str, Any]:
+    """The member of a parameter's row that holds the default; none where none is stated."""
+    if fact.default is UNSTATED:
+        return {}
+    return {"default_note": str(fact.default)} if isinstance(fact.default, InWords) else {"default": fact.default}
 
 
 def _null(allowed: bool, level: str = "MUST") -> Tree:
@@ -193,13 +164,13 @@ def _null(allowed: bool, level: str = "MUST") -> Tree:
 def delta_text(facts: Facts, contract: Contract, page: str) -> str:
     """The delta as YAML; what it cannot hold stands around it as comments."""
     delta = Delta(facts, contract)
-    count = facts.count
+    count, placing = facts.count, delta.placing
     lines = [
         f"# {page}: {facts.form}, {facts.rows} rows, {len(facts.facts)} facts",
         f"# cells: {count.read} read, {count.partly} read in part, {count.left} left to a person",
     ]
-    body: Tree = {"extends": contract.name}
-    body.update({key: value for key in ("add", "replace", "remove") if (value := getattr(delta, key))})
+    body: Tree = {"extends": contract.name, "add": placing.add, "replace": placing.replace, "remove": placing.remove}
+    body = {key: value for key, value in body.items() if value}
     text = yaml.dump(body, Dumper=_Dumper, sort_keys=False, allow_unicode=True, default_flow_style=None, width=WIDTH)
     left = [f"line {each.line}: {each.text}: {each.why}" for each in facts.left]
     left += [f"line {fact.line} {fact.part} {fact.path}: {each}" for fact in facts.facts for each in fact.unread]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from openapi.reading.blocks import Block, blocks, cell
 from openapi.reading.columns import columns, part
 from openapi.reading.row import Cell, Left, Row, Rows
+from openapi.reading.unsupported import lists_unsupported, unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -23,8 +24,6 @@ FORM: Final = "headed paragraphs"
 NAME: Final = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*")
 _HEADING: Final = re.compile(r"(.*\S)\s*[#¶]")
 _MARK: Final = re.compile(r"[^\w\s]{1,3}")
-_UNSUPPORTED: Final = re.compile(r"unsupported param\w*|不支持的参数", re.IGNORECASE)
-_NAMED: Final = re.compile(rf"({NAME.pattern})(?:\s*\(.*\))?")
 MOST_COLUMNS: Final = 8
 
 
@@ -37,16 +36,17 @@ def read(text: str) -> Rows | None:
     over = ""  # the last heading that names a part
     for at, end in pairwise([*heads, len(found)]):
         heading = found[at].text.rstrip("#¶ ")
-        over = heading if part((), heading, "") else over
-        this = part((), over, "")
+        over = heading if part((), [heading], "") else over
+        this = part((), [over], "")
         body = found[at + 1 : end]
         width = _header(body)
-        if width == 0 and not _UNSUPPORTED.search(heading):
+        if width == 0 and not lists_unsupported(heading):
             continue
         if this is None:
             left.append(Left(found[at].line, "no heading tells which part this describes", heading))
             continue
-        for each in _rows(this, body[width:]) if width else _unsupported(this, body):
+        entries = [item for block in body if block.is_list for item in block.items]
+        for each in _rows(this, body[width:]) if width else unsupported(this, entries):
             (rows if isinstance(each, Row) else left).append(each)  # type: ignore[arg-type]
     return Rows(FORM, tuple(rows), tuple(left)) if rows or left else None
 
@@ -87,13 +87,3 @@ def _type_at(body: Sequence[Block], start: int) -> int:
     while at < len(body) and _MARK.fullmatch(body[at].text):
         at += 1
     return at
-
-
-def _unsupported(this: Part, body: Sequence[Block]) -> Iterator[Row | Left]:
-    for block in body:
-        for item in block.items if block.is_list else ():
-            match = _NAMED.fullmatch(item.text)
-            if match is None:
-                yield Left(item.line, "an entry that begins with no name", item.text)
-            else:
-                yield Row(this, tuple(match[1].split(".")), item.line, supported=False)

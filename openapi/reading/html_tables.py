@@ -6,7 +6,6 @@ A cell that holds nothing but a dash spans the rows of one nested level; the row
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from bs4 import BeautifulSoup
@@ -14,8 +13,10 @@ from bs4.element import NavigableString, PreformattedString, Tag
 from markdown_it import MarkdownIt
 
 from openapi.reading.columns import Column, columns, part
+from openapi.reading.headings import PARAGRAPH, Heading, Place, headings, over, place_of, words_of
 from openapi.reading.nesting import DASHES
 from openapi.reading.row import Cell, Item, Left, Row, Rows
+from openapi.reading.unsupported import lists_unsupported, unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -32,8 +33,8 @@ _WIDEST = 1000  # what a cell may span; HTML itself ends there
 class _Table:
     """Cells by place; a cell that spans several places stands in each of them."""
 
-    heading: str
-    line: int
+    caption: str
+    place: Place
     grid: tuple[tuple[Cell | None, ...], ...]
 
 
@@ -45,40 +46,29 @@ def read(text: str) -> Rows:
         if token.type == "fence" and token.map and "<table" in token.content:
             lines[slice(*token.map)] = [""] * (token.map[1] - token.map[0])
     soup = BeautifulSoup("\n".join(lines), "html.parser")
-    headings = _headings(tokens)
-    tables = [_of_html(table, headings) for table in soup.find_all("table") if table.find_parent("table") is None]
-    tables += _of_markdown(tokens, headings)
-    rows: list[Row] = []
-    left: list[Left] = []
-    for table in sorted(tables, key=lambda each: each.line):
-        found = _rows(table)
-        rows += [each for each in found if isinstance(each, Row)]
-        left += [each for each in found if isinstance(each, Left)]
-    return Rows("HTML or Markdown tables", tuple(rows), tuple(left))
+    every = headings(tokens, soup)
+    tables = [_of_html(table) for table in soup.find_all("table") if table.find_parent("table") is None]
+    found = [(table.place, each) for table in (*tables, *_of_markdown(tokens)) for each in _rows(table, every)]
+    found += [(heading.place, each) for heading in every for each in _unsupported(heading, every)]
+    found.sort(key=lambda each: each[0])
+    rows = tuple(each for _, each in found if isinstance(each, Row))
+    return Rows("HTML or Markdown tables", rows, tuple(each for _, each in found if isinstance(each, Left)))
 
 
-def _headings(tokens: Sequence[Token]) -> list[tuple[int, str]]:
-    """Line and words of every heading and paragraph, the paragraphs joined to the heading above them."""
-    found: list[tuple[int, str]] = []
-    over = ""
-    for opening, inline in pairwise(tokens):
-        if inline.type == "inline" and opening.map and opening.type in ("heading_open", "paragraph_open"):
-            if opening.type == "heading_open":
-                over = inline.content
-            words = over if opening.type == "heading_open" else f"{over} {inline.content}"
-            if len(inline.content) < _WIDEST:
-                found.append((opening.map[0] + 1, words))
-    return found
+def _unsupported(heading: Heading, every: Sequence[Heading]) -> list[Row | Left]:
+    """The rows of a list of what is not supported, where a heading announces one."""
+    if not lists_unsupported(heading.words) or heading.level == PARAGRAPH:
+        return []
+    line = heading.place[0]
+    this = part((), [heading.words, *over(every, heading.place)], "")
+    if this is None:
+        return [Left(line, "no heading tells which part this describes", heading.words)]
+    return list(unsupported(this, heading.entries))
 
 
-def _heading(headings: list[tuple[int, str]], line: int) -> str:
-    return next((words for at, words in reversed(headings) if at < line), "")
-
-
-def _of_html(table: Tag, headings: list[tuple[int, str]]) -> _Table:
+def _of_html(table: Tag) -> _Table:
     caption = table.find("caption")
-    line = table.sourceline or 0
-    heading = caption.get_text(" ", strip=True) if caption else _html_heading(table) or _heading(headings, line)
+    line = place_of(table)[0]
     grid: list[list[Cell | None]] = []
     filled: dict[tuple[int, int], Cell] = {}
     tags = table.find_all("tr")
@@ -93,12 +83,7 @@ def _of_html(table: Tag, headings: list[tuple[int, str]]) -> _Table:
             across += wide
         width = max((x for y, x in filled if y == down), default=-1) + 1
         grid.append([filled.get((down, x)) for x in range(width)])
-    return _Table(heading, line, tuple(map(tuple, grid)))
-
-
-def _html_heading(table: Tag) -> str:
-    before = table.find_previous(["h1", "h2", "h3", "h4", "h5", "h6"])
-    return before.get_text(" ", strip=True) if before else ""
+    return _Table(caption.get_text(" ", strip=True) if caption else "", place_of(table), tuple(map(tuple, grid)))
 
 
 def _span(tag: Tag, name: str) -> int:
@@ -138,7 +123,7 @@ def _items(tag: Tag) -> Iterator[Item]:
     yield from flush()
 
 
-def _of_markdown(tokens: Sequence[Token], headings: list[tuple[int, str]]) -> Iterator[_Table]:
+def _of_markdown(tokens: Sequence[Token]) -> Iterator[_Table]:
     grid: list[list[Cell | None]] = []
     begin = line = 0
     for at, token in enumerate(tokens):
@@ -149,32 +134,33 @@ def _of_markdown(tokens: Sequence[Token], headings: list[tuple[int, str]]) -> It
                 grid.append([])
                 line = (token.map or [begin])[0] + 1
             case "th_open" | "td_open":
-                text = "".join(_plain(child) for child in tokens[at + 1].children or ())
-                grid[-1].append(Cell((Item(text.strip(), 0, line),) if text.strip() else (), line))
+                text = words_of(tokens[at + 1])
+                grid[-1].append(Cell((Item(text, 0, line),) if text else (), line))
             case "table_close":
-                yield _Table(_heading(headings, begin), begin, tuple(map(tuple, grid)))
+                yield _Table("", (begin, 0), tuple(map(tuple, grid)))
 
 
-def _plain(token: Token) -> str:
-    return " " if token.type in ("softbreak", "hardbreak", "html_inline") else token.content
-
-
-def _rows(table: _Table) -> list[Row | Left]:
+def _rows(table: _Table, every: Sequence[Heading]) -> list[Row | Left]:
     header, *body = table.grid or ((),)
     found = columns([cell.text if cell else "" for cell in header])
     if found is None:
         return _codes(table)
     first = next((cell for row in body[:1] for cell in row if cell), None)
-    this = part(found, table.heading, first.text if first else "")
+    above_it = [*filter(None, [table.caption]), *over(every, table.place)]
+    this = part(found, above_it, first.text if first else "")
     if this is None:
-        return [Left(table.line, "neither columns nor heading tell which part this table describes", table.heading)]
+        return [
+            Left(
+                table.place[0], "neither columns nor heading tell which part this table describes", " < ".join(above_it)
+            )
+        ]
     names = found.count("name")
     rows: list[Row | Left] = []
     path: tuple[str, ...] = ()
     above: Sequence[Cell | None] = ()
     for cells in body:
         words = " | ".join(cell.text for cell in dict.fromkeys(cells) if cell)
-        line = next((cell.line for cell in dict.fromkeys(reversed(cells)) if cell), table.line)
+        line = next((cell.line for cell in dict.fromkeys(reversed(cells)) if cell), table.place[0])
         if len(cells) != len(found) or None in cells:
             rows.append(Left(line, f"the row fills {sum(map(bool, cells))} of {len(found)} columns", words))
             continue
@@ -213,4 +199,4 @@ def _codes(table: _Table) -> list[Row | Left]:
         return []
     first = [cells[0] for cells in body if cells and cells[0] is not None]
     items = tuple(Item(f"{cell.text}:", 1, cell.line) for cell in first)
-    return [Row("errors", ("code",), table.line, value=Cell(items, table.line))] if items else []
+    return [Row("errors", ("code",), table.place[0], value=Cell(items, table.place[0]))] if items else []

@@ -40,7 +40,7 @@ def read(text: str) -> Rows | None:
             continue
         raws, torn = _split(lines, at + 1, bars)
         left += torn
-        this = part(found, heading, raws[0][0].text if raws else "")
+        this = part(found, [heading], raws[0][0].text if raws else "")
         if this is None:
             left.append(Left(at, "neither columns nor heading tell which part this table describes", heading))
             continue

@@ -81,7 +81,7 @@ def test_new_and_missing_parameters_are_added_and_removed(monkeypatch: pytest.Mo
     ]
     page, base = facts(lines), load("siliconstorm")
     delta = Delta(page, base)
-    assert delta.add["parameters/novelty"]["schema"] == {
+    assert delta.placing.add["parameters/novelty"]["schema"] == {
         "type": "object",
         "properties": {
             "level": {"type": "integer", "minimum": 1, "maximum": 5},
@@ -89,14 +89,14 @@ def test_new_and_missing_parameters_are_added_and_removed(monkeypatch: pytest.Mo
         },
         "required": ["level"],
     }
-    assert delta.add["parameters/breadth"] == {
+    assert delta.placing.add["parameters/breadth"] == {
         "summary": "breadth",
         "source": "#request/breadth",
         "schema": {"type": "number", "exclusiveMinimum": 0.0, "maximum": 1.0},
         "null_value": {"expect": "accept", "level": "MUST"},
         "default": 0.5,
     }
-    assert "parameters/tools" in delta.remove
+    assert "parameters/tools" in delta.placing.remove
     actual = extended(delta_text(page, base, "page"), "siliconstorm", monkeypatch)
     assert unmet(page, actual) == []
     assert set(actual.parameters) == {each.path[0] for each in lines}
@@ -134,13 +134,13 @@ def test_what_no_delta_can_hold_is_to_be_set_by_hand() -> None:
     lines = [*LINES, Line(("n",), "Optional", "int type, this value must be between 1 <= N <= BEST_OF.")]
     delta = Delta(facts(lines), load("mindie"))
     assert "request n: range [1, best_of], in parameters/n" in delta.by_hand
-    assert delta.replace["parameters/n/schema"] == {"type": "integer", "minimum": 1}
+    assert delta.placing.replace["parameters/n/schema"] == {"type": "integer", "minimum": 1}
 
 
 def test_what_only_the_dialect_says_is_named_and_not_repeated() -> None:
     delta = Delta(facts(LINES), load("siliconstorm"))
     assert "request stop: items [0, 1024]" in delta.unsaid
-    assert delta.replace["parameters/stop/schema"] == {
+    assert delta.placing.replace["parameters/stop/schema"] == {
         "anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]
     }
 
@@ -179,5 +179,5 @@ def test_numbers_stay_exact_in_yaml() -> None:
     text = delta_text(facts(LINES), load("siliconstorm"), "page")
     assert yaml.safe_load(text)["replace"]["parameters/seed/schema"]["maximum"] == 2**64 - 1
     delta = Delta(facts(changed("[0.0, 2.0]", "(1e-6, 0.1]")), load("siliconstorm"))
-    schema = delta.replace["parameters/temperature/schema"]
+    schema = delta.placing.replace["parameters/temperature/schema"]
     assert plain(schema) == {"type": "number", "exclusiveMinimum": 1e-06, "maximum": 0.1}
