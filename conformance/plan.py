@@ -100,6 +100,7 @@ def refuse_idle(only: Collection[str], assertions: Collection[Assertion], contra
 
 
 def _expected(row: Requirement, contract: Contract) -> bool:
+    """Whether the server declares the capability that the requirement is about."""
     return row.capability is None or row.capability in contract.capabilities
 
 
@@ -108,7 +109,7 @@ def _assertions(contract: Contract, scenario: Scenario, checks: Mapping[str, Che
     for step in scenario.steps:
         for check in checks.values():
             row = contract.requirements.get(check.id)
-            if row is None or not check.on.fits(scenario, step, contract):
+            if row is None or not _expected(row, contract) or not check.on.fits(scenario, step, contract):
                 continue
             if not check.by_subject:
                 found.append(Assertion(check, scenario, step, row, check.claim))
