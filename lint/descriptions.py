@@ -132,9 +132,10 @@ def main(package: str) -> None:
     for at, field in enumerate(fields(Figures)[1:], start=1):
         table.add_row(field.name.replace("_", " "), *(str(astuple(row)[at]) for row in rows))
     Console(width=WIDTH).print(table)
-    for report in reports:
-        for problem in report["problems"]:
-            click.echo(f"{problem['severity']}: {problem['ruleId']}: {problem['message']}", err=True)
+    for problem in (problem for report in reports for problem in report["problems"]):
+        place = problem["location"][0]
+        file = Path(place["source"]["ref"]).name
+        click.echo(f"{file}{place.get('pointer', '')}: {problem['ruleId']}: {problem['message']}", err=True)
     sys.exit(0 if all(row.good for row in rows) else 1)
 
 
