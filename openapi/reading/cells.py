@@ -20,7 +20,7 @@ _MEMBER: Final = re.compile(
     rf"({NAME}),\s*(required|mandatory|optional|必选|可选),(?P<rest>.*)", re.IGNORECASE | re.DOTALL
 )
 _PROMISE: Final = re.compile(
-    r"(?:可取\w+有|(?:the )?(?:possible|available) (?:values|roles)(?: are)?(?: as follows)?)\s*:", re.IGNORECASE
+    r"(?:可取\w+有|(?:the )?(?:possible|available) (?:values|roles)(?: are)?(?: as follows)?)\s*:$", re.IGNORECASE
 )
 _NO_VALUE: Final = re.compile(r"[A-Z][a-z]+|defaults?|range|types?|values?|min\w*|max\w*|notes?|examples?")
 _ALWAYS: Final = frozenset({"required", "mandatory", "必选"})
@@ -45,9 +45,13 @@ def read_cell(cell: Cell, name: str, *, prose: bool = False) -> Said:
 def _read_items(items: Sequence[Item], name: str) -> Said:
     pieces: list[Piece] = []
     unread: list[str] = []
+    promised = False  # that the list enumerates values
     for is_list, run in groupby(items, key=lambda item: item.depth > 0):
         group = list(run)
-        said = [_read_list(group, name)] if is_list else [read_text(item.text, name) for item in group]
+        promised = promised or (not is_list and bool(_PROMISE.search(plain(group[-1].text).rstrip())))
+        said = (
+            [_read_list(group, name, promised=promised)] if is_list else [read_text(each.text, name) for each in group]
+        )
         pieces += [piece for each in said for piece in each.pieces]
         unread += [text for each in said for text in each.unread]
     return Said(tuple(pieces), tuple(unread))
@@ -66,7 +70,7 @@ def _promised(said: Said, cell: Cell) -> Said:
     return Said(said.pieces, kept)
 
 
-def _read_list(items: Sequence[Item], name: str) -> Said:
+def _read_list(items: Sequence[Item], name: str, *, promised: bool = False) -> Said:
     """The entries of one list, each with the deeper ones below it."""
     entries: list[list[Item]] = []
     top = min(item.depth for item in items)
@@ -77,15 +81,18 @@ def _read_list(items: Sequence[Item], name: str) -> Said:
             entries[-1].append(item)
     keys = [_KEY.fullmatch(plain(entry[0].text).strip()) for entry in entries]
     if all(keys) and not any(_NO_VALUE.fullmatch(key[1]) for key in keys if key) and len(keys) > 1:
-        return _read_keys(entries, [key[1] for key in keys if key], name)
+        return _read_keys(entries, [key[1] for key in keys if key], name, promised=promised)
     said = [_read_entry(entry, name) for entry in entries]
     return Said(
         tuple(piece for each in said for piece in each.pieces), tuple(text for each in said for text in each.unread)
     )
 
 
-def _read_keys(entries: Sequence[Sequence[Item]], keys: Sequence[str], name: str) -> Said:
-    """Entries that each begin with a key: forms of the value where all are types, else the values themselves."""
+def _read_keys(entries: Sequence[Sequence[Item]], keys: Sequence[str], name: str, *, promised: bool) -> Said:
+    """Entries that each begin with a key: forms of the value where all are types, else the values themselves.
+
+    Numbers that are explained are examples, unless the words before them promise all values.
+    """
     types = [type_of(key) for key in keys]
     below = [[_rest(entry[0]), *(item.text for item in entry[1:])] for entry in entries]
     if all(types):
@@ -93,7 +100,11 @@ def _read_keys(entries: Sequence[Sequence[Item]], keys: Sequence[str], name: str
         found = [Piece("also", (each.name,), entry[0].text) for each, entry in zip(types, entries, strict=True) if each]
         found += [piece for each in said for piece in each.pieces]
         return Said(tuple(found), tuple(text for each in said for text in each.unread))
+    if any(read_text(texts[0], name).pieces for texts in below):
+        return Said((), tuple(item.text for entry in entries for item in entry))  # facts that hold for one value each
     values = tuple(key if (value := literal(key)) is UNSTATED else value for key in keys)
+    if not promised and any(isinstance(value, (int, float)) and not isinstance(value, bool) for value in values):
+        return Said((), tuple(item.text for entry in entries for item in entry))
     explained = tuple(text for texts in below for text in texts if is_telling(text))
     if set(keys) <= {"true", "false"}:
         return Said((), explained)  # both values of a boolean, explained

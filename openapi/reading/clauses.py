@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from openapi.reading.fact import Piece
 from openapi.reading.grammar import pieces
+from openapi.reading.grammar.rule import After
 from openapi.reading.vocabulary import plain
 
 if TYPE_CHECKING:
@@ -16,7 +17,9 @@ if TYPE_CHECKING:
 MOST_CLAUSES: Final = 12  # that one rule may read together
 _OPENING, _CLOSING = "([{", ")]}"
 _CONDITION: Final = re.compile(
-    r".*时|[若如当除].*|仅当.*|.*除外|(?:also,? )?(?:if|when|unless|except|only (?:if|when)|provided|for|but|in)\b.*",
+    r".*(?:时|除外|情况下|场景下?|模式下)|[若如当除在对否].*|(?:仅当|针对|通常|一般|建议|推荐|旧版|早期).*"
+    r"|(?:also,? )?(?:if|when|while|where|unless|except|only (?:if|when|for|in|on)|provided|depending|otherwise|for|but"
+    r"|in|on|under|with|without|during|before|after|since|previously|formerly|usually|typically|recommended)\b.*",
     re.IGNORECASE | re.DOTALL,
 )
 _TELLING: Final = re.compile(
@@ -56,18 +59,21 @@ def _read_sentence(text: str, name: str) -> Said:
 
     What follows an unread condition depends on it and is left with it; so is all before one that ends the sentence.
     """
-    spans = list(_cut(plain(text), lambda words, at: words[at] in ",;"))
+    spans = list(_cut(plain(text), _is_comma))
     found: list[Piece] = []
     unread: list[str] = []
+    begun = False  # whether the first clause is read
     begin = None  # of a stretch of clauses that no rule reads
     at = 0
     while at < len(spans):
-        end, read = _longest(text, spans, at, name, after_unread=bool(unread) or begin is not None)
+        before = After.NOTHING if not unread and begin is None else After.BEGUN if begun else After.ANYTHING
+        end, read = _longest(text, spans, at, name, before)
         stretch = text[spans[at][0] : spans[end - 1][1]].strip()
         if read is None and _CONDITION.fullmatch(_bare(stretch)):
             if at > 0 and end == len(spans):
                 return Said((), (text.strip(),))
             return Said(tuple(found), (*unread, text[spans[at if begin is None else begin][0] :].strip()))
+        begun = begun or (at == 0 and read is not None)
         if read is None:
             begin = at if begin is None else begin
         elif begin is not None:
@@ -85,11 +91,11 @@ def _read_sentence(text: str, name: str) -> Said:
 
 
 def _longest(
-    text: str, spans: list[tuple[int, int]], at: int, name: str, *, after_unread: bool
+    text: str, spans: list[tuple[int, int]], at: int, name: str, before: After
 ) -> tuple[int, list[Piece] | None]:
     """The end of the longest run of clauses that is read, and what it says; the next clause alone where none is."""
     for end in range(min(len(spans), at + MOST_CLAUSES), at, -1):
-        read = pieces(_bare(text[spans[at][0] : spans[end - 1][1]]), name, after_unread=after_unread)
+        read = pieces(_bare(text[spans[at][0] : spans[end - 1][1]]), name, before)
         if read is not None:
             return end, read
     return at + 1, None
@@ -98,6 +104,11 @@ def _longest(
 def _bare(text: str) -> str:
     """Plain, with single spaces and without the full stop."""
     return " ".join(plain(text).split()).rstrip("。.").rstrip()
+
+
+def _is_comma(text: str, at: int) -> bool:
+    """A comma between two figures belongs to their number."""
+    return text[at] in ",;" and not (text[at - 1 : at].isdigit() and text[at + 1 : at + 2].isdigit())
 
 
 def _is_full_stop(text: str, at: int) -> bool:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from openapi.reading.row import Part
 
 _BLOCKS = frozenset({"p", "div", "li", "ul", "ol", "br", "dl", "dt", "dd", "table", "tr", "td", "pre"})
+_MARKS = {"del": "~~", "s": "~~", "strike": "~~", "sup": "^", "sub": "_"}  # 2<sup>31</sup> is not 231
 _WIDEST = 1000  # what a cell may span; HTML itself ends there
 
 
@@ -117,7 +118,10 @@ def _items(tag: Tag) -> Iterator[Item]:
                 yield from walk(child, level + 1 if child.name in ("ul", "ol") else level)
                 yield from flush()
             elif isinstance(child, Tag):
+                mark = _MARKS.get(child.name, "")
+                words.append(mark)
                 yield from walk(child, level)
+                words.append(mark)
 
     yield from walk(tag, 0)
     yield from flush()
@@ -198,5 +202,6 @@ def _codes(table: _Table) -> list[Row | Left]:
     if len(header) < 2 or header[0] is None or header[0].text.lower() not in ("code", "error code", "错误码"):
         return []
     first = [cells[0] for cells in body if cells and cells[0] is not None]
-    items = tuple(Item(f"{cell.text}:", 1, cell.line) for cell in first)
-    return [Row("errors", ("code",), table.place[0], value=Cell(items, table.place[0]))] if items else []
+    line = table.place[0]
+    items = (Item("Possible values:", 0, line), *(Item(f"{cell.text}:", 1, cell.line) for cell in first))
+    return [Row("errors", ("code",), line, value=Cell(items, line))] if first else []

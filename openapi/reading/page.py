@@ -19,6 +19,9 @@ FORMS: tuple[Callable[[str], Rows | None], ...] = (
     headed_paragraphs.read,
     cell_lines.read,
 )
+_UNPRINTABLE = re.compile(  # what steers a terminal, turns text around, or is no YAML
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufffe\uffff]"
+)
 _CURE = "give a page with its tables of parameters as HTML, Markdown or text"
 
 
@@ -29,7 +32,7 @@ def rows_of(content: bytes, name: str) -> Rows:
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
         raise ContractError(f"{name}: line {line}: byte {error.start} is not UTF-8; save the page as UTF-8") from None
-    text = re.sub(r"\r\n?", "\n", text)
+    text = _UNPRINTABLE.sub("\ufffd", re.sub(r"\r\n?", "\n", text))
     if not text.strip():
         raise ContractError(f"{name}: line 1: the page is empty; {_CURE}")
     for form in FORMS:

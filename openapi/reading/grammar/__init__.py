@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from openapi.reading.grammar import limits, notes, ranges, types, values
+from openapi.reading.grammar.rule import After
 
 if TYPE_CHECKING:
     from openapi.reading.fact import Piece
@@ -13,14 +14,13 @@ if TYPE_CHECKING:
 RULES: Final[tuple[Rule, ...]] = (*values.RULES, *types.RULES, *ranges.RULES, *limits.RULES, *notes.RULES)
 
 
-def pieces(text: str, name: str, *, after_unread: bool = False) -> list[Piece] | None:
+def pieces(text: str, name: str, before: After = After.NOTHING) -> list[Piece] | None:
     """What a stretch of plain text says of the parameter `name`; None when no rule reads the whole of it.
 
-    An empty list: the stretch is understood and holds no fact. `after_unread`: words before it in its sentence are
-    not understood.
+    An empty list: the stretch is understood and holds no fact. `before`: what stands before it in its sentence.
     """
     for rule in RULES:
-        found = None if rule.bare and after_unread else rule.read(text, name)
+        found = rule.read(text, name, before)
         if found is not None:
             return found
     return None

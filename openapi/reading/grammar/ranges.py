@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from openapi.reading.fact import Piece
-from openapi.reading.grammar.rule import rule
+from openapi.reading.grammar.rule import After, rule
 from openapi.reading.interval import Interval, number
 from openapi.reading.vocabulary import COMPARISON, NAME, NUMBER, SET, compared, union
 
@@ -40,7 +40,8 @@ def _compared(match: re.Match[str], _name: str) -> list[Piece] | None:
 
 def _between(match: re.Match[str], _name: str) -> list[Piece] | None:
     low, high = number(match["low"]), number(match["high"])
-    return [Piece("range", (Interval(low, high, None, None),))] if low < high else None
+    ends = False if match.groupdict().get("closed") else None
+    return [Piece("range", (Interval(low, high, ends, ends),))] if low < high else None
 
 
 def _up_to_another(match: re.Match[str], name: str) -> list[Piece] | None:
@@ -56,8 +57,14 @@ def _from_another(match: re.Match[str], name: str) -> list[Piece] | None:
 RULES: Final = (
     rule(rf"(?:{_LEAD})(?P<sets>{_ONE}(?:{_OR}{_ONE})*)", _sets),
     rule(rf"(?:{_LEAD}|{_MUST}){_COMPARED}", _compared),
-    rule(_COMPARED, _compared, bare=True),
+    rule(_COMPARED, _compared, After.NOTHING),
     rule(rf"[\u4e00-\u9fff]{{0,8}}介于(?P<low>{NUMBER})和(?P<high>{NUMBER})之间", _between),
+    rule(
+        rf"(?:(?:the value )?(?:is|must be) )?between (?P<low>{NUMBER}) and (?P<high>{NUMBER})"
+        r"(?P<closed>,? inclusive)?",
+        _between,
+        After.NOTHING,
+    ),
     rule(rf"(?:a )?number between (?P<low>{NUMBER}) and (?P<high>{NUMBER})", _between),
     rule(
         rf"(?:there is an?|the) (?:presence |frequency )?penalty (?:is |ranges )?(?:between|from)"

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from openapi.reading.fact import UNSTATED, Piece
-from openapi.reading.grammar.rule import rule
+from openapi.reading.grammar.rule import After, rule
 from openapi.reading.vocabulary import NAME, NUMBER, QUOTED, TYPE, Type, literal, type_of
 
 if TYPE_CHECKING:
@@ -63,6 +63,11 @@ def _value(text: str) -> Any:
     return text if found is UNSTATED else found
 
 
+def _values(match: re.Match[str], _name: str) -> list[Piece]:
+    words = match["values"] or match.groupdict().get("listed") or ""
+    return [Piece("enum", tuple(each[1:-1] for each in re.findall(QUOTED, words)))]
+
+
 def _unary(match: re.Match[str], _name: str) -> list[Piece]:
     return [Piece("enum", (match[1],)), Piece("unread", match[2])]
 
@@ -82,16 +87,24 @@ RULES: Final = (
         _by_model,
     ),
     rule(r"使用JSON格式的字符串|an? (?:JSON-formatted )?string(?: representing .*)?", _text),
-    rule(rf"(?:目前|当前)?[仅只]支持(?:字符串)?{_ONE}", _only),
-    rule(rf"(?:currently )?only supports (?:the )?(?:(?:character )?string )?{_ONE}", _only),
+    rule(rf"(?:目前|当前)?[仅只]支持(?:字符串)?{_ONE}", _only, After.ANYTHING),
+    rule(rf"only supports (?:the )?(?:(?:character )?string )?{_ONE}", _only),
+    rule(rf"currently only supports (?:the )?(?:(?:character )?string )?{_ONE}", _only, After.ANYTHING),
     rule(rf"(?:currently )?only (?:the )?(?:(?:character )?string )?{_ONE} is (?:currently )?supported", _only),
-    rule(rf"(?:[\u4e00-\u9fff]{{0,8}})?(?:目前|当前)都?返回(?P<value>{QUOTED})", _only),
-    rule(rf"currently (?:always )?(?:returns )?(?P<value>{QUOTED})", _only),
-    rule(rf"currently hardcoded as {_ONE}", _only),
-    rule(rf"(?:当前|目前)只能[为是](?P<value>{NUMBER})", _only),
+    rule(rf"(?:[\u4e00-\u9fff]{{0,8}})?(?:目前|当前)都?返回(?P<value>{QUOTED})", _only, After.ANYTHING),
+    rule(rf"currently (?:always )?(?:returns )?(?P<value>{QUOTED})", _only, After.ANYTHING),
+    rule(rf"currently hardcoded as {_ONE}", _only, After.ANYTHING),
+    rule(rf"(?:当前|目前)只能[为是](?P<value>{NUMBER})", _only, After.ANYTHING),
     rule(
         rf"(?:which can )?(?:currently )?only (?:be )?(?P<value>{NUMBER})(?: is (?:allowed|supported))?(?: currently)?",
         _only,
+        After.ANYTHING,
+    ),
+    rule(rf"(?:可?取值|可选值)(?:可以?)?[为是:]?(?P<values>{QUOTED}(?:(?:、|,|或者?|和){QUOTED})+)", _values),
+    rule(
+        rf"(?:must be |can be |is )?(?:one of|either) (?P<values>{QUOTED}(?:, {QUOTED})*,? or {QUOTED})"
+        rf"|(?:possible|supported|available) values(?: are)?:? (?P<listed>{QUOTED}(?:, {QUOTED})*,? and {QUOTED})",
+        _values,
     ),
     rule(r"([\w.]+) for unary requests( and [\w.]+ for streaming responses)", _unary),
     rule(rf"this will be ({NAME}) if .*?, ({NAME}) if .*?, or null when .*", _reasons),

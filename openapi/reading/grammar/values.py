@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 from openapi.reading.fact import InWords, Piece
-from openapi.reading.grammar.rule import rule
+from openapi.reading.grammar.rule import After, rule
 from openapi.reading.grammar.types import said, types_of
 from openapi.reading.interval import Interval
 from openapi.reading.vocabulary import NAME, NUMBER, QUOTED, TYPE, literal
@@ -139,8 +139,8 @@ RULES: Final = (
         r"(?: that .*)?",
         _fields,
     ),
-    rule(rf"包含(?P<one>{NAME})和(?P<other>{NAME})两个参数", _members_of_values),
-    rule(rf"containing (?P<one>{NAME}) and (?P<other>{NAME}) fields", _members_of_values),
+    rule(rf"包含(?P<one>{NAME})和(?P<other>{NAME})两个参数", _members_of_values, After.ANYTHING),
+    rule(rf"containing (?P<one>{NAME}) and (?P<other>{NAME}) fields", _members_of_values, After.ANYTHING),
     rule(
         rf"the value is of the dict type and indicates the \w+ description,"
         rf" including the (?P<one>{NAME}) and (?P<other>{NAME}) parameters",

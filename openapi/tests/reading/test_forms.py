@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import random
 from decimal import Decimal
 
 import pytest
+import yaml
 
+from openapi.contract import load
 from openapi.reading.cells import EMPTY, LOST
+from openapi.reading.delta import delta_text
+from openapi.reading.drift import compare
 from openapi.reading.fact import Fact, InWords
 from openapi.reading.facts import Facts, facts_of
 from openapi.reading.interval import Interval
@@ -445,6 +450,70 @@ def test_html_alone_is_read_too_and_comments_are_not() -> None:
     assert (Fact("response", "a", types=("integer",)),) == read(page).facts
 
 
+def test_marks_inside_numbers_are_not_lost() -> None:
+    cells = "int type, value range [0, 2<sup>31</sup>].", "int type, value range [0, <del>1</del>2]."
+    for words in cells:
+        page = MARKDOWN.replace("<p>Float type, value range (0.0, 2.0], default value 1.0.</p>", f"<p>{words}</p>")
+        dim = next(fact for fact in read(page).facts if fact.path == "dim")
+        assert (dim.types, dim.range) == (("integer",), ())
+        assert "value range" in dim.unread[0]
+
+
+NESTED = """\
+# The API of a lamp
+
+## Request
+
+### Generic
+
+| Param | Our Server | Their API | Type | Description |
+|-------|------------|-----------|------|-------------|
+| dim   | ✅ | ❌ | int (default: `5`) | Number between `-2` and `9`. |
+
+### Unsupported params of others:
+- heat
+- smell (**use your _nose_**)
+
+### Unsupported params that nobody lists:
+
+None at all.
+
+## Response
+
+### Generic
+
+| Param | Our Server | Type | Description |
+|-------|------------|------|-------------|
+| lit   | ✅ | bool | Whether. |
+
+## Odds and ends
+
+### Generic
+
+| Param | Our Server | Type | Description |
+|-------|------------|------|-------------|
+| odd   | ✅ | bool | Whether. |
+"""
+
+
+def test_headings_of_markdown_tell_parts_by_their_level() -> None:
+    actual = read(NESTED)
+    assert actual.facts == (
+        Fact("request", "dim", types=("integer",), range=(Interval(-2, 9, None, None),), default=5, required="no"),
+        Fact("request", "heat", supported=False),
+        Fact("request", "smell", supported=False),
+        Fact("response", "lit", types=("boolean",)),
+    )
+    assert [(left.line, left.text) for left in actual.left] == [(31, "Generic < Odds and ends < The API of a lamp")]
+
+
+def test_lists_of_unsupported_parameters_in_html_are_read() -> None:
+    page = "<h2>Response</h2><h3>Unsupported params</h3><ul><li>a.b</li><li><b>c</b> (later)</li><li>+</li></ul>"
+    actual = read(page)
+    assert actual.facts == (Fact("response", "a.b", supported=False), Fact("response", "c", supported=False))
+    assert [left.text for left in actual.left] == ["+"]
+
+
 def test_tables_of_other_things_are_no_parameters() -> None:
     page = (
         MARKDOWN
@@ -566,3 +635,43 @@ def test_line_ends_and_byte_order_marks_do_not_matter() -> None:
         for end in ("\r\n", "\r"):
             content = b"\xef\xbb\xbf" + page.replace("\n", end).encode()
             assert facts == facts_of(rows_of(content, "own")).facts
+
+
+def read_or_refusal(text: str) -> Facts | str:
+    try:
+        return read(text)
+    except ContractError as error:
+        return str(error)
+
+
+def test_signs_that_steer_a_terminal_are_replaced() -> None:
+    page = MARKDOWN.replace("It is wise", "It is \x1b[31mwise\x00 \u202e")
+    dim = next(fact for fact in read(page).facts if fact.path == "dim")
+    assert dim.unread == ("It is \ufffd[31mwise\ufffd \ufffd to stay above 0.5",)
+
+
+@pytest.mark.parametrize("seed", range(160))
+def test_damaged_pages_are_read_or_refused_and_nothing_else(seed: int) -> None:
+    """Cut, doubled, moved and strewn with signs, a page gives facts, or one line that says why not."""
+    rng = random.Random(seed)
+    text = (MARKDOWN, PIPED, CELLS, PARAGRAPHS, NESTED)[seed % 5]
+    for _ in range(rng.randint(1, 12)):
+        at = rng.randrange(len(text))
+        to = at + rng.choice((1, 1, 2, 5, 40, 200))
+        match rng.randrange(4):
+            case 0:
+                text = text[:at] + text[to:]
+            case 1:
+                text = text[:at] + text[at:to] + text[at:]
+            case 2:
+                text = text[:at] + rng.choice("[](){}<>|\"'-•#.,:。，0 9\n\x00") + text[at:]
+            case _:
+                start = rng.randrange(len(text))
+                text = text[:at] + text[start : start + 60] + text[at:]
+    contract = load("siliconstorm")
+    facts = read_or_refusal(text)
+    if isinstance(facts, str):
+        assert "\n" not in facts
+        return
+    assert yaml.safe_load(delta_text(facts, contract, "damaged"))["extends"] == "siliconstorm"
+    assert len(compare(facts, contract)) >= len(facts.facts)

@@ -85,6 +85,8 @@ RANGES: list[tuple[str, Said]] = [
     ("greater than 0 and less than or equal to 2.5", {"range": one(0, Decimal("2.5"), low_open=True)}),
     ("Must be in (0, 1].", {"range": one(0, 1, low_open=True)}),
     ("Number between -2.0 and 2.0.", {"range": one(Decimal("-2.0"), Decimal("2.0"), None, None)}),
+    ("between 1 and 5, inclusive", {"range": one(1, 5)}),
+    ("The value must be between 1 and 5.", {"range": one(1, 5, None, None)}),
     ("惩罚介于-1.0和1.0之间", {"range": one(Decimal("-1.0"), Decimal("1.0"), None, None)}),
     ("This value must be between 1 <= P <= OTHER.", {"range": one(1, "other")}),
     ("p must be greater than or equal to other.", {"range": one("other")}),
@@ -121,6 +123,9 @@ VALUES: list[tuple[str, Said]] = [
     ('目前都返回"assistant"', {"enum": ("assistant",), "types": ("string",)}),
     ('currently always "assistant"', {"enum": ("assistant",), "types": ("string",)}),
     ("当前只能为0", {"enum": (0,)}),
+    ('取值为"a"、"b"或"c"', {"enum": ("a", "b", "c")}),
+    ('One of "a", "b" or "c".', {"enum": ("a", "b", "c")}),
+    ('possible values are "a", "b", and "c"', {"enum": ("a", "b", "c")}),
     ("currently only 0 is supported", {"enum": (0,)}),
 ]
 LIMITS: list[tuple[str, Said]] = [
@@ -255,7 +260,16 @@ def test_clauses_and_lists_of_a_cell_are_read_together(lines: tuple[str, ...], e
         ("If the value is 0, the default value is 7.", "If the value is 0, the default value is 7"),
         ("The default value is 7, if stream is true.", "The default value is 7, if stream is true."),
         ("默认值0.5,除非另有说明", "默认值0.5,除非另有说明"),
+        ("For chat models, the value range is [0, 1].", None),
+        ("On newer boards, default value 0.5", "On newer boards, default value 0.5"),
+        ("旧版本中,默认值0.5", "旧版本中,默认值0.5"),
+        ("Somewhere else, range [0, 1], default value 0.5", "Somewhere else, range [0, 1], default value 0.5"),
+        ("Float type, on newer boards, default value 0.5", "on newer boards, default value 0.5"),
+        # numbers with commas are one number, which no rule knows
+        ("the number of elements should not exceed 1,024", "the number of elements should not exceed 1,024"),
         # damage
+        ("value range [0, 2^31]", "value range [0, 2^31]"),
+        ("value range [0, ~~1~~2]", "value range [0, ~~1~~2]"),
         ("string类型长度范围为1Some text1024", "string类型长度范围为1Some text1024"),
         ("取值范围[0.0, 2.0", "取值范围[0.0, 2.0"),
         ("取值范围[2.0, 0.0]", "取值范围[2.0, 0.0]"),
@@ -308,6 +322,19 @@ def test_entries_that_look_like_labels_are_no_values() -> None:
     assert {"default": 5, "range": one(0, 9)} == said("- default: 5", "- range: [0, 9]")
     assert said("- Note: beware", "- Example: this one") == {}
     assert said("- alone: one entry enumerates nothing") == {}
+
+
+def test_entries_that_hold_facts_of_their_own_are_no_values() -> None:
+    lines = ("- chat: default value 0.5", "- base: default value 0.7")
+    actual = read_cell(cell(*lines), "p")
+    assert actual.pieces == ()
+    assert actual.unread == ("chat: default value 0.5", "base: default value 0.7")
+
+
+def test_numbers_that_are_explained_are_values_only_where_all_are_promised() -> None:
+    entries = ("- 0: cold", "- 1: warm")
+    assert said(*entries) == {}
+    assert said("Possible values:", *entries) == {"enum": (0, 1)}
 
 
 def test_of_prose_only_what_may_hold_a_fact_is_left() -> None:
