@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from conformance.check import Occasion
 
@@ -60,6 +60,11 @@ def _awaits_any(scenario: Scenario, step: Step, contract: Contract) -> bool:
     return _awaits_plain(scenario, step, contract) or _awaits_stream(scenario, step, contract)
 
 
+def _member(step: Step, name: str) -> Any:
+    """A member of the request's body; None where there is none."""
+    return (step.body or {}).get(name)
+
+
 def _awaits_refusal(_scenario: Scenario, step: Step, _contract: Contract) -> bool:
     return step.chats and step.expect in ("refusal", "either")
 
@@ -76,6 +81,23 @@ PLAIN_ANSWER = Occasion(_awaits_plain, unsuccessful)
 STREAM = Occasion(_awaits_stream, _not_streamed)
 STREAMED_ANSWER = Occasion(_awaits_stream, lambda exchange: _not_streamed(exchange) or unsuccessful(exchange))
 ANSWER = Occasion(_awaits_any, unsuccessful)
+SEVERAL_CHOICES = Occasion(  # plain, in a request that the contract takes
+    lambda scenario, step, contract: (
+        _awaits_plain(scenario, step, contract)
+        and (scenario.subject is None or scenario.subject.expect == "accept")
+        and type(n := _member(step, "n")) is int
+        and n > 1
+    ),
+    unsuccessful,
+)
+TOOLS_FORBIDDEN = Occasion(
+    lambda scenario, step, contract: (
+        _awaits_any(scenario, step, contract)
+        and _member(step, "tool_choice") == "none"
+        and bool(_member(step, "tools"))
+    ),
+    unsuccessful,
+)
 REFUSAL = Occasion(_awaits_refusal, _not_refused)
 EXPECTED_ANSWER = Occasion(  # whatever came back
     lambda scenario, step, contract: (

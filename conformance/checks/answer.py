@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from conformance.check import Context, Finding, NoOccasion, NotObserved, check
-from conformance.occasion import EXPECTED_ANSWER, PLAIN_ANSWER, shown, written
+from conformance.occasion import EXPECTED_ANSWER, PLAIN_ANSWER, SEVERAL_CHOICES, shown, written
 from openapi.stream import reports_error
 from openapi.strict_json import read_json
 
@@ -124,6 +124,14 @@ def one_choice_when_none_is_asked_for(exchange: Exchange, _: Context) -> Iterato
     found = len(choices_of(exchange))
     if found != 1:
         yield Finding("/choices", "1 choice", f"{found} choices")
+
+
+@check("answer.as-many-choices-as-asked", on=SEVERAL_CHOICES)
+def choices_are_as_many_as_asked(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """There are `n` choices when `n` asks for more than one."""
+    asked, found = exchange.request_json["n"], len(choices_of(exchange))
+    if found != asked:
+        yield Finding("/choices", f"{asked} choices", f"{found} choices")
 
 
 @check("answer.role-assistant", on=PLAIN_ANSWER)

@@ -81,6 +81,17 @@ def reason_is_stop_after_a_stop_text(exchange: Exchange, _: Context) -> Iterator
         yield Finding("/choices/0/finish_reason", "stop", repr(found))
 
 
+@check("finish.tool-calls-when-called", on=ANSWER)
+def tool_calls_means_that_a_tool_is_called(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """An answer that ends with "tool_calls" calls a tool."""
+    ended = [index for index in exchange.choices if exchange.finish_reason(index) == "tool_calls"]
+    if not ended:
+        raise NoOccasion("the answer did not end with tool_calls")
+    for index in ended:
+        if not exchange.choices[index].tool_calls:
+            yield Finding(f"/choices/{index}", "a tool call", "none, for the reason tool_calls")
+
+
 @relation("finish.streamed-as-plain", over=("plain", "streamed"), lacks=unsuccessful)
 def streamed_reason_equals_the_plain_one(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """The same greedy request ends for the same reason, streamed and plain."""

@@ -79,6 +79,12 @@ def second_choice_comes_unasked(exchange: Exchange) -> Exchange:
     return edit_answer(exchange, lambda answer: answer["choices"].append({**answer["choices"][0], "index": 1}))
 
 
+@mutant("answer.as-many-choices-as-asked")
+def last_choice_is_missing(exchange: Exchange) -> Exchange:
+    """The last of the choices that were asked for is missing."""
+    return edit_answer(exchange, lambda answer: answer["choices"].pop())
+
+
 @mutant("answer.role-assistant")
 def role_is_user(exchange: Exchange) -> Exchange:
     """The message's role is "user"."""

@@ -42,6 +42,12 @@ def stopped_answer_ends_with_length(exchange: Exchange) -> Exchange:
     return _ended(exchange, "length")
 
 
+@mutant("finish.tool-calls-when-called")
+def answer_without_a_call_ends_with_tool_calls(exchange: Exchange) -> Exchange:
+    """An answer that calls no tool ends with "tool_calls"."""
+    return _ended(exchange, "tool_calls")
+
+
 @mutant("finish.streamed-as-plain")
 def stream_ends_for_another_reason(exchange: Exchange) -> Exchange:
     """The streamed answer ends with another reason than the plain one."""

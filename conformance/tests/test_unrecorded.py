@@ -1,0 +1,111 @@
+"""Checks of what no recorded run shows, for the server lacks it: proven on recorded answers that are made to fit."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from conformance.check import Context, NoOccasion, gather
+from conformance.declaration import Declaration
+from conformance.mutants import editing, mutant
+from conformance.session import draft
+from openapi.contract import load
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from conformance.check import Finding
+    from conformance.exchange import Exchange
+    from conformance.tests.conftest import Good
+
+CHECKS, MUTANTS = gather(), mutant.gather()
+CALL = {"index": 0, "id": "call-1", "type": "function", "function": {"name": "get_time", "arguments": "{}"}}
+
+
+@pytest.fixture
+def plain(read_good: Callable[[str], Good]) -> Exchange:
+    """A plain answer."""
+    return read_good("mindie-2.3").exchanges["greedy", "plain"]
+
+
+@pytest.fixture
+def streamed(read_good: Callable[[str], Good]) -> Exchange:
+    """A streamed answer."""
+    return read_good("mindie-2.3").exchanges["greedy", "streamed"]
+
+
+@pytest.fixture
+def judge(read_good: Callable[[str], Good]) -> Callable[[str, Exchange], list[Finding]]:
+    """The findings of one check on one exchange."""
+    good = read_good("mindie-2.3")
+    scenario = good.plan.scenarios[0]
+    context = Context(good.contract, good.validator, good.model, scenario, scenario.steps[0])
+    return lambda identity, exchange: list(CHECKS[identity].judge(exchange, context))
+
+
+def asking(exchange: Exchange, **members: Any) -> Exchange:
+    """The exchange as if the request had asked for more."""
+    body = json.dumps({**exchange.request_json, **members}).encode()
+    return replace(exchange, request=replace(exchange.request, body=body))
+
+
+def with_choices(exchange: Exchange, number: int) -> Exchange:
+    """The first choice so many times."""
+
+    def repeat(answer: dict[str, Any]) -> None:
+        answer["choices"] = [{**answer["choices"][0], "index": index} for index in range(number)]
+
+    return editing.edit_answer(exchange, repeat)
+
+
+def calling(exchange: Exchange) -> Exchange:
+    """The answer calls a tool and says so."""
+    if exchange.is_stream:
+        called = editing.edit_deltas(exchange, lambda delta: delta.update(tool_calls=[CALL]), editing.FIRST)
+        return editing.edit_choices(called, lambda choice: choice.update(finish_reason="tool_calls"), editing.LAST)
+    called = editing.edit_message(exchange, lambda message: message.update(tool_calls=[CALL]))
+    return editing.edit_choice(called, lambda choice: choice.update(finish_reason="tool_calls"))
+
+
+def test_as_many_choices_as_asked(plain: Exchange, judge: Callable[[str, Exchange], list[Finding]]) -> None:
+    identity = "answer.as-many-choices-as-asked"
+    good = with_choices(asking(plain, n=3), 3)
+    assert judge(identity, good) == []
+    assert [each.got for each in judge(identity, MUTANTS[identity].change(good))] == ["2 choices"]
+    assert [each.got for each in judge(identity, with_choices(good, 4))] == ["4 choices"]
+
+
+@pytest.mark.parametrize("form", ["plain", "streamed"])
+def test_none_calls_nothing(
+    form: str, request: pytest.FixtureRequest, judge: Callable[[str, Exchange], list[Finding]]
+) -> None:
+    identity, good = "tools.none-calls-nothing", request.getfixturevalue(form)
+    assert judge(identity, good) == []
+    assert [each.expected for each in judge(identity, MUTANTS[identity].change(good))] == ["no call"]
+
+
+@pytest.mark.parametrize("form", ["plain", "streamed"])
+def test_an_answer_that_ends_with_tool_calls_calls_one(
+    form: str, request: pytest.FixtureRequest, judge: Callable[[str, Exchange], list[Finding]]
+) -> None:
+    identity, good = "finish.tool-calls-when-called", request.getfixturevalue(form)
+    assert judge(identity, calling(good)) == []
+    assert [each.expected for each in judge(identity, MUTANTS[identity].change(good))] == ["a tool call"]
+    with pytest.raises(NoOccasion):
+        judge(identity, good)
+
+
+def test_they_judge_what_asks_for_it_and_nothing_else() -> None:
+    contract = load("mindie-2.3")
+    plan = draft(contract, Declaration(frozenset(contract.capabilities), frozenset(), "a test"))
+    judged = {identity: set[str]() for identity in ("answer.as-many-choices-as-asked", "tools.none-calls-nothing")}
+    for each in plan.assertions:
+        if each.check.id in judged:
+            judged[each.check.id].add(each.scenario.id)
+    assert judged == {
+        "answer.as-many-choices-as-asked": {"n-128-accepted", "n-needs-temperature-accepted"},
+        "tools.none-calls-nothing": {"tool_choice-none-accepted"},
+    }
