@@ -39,6 +39,7 @@ DOOR: Mapping[str, Room | Floor] = {
         "The contract: its descriptions and where they come from.",
         {
             "build": Room("openapi.command:build_specs", "Write every dialect as OpenAPI 3.2 and 3.1."),
+            "trace": Room("conformance.trace:command", "Every sentence of the documents, and what watches over it."),
             "read": Room("openapi.reading.command:read", "Read a vendor's page into facts."),
             "drift": Room("openapi.reading.command:drift", "Hold a vendor's page against a dialect."),
         },
@@ -47,7 +48,7 @@ DOOR: Mapping[str, Room | Floor] = {
         "The checks of the suite.",
         {
             "list": Room("conformance.catalogue:list_checks", "Every check with its claim."),
-            "show": Room("conformance.catalogue:show_check", "One check: claim, help, and who asks for it."),
+            "show": Room("conformance.catalogue:show_check", "One check: claim, mutant, who asks for it and why."),
         },
     ),
 }

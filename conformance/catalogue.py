@@ -12,7 +12,9 @@ from rich.table import Table
 
 from conformance.check import gather
 from conformance.errors import UsageError
+from conformance.mutants import mutant
 from conformance.session import contract_of
+from conformance.trace import assertions_of, trace
 from openapi.contract import names
 
 if TYPE_CHECKING:
@@ -20,8 +22,10 @@ if TYPE_CHECKING:
 
     from conformance.check import Check
     from openapi.contract import Contract
+    from openapi.sentence import Sentence
 
 USAGE = 2
+SHOWN = 4  # scenarios and sentences of one dialect that are named; the rest is counted
 
 
 @click.command(name="list")
@@ -52,7 +56,7 @@ def _of(contract: Contract | None) -> Iterator[Check]:
 @click.command(name="show")
 @click.argument("identity", metavar="ID")
 def show_check(identity: str) -> None:
-    """One check: claim, help, and which dialects ask for it."""
+    """One check: claim, help, who asks for it and in which words, its mutant, and what exercises it."""
     known = gather()
     if identity not in known:
         near = [name for name in known if identity.split(".")[-1] in name or name.startswith(identity)]
@@ -63,15 +67,45 @@ def show_check(identity: str) -> None:
     console.print(f"[bold]{found.id}[/bold]\n{escape(found.claim)}")
     if found.help:
         console.print(f"\n{escape(found.help)}")
-    console.print("")
+    console.print(f"\n[dim]mutant[/dim]  {escape(mutant.gather()[identity].sin)}\n")
+    askers = [contract_of(name) for name in dict.fromkeys(names().values())]
+    askers = [contract for contract in askers if identity in contract.requirements]
+    console.print(_requirements(askers, identity))
+    for contract in askers:
+        scenarios = list(dict.fromkeys(each.scenario.id for each in assertions_of(contract, identity)))
+        console.print(f"\n[dim]{contract.name}[/dim]  {_some(scenarios, 'scenario')}", soft_wrap=True)
+        for sentence in _sentences(contract, identity):
+            console.print(f"  {escape(sentence)}", soft_wrap=True)
+
+
+def _requirements(askers: list[Contract], identity: str) -> Table:
     table = Table(box=None, pad_edge=False, header_style="dim")
     for column in ("dialect", "keyword", "source", "reading"):
         table.add_column(column)
-    for name in dict.fromkeys(names().values()):
-        row = contract_of(name).requirements.get(identity)
-        if row is not None:
-            table.add_row(name, row.keyword.value, escape(row.source), row.reading or "")
-    console.print(table)
+    for contract in askers:
+        row = contract.requirements[identity]
+        table.add_row(contract.name, row.keyword.value, escape(row.source), row.reading or "")
+    return table
+
+
+def _some(found: list[str], noun: str) -> str:
+    """How many there are, and the first of them."""
+    if not found:
+        return f"no {noun}"
+    number = f"{len(found)} {noun}{'s' if len(found) > 1 else ''}: "
+    return escape(f"{number}{', '.join(found[:SHOWN])}{', ...' if len(found) > SHOWN else ''}")
+
+
+def _sentences(contract: Contract, identity: str) -> Iterator[str]:
+    """The sentences that call for the check: those that name it, else those whose places it holds against servers."""
+    traced = trace(contract)
+    named = [each.sentence for each in traced if identity in each.sentence.home.checks]
+    behind = [each.sentence for each in traced if identity in each.checks]
+    calling: list[Sentence] = named or behind
+    for sentence in calling[:SHOWN]:
+        yield f"{sentence.source}  {sentence.keyword.value}  {sentence.says}"
+    if len(calling) > SHOWN:
+        yield f"and {len(calling) - SHOWN} more: chatproof spec trace --dialect {contract.name}"
 
 
 def _leave(message: str) -> NoReturn:
