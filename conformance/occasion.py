@@ -65,6 +65,20 @@ def _member(step: Step, name: str) -> Any:
     return (step.body or {}).get(name)
 
 
+def _may_be_asked(scenario: Scenario, step: Step, contract: Contract) -> bool:
+    """A plain request that the contract takes: what it asks for must come."""
+    taken = scenario.subject is None or scenario.subject.expect == "accept"
+    return taken and _awaits_plain(scenario, step, contract)
+
+
+def _asks_for_logprobs(step: Step) -> bool:
+    """By name, or by a number of alternatives, which turns them on."""
+    number = _member(step, "top_logprobs")
+    return _member(step, "logprobs") is True or (
+        "logprobs" not in (step.body or {}) and type(number) is int and number > 0
+    )
+
+
 def _awaits_refusal(_scenario: Scenario, step: Step, _contract: Contract) -> bool:
     return step.chats and step.expect in ("refusal", "either")
 
@@ -81,14 +95,14 @@ PLAIN_ANSWER = Occasion(_awaits_plain, unsuccessful)
 STREAM = Occasion(_awaits_stream, _not_streamed)
 STREAMED_ANSWER = Occasion(_awaits_stream, lambda exchange: _not_streamed(exchange) or unsuccessful(exchange))
 ANSWER = Occasion(_awaits_any, unsuccessful)
-SEVERAL_CHOICES = Occasion(  # plain, in a request that the contract takes
+SEVERAL_CHOICES = Occasion(
     lambda scenario, step, contract: (
-        _awaits_plain(scenario, step, contract)
-        and (scenario.subject is None or scenario.subject.expect == "accept")
-        and type(n := _member(step, "n")) is int
-        and n > 1
+        _may_be_asked(scenario, step, contract) and type(n := _member(step, "n")) is int and n > 1
     ),
     unsuccessful,
+)
+LOGPROBS = Occasion(
+    lambda scenario, step, contract: _may_be_asked(scenario, step, contract) and _asks_for_logprobs(step), unsuccessful
 )
 TOOLS_FORBIDDEN = Occasion(
     lambda scenario, step, contract: (

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from conformance.check import Context, Finding, NoOccasion, NotObserved, check
-from conformance.occasion import EXPECTED_ANSWER, PLAIN_ANSWER, SEVERAL_CHOICES, shown, written
+from conformance.occasion import EXPECTED_ANSWER, LOGPROBS, PLAIN_ANSWER, SEVERAL_CHOICES, shown, written
 from openapi.stream import reports_error
 from openapi.strict_json import read_json
 
@@ -32,6 +32,14 @@ def envelope(exchange: Exchange) -> dict[str, Any]:
     if not isinstance(exchange.json, dict):
         raise NotObserved("the body is no JSON object")
     return exchange.json
+
+
+def created_faults(where: str, found: object, exchange: Exchange) -> Iterator[Finding]:
+    """A finding when `found` is not the time of the exchange in whole seconds, an hour more or less."""
+    sent = datetime.fromisoformat(exchange.started_at)
+    low, high = (int((sent + sign * CLOCK_SKEW).timestamp()) for sign in (-1, 1))
+    if isinstance(found, bool) or not isinstance(found, int) or not low <= found <= high:
+        yield Finding(where, f"seconds between {low} and {high}", repr(found))
 
 
 @check("answer.accepted", on=EXPECTED_ANSWER)
@@ -92,11 +100,7 @@ def created_is_the_time_of_the_answer(exchange: Exchange, _: Context) -> Iterato
 
     Milliseconds and a constant are the usual mistakes. An hour of difference is allowed: clocks are wrong.
     """
-    found = envelope(exchange).get("created")
-    sent = datetime.fromisoformat(exchange.started_at)
-    low, high = (int((sent + sign * CLOCK_SKEW).timestamp()) for sign in (-1, 1))
-    if isinstance(found, bool) or not isinstance(found, int) or not low <= found <= high:
-        yield Finding("/created", f"seconds between {low} and {high}", repr(found))
+    yield from created_faults("/created", envelope(exchange).get("created"), exchange)
 
 
 @check("answer.model-echoed", on=PLAIN_ANSWER)
@@ -132,6 +136,14 @@ def choices_are_as_many_as_asked(exchange: Exchange, _: Context) -> Iterator[Fin
     asked, found = exchange.request_json["n"], len(choices_of(exchange))
     if found != asked:
         yield Finding("/choices", f"{asked} choices", f"{found} choices")
+
+
+@check("answer.logprobs-when-asked", on=LOGPROBS)
+def logprobs_are_given_when_asked_for(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """Every choice carries log-probabilities when the request asks for them."""
+    for index, choice in enumerate(choices_of(exchange)):
+        if not isinstance(choice.get("logprobs"), dict):
+            yield Finding(f"/choices/{index}/logprobs", "an object", repr(choice.get("logprobs"))[:80])
 
 
 @check("answer.role-assistant", on=PLAIN_ANSWER)

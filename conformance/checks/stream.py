@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from conformance.check import Context, Finding, NoOccasion, NotObserved, check, relation
+from conformance.checks.answer import created_faults
 from conformance.checks.finish import KNOWN
 from conformance.occasion import EXPECTED_STREAM, STREAM, STREAMED_ANSWER, shown, unsuccessful, written
 from openapi.sse import MEDIA_TYPE
@@ -181,6 +182,13 @@ def id_is_the_same_in_every_chunk(exchange: Exchange, _: Context) -> Iterator[Fi
 def created_is_the_same_in_every_chunk(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """Every chunk has the same `created`."""
     yield from _constant(exchange, "created")
+
+
+@check("stream.created-now", on=STREAM)
+def created_of_chunks_is_the_time_of_the_answer(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """`created` of the chunks is the Unix time of the answer in seconds, as in plain answers."""
+    at, first = chunks(exchange)[0]
+    yield from created_faults(f"/events/{at}/created", first.get("created"), exchange)
 
 
 @check("stream.model-constant", on=STREAM)

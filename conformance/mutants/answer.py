@@ -85,6 +85,12 @@ def last_choice_is_missing(exchange: Exchange) -> Exchange:
     return edit_answer(exchange, lambda answer: answer["choices"].pop())
 
 
+@mutant("answer.logprobs-when-asked")
+def logprobs_are_null(exchange: Exchange) -> Exchange:
+    """`logprobs` of the first choice is null although the request asks for them."""
+    return edit_choice(exchange, lambda choice: choice.update(logprobs=None))
+
+
 @mutant("answer.role-assistant")
 def role_is_user(exchange: Exchange) -> Exchange:
     """The message's role is "user"."""

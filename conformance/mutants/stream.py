@@ -130,6 +130,12 @@ def created_changes(exchange: Exchange) -> Exchange:
     return edit_chunks(exchange, lambda chunk: chunk.update(created=chunk["created"] + 1), LAST)
 
 
+@mutant("stream.created-now")
+def created_of_chunks_is_in_milliseconds(exchange: Exchange) -> Exchange:
+    """`created` is in milliseconds in every chunk."""
+    return edit_chunks(exchange, lambda chunk: chunk.update(created=chunk["created"] * 1000))
+
+
 @mutant("stream.model-constant")
 def model_changes(exchange: Exchange) -> Exchange:
     """The last chunk names another model."""

@@ -78,6 +78,15 @@ def test_as_many_choices_as_asked(plain: Exchange, judge: Callable[[str, Exchang
     assert [each.got for each in judge(identity, with_choices(good, 4))] == ["4 choices"]
 
 
+def test_logprobs_when_asked(plain: Exchange, judge: Callable[[str, Exchange], list[Finding]]) -> None:
+    identity = "answer.logprobs-when-asked"
+    good = editing.edit_choice(asking(plain, logprobs=True), lambda choice: choice.update(logprobs={"content": []}))
+    assert judge(identity, good) == []
+    assert [each.got for each in judge(identity, MUTANTS[identity].change(good))] == ["None"]
+    left_out = editing.edit_choice(good, lambda choice: choice.pop("logprobs"))
+    assert [each.where for each in judge(identity, left_out)] == ["/choices/0/logprobs"]
+
+
 @pytest.mark.parametrize("form", ["plain", "streamed"])
 def test_none_calls_nothing(
     form: str, request: pytest.FixtureRequest, judge: Callable[[str, Exchange], list[Finding]]
@@ -101,11 +110,16 @@ def test_an_answer_that_ends_with_tool_calls_calls_one(
 def test_they_judge_what_asks_for_it_and_nothing_else() -> None:
     contract = load("mindie-2.3")
     plan = draft(contract, Declaration(frozenset(contract.capabilities), frozenset(), "a test"))
-    judged = {identity: set[str]() for identity in ("answer.as-many-choices-as-asked", "tools.none-calls-nothing")}
+    asked = ("answer.as-many-choices-as-asked", "answer.logprobs-when-asked", "tools.none-calls-nothing")
+    judged = {identity: set[str]() for identity in asked}
     for each in plan.assertions:
         if each.check.id in judged:
             judged[each.check.id].add(each.scenario.id)
     assert judged == {
         "answer.as-many-choices-as-asked": {"n-128-accepted", "n-needs-temperature-accepted"},
+        "answer.logprobs-when-asked": {
+            *("logprobs-true-accepted", "top_logprobs-0-accepted", "top_logprobs-20-accepted"),
+            *("top_logprobs-null-accepted", "top-logprobs-turns-on-logprobs-accepted"),
+        },
         "tools.none-calls-nothing": {"tool_choice-none-accepted"},
     }
