@@ -13,6 +13,7 @@ import openapi
 from openapi import loading
 from openapi.contract import load
 from openapi.parameter import Keyword
+from openapi.reading.fact import RANGES, UNSTATED, InWords
 from openapi.reading.facts import facts_of
 from openapi.reading.page import rows_of
 from openapi.readings import readings
@@ -87,7 +88,7 @@ def test_no_sentence_is_listed_twice(contract: Contract) -> None:
     assert sorted(set(seen)) == sorted(seen)
 
 
-def test_sentences_cite_their_own_document_and_stand_in_its_order_of_parts(contract: Contract) -> None:
+def test_sentences_cite_a_part_of_their_own_document(contract: Contract) -> None:
     for each in contract.sentences:
         document, _, place = each.source.partition("#")
         assert document == contract.document.id, each.id
@@ -125,22 +126,60 @@ def anchor_of(fact: Fact) -> str:
     return f"{fact.part}/{path}" if fact.supported else f"{fact.part}/unsupported/{path}"
 
 
+def told(contract: Contract, place: str) -> str:
+    """What the sentences say at an anchor and below it, or else at the nearest one above."""
+    at = {each.says: anchor(each) for each in contract.sentences}
+    while place:
+        found = [says for says, where in at.items() if where == place or where.startswith(f"{place}/")]
+        if found:
+            return ". ".join(found)
+        place = place.rpartition("/")[0]
+    return ""
+
+
+def names(text: str, word: str) -> bool:
+    return re.search(rf"\b{re.escape(word)}\b", text) is not None
+
+
+def facts_in(contract: Contract, pages: dict[str, Path]) -> tuple[Fact, ...]:
+    """What the reader of pages makes of the tables of a document."""
+    path = pages[contract.document.sha256]
+    return facts_of(rows_of(path.read_bytes(), path.name)).facts
+
+
 def test_every_row_of_a_page_has_a_sentence(contract: Contract, pages: dict[str, Path]) -> None:
     """What a cell says of members inside a parameter may stand with the parameter, where it is named."""
-    path = pages[contract.document.sha256]
-    facts = facts_of(rows_of(path.read_bytes(), path.name)).facts
+    facts = facts_in(contract, pages)
     assert len(facts) > 40
-    says: dict[str, str] = {}
-    for each in contract.sentences:
-        says[anchor(each)] = f"{says.get(anchor(each), '')} {each.says}"
+    anchors = {anchor(each) for each in contract.sentences}
+    places = [place for place in map(anchor_of, facts) if place not in anchors]
+    assert [place for place in places if not names(told(contract, place), place.rpartition("/")[2])] == []
 
-    def is_told(place: str) -> bool:
-        above, _, name = place.rpartition("/")
-        while above and above not in says:
-            above = above.rpartition("/")[0]
-        return place in says or re.search(rf"\b{name}\b", says.get(above, "")) is not None
 
-    assert [place for place in map(anchor_of, facts) if not is_told(place)] == []
+NUMBER = re.compile(r"(?<![\w.])(-?\d+(?:\.\d+)?(?:e-?\d+)?)(?![\w.]*\w)( MB)?")
+ASIDE = {0.0, 1.0}  # an end that is told in words: not empty, at least one
+WORDS: dict[object, str] = {True: "true", False: "false", None: "null"}
+
+
+def figures(fact: Fact) -> tuple[set[float], set[str]]:
+    """The figures and the words of the bounds, sizes, defaults and values that a page states."""
+    ends = [end for member in RANGES for each in getattr(fact, member) for end in (each.low, each.high)]
+    plain = [] if fact.default is UNSTATED or isinstance(fact.default, InWords) else [fact.default]
+    null = [None] if fact.nullable else []
+    stated = [*(end for end in ends if end is not None), *plain, *null, *fact.enum, *fact.formats]
+    numbers = {float(each) for each in stated if isinstance(each, (int, float)) and not isinstance(each, bool)}
+    return numbers, {WORDS.get(each, str(each)) for each in stated if isinstance(each, (bool, str)) or each is None}
+
+
+def test_every_figure_and_word_of_a_page_is_told(contract: Contract, pages: dict[str, Path]) -> None:
+    missing: list[tuple[str, object]] = []
+    for fact in facts_in(contract, pages):
+        says = told(contract, anchor_of(fact))
+        figures_told = {float(number) * (2**20 if unit else 1) for number, unit in NUMBER.findall(says)}
+        numbers, terms = figures(fact)
+        missing += [(fact.path, each) for each in numbers - figures_told - ASIDE]
+        missing += [(fact.path, each) for each in terms if not names(says, each)]
+    assert missing == []
 
 
 def words(text: str) -> list[str]:
