@@ -14,10 +14,12 @@ from openapi import loading
 from openapi.capability import Capability, narrow_parameter, narrow_rule, narrow_schemas
 from openapi.forms import AnswerForm, ErrorKind, ErrorTable, StreamForm
 from openapi.parameter import ABSENT, Expect, Keyword, Parameter, Probe, Rule, Schema
-from openapi.resolution import ContractError, dialect_files, read, resolve
+from openapi.resolution import ContractError, dialect_files, read, resolve, resolve_file
+from openapi.soundness import check_tree
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
+    from pathlib import Path
 
     from openapi.sentence import Sentence
 
@@ -40,6 +42,7 @@ __all__ = [
     "StreamForm",
     "documents",
     "load",
+    "load_file",
     "names",
 ]
 
@@ -130,7 +133,24 @@ def load(name: str) -> Contract:
     known = names()
     if name not in known:
         raise ContractError(f"no dialect is called {name!r}; there are: {', '.join(sorted(known))}")
-    return contract_of(loading.with_absolute_sources(resolve(known[name])))
+    dialect = known[name]
+    return _sound(resolve(dialect), f"openapi/{dialect_files()[dialect]}")
+
+
+def load_file(path: Path) -> Contract:
+    """The contract of a dialect in a file of its own, which may extend one of this room.
+
+    Raises ContractError with the file, the place and what is wrong there, and OSError where it cannot be read.
+    """
+    return _sound(resolve_file(path), str(path))
+
+
+def _sound(tree: dict[str, Any], where: str) -> Contract:
+    check_tree(tree, where)
+    try:
+        return contract_of(loading.with_absolute_sources(tree))
+    except ContractError as error:
+        raise ContractError(f"{where}: {error}") from error
 
 
 def documents() -> dict[str, Document]:

@@ -128,9 +128,22 @@ def _problem(
         case "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum":
             bound = facts.get("limit")
             words = f"{_BOUNDS[keyword]} {bound}"
-        case "minItems" | "maxItems" | "minLength" | "maxLength":
+        case "minItems" | "maxItems" | "minLength" | "maxLength" | "minProperties" | "maxProperties":
             bound = facts.get("limit")
-            words = f"{_BOUNDS[keyword]} {bound} {'item' if 'Items' in keyword else 'character'}{'s' * (bound != 1)}"
+            words = f"{_BOUNDS[keyword[:3]]} {bound} {_UNITS[keyword[3:]]}{'s' * (bound != 1)}"
+        case "multipleOf":
+            bound = facts.get("multiple_of")
+            words = f"must be a multiple of {bound}"
+        case "uniqueItems":
+            words = "must not hold an item twice"
+        case "pattern":
+            bound = facts.get("pattern")
+            words = f"must match {bound}"
+        case "additionalProperties":
+            bound = facts.get("unexpected", [])[:MOST]
+            return Problem(_pointer(path), keyword, bound, f"{_place(path)} must not have {_list(map(_cut, bound))}")
+        case "falseSchema":
+            words = "must be left out"
         case "type":
             bound = facts.get("types")
             words = f"must be {_alternatives(bound)}"
@@ -162,11 +175,10 @@ _BOUNDS = {
     "maximum": "must be at most",
     "exclusiveMinimum": "must be greater than",
     "exclusiveMaximum": "must be less than",
-    "minItems": "must have at least",
-    "maxItems": "must have at most",
-    "minLength": "must have at least",
-    "maxLength": "must have at most",
+    "min": "must have at least",
+    "max": "must have at most",
 }
+_UNITS = {"Items": "item", "Length": "character", "Properties": "member"}
 
 
 def _alternatives(words: Iterable[str]) -> str:
@@ -219,5 +231,8 @@ def _got(error: jsonschema_rs.ValidationError) -> str:
     value = error.instance
     if isinstance(value, (dict, list)):
         return f", got {'an object' if isinstance(value, dict) else 'a list'}"
-    shown = json.dumps(value, ensure_ascii=False)
-    return f", got {shown if len(shown) <= EXCERPT else shown[:EXCERPT] + '...'}"
+    return f", got {_cut(json.dumps(value, ensure_ascii=False))}"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= EXCERPT else f"{text[:EXCERPT]}..."

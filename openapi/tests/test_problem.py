@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from openapi.contract import load
-from openapi.problem import MOST, Problem
-from openapi.validation import Validator
+from openapi.problem import MOST, Problem, problems_of
+from openapi.validation import Validator, compile_schema
 
 MINDIE = Validator(load("mindie"))
 VLLM = Validator(load("mindie-vllm"))
@@ -172,3 +172,34 @@ def test_odd_names_are_escaped_in_pointers() -> None:
     assert problem.where == "/tools/0/function/parameters/properties/a~1b~0c"
     assert problem.parameter == "tools"
     assert Problem("", "type", None, "").parameter == ""
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "message"),
+    [
+        ({"properties": {}, "additionalProperties": False}, {"b": 1}, 'the body must not have "b"'),
+        (
+            {"properties": {"a": {}}, "additionalProperties": False},
+            {"x" * 99: 1},
+            f'the body must not have "{"x" * 60}..."',
+        ),
+        ({"pattern": "^/"}, "v1", 'the body must match ^/, got "v1"'),
+        ({"multipleOf": 5}, 3, "the body must be a multiple of 5, got 3"),
+        ({"uniqueItems": True}, [1, 1], "the body must not hold an item twice, got a list"),
+        ({"minProperties": 1}, {}, "the body must have at least 1 member, got an object"),
+        ({"properties": {"a": False}}, {"a": 1}, "a must be left out, got 1"),
+        ({"contains": {"const": 1}}, [2], "the body breaks contains, got a list"),
+    ],
+)
+def test_keywords_that_few_dialects_use_have_words_too(schema: dict[str, Any], value: Any, message: str) -> None:
+    document = {"components": {"schemas": {"X": schema}}}
+    errors = compile_schema(document, "#/components/schemas/X").iter_errors(value)
+    assert [problem.message for problem in problems_of(errors, document)] == [message]
+
+
+def test_of_many_unknown_members_a_few_are_named() -> None:
+    document = {"components": {"schemas": {"X": {"properties": {"a": {}}, "additionalProperties": False}}}}
+    errors = compile_schema(document, "#/components/schemas/X").iter_errors(dict.fromkeys(map(str, range(10_000)), 1))
+    [problem] = problems_of(errors, document)
+    assert problem.bound == ["0", "1", "2", "3", "4"]
+    assert len(problem.message) < 100

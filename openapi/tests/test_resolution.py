@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
 
 from openapi import loading, resolution
 from openapi.resolution import ContractError, members, resolve
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 ROOT: dict[str, Any] = {
     "id": "root",
@@ -96,6 +99,39 @@ def test_dialects_that_extend_each_other_are_refused(files: dict[str, Any]) -> N
         resolve("one")
 
 
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (
+            {**ROOT, "extends": "rot"},
+            "openapi/dialects/broken.yaml: extends 'rot', which is no dialect; there are: .*root",
+        ),
+        ([1], "openapi/dialects/broken.yaml: a dialect is a mapping, not a list"),
+        (None, "openapi/dialects/broken.yaml: a dialect is a mapping, not nothing"),
+        ({"id": "x", "title": "X"}, "openapi/dialects/broken.yaml: a dialect states aliases, document"),
+        (child(add=["a/new"]), "openapi/dialects/broken.yaml: add is a mapping from places to values, not a list"),
+    ],
+)
+def test_a_file_that_is_no_dialect_is_named(files: dict[str, Any], content: Any, message: str) -> None:
+    files["dialects/broken.yaml"] = content
+    with pytest.raises(ContractError, match=message):
+        resolve("broken")
+
+
+def test_a_file_of_its_own_may_extend_a_dialect(tmp_path: Path) -> None:
+    own = {"id": "mine", "aliases": [], "title": "Mine", "document": "mindie-llm-2.3", "extends": "mindie-2.3"}
+    path = tmp_path / "mine.yaml"
+    path.write_text(yaml.safe_dump({**own, "replace": {"default_model": "mine"}}))
+    assert resolution.resolve_file(path)["default_model"] == "mine"
+    assert resolution.resolve_file(path)["parameters"] == resolve("mindie-2.3")["parameters"]
+    path.write_text(yaml.safe_dump({**own, "replace": {"default_modell": "mine"}}))
+    with pytest.raises(ContractError, match=f"{path}: cannot replace default_modell: nothing is there"):
+        resolution.resolve_file(path)
+    path.write_text("a: [1, 2\nb: 3")
+    with pytest.raises(ContractError, match=rf"{path}:2:\d+: no YAML: "):
+        resolution.resolve_file(path)
+
+
 def test_every_call_gives_a_tree_of_its_own() -> None:
     first = resolve("mindie-2.3")
     first["parameters"]["top_p"]["schema"]["maximum"] = 7
@@ -118,8 +154,13 @@ def test_doubled_keys_in_a_file_are_refused() -> None:
 def test_broken_yaml_names_the_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
     (tmp_path / "bad.yaml").write_text("a: [1, 2")
     monkeypatch.setattr(resolution, "files", lambda _package: tmp_path)
-    with pytest.raises(ContractError, match=r"openapi/bad.yaml: "):
+    with pytest.raises(ContractError, match=r"openapi/bad.yaml:\d+:\d+: no YAML: "):
         resolution.read.__wrapped__("bad.yaml")
+    (tmp_path / "bad.yaml").write_text("a: \x01")
+    with pytest.raises(ContractError, match=r"openapi/bad.yaml:.*no YAML: "):
+        resolution.read.__wrapped__("bad.yaml")
+    with pytest.raises(ContractError, match=r"openapi/none.yaml: there is no such file"):
+        resolution.read.__wrapped__("none.yaml")
 
 
 @pytest.mark.parametrize(
