@@ -209,6 +209,23 @@ def in_full(exchange: Exchange) -> Exchange:
     return edit_chunks(longer, lambda chunk: chunk.update(full_text=said), slice(-1, None))
 
 
+def in_one_chunk(exchange: Exchange) -> Exchange:
+    """The whole answer in one chunk, as servers send it that search by beam."""
+    said, ended = exchange.content(), exchange.finish_reason()
+
+    def gather(frames: list[Frame]) -> list[Frame]:
+        # The usage-only chunk, where there is one, stays as it is.
+        at = max(at for at, frame in enumerate(frames) if (frame.chunk or {}).get("choices"))
+        first = (frames[0].chunk or {})["choices"][0]["delta"]
+
+        def fill(chunk: dict[str, Any]) -> None:
+            chunk["choices"][0].update(delta={**first, "content": said}, finish_reason=ended)
+
+        return [frames[at].edited(fill), *frames[at + 1 :]]
+
+    return edit_frames(exchange, gather)
+
+
 STREAMS: dict[str, Callable[[Exchange], Exchange]] = {
     "an opening chunk with the role": opened,
     "a byte order mark": signed,
@@ -281,6 +298,12 @@ def test_cumulative_text_is_no_fault_where_the_dialect_knows_it(good: Good) -> N
         pytest.skip(f"{good.contract.name} knows no full text")
     changed = good.changed(with_streams(in_full))
     assert findings(good.judgements) == findings(good.judge(changed))
+
+
+def test_a_whole_answer_in_one_chunk_is_not_blamed(good: Good) -> None:
+    judgements = good.judge(good.changed(with_streams(in_one_chunk)))
+    assert findings(good.judgements) == findings(judgements)
+    assert {"stream.arrives-bit-by-bit"} >= set(moved(good, judgements))  # one event tells nothing of that
 
 
 def test_a_role_in_the_first_delta_alone_is_at_most_a_warning(good: Good) -> None:

@@ -395,6 +395,7 @@ def test_an_included_stop_text_ends_the_answer(mindie: Good) -> None:
         (until + stop[:-1], "found"),
         (whole, "found"),
         (f"{until}{stop} and more", "found"),
+        (f"{until}#", "found"),
         ("Certainly!", "astray"),
     ):
         found = verdict_on_stop(mindie, "stop.included-on-request", stopped(mindie, "included", text))

@@ -132,6 +132,18 @@ def rewritten(write: Callable[[dict[str, Any]], bytes]) -> Callable[[Exchange], 
     )
 
 
+def ending(reason: str, text: str, tokens: int) -> Callable[[Exchange], Exchange]:
+    """Another end of a plain answer; `{stop}` in the text stands for the stop text."""
+
+    def change(exchange: Exchange) -> Exchange:
+        said = text.format(stop=exchange.request_json["stop"])
+        return both(
+            both(of_message(content=said), of_choice(finish_reason=reason)), of_usage(completion_tokens=tokens)
+        )(exchange)
+
+    return change
+
+
 def unchanged(exchange: Exchange) -> Exchange:
     """The good exchange."""
     return exchange
@@ -207,6 +219,11 @@ LINES: dict[tuple[str, str, str], tuple[Callable[[Exchange], Exchange], str]] = 
     ("finish.length-only-at-limit", CUT, "no usage"): (of_answer(usage=None), "idle"),
     ("finish.length-only-at-limit", CUT, "stop"): (of_choice(finish_reason="stop"), "idle"),
     ("finish.stop-when-stopped", "stop-text/stopped", "500"): (status(500), "unseen"),
+    ("finish.stop-when-stopped", "stop-text/stopped", "rambling to the limit"): (ending("length", "x", 48), "idle"),
+    ("finish.stop-when-stopped", "stop-text/stopped", "rambling, no text"): (ending("length", "", 48), "idle"),
+    ("finish.stop-when-stopped", "stop-text/stopped", "not yet at the limit"): (ending("length", "x", 47), "found"),
+    ("finish.stop-when-stopped", "stop-text/stopped", "past its stop text"): (ending("length", "{stop}x", 48), "found"),
+    ("finish.stop-when-stopped", "stop-text/stopped", "another reason"): (ending("eos", "x", 48), "found"),
     ("finish.streamed-as-plain", STREAM, "another text"): (shouted, "idle"),
     ("http.get-refused", "get-chat/main", "404"): (status(404), "fits"),
     ("http.get-refused", "get-chat/main", "400"): (status(400), "found"),
@@ -217,6 +234,7 @@ LINES: dict[tuple[str, str, str], tuple[Callable[[Exchange], Exchange], str]] = 
     ("http.models-listed", "models/main", "404"): (status(404), "found"),
     ("http.models-listed", "models/main", "no list"): (lambda each: with_json(each, {"data": "x"}), "found"),
     ("http.answers-differ-in-id", "greedy/plain-again", "no id"): (of_answer(id=None), "idle"),
+    ("http.answers-differ-in-id", PLAIN, "no id at first"): (of_answer(id=None), "idle"),
     ("errors.client-fault-is-4xx", REFUSED, "499"): (status(499), "fits"),
     ("errors.status-as-documented", REFUSED, "400"): (status(400), "found"),
     ("errors.status-as-documented", REFUSED, "499"): (status(499), "found"),
