@@ -20,11 +20,11 @@ def test_requests_that_agree_are_made_once(chatproof: Callable[..., Said], hones
     alone = chatproof("check", honest, "--dialect", "mindie", *ONLY).results
     both = chatproof("check", honest, "--dialect", "mindie", "--also", "mindie-vllm", *ONLY).results
     (other,) = both["also"]
-    assert "mindie-vllm-1.0" == other["target"]["dialect"]
-    assert 0 == other["requests"]  # 2.1 is sent once: one dialect refuses it, the other accepts it
+    assert other["target"]["dialect"] == "mindie-vllm-1.0"
+    assert other["requests"] == 0  # 2.1 is sent once: one dialect refuses it, the other accepts it
     assert alone["run"]["requests"] == both["run"]["requests"]
     assert [each["id"] for each in alone["exchanges"]] == [each["id"] for each in both["exchanges"]]
-    assert [] == list(jsonschema_rs.validator_for(schema()).iter_errors(both))
+    assert list(jsonschema_rs.validator_for(schema()).iter_errors(both)) == []
 
 
 def test_the_verdict_is_the_first_dialects_and_the_other_has_a_column(
@@ -33,9 +33,9 @@ def test_the_verdict_is_the_first_dialects_and_the_other_has_a_column(
     said = chatproof("check", honest, "--dialect", "mindie", "--also", "mindie-vllm", *ONLY)
     (other,) = said.results["also"]
     found = [(identity, one, two) for identity, one, two, _ in differences(said.results, other)]
-    assert 0 == said.code
-    assert ("conformant", "nonconformant") == (said.results["verdict"], other["verdict"])
-    assert [("parameters.temperature.value-inside", "", "FAIL")] == found
+    assert said.code == 0
+    assert (said.results["verdict"], other["verdict"]) == ("conformant", "nonconformant")
+    assert found == [("parameters.temperature.value-inside", "", "FAIL")]
     assert "also by mindie-vllm-1.0: nonconformant, 0 more requests" in said.stdout
 
 
