@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from openapi.contract import load, names
-from openapi.reading.drift import WORDING, Status, compare, fact_key
+from openapi.reading.drift import WORDING, Status, compare, fact_key, words
 from openapi.reading.fact import MEMBERS, UNSTATED, Fact, InWords, is_stated
 from openapi.reading.held import held
 from openapi.reading.keywords import branch_of, changed, is_settable, schema_of
@@ -111,8 +111,14 @@ class Delta:
     def _invent(self, fact: Fact, path: str) -> None:
         """A fact about something that the dialect has not: a parameter, or a member of one that is shown."""
         schema = schema_of(fact)
+        own = {"supported", "required", "default", "nullable"}
         if fact.part != "request" or "." in path or path.endswith("[]"):
             self._attach(fact, path, schema)
+            own = {"supported", "required"}
+        for member in MEMBERS:
+            if member not in own and is_stated(member, getattr(fact, member)) and not is_settable(member, fact):
+                self.by_hand.append(f"{fact.part} {path}: {member} {words(member, getattr(fact, member))}")
+        if len(own) == 2:
             return
         row: Tree = {
             "summary": path,

@@ -17,6 +17,7 @@ from openapi.reading.drift import Status, compare
 from openapi.reading.facts import facts_of
 from openapi.reading.held import held
 from openapi.reading.page import rows_of
+from openapi.reading.placing import Placing
 from openapi.tests.reading.rendering import Line, html_page, line
 from openapi.tests.reading.test_drift import LINES, changed, facts
 from openapi.tests.reading.test_rendered import DIALECTS, sayable, some_fact
@@ -135,6 +136,44 @@ def test_what_no_delta_can_hold_is_to_be_set_by_hand() -> None:
     delta = Delta(facts(lines), load("mindie"))
     assert "request n: range [1, best_of], in parameters/n" in delta.by_hand
     assert delta.placing.replace["parameters/n/schema"] == {"type": "integer", "minimum": 1}
+
+
+def test_where_rows_are_left_no_parameter_counts_as_gone() -> None:
+    page = html_page(LINES).replace('<td colspan="2"><p>top_k</p></td>', "<td><p>top_k</p></td>")
+    delta = Delta(facts_of(rows_of(page.encode(), "own")), load("siliconstorm"))
+    assert delta.placing.remove == []
+    assert "request top_k: the whole parameter" in delta.unsaid
+
+
+def test_ranges_whose_ends_the_page_does_not_settle_are_set_by_hand() -> None:
+    lines = [*LINES, Line(("novelty",), "Optional", "Float type. Number between 0.0 and 2.0. Can be null.")]
+    lines += [Line(("n",), "Optional", "int type. Number between 1 and 9.")]
+    delta = Delta(facts(lines), load("mindie"))
+    assert delta.placing.add["parameters/novelty"]["schema"] == {"type": "number"}
+    assert delta.placing.replace["parameters/n/schema"] == {"type": "integer"}
+    assert delta.by_hand == ["request novelty: range 0..2", "request n: range 1..9, in parameters/n"]
+
+
+def test_a_hole_in_a_range_is_a_not() -> None:
+    delta = Delta(facts(changed("[0, 2147483647]", "-1 or (0, 2147483647]")), load("siliconstorm"))
+    assert delta.placing.replace["parameters/top_k/schema"] == {
+        "type": "integer",
+        "minimum": -1,
+        "maximum": 2147483647,
+        "not": {"const": 0},
+    }
+
+
+def test_placing_never_changes_the_tree_it_is_made_for() -> None:
+    placing = Placing("mindie-2.3")
+    before = yaml.safe_dump(placing.at("parameters/stop/schema"))
+    placing.put("parameters/stop/schema", placing.at("parameters/stop/schema"))
+    placing.put("parameters/stop/schema/anyOf/0", {"type": "integer"})
+    assert placing.replace["parameters/stop/schema"]["anyOf"][0] == {"type": "integer"}
+    assert yaml.safe_dump(placing.at("parameters/stop/schema")) == before
+    assert [placing.reaches(place) for place in ("", "a/b", "a/0", "parameters/stop/schema/anyOf/7")] == [
+        *(False, True, False, False)
+    ]
 
 
 def test_what_only_the_dialect_says_is_named_and_not_repeated() -> None:

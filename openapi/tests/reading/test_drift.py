@@ -81,6 +81,7 @@ def test_what_page_and_contract_both_say_agrees(native: Contract) -> None:
         ("[0, 2147483647]", "[0, 2147483648]", "top_k", "range", "[0, 2147483648]", "[0, 2147483647]"),
         ("int32 type, value", "int16 type, value", "top_k", "format", "int16", None),
         (f"[0, {TOP}]", f"[0, {TOP - 1}]", "seed", "range", f"[0, {TOP - 1}]", f"[0, {TOP}]"),
+        ("default false", "default 0", "stream", "default", "0", "false"),
         ("default false", "default true", "stream", "default", "true", "false"),
         ("default false", "default false, can be null", "stream", "nullable", "yes", None),
         ("maxIterTimes", "maxSeqLen", "max_tokens", "default", "maxSeqLen", "the server's limit (maxIterTimes)"),
@@ -112,6 +113,35 @@ def test_rows_on_one_side_alone_are_named_once_with_all_that_lies_below(native: 
     assert "tools" in only_contract
     assert not [path for path in only_contract if path.startswith("tools")][1:]
     assert "messages[].content" in only_contract
+
+
+def test_null_that_only_the_contract_takes_is_a_difference_and_null_that_it_refuses_is_none(native: Contract) -> None:
+    found = compared(LINES, native)
+    assert found["seed", "nullable"].status is Status.ONLY_IN_CONTRACT
+    assert ("model", "nullable") not in found
+    assert ("top_k", "nullable") not in found  # where it is not settled
+
+
+def test_elements_that_are_ignored_agree_only_with_a_contract_that_takes_them(native: Contract) -> None:
+    narrow = {"type": "array", "items": {"type": "integer", "minimum": 0}}
+    parameter = replace(native.parameters["stop_token_ids"], schema=narrow)
+    contract = replace(native, parameters={**native.parameters, "stop_token_ids": parameter})
+    found = compared(LINES, contract)
+    assert found["stop_token_ids[]", "beyond"].status is Status.ONLY_IN_PAGE
+    assert found["stop_token_ids[]", "format"].status is Status.ONLY_IN_PAGE
+
+
+def test_fields_from_elsewhere_are_not_looked_for_where_the_page_has_a_table(native: Contract) -> None:
+    page = "# Response\n\n| Parameter | Type | Description |\n|---|---|---|\n| id | string | Its name. |\n"
+    found = {each.path for each in compare(facts_of(rows_of(page.encode(), "own")), native) if each.part == "response"}
+    assert {"id", "object", "choices", "usage"} <= found
+    assert not {"choices[].logprobs", "choices[].message.reasoning_content"} & found
+    every = page + "".join(
+        f"| {name} | {kind} | . |\n" for name, kind in (("choices", "list"), ("choices.index", "int"))
+    )
+    found = {each.path for each in compare(facts_of(rows_of(every.encode(), "own")), native) if each.part == "response"}
+    assert {"choices[].message", "choices[].finish_reason"} <= found
+    assert "choices[].logprobs" not in found
 
 
 def test_a_part_without_a_table_is_named_as_a_whole(native: Contract) -> None:

@@ -10,6 +10,7 @@ import yaml
 
 from openapi.contract import load
 from openapi.reading.cells import EMPTY, LOST
+from openapi.reading.columns import part
 from openapi.reading.delta import delta_text
 from openapi.reading.drift import compare
 from openapi.reading.fact import Fact, InWords
@@ -514,6 +515,14 @@ def test_lists_of_unsupported_parameters_in_html_are_read() -> None:
     assert [left.text for left in actual.left] == ["+"]
 
 
+def test_only_an_event_of_a_stream_is_called_data() -> None:
+    assert part(("name", "type", "prose"), [], "data") == "stream"
+    assert part(("name", "type", "prose"), ["Response"], "data") == "stream"
+    assert part(("name", "required", "prose"), ["Response"], "data") == "request"
+    assert part(("name", "type", "prose"), ["Odd", "Response"], "id") == "response"
+    assert part(("name", "type", "prose"), [], "id") is None
+
+
 def test_tables_of_other_things_are_no_parameters() -> None:
     page = (
         MARKDOWN
@@ -563,7 +572,18 @@ def test_what_lies_below_a_row_without_a_place_is_left_with_it() -> None:
     row = "\n\nnovelty\n\n可选\n\n新的。\n\ndict类型。\n\n-\n\nrole\n\n可选\n\n新的。\n\nint类型。\n\n"
     actual = read(CELLS.replace("\n\ntemperature\n\n", f"{row}temperature\n\n"))
     assert actual.facts == CELLS_FACTS
-    assert [left.text.split(" or ")[0] for left in actual.left] == ["novelty", "role"]
+    assert [(left.text.split(" or ")[0], left.why) for left in actual.left] == [
+        ("novelty", "the page does not show which level this row is in"),
+        ("role", "it lies below a row that could not be placed"),
+    ]
+
+
+def test_a_name_that_a_level_holds_already_belongs_to_the_next_level_that_knows_it() -> None:
+    rows = "\n\n-\n\nname\n\n必选\n\n名。\n\n字符串。\n\nname\n\n可选\n\n名。\n\n字符串。\n\n"
+    page = CELLS.replace("\n\n  • name,必选,字符串,名字。\n\n", rows)
+    actual = read(page)
+    assert {"messages[].tool_calls[].function.name", "messages[].name"} <= {fact.path for fact in actual.facts}
+    assert [left.text.split(" or ")[0] for left in actual.left] == ["id"]  # tool_calls is closed by then
 
 
 def test_a_row_that_stands_twice_is_left() -> None:
