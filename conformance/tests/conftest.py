@@ -24,6 +24,7 @@ from conformance import embedded, verdict
 from conformance.declaration import Declaration
 from conformance.exchange import Exchange
 from conformance.judgement import judge
+from conformance.results import text
 from conformance.run import Record
 from conformance.secret import Secret
 from conformance.session import Outcome, Prepared, Wishes, conclude, draft, offered, prepare_server, send
@@ -83,6 +84,11 @@ class Good:
     def judgements(self) -> tuple[Judgement, ...]:
         """What the judges say of the recorded run."""
         return self.judge({})
+
+    @cached_property
+    def results(self) -> str:
+        """The results of the recorded run, as written: whoever changes them reads a copy of his own."""
+        return text(self.outcome({}).results)
 
     def outcomes(self, judgements: Iterable[Judgement]) -> dict[str, Word]:
         """What became of every requirement."""

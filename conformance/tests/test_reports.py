@@ -39,9 +39,9 @@ HOSTILE = {
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
 
-def hostile(results: dict[str, Any], text: str) -> dict[str, Any]:
+def hostile(good: Good, text: str) -> dict[str, Any]:
     """The results with a hostile text wherever a server can put one."""
-    content: dict[str, Any] = json.loads(json.dumps(results))
+    content: dict[str, Any] = json.loads(good.results)
     content["target"]["model"] = text
     content["target"]["url"] = f"http://127.0.0.1/{text}"
     for row in content["requirements"][:6]:
@@ -56,7 +56,7 @@ def hostile(results: dict[str, Any], text: str) -> dict[str, Any]:
 @pytest.fixture(params=HOSTILE)
 def attacked(request: pytest.FixtureRequest, read_good: Callable[[str], Good]) -> dict[str, Any]:
     """Results of a run against a server that attacks the reports."""
-    return hostile(read_good("mindie-2.3").outcome({}).results, HOSTILE[request.param])
+    return hostile(read_good("mindie-2.3"), HOSTILE[request.param])
 
 
 def broken(good: Good, *, strict: bool = False) -> dict[str, Any]:
@@ -142,7 +142,7 @@ def test_no_line_of_the_terminal_report_is_a_command_of_a_ci_system(attacked: di
 
 
 def test_markup_of_a_server_is_shown_as_it_was_sent(read_good: Callable[[str], Good]) -> None:
-    text = shown(hostile(read_good("mindie-2.3").outcome({}).results, "[red]x[/red]"))
+    text = shown(hostile(read_good("mindie-2.3"), "[red]x[/red]"))
     assert "[red]x[/red]" in text
 
 
