@@ -81,7 +81,7 @@ def show_check(identity: str) -> None:
 def _requirements(askers: list[Contract], identity: str) -> Table:
     table = Table(box=None, pad_edge=False, header_style="dim")
     for column in ("dialect", "keyword", "source", "reading"):
-        table.add_column(column)
+        table.add_column(column, overflow="fold")
     for contract in askers:
         row = contract.requirements[identity]
         table.add_row(contract.name, row.keyword.value, escape(row.source), row.reading or "")
