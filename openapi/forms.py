@@ -31,15 +31,17 @@ class ErrorTable:
     def render(self, kind: str, message: str) -> tuple[int, dict[str, Any]]:
         """Status and body of a refusal. `kind` is a row of the table; invalid_key falls back to unauthorized."""
         row = self.kinds.get(kind) or self.kinds["unauthorized" if kind == "invalid_key" else kind]
-        return row.status, _filled(self.body, {"{message}": message, "{phrase}": row.phrase, "{code}": row.code})
+        fills = {"{message}": message, "{phrase}": row.phrase, "{code}": row.code}
+        return row.status, {key: _filled(form, fills) for key, form in self.body.items()}
 
 
-def _filled(form: Mapping[str, Any], fills: Mapping[str, Any]) -> dict[str, Any]:
-    """The form with its places filled in, those of inner objects too: an envelope may nest."""
-    return {
-        key: _filled(value, fills) if isinstance(value, dict) else fills.get(value, value)
-        for key, value in form.items()
-    }
+def _filled(form: Any, fills: Mapping[str, Any]) -> Any:
+    """The form with its places filled in, at any depth: an envelope may nest."""
+    if isinstance(form, dict):
+        return {key: _filled(value, fills) for key, value in form.items()}
+    if isinstance(form, list):
+        return [_filled(value, fills) for value in form]
+    return fills.get(form, form) if isinstance(form, str) else form
 
 
 @dataclass(frozen=True, slots=True)
