@@ -53,20 +53,26 @@ def refusal_is_sent_as_text(exchange: Exchange) -> Exchange:
 @mutant("errors.names-the-parameter")
 def refusal_names_nothing(exchange: Exchange) -> Exchange:
     """The refusal of a bad value says only that something is wrong."""
-    return edit_answer(exchange, lambda body: body.update({name: _hushed(value) for name, value in body.items()}))
+    return edit_answer(exchange, lambda body: body.update(_hushed(body)))
 
 
 def _hushed(value: Any) -> Any:
+    """The value with other texts, those of inner objects too."""
+    if isinstance(value, dict):
+        return {name: _hushed(item) for name, item in value.items()}
     return "something is wrong" if isinstance(value, str) else value
 
 
 @mutant("errors.no-traceback")
 def refusal_shows_a_traceback(exchange: Exchange) -> Exchange:
     """A refusal ends with a line of a traceback."""
-    return edit_answer(exchange, lambda body: body.update({name: _traced(value) for name, value in body.items()}))
+    return edit_answer(exchange, lambda body: body.update(_traced(body)))
 
 
 def _traced(value: Any) -> Any:
+    """The value with a trace in its texts, those of inner objects too."""
+    if isinstance(value, dict):
+        return {name: _traced(item) for name, item in value.items()}
     return f'{value}\n  File "server.py", line 7, in handle' if isinstance(value, str) else value
 
 

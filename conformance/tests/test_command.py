@@ -132,7 +132,7 @@ def test_a_defect_of_a_check_gives_5_and_is_never_the_servers(
 
 
 USAGE = {
-    "an unknown dialect": (("check", NOBODY, "--dialect", "openai"), "mindie-2.3"),
+    "an unknown dialect": (("check", NOBODY, "--dialect", "telnet"), "mindie-2.3"),
     "no dialect": (("check", NOBODY), "siliconstorm"),
     "no such variable": (("check", NOBODY, "--dialect", "mindie", "--api-key-env", "NO_SUCH"), "NO_SUCH"),
     "a kind of report that is not": (("check", NOBODY, "--dialect", "mindie", "--report", "pdf=x"), "junit, markdown"),
@@ -147,7 +147,7 @@ USAGE = {
     "a key in the address": (("check", "http://me:secret@h", "--dialect", "mindie"), "--api-key-env"),
     "authorities that are not": (("check", NOBODY, "--dialect", "mindie", "--ca-file", "no.pem"), "no.pem"),
     "no such check": (("checks", "show", "stream.done"), "stream.done-last"),
-    "a dialect of checks": (("checks", "list", "--dialect", "openai"), "mindie-2.3"),
+    "a dialect of checks": (("checks", "list", "--dialect", "telnet"), "mindie-2.3"),
 }
 
 
@@ -160,7 +160,7 @@ def test_a_mistake_of_the_user_gives_2_and_one_line_that_helps(chatproof: Callab
 
 
 def test_an_unknown_dialect_is_answered_with_all_that_there_are(chatproof: Callable[..., Said]) -> None:
-    line = one_line(chatproof("check", NOBODY, "--dialect", "openai"), 2)
+    line = one_line(chatproof("check", NOBODY, "--dialect", "telnet"), 2)
     assert not [name for name in names() if name not in line]
 
 
