@@ -10,7 +10,16 @@ from openapi.description import REQUEST, describe
 if TYPE_CHECKING:
     from openapi.contract import Contract
 
-LACKING: Final = frozenset({"n", "best_of", "beam_search", "logprobs", "tools", "thinking", "media"})
+LACKING: Final = frozenset(
+    {
+        *("n", "best_of", "beam_search", "logprobs", "tools", "thinking", "media"),
+        *("audio", "functions", "logit_bias", "max_completion_tokens", "min_p", "min_tokens", "moderation"),
+        *("obfuscation", "prediction", "prompt_cache", "prompt_logprobs", "refusals", "repetition_detection"),
+        *("service_tiers", "storage", "structured_output", "token_bans", "verbosity", "watermarking", "web_search"),
+        *("continuous_usage", "disaggregation", "extensions", "priority", "request_id", "stream_interval"),
+        *("template", "token_output", "truncation"),
+    }
+)
 """Capabilities that the server has not got. Their neutral values are accepted, all others refused by name."""
 
 
