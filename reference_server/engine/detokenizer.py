@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -31,6 +32,12 @@ class Detokenizer:
         self._window: list[int] = []
         self._settled = 0  # how many ids at the window's beginning are only there for what follows
         self._shown = 0  # how many characters of the window's text were released already
+
+    def fork(self) -> Detokenizer:
+        """Another one that begins with the same tokens."""
+        other = copy(self)
+        other._window = list(self._window)
+        return other
 
     def push(self, token_id: int) -> str:
         """The text that this token makes certain; possibly empty."""

@@ -46,7 +46,7 @@ class LocalGeneration(Generation):
     def cancel(self) -> None:
         if not self._over:
             self._over = True
-            self.submission.cancel()
+            self.submission.cancellation.requested = True
             self._arrived.put_nowait(None)  # for a reader that is waiting already
 
     def deliver(self, item: Item) -> None:
@@ -67,7 +67,7 @@ def hand_over(items: Iterable[tuple[LocalGeneration, Item]]) -> None:
             loop.call_soon_threadsafe(_deliver, batch)
         except RuntimeError:
             for generation, _ in batch:
-                generation.submission.cancel()
+                generation.submission.cancellation.requested = True
 
 
 def _deliver(batch: list[tuple[LocalGeneration, Item]]) -> None:

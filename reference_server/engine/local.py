@@ -24,7 +24,7 @@ from .transcript import Ending
 from .vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
     from pathlib import Path
 
     from .params import SamplingParams
@@ -51,6 +51,7 @@ class LocalEngine(Engine):
         self._checkpoint = checkpoint
         self._vocabulary = Vocabulary(checkpoint.tokenizer)
         self._runner = runner
+        self._slots = slots
         self._sampler = Sampler(slots, self.vocabulary_size)
         self._stepper = Stepper(runner, self._sampler)
         self._scheduler = Scheduler(slots)
@@ -126,6 +127,8 @@ class LocalEngine(Engine):
             raise ValueError(f"the prompt holds a token id outside 0 to {self.vocabulary_size - 1}")
         if len(prompt) > self.max_model_len - 1:
             raise PromptTooLong(len(prompt), self.max_model_len - 1)
+        if params.beam_search and params.width > min(self._slots, self.vocabulary_size):
+            raise ValueError(f"a search with {params.width} beams needs as many slots, and there are {self._slots}")
         room = min(self.max_new_tokens, self.max_model_len - len(prompt))
         ends = params.stop_token_ids if params.ignore_eos else params.stop_token_ids | self._checkpoint.eos_token_ids
         submission = Submission(
@@ -180,31 +183,27 @@ class LocalEngine(Engine):
 
     def _enter(self, generation: LocalGeneration | None) -> None:
         if generation is not None:
-            for sequence in generation.submission.sequences:
-                self._generations[sequence] = generation
-                self._scheduler.add(sequence)
+            for together in generation.submission.together:
+                self._generations |= dict.fromkeys(together, generation)
+                self._scheduler.add(*together)
 
     def _step(self, batch: Batch) -> list[tuple[LocalGeneration, Item]]:
         """One forward pass, and what the readers get of it."""
         out: list[tuple[LocalGeneration, Item]] = []
         for sequence, item in self._stepper.step(batch):
-            generation = self._generations.get(sequence)
-            if generation is None:  # another sequence of its request has failed in this very step
+            generation = self._generations[sequence]
+            if sequence.cancellation.requested:
                 continue
             if isinstance(item, EngineError):
-                self._drop(generation.submission.sequences)
+                sequence.cancellation.requested = True  # a request fails as a whole
                 out.append((generation, item))
                 continue
-            out += [(generation, delta) for delta in generation.submission.release(sequence, item)]
-            if item.finish_reason is not None:
-                self._drop([sequence])
-        return out
-
-    def _drop(self, sequences: Iterable[Sequence]) -> None:
-        """Take those that are not finished out of the scheduler."""
-        for sequence in sequences:
-            if self._generations.pop(sequence, None) is not None:
+            if item is not None:
+                out += [(generation, delta) for delta in generation.submission.release(sequence, item)]
+            if item is None or item.finish_reason is not None:
                 self._scheduler.finish(sequence)
+                del self._generations[sequence]
+        return out
 
 
 def _failed(reason: str, cause: BaseException | None) -> EngineError:

@@ -36,6 +36,13 @@ class SamplingParams:
         place decide; the first one's is that of a request for a single answer.
     best_of: at least n; so many are generated, and the n of them with the greatest log-probability (that of
         all tokens together, as for logprobs) are returned, the best first. None: n.
+    beam_search: whether to search with best_of (else n) beams instead of sampling, and return the best n answers.
+        Temperature, top_p, top_k and seed have no part in it.
+    length_penalty: of a search: a finished answer's score is its log-probability divided by its length to the
+        power of this.
+    beam_groups: of a search: divides its beams into groups of equal size.
+    diversity_penalty: of a search: subtracted from a beam's log-probability for each beam of an earlier group
+        that goes on with the same token in the same step.
 
     Raises ValueError for a value out of its range.
     """
@@ -56,6 +63,10 @@ class SamplingParams:
     logprobs: int | None = None
     n: int = 1
     best_of: int | None = None
+    beam_search: bool = False
+    length_penalty: float = 1.0
+    beam_groups: int = 1
+    diversity_penalty: float = 0.0
 
     def __post_init__(self) -> None:
         if self.max_tokens is not None and self.max_tokens < 1:
@@ -66,7 +77,7 @@ class SamplingParams:
             raise ValueError(f"top_p is {self.top_p}: it must be above 0 and at most 1")
         if not (math.isfinite(self.repetition_penalty) and self.repetition_penalty > 0):
             raise ValueError(f"repetition_penalty is {self.repetition_penalty}: it must be a positive finite number")
-        for name in ("presence_penalty", "frequency_penalty"):
+        for name in ("presence_penalty", "frequency_penalty", "length_penalty", "diversity_penalty"):
             if not math.isfinite(getattr(self, name)):
                 raise ValueError(f"{name} is {getattr(self, name)}: it must be finite")
         if self.seed is not None and not 0 <= self.seed < SEED_LIMIT:
@@ -77,6 +88,8 @@ class SamplingParams:
             raise ValueError(f"n is {self.n}: it must be from 1 to {MOST_SEQUENCES}")
         if self.best_of is not None and not self.n <= self.best_of <= MOST_SEQUENCES:
             raise ValueError(f"best_of is {self.best_of}: it must be from n, {self.n}, to {MOST_SEQUENCES}")
+        if self.beam_groups < 1 or self.width % self.beam_groups:
+            raise ValueError(f"beam_groups is {self.beam_groups}: it must divide the number of beams, {self.width}")
         if "" in self.stop:
             raise ValueError("stop holds an empty text: remove it")
 
@@ -87,10 +100,10 @@ class SamplingParams:
 
     @property
     def width(self) -> int:
-        """How many sequences are generated."""
+        """How many sequences are generated, or how many beams searched with."""
         return self.n if self.best_of is None else self.best_of
 
     @property
     def ranked(self) -> bool:
-        """Whether only the best of the sequences are returned."""
-        return self.width > self.n
+        """Whether only the best of the sampled sequences are returned."""
+        return self.width > self.n and not self.beam_search

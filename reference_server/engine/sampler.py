@@ -81,20 +81,41 @@ class Sampler:
         NaN nor +inf: see `unusable`.
         """
         at = torch.tensor(slots)
-        penalised = self._penalised[at].nonzero()[:, 0]
-        if len(penalised):
-            logits = logits.clone()
-            logits[penalised] = self._penalise(logits[penalised], at[penalised])
+        logits, counted = self._after_penalties(logits, at)
         tokens = logits.argmax(-1)
         drawn = (self._temperature[at] > 0).nonzero()[:, 0]
         if len(drawn):
             random = torch.tensor(uniforms, dtype=torch.float64)[drawn]
             tokens[drawn] = self._draw(logits[drawn], at[drawn], random)
-        if len(penalised):
-            where = (at[penalised], tokens[penalised])
-            self._seen[where] = True
-            self._counts[where] += 1
+        if len(counted):
+            self._count(at[counted], tokens[counted])
         return [int(token) for token in tokens.tolist()]
+
+    def penalised(self, logits: torch.Tensor, slots: Seq[int]) -> torch.Tensor:
+        """The logits [rows, vocabulary] from which the slots' tokens are chosen."""
+        return self._after_penalties(logits, torch.tensor(slots))[0]
+
+    def count(self, slots: Seq[int], tokens: Seq[int]) -> None:
+        """Count tokens that were chosen elsewhere, one for each slot."""
+        self._count(torch.tensor(slots), torch.tensor(tokens))
+
+    def copy(self, moves: Seq[tuple[int, int]]) -> None:
+        """Give slots the counts of others; moves: (from, to), none is both."""
+        sources, targets = torch.tensor(moves).unbind(1)
+        self._seen[targets] = self._seen[sources]
+        self._counts[targets] = self._counts[sources]
+
+    def _count(self, at: torch.Tensor, tokens: torch.Tensor) -> None:
+        self._seen[at, tokens] = True
+        self._counts[at, tokens] += 1
+
+    def _after_penalties(self, logits: torch.Tensor, at: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """(the logits after penalties, the rows that have any)."""
+        penalised = self._penalised[at].nonzero()[:, 0]
+        if len(penalised):
+            logits = logits.clone()
+            logits[penalised] = self._penalise(logits[penalised], at[penalised])
+        return logits, penalised
 
     def _penalise(self, logits: torch.Tensor, at: torch.Tensor) -> torch.Tensor:
         """The rows' logits after penalties, computed in float64 and moved so that the largest is 0."""

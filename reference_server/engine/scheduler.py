@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 from collections import deque
 from dataclasses import dataclass
+from itertools import chain
 
 from .sequence import Sequence, Status
 
@@ -27,16 +28,17 @@ class Batch:
 class Scheduler:
     """First come, first served, on a fixed number of slots.
 
-    A waiting sequence is admitted as soon as a slot is free and everybody before it was admitted. Prefills
-    and decodes alternate while there is work for both, so a stream of arrivals delays a running sequence by
-    one prefill a token at most. One prefill holds at most `max_prefill_tokens` tokens, padding counted and
-    the prompt that sequences share counted once, or a single longer prompt.
+    A waiting sequence is admitted as soon as a slot is free and everybody before it was admitted; sequences
+    that start together wait until there is a slot for each. Prefills and decodes alternate while there is work
+    for both, so a stream of arrivals delays a running sequence by one prefill a token at most. One prefill
+    holds at most `max_prefill_tokens` tokens, padding counted and a prompt that sequences share counted once,
+    or a single longer prompt.
     """
 
     def __init__(self, slots: int, max_prefill_tokens: int = MAX_PREFILL_TOKENS) -> None:
         self._free = list(range(slots))  # a heap: the lowest slot first keeps the running rows together
         self._max_prefill_tokens = max_prefill_tokens
-        self._waiting: deque[Sequence] = deque()
+        self._waiting: deque[tuple[Sequence, ...]] = deque()  # each entry starts together
         self._running: list[Sequence] = []
         self._decode_next = False
 
@@ -49,19 +51,23 @@ class Scheduler:
         """Whether any sequence is waiting or running."""
         return bool(self._running or self._waiting)
 
-    @property
-    def unfinished(self) -> tuple[Sequence, ...]:
-        """Every sequence that is waiting or running, in order of arrival."""
-        return (*self._running, *self._waiting)
-
-    def add(self, sequence: Sequence) -> None:
-        self._waiting.append(sequence)
+    def add(self, *together: Sequence) -> None:
+        """Queue sequences that start together; no more than there are slots."""
+        self._waiting.append(together)
 
     def drop_cancelled(self) -> list[Sequence]:
         """Finish the sequences that were cancelled, waiting or running, and name them."""
-        dropped = [sequence for sequence in self.unfinished if sequence.cancelled]
+        # Asked for once: somebody may be cancelling while this runs, and sequences of a request go together.
+        unfinished = [*self._running, *chain.from_iterable(self._waiting)]
+        asked = {sequence.cancellation for sequence in unfinished if sequence.cancellation.requested}
+        if not asked:
+            return []
+        dropped = [sequence for sequence in unfinished if sequence.cancellation in asked]
+        self._waiting = deque(each for each in self._waiting if each[0].cancellation not in asked)
         for sequence in dropped:
-            self.finish(sequence)
+            if sequence.slot is not None:
+                self.finish(sequence)
+            sequence.status = Status.FINISHED
         return dropped
 
     def schedule(self) -> Batch | None:
@@ -74,28 +80,28 @@ class Scheduler:
         return Batch(False, tuple(self._running)) if self._running else None
 
     def finish(self, sequence: Sequence) -> None:
-        """Take a sequence out, and free its slot if it has one."""
+        """Take a running sequence out, and free its slot."""
         if sequence.slot is None:
-            self._waiting.remove(sequence)
-        else:
-            self._running.remove(sequence)
-            heapq.heappush(self._free, sequence.slot)
+            raise ValueError("a sequence without a slot is not running")
+        self._running.remove(sequence)
+        heapq.heappush(self._free, sequence.slot)
         sequence.slot = None
         sequence.status = Status.FINISHED
 
     def _admit(self) -> tuple[Sequence, ...]:
         admitted: list[Sequence] = []
         longest = prompts = 0
-        while self._waiting and self._free:
-            sequence = self._waiting[0]
-            if not admitted or admitted[-1].prompt is not sequence.prompt:
+        while self._waiting and len(self._waiting[0]) <= len(self._free):
+            together = self._waiting[0]
+            if not admitted or admitted[-1].prompt is not together[0].prompt:
                 prompts += 1
-                longest = max(longest, len(sequence.prompt))
+                longest = max(longest, len(together[0].prompt))
                 if admitted and longest * prompts > self._max_prefill_tokens:
                     break
             self._waiting.popleft()
-            sequence.slot = heapq.heappop(self._free)
-            sequence.status = Status.RUNNING
-            admitted.append(sequence)
+            for sequence in together:
+                sequence.slot = heapq.heappop(self._free)
+                sequence.status = Status.RUNNING
+            admitted += together
         self._running += admitted
         return tuple(admitted)

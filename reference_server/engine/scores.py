@@ -19,20 +19,37 @@ class Score:
     top: tuple[tuple[int, float], ...]
 
 
+class Scorer:
+    """The scores of whatever tokens, at the places of some rows of logits [rows, vocabulary].
+
+    top: so many alternatives each; equally likely ones come in the order of their ids.
+    """
+
+    def __init__(self, logits: torch.Tensor, top: int) -> None:
+        self._logprobs = _log_softmax(logits)
+        self._top = _alternatives(self._logprobs, top)
+
+    def score(self, row: int, token: int) -> Score:
+        return Score(float(self._logprobs[row, token]), tuple(self._top[row]))
+
+
 def score(logits: torch.Tensor, tokens: Seq[int], tops: Seq[int]) -> list[Score]:
     """The score of one token for each row of logits [rows, vocabulary], with so many alternatives.
 
-    A log-softmax in float64: of a usable row nothing depends on the rest of the batch. Equally likely
-    alternatives come in the order of their ids.
+    Of a usable row nothing depends on the rest of the batch.
     """
+    logprobs = _log_softmax(logits)
+    chosen: list[float] = logprobs.gather(1, torch.tensor(tokens)[:, None])[:, 0].tolist()
+    rows = zip(chosen, _alternatives(logprobs, max(tops)), tops, strict=True)
+    return [Score(logprob, tuple(alternatives[:top])) for logprob, alternatives, top in rows]
+
+
+def _log_softmax(logits: torch.Tensor) -> torch.Tensor:
     exact = logits.double()
-    exact = exact - exact.logsumexp(-1, keepdim=True)
-    chosen: list[float] = exact.gather(1, torch.tensor(tokens)[:, None])[:, 0].tolist()
-    widest = min(max(tops), exact.shape[1])
-    best = exact.topk(widest)
-    pairs = zip(best.indices.tolist(), best.values.tolist(), strict=True)
-    ordered = [sorted(zip(*pair, strict=True), key=lambda item: (-item[1], item[0])) for pair in pairs]
-    return [
-        Score(logprob, tuple(alternatives[:top]))
-        for logprob, alternatives, top in zip(chosen, ordered, tops, strict=True)
-    ]
+    return exact - exact.logsumexp(-1, keepdim=True)
+
+
+def _alternatives(logprobs: torch.Tensor, top: int) -> list[list[tuple[int, float]]]:
+    best = logprobs.topk(min(top, logprobs.shape[1]))
+    rows = zip(best.indices.tolist(), best.values.tolist(), strict=True)
+    return [sorted(zip(*row, strict=True), key=lambda item: (-item[1], item[0])) for row in rows]

@@ -1,18 +1,17 @@
-"""Sequence: one answer on its way through the engine, the only mutable record of it."""
+"""Sequence: tokens on their way through the engine, the only mutable record of them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from .protocol import Delta
 from .transcript import Transcript
 
 if TYPE_CHECKING:
     from .params import SamplingParams
+    from .protocol import Delta
     from .scores import Score
-    from .transcript import Ending
+    from .transcript import Ending, Step
     from .vocabulary import Vocabulary
 
 
@@ -24,48 +23,26 @@ class Status(Enum):
     FINISHED = "finished"
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One forward pass and the choice of tokens, for so many sequences; seconds on time.perf_counter's clock."""
+class Cancellation:
+    """Whether somebody has asked to give a request up; it only ever changes once, from any thread."""
 
-    batch_size: int
-    started_at: float
-    ended_at: float
+    def __init__(self) -> None:
+        self.requested = False
 
 
 class Sequence:
-    """Prompt and generated tokens of one answer, with what is needed to turn a token into a Delta.
+    """A prompt and the tokens that follow it, in a slot of its own while it runs.
 
-    prompt: the same list for all sequences of a request.
-    seed: 0 to 2**64 - 1, of this sequence's own stream of random numbers.
-    choice: place among the sequences of a request.
-    top: how many alternatives its tokens are scored with; None: they are not scored.
-    ready_at: when the next token could be scheduled, on the clock of time.perf_counter, in seconds.
+    prompt, cancellation: the same ones for all sequences of a request.
     """
 
-    def __init__(
-        self,
-        prompt: list[int],
-        params: SamplingParams,
-        *,
-        seed: int,
-        vocabulary: Vocabulary,
-        ending: Ending,
-        ready_at: float,
-        choice: int = 0,
-    ) -> None:
+    def __init__(self, prompt: list[int], params: SamplingParams, cancellation: Cancellation) -> None:
         self.prompt = prompt
         self.params = params
-        self.seed = seed
-        self.choice = choice
-        self.top = 0 if params.logprobs is None and params.ranked else params.logprobs
-        self.ready_at = ready_at
+        self.cancellation = cancellation
         self.status = Status.WAITING
         self.slot: int | None = None
-        self.cancelled = False
         self.generated: list[int] = []
-        self.logprob = 0.0  # of all generated tokens together, where they are scored
-        self._transcript = Transcript(vocabulary, params, ending)
 
     @property
     def position(self) -> int:
@@ -76,24 +53,41 @@ class Sequence:
     def last_token(self) -> int:
         return self.generated[-1] if self.generated else self.prompt[-1]
 
+
+class Sampled(Sequence):
+    """One answer that grows token by token.
+
+    seed: 0 to 2**64 - 1, of this sequence's own stream of random numbers.
+    ready_at: when the next token could be scheduled, on the clock of time.perf_counter, in seconds.
+    index: place among the sequences of a request.
+    top: how many alternatives its tokens are scored with; None: they are not scored.
+    logprob: of all generated tokens together, where they are scored.
+    """
+
+    def __init__(
+        self,
+        prompt: list[int],
+        params: SamplingParams,
+        cancellation: Cancellation,
+        *,
+        seed: int,
+        vocabulary: Vocabulary,
+        ending: Ending,
+        ready_at: float,
+        index: int = 0,
+    ) -> None:
+        super().__init__(prompt, params, cancellation)
+        self.seed = seed
+        self.ready_at = ready_at
+        self.top = 0 if params.logprobs is None and params.ranked else params.logprobs
+        self.logprob = 0.0
+        self._transcript = Transcript(vocabulary, params, ending, index)
+
     def append(self, token_id: int, score: Score | None, step: Step) -> Delta:
         """Take the token that a step chose, and say what it added."""
         self.generated.append(token_id)
-        logprob = None
         if score is not None:
             self.logprob += score.logprob
-            if self.params.logprobs is not None:
-                logprob = self._transcript.logprob(token_id, score)
-        text, reason = self._transcript.add(token_id)
-        delta = Delta(
-            text=text,
-            token_id=token_id,
-            finish_reason=reason,
-            batch_size=step.batch_size,
-            queue_wait_s=step.started_at - self.ready_at,
-            step_s=step.ended_at - step.started_at,
-            index=self.choice,
-            logprob=logprob,
-        )
+        delta = self._transcript.delta(token_id, score, step, self.ready_at)
         self.ready_at = step.ended_at
         return delta

@@ -6,15 +6,18 @@ import logging
 import time
 from typing import TYPE_CHECKING
 
+from .beam_search import Beam
 from .protocol import EngineError
 from .sampler import uniform, unusable
 from .scores import score
-from .sequence import Step
+from .sequence import Sampled
+from .transcript import Step
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from collections.abc import Sequence as Seq
 
+    from .beam_search import BeamSearch
     from .device import torch
     from .protocol import Delta
     from .runner import Runner
@@ -33,26 +36,76 @@ class Stepper:
         self._runner = runner
         self._sampler = sampler
 
-    def step(self, batch: Batch) -> Iterator[tuple[Sequence, Delta | EngineError]]:
-        """The delta of every sequence of the batch, or why that one cannot go on.
+    def step(self, batch: Batch) -> Iterator[tuple[Sequence, Delta | EngineError | None]]:
+        """What every sequence of the batch got, or why it cannot go on; a beam gets nothing before the end.
 
-        An exception means that the model or the sampler failed for all; what fails for one sequence is its own.
+        At the end of a search its first beams get all deltas of an answer each, and the others None: those are
+        over too. An exception means that the model or the sampler failed for all; what fails for one request
+        is its own.
         """
         sequences, slots = batch.sequences, batch.slots
         started_at = time.perf_counter()
         logits = (self._prefill if batch.prefill else self._decode)(sequences, slots)
         broken = unusable(logits)
         if broken:
-            logits[broken] = 0.0  # whatever is drawn from them is thrown away
-        uniforms = [uniform(sequence.seed, len(sequence.generated)) for sequence in sequences]
-        tokens = self._sampler.sample(logits, slots, uniforms)
-        scores = _scores(logits, sequences, tokens)
+            logits[broken] = 0.0  # whatever is chosen from them is thrown away
+        lost = {sequences[row] for row in broken}
+        samples = tuple(each for each in sequences if isinstance(each, Sampled))
+        if len(samples) == len(sequences):
+            chosen = self._sample(samples, slots, logits)
+            searches: dict[BeamSearch, EngineError | None] = {}
+        else:
+            rows = [row for row, each in enumerate(sequences) if isinstance(each, Sampled)]
+            chosen = self._sample(samples, [slots[row] for row in rows], logits[rows]) if rows else []
+            searches = self._search(batch, logits, lost)
         step = Step(len(sequences), started_at, time.perf_counter())
-        for row, (sequence, token) in enumerate(zip(sequences, tokens, strict=True)):
-            if row in broken:
-                yield sequence, EngineError("the model computed no usable logits for this sequence")
-            else:
-                yield sequence, _append(sequence, token, scores.get(row), step)
+        for sample, (token, found) in zip(samples, chosen, strict=True):
+            yield sample, _unusable() if sample in lost else _append(sample, token, found, step)
+        for search, failure in searches.items():
+            yield from _outcome(search, failure, step)
+
+    def _sample(self, samples: Seq[Sampled], slots: Seq[int], logits: torch.Tensor) -> list[tuple[int, Score | None]]:
+        """A token for each, with its score where that is asked for."""
+        uniforms = [uniform(sample.seed, len(sample.generated)) for sample in samples]
+        tokens = self._sampler.sample(logits, slots, uniforms)
+        scores: list[Score | None] = [None] * len(tokens)
+        tops = {row: sample.top for row, sample in enumerate(samples) if sample.top is not None}
+        if tops:
+            rows = list(tops)
+            found = score(logits[rows], [tokens[row] for row in rows], list(tops.values()))
+            for row, each in zip(rows, found, strict=True):
+                scores[row] = each
+        return list(zip(tokens, scores, strict=True))
+
+    def _search(self, batch: Batch, logits: torch.Tensor, lost: set[Sequence]) -> dict[BeamSearch, EngineError | None]:
+        """Take every search a step further; which there are, and why some cannot go on."""
+        place = {each: row for row, each in enumerate(batch.sequences)}
+        slot = dict(zip(batch.sequences, batch.slots, strict=True))
+        beams = [each for each in batch.sequences if isinstance(each, Beam)]
+        outcomes: dict[BeamSearch, EngineError | None] = {beam.search: None for beam in beams}
+        moves: list[tuple[int, int]] = []
+        for search in outcomes:
+            try:
+                if not lost.isdisjoint(search.beams):
+                    raise _unusable()
+                rows = [place[beam] for beam in search.beams]
+                moves += self._advance(search, logits[rows], {beam: slot[beam] for beam in search.beams})
+            except Exception as error:
+                outcomes[search] = _failure(error)
+        if moves:
+            self._runner.copy(moves, max(beam.position for beam in beams))
+        return outcomes
+
+    def _advance(self, search: BeamSearch, logits: torch.Tensor, slots: Mapping[Beam, int]) -> list[tuple[int, int]]:
+        """A search one step further; which slot must take over what another holds: (from, to)."""
+        penalised = self._sampler.penalised(logits, list(slots.values())) if search.params.penalised else logits
+        moves = [(slots[source], slots[target]) for source, target in search.advance(logits, penalised)]
+        if search.params.penalised:
+            if moves:
+                self._sampler.copy(moves)
+            if running := search.running():
+                self._sampler.count([slots[beam] for beam in running], [beam.last_token for beam in running])
+        return moves
 
     def _prefill(self, sequences: Seq[Sequence], slots: Seq[int]) -> torch.Tensor:
         """Logits after every prompt; a prompt that sequences share goes through the model once."""
@@ -77,20 +130,42 @@ class Stepper:
         return self._runner.decode(tokens, [sequence.position for sequence in sequences], slots)
 
 
-def _append(sequence: Sequence, token: int, score: Score | None, step: Step) -> Delta | EngineError:
+def _append(sample: Sampled, token: int, score: Score | None, step: Step) -> Delta | EngineError:
     try:
-        return sequence.append(token, score, step)
-    except Exception as error:  # whatever a tokenizer raises: one answer's failure is not everybody's
-        _log.exception("a token could not be turned into text")
-        failure = EngineError(f"the answer cannot go on: {type(error).__name__}: {error}")
-        failure.__cause__ = error
-        return failure
+        return sample.append(token, score, step)
+    except Exception as error:
+        return _failure(error)
 
 
-def _scores(logits: torch.Tensor, sequences: Seq[Sequence], tokens: Seq[int]) -> dict[int, Score]:
-    """Row -> score of its token, for the rows whose tokens are scored."""
-    tops = {row: sequence.top for row, sequence in enumerate(sequences) if sequence.top is not None}
-    if not tops:
-        return {}
-    rows = list(tops)
-    return dict(zip(rows, score(logits[rows], [tokens[row] for row in rows], list(tops.values())), strict=True))
+def _outcome(
+    search: BeamSearch, failure: EngineError | None, step: Step
+) -> Iterator[tuple[Beam, Delta | EngineError | None]]:
+    """What the beams of a search get for a step."""
+    search.note(step)
+    answers: list[list[Delta]] = []
+    if failure is None and search.over:
+        try:
+            answers = search.answers()
+        except Exception as error:
+            failure = _failure(error)
+    if failure is not None:
+        yield search.beams[0], failure
+    elif answers:
+        for beam, deltas in zip(search.beams, answers, strict=False):
+            yield from ((beam, delta) for delta in deltas)
+        for beam in search.beams[len(answers) :]:
+            yield beam, None
+
+
+def _failure(error: Exception) -> EngineError:
+    """What a request is told: whatever a tokenizer raises for one must not be everybody's end."""
+    if isinstance(error, EngineError):
+        return error
+    _log.error("an answer cannot go on", exc_info=error)
+    failure = EngineError(f"the answer cannot go on: {type(error).__name__}: {error}")
+    failure.__cause__ = error
+    return failure
+
+
+def _unusable() -> EngineError:
+    return EngineError("the model computed no usable logits for this answer")

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from .beam_search import BeamSearch
 from .sampler import stream_seed
-from .sequence import Sequence
+from .sequence import Cancellation, Sampled, Sequence
 
 if TYPE_CHECKING:
     from .params import SamplingParams
@@ -18,9 +19,11 @@ if TYPE_CHECKING:
 class Submission:
     """The sequences of one request.
 
-    Where as many are generated as are returned, each delta goes to the reader as it comes. Where only the best
+    Where as many are sampled as are returned, each delta goes to the reader as it comes. Where only the best
     are returned, nobody knows before the end which those are: then the reader gets their deltas, the best
     answer's first, with the last token of all.
+
+    together: groups of sequences that must start at once; samples wait for each other no more than for others.
     """
 
     def __init__(
@@ -35,37 +38,39 @@ class Submission:
     ) -> None:
         self.prompt = prompt
         self.params = params
-        self.sequences = tuple(
-            Sequence(
+        self.cancellation = Cancellation()
+        self._held: dict[Sequence, list[Delta]] = {}
+        self._unfinished = params.width
+        if params.beam_search:
+            search = BeamSearch(
+                prompt, params, self.cancellation, vocabulary=vocabulary, ending=ending, ready_at=ready_at
+            )
+            self.together: tuple[tuple[Sequence, ...], ...] = (search.beams,)
+            return
+        self._samples = [
+            Sampled(
                 prompt,
                 params,
-                seed=stream_seed(seed, choice),
+                self.cancellation,
+                seed=stream_seed(seed, index),
                 vocabulary=vocabulary,
                 ending=ending,
                 ready_at=ready_at,
-                choice=choice,
+                index=index,
             )
-            for choice in range(params.width)
-        )
-        self._held: dict[Sequence, list[Delta]] | None = None
-        if params.ranked:
-            self._held = {sequence: [] for sequence in self.sequences}
-        self._unfinished = params.width
-
-    def cancel(self) -> None:
-        """Have its sequences dropped before the next step; from any thread."""
-        for sequence in self.sequences:
-            sequence.cancelled = True
+            for index in range(params.width)
+        ]
+        self.together = tuple((sample,) for sample in self._samples)
 
     def release(self, sequence: Sequence, delta: Delta) -> list[Delta]:
         """What the reader gets now that a sequence has got a delta."""
-        if self._held is None:
+        if not self.params.ranked:
             return [delta]
-        self._held[sequence].append(delta)
+        self._held.setdefault(sequence, []).append(delta)
         if delta.finish_reason is not None:
             self._unfinished -= 1
         if self._unfinished:
             return []
         # vLLM ranks by the sum of the log-probabilities too (cumulative_logprob): a longer answer pays for every token.
-        best = sorted(self._held, key=lambda each: -each.logprob)[: self.params.n]
+        best = sorted(self._samples, key=lambda sample: -sample.logprob)[: self.params.n]
         return [replace(held, index=rank) for rank, each in enumerate(best) for held in self._held[each]]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .detokenizer import Detokenizer, StopScanner
-from .protocol import FinishReason, TokenLogprob
+from .protocol import Delta, FinishReason, TokenLogprob
 
 if TYPE_CHECKING:
     from .params import SamplingParams
@@ -22,17 +23,50 @@ class Ending:
     token_ids: frozenset[int]
 
 
-class Transcript:
-    """Tokens to text, one at a time, until the answer is over."""
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One forward pass and the choice of tokens, for so many sequences; seconds on time.perf_counter's clock."""
 
-    def __init__(self, vocabulary: Vocabulary, params: SamplingParams, ending: Ending) -> None:
+    batch_size: int
+    started_at: float
+    ended_at: float
+
+
+class Transcript:
+    """Tokens to text, one at a time, until the answer is over. index: of the choice."""
+
+    def __init__(self, vocabulary: Vocabulary, params: SamplingParams, ending: Ending, index: int = 0) -> None:
         self._vocabulary = vocabulary
+        self._index = index
+        self._tells_logprobs = params.logprobs is not None
         self._ending = ending
         self._hidden = ending.token_ids | vocabulary.special if params.skip_special_tokens else ending.token_ids
         self._tokens = 0
         self._first = True  # whether no text stands before the next token
         self._detokenizer = Detokenizer(vocabulary.tokenizer, params.skip_special_tokens)
         self._stops = StopScanner(params.stop, params.include_stop_str_in_output)
+
+    def fork(self) -> Transcript:
+        """Another one that begins with the same text."""
+        other = copy(self)
+        other._detokenizer = self._detokenizer.fork()
+        other._stops = copy(self._stops)
+        return other
+
+    def delta(self, token_id: int, score: Score | None, step: Step, ready_at: float) -> Delta:
+        """What a token adds that a step chose, after it could have been scheduled since `ready_at`."""
+        logprob = self.logprob(token_id, score) if score is not None and self._tells_logprobs else None
+        text, reason = self.add(token_id)
+        return Delta(
+            text=text,
+            token_id=token_id,
+            finish_reason=reason,
+            batch_size=step.batch_size,
+            queue_wait_s=step.started_at - ready_at,
+            step_s=step.ended_at - step.started_at,
+            index=self._index,
+            logprob=logprob,
+        )
 
     def add(self, token_id: int) -> tuple[str, FinishReason | None]:
         """(text that the token makes certain, why the answer is over with it).

@@ -22,7 +22,8 @@ def generate(device):
         params = SamplingParams(max_tokens=8, ignore_eos=True, **options)
         return [delta.token_id async for delta in engine.submit(list(range(length)), params)]
     async def all():
-        return await asyncio.gather(one(3, temperature=0), one(70, seed=1), one(20, seed=2, n=2), one(1, seed=3))
+        return await asyncio.gather(one(3, temperature=0), one(70, seed=1), one(20, seed=2, n=2),
+                                    one(1, seed=3), one(70, beam_search=True, n=3))
     try:
         return asyncio.run(all()), str(engine._checkpoint.model.device)
     finally:

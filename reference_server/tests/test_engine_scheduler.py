@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-from tokenizers import Tokenizer, models
+import pytest
 
 from reference_server.engine.params import SamplingParams
 from reference_server.engine.scheduler import Batch, Scheduler
-from reference_server.engine.sequence import Sequence, Status
-from reference_server.engine.transcript import Ending
-from reference_server.engine.vocabulary import Vocabulary
-
-VOCABULARY = Vocabulary(Tokenizer(models.BPE()))
+from reference_server.engine.sequence import Cancellation, Sequence, Status
 
 
 def _sequence(prompt_tokens: int = 3, prompt: list[int] | None = None) -> Sequence:
-    return Sequence(
-        prompt or [1] * prompt_tokens,
-        SamplingParams(),
-        seed=0,
-        vocabulary=VOCABULARY,
-        ending=Ending(10, frozenset()),
-        ready_at=0.0,
-    )
+    return Sequence(prompt or [1] * prompt_tokens, SamplingParams(), Cancellation())
+
+
+def _cancel(*sequences: Sequence) -> None:
+    for sequence in sequences:
+        sequence.cancellation.requested = True
 
 
 def _filled(slots: int, *prompt_tokens: int, most: int = 10_000) -> tuple[Scheduler, list[Sequence]]:
@@ -91,13 +85,45 @@ def test_a_prompt_that_sequences_share_is_counted_once() -> None:
 def test_cancelled_sequences_leave_whether_they_run_or_wait() -> None:
     scheduler, (running, other, waiting, last) = _filled(2, 3, 3, 3, 3)
     assert scheduler.schedule() == Batch(True, (running, other))
-    running.cancelled = waiting.cancelled = True
+    _cancel(running, waiting)
     assert scheduler.drop_cancelled() == [running, waiting]
     assert scheduler.drop_cancelled() == []
     assert scheduler.free_slots == 1
     assert scheduler.schedule() == Batch(False, (other,))
     assert scheduler.schedule() == Batch(True, (last,))
-    assert scheduler.unfinished == (other, last)
+    assert [sequence.status for sequence in (running, waiting)] == [Status.FINISHED] * 2
+
+
+def test_sequences_that_start_together_wait_for_enough_slots_and_hold_up_who_comes_later() -> None:
+    scheduler, (first, second) = _filled(4, 3, 3)
+    prompt = [1, 2]
+    beams = [_sequence(prompt=prompt) for _ in range(3)]
+    last = _sequence()
+    scheduler.add(*beams)
+    scheduler.add(last)
+    assert scheduler.schedule() == Batch(True, (first, second))
+    assert scheduler.schedule() == Batch(False, (first, second))
+    assert scheduler.schedule() == Batch(False, (first, second))
+    scheduler.finish(first)
+    assert scheduler.schedule() == Batch(True, (*beams, last)[:3])
+    assert scheduler.schedule() == Batch(False, (second, *beams))
+    scheduler.finish(second)
+    assert scheduler.schedule() == Batch(True, (last,))
+    assert scheduler.free_slots == 0
+
+
+def test_sequences_of_a_cancelled_request_leave_together() -> None:
+    scheduler = Scheduler(3)
+    shared = Cancellation()
+    beams = [Sequence([1], SamplingParams(), shared) for _ in range(6)]
+    other = _sequence()
+    scheduler.add(*beams[:3])
+    scheduler.add(*beams[3:])
+    scheduler.add(other)
+    assert scheduler.schedule() == Batch(True, tuple(beams[:3]))
+    shared.requested = True
+    assert scheduler.drop_cancelled() == beams
+    assert scheduler.schedule() == Batch(True, (other,))
 
 
 def test_nothing_is_scheduled_when_nobody_is_left() -> None:
@@ -105,3 +131,6 @@ def test_nothing_is_scheduled_when_nobody_is_left() -> None:
     scheduler.schedule()
     scheduler.finish(only)
     assert scheduler.schedule() is None
+    assert not scheduler.busy
+    with pytest.raises(ValueError, match="not running"):
+        scheduler.finish(only)
