@@ -39,6 +39,8 @@ DOOR: Mapping[str, Room | Floor] = {
         "The contract: its descriptions and where they come from.",
         {
             "build": Room("openapi.command:build_specs", "Write every dialect as OpenAPI 3.2 and 3.1."),
+            "diff": Room("openapi.command:diff", "What changes for a client between two dialects or versions."),
+            "matrix": Room("openapi.command:print_matrix", "Every parameter and answer, dialect by dialect."),
             "trace": Room("conformance.trace:command", "Every sentence of the documents, and what watches over it."),
             "read": Room("openapi.reading.command:read", "Read a vendor's page into facts."),
             "drift": Room("openapi.reading.command:drift", "Hold a vendor's page against a dialect."),
