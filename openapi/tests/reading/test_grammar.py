@@ -252,8 +252,8 @@ def test_clauses_and_lists_of_a_cell_are_read_together(lines: tuple[str, ...], e
     ("text", "left"),
     [
         # advice is no range
-        ("推荐使用大于或等于0.001的值", "推荐使用大于或等于0.001的值"),
-        ("It is recommended to use a value greater than or equal to 0.001.", None),
+        ("最好选大于或等于0.25的值", "最好选大于或等于0.25的值"),
+        ("Wise people choose a value greater than or equal to 0.25.", None),
         ("You are advised to stay low, less than 5", "You are advised to stay low, less than 5"),
         # what depends on a condition is no fact
         ("取值大于或等于size时,默认值为size", "取值大于或等于size时,默认值为size"),
