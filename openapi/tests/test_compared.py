@@ -6,8 +6,11 @@ import math
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import pytest
+import schemathesis
+from hypothesis import HealthCheck, Phase, given, settings
 
 from openapi.contract import ABSENT, Contract, Keyword, Parameter, load
+from openapi.description import describe_down
 from openapi.forms import ErrorKind, ErrorTable
 from openapi.validation import Validator
 
@@ -259,11 +262,8 @@ def test_what_one_parameter_asks_of_another_is_kept(dialect: str, members: dict[
         ({"tool_choice": "auto"}, False),
         ({"tool_choice": "none"}, True),
         ({"tool_choice": "auto", "tools": [WEATHER]}, True),
-        ({"prompt_logprobs": 1, "stream": True}, False),
-        ({"prompt_logprobs": 0, "stream": True}, True),
         ({"logprob_token_ids": [1]}, False),
-        ({"continue_final_message": True, "add_generation_prompt": True}, False),
-        ({"continue_final_message": True}, True),
+        ({"logprob_token_ids": []}, True),
         ({"stream_options": {}}, True),
     ],
     ids=str,
@@ -271,6 +271,29 @@ def test_what_one_parameter_asks_of_another_is_kept(dialect: str, members: dict[
 def test_what_vllm_checks_across_parameters_is_checked(members: dict[str, Any], taken: bool) -> None:
     body = {"model": "m", "messages": [{"role": "user", "content": "Hello!"}], **members}
     assert taken == (VALIDATORS["vllm"].request_problems(body) == ())
+
+
+@pytest.mark.parametrize("dialect", COMPARED)
+def test_valid_requests_can_be_generated_from_the_description(dialect: str) -> None:
+    """Each rule doubles what a generator has to look at; beyond a handful it gives up."""
+    description = schemathesis.openapi.from_dict(describe_down(CONTRACTS[dialect]))
+    made: list[Any] = []
+
+    @settings(
+        max_examples=10,
+        database=None,
+        deadline=None,
+        derandomize=True,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(case=description[CONTRACTS[dialect].path]["POST"].as_strategy())
+    def look(case: schemathesis.Case) -> None:
+        made.append(case.body)
+        assert VALIDATORS[dialect].request_problems(case.body) == ()
+
+    look()
+    assert len(made) == 10
 
 
 def test_sound_is_asked_for_with_a_voice() -> None:
@@ -395,6 +418,17 @@ def test_answers_as_the_interface_shows_them_fit(dialect: str) -> None:
 )
 def test_answers_that_break_the_reference_do_not_fit(dialect: str, members: dict[str, Any]) -> None:
     assert VALIDATORS[dialect].problems("ChatCompletion", answer(**members)) != ()
+
+
+@pytest.mark.parametrize("dialect", COMPARED)
+def test_what_every_answer_and_chunk_has_cannot_be_left_out(dialect: str) -> None:
+    for schema, whole in (("ChatCompletion", answer()), ("ChatCompletionChunk", chunk())):
+        needed = {
+            name
+            for name in whole
+            if VALIDATORS[dialect].problems(schema, {key: value for key, value in whole.items() if key != name})
+        }
+        assert needed == {"id", "object", "created", "model", "choices"}
 
 
 def test_each_interface_has_reasons_to_finish_of_its_own() -> None:
