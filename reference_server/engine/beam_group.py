@@ -11,9 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from collections.abc import Sequence as Seq
 
-    from .params import SamplingParams
     from .scores import Score, Scorer
-    from .transcript import Ending, Transcript
+    from .transcript import Terms, Transcript
 
 # No finite parameter may overflow: beyond these a penalty decides everything already.
 GREATEST_EXPONENT = 50.0
@@ -44,7 +43,7 @@ class Hypothesis:
         stopped = False
         if transcript is not None:
             transcript = transcript.fork()
-            stopped = transcript.add(token)[1] == "stop"
+            stopped = transcript.add(token).finish_reason == "stop"
         scores = () if scorer is None else (*self.scores, scorer.score(parent, token))
         return Hypothesis((*self.tokens, token), total, scores, parent, transcript, stopped)
 
@@ -60,11 +59,12 @@ class BeamGroup:
     running: best first. finished: (score, hypothesis), best first. over: nothing more will change.
     """
 
-    def __init__(self, size: int, params: SamplingParams, ending: Ending, transcript: Transcript | None) -> None:
+    def __init__(self, size: int, terms: Terms, transcript: Transcript | None) -> None:
         self._size = size
-        self._ending = ending
-        self._exponent = max(-GREATEST_EXPONENT, min(params.length_penalty, GREATEST_EXPONENT))
-        self._diversity = max(-GREATEST_PENALTY, min(params.diversity_penalty, GREATEST_PENALTY))
+        self._limit = terms.limit
+        self._end_ids = terms.ends
+        self._exponent = max(-GREATEST_EXPONENT, min(terms.params.length_penalty, GREATEST_EXPONENT))
+        self._diversity = max(-GREATEST_PENALTY, min(terms.params.diversity_penalty, GREATEST_PENALTY))
         self.running = [Hypothesis((), 0.0, (), 0, transcript)]
         self.finished: list[tuple[float, Hypothesis]] = []
         self.over = False
@@ -82,11 +82,11 @@ class BeamGroup:
             totals = totals - cost
         length = len(self.running[0].tokens) + 1
         best = list(self._continuations(totals, self._size, scorer))
-        ended = best if length == self._ending.limit else [each for each in best if self._ends(each)]
+        ended = best if length == self._limit else [each for each in best if self._ends(each)]
         scored = [(each.total / length**self._exponent, each) for each in ended]
         self.finished = sorted([*self.finished, *scored], key=lambda item: -item[0])[: self._size]
         self.running = self._going_on(totals, scorer)
-        self.over = length == self._ending.limit or not self.running or self._settled(length)
+        self.over = length == self._limit or not self.running or self._settled(length)
 
     def _settled(self, length: int) -> bool:
         """Whether the finished ones are as good as those that go on can be expected to become."""
@@ -94,11 +94,11 @@ class BeamGroup:
         return len(self.finished) == self._size and hope <= self.finished[-1][0]
 
     def _ends(self, hypothesis: Hypothesis) -> bool:
-        return hypothesis.stopped or hypothesis.tokens[-1] in self._ending.token_ids
+        return hypothesis.stopped or hypothesis.tokens[-1] in self._end_ids
 
     def _going_on(self, totals: torch.Tensor, scorer: Scorer | None) -> list[Hypothesis]:
         """The best continuations that do not end; stop texts may end more of them than were looked at."""
-        ends = [token for token in self._ending.token_ids if 0 <= token < totals.shape[1]]
+        ends = [token for token in self._end_ids if 0 <= token < totals.shape[1]]
         totals = totals.index_fill(1, torch.tensor(ends, dtype=torch.long), -torch.inf)
         count = self._size
         while True:

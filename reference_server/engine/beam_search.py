@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from .params import SamplingParams
     from .protocol import Delta
     from .sequence import Cancellation
-    from .transcript import Ending, Step
-    from .vocabulary import Vocabulary
+    from .transcript import Step, Terms
 
 
 class Beam(Sequence):
@@ -41,26 +40,18 @@ class BeamSearch:
     beams: as many rows as the search is wide; until enough hypotheses exist, some are idle.
     """
 
-    def __init__(
-        self,
-        prompt: list[int],
-        params: SamplingParams,
-        cancellation: Cancellation,
-        *,
-        vocabulary: Vocabulary,
-        ending: Ending,
-        ready_at: float,
-    ) -> None:
-        self.params = params
-        self.beams = tuple(Beam(prompt, params, cancellation, self) for _ in range(params.width))
-        self._vocabulary = vocabulary
-        self._ending = ending
+    def __init__(self, prompt: list[int], terms: Terms, cancellation: Cancellation, *, ready_at: float) -> None:
+        self.params = terms.params
+        self.beams = tuple(Beam(prompt, terms.params, cancellation, self) for _ in range(terms.params.width))
+        self._terms = terms
         self._ready_at = ready_at
         self._steps: list[Step] = []
-        size = params.width // params.beam_groups
-        text = self._transcript() if params.stop else None
-        self._groups = [BeamGroup(size, params, ending, text) for _ in range(params.beam_groups)]
-        rows = [self.beams[first : first + size] for first in range(0, params.width, size)]
+        size = terms.params.width // terms.params.beam_groups
+        self._groups = [
+            BeamGroup(size, terms, Transcript(terms) if terms.params.stop else None)
+            for _ in range(terms.params.beam_groups)
+        ]
+        rows = [self.beams[first : first + size] for first in range(0, len(self.beams), size)]
         self._rows = dict(zip(self._groups, rows, strict=True))  # those of running hypotheses first, in their order
 
     @property
@@ -123,12 +114,9 @@ class BeamSearch:
         return [self._deltas(index, hypothesis) for index, (_, hypothesis) in enumerate(best)]
 
     def _deltas(self, index: int, hypothesis: Hypothesis) -> list[Delta]:
-        transcript = self._transcript(index)
+        transcript = Transcript(self._terms, index)
         ready = [self._ready_at, *(step.ended_at for step in self._steps)]
         return [
             transcript.delta(token, hypothesis.scores[at] if hypothesis.scores else None, self._steps[at], ready[at])
             for at, token in enumerate(hypothesis.tokens)
         ]
-
-    def _transcript(self, index: int = 0) -> Transcript:
-        return Transcript(self._vocabulary, self.params, self._ending, index)

@@ -91,7 +91,7 @@ class StopScanner:
             end, begin = min(found)
             self._held = ""
             return text[: end if self._include_stop else begin], True
-        cut = len(text) - self._beginning(text)
+        cut = len(text) - length_begun(text, self._stops)
         self._held = text[cut:]
         return text[:cut], False
 
@@ -100,11 +100,12 @@ class StopScanner:
         held, self._held = self._held, ""
         return held
 
-    def _beginning(self, text: str) -> int:
-        """Length of the longest end of the text that begins a stop text."""
-        longest = max(len(stop) for stop in self._stops) - 1
-        for length in range(min(longest, len(text)), 0, -1):
-            end = text[-length:]
-            if any(stop.startswith(end) for stop in self._stops):
-                return length
-        return 0
+
+def length_begun(text: str, wholes: tuple[str, ...]) -> int:
+    """Length of the longest end of the text that begins one of some texts, and is not all of it."""
+    longest = max(map(len, wholes)) - 1
+    for length in range(min(longest, len(text)), 0, -1):
+        end = text[-length:]
+        if any(whole.startswith(end) for whole in wholes):
+            return length
+    return 0

@@ -20,7 +20,7 @@ from .sampler import Sampler
 from .scheduler import Batch, Scheduler
 from .stepper import Stepper
 from .submission import Submission
-from .transcript import Ending
+from .transcript import Terms
 from .vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -130,15 +130,15 @@ class LocalEngine(Engine):
         if params.beam_search and params.width > min(self._slots, self.vocabulary_size):
             raise ValueError(f"a search with {params.width} beams needs as many slots, and there are {self._slots}")
         room = min(self.max_new_tokens, self.max_model_len - len(prompt))
-        ends = params.stop_token_ids if params.ignore_eos else params.stop_token_ids | self._checkpoint.eos_token_ids
-        submission = Submission(
-            list(prompt),
+        terms = Terms(
+            self._vocabulary,
             params,
-            seed=secrets.randbits(64) if params.seed is None else params.seed,
-            vocabulary=self._vocabulary,
-            ending=Ending(room if params.max_tokens is None else min(room, params.max_tokens), ends),
-            ready_at=time.perf_counter(),
+            room if params.max_tokens is None else min(room, params.max_tokens),
+            params.stop_token_ids if params.ignore_eos else params.stop_token_ids | self._checkpoint.eos_token_ids,
+            thinking=params.reasoning and self._vocabulary.opens_thought(prompt),
         )
+        seed = secrets.randbits(64) if params.seed is None else params.seed
+        submission = Submission(list(prompt), terms, seed=seed, ready_at=time.perf_counter())
         generation = LocalGeneration(submission, asyncio.get_running_loop())
         with self._gate:
             if self._failure is not None or self._closing:

@@ -32,6 +32,8 @@ class SamplingParams:
         None: without. They are the model's own, before penalties, temperature and narrowing, as vLLM's
         default `raw_logprobs` has them: so they do not change with the parameters, and the alternatives that
         narrowing removes keep a finite number.
+    reasoning: whether what the model thinks before it answers comes as reasoning, apart from the text. Stop texts
+        end either.
     n: 1 to 128 answers are returned. Each has a stream of random numbers of its own, which the seed and its
         place decide; the first one's is that of a request for a single answer.
     best_of: at least n; so many are generated, and the n of them with the greatest log-probability (that of
@@ -61,6 +63,7 @@ class SamplingParams:
     skip_special_tokens: bool = True
     ignore_eos: bool = False
     logprobs: int | None = None
+    reasoning: bool = False
     n: int = 1
     best_of: int | None = None
     beam_search: bool = False

@@ -64,6 +64,7 @@ class Delta:
     step_s: measured duration of that forward pass and its sampling; for the first token this is the prefill.
     index: of the choice, from 0.
     logprob: of the token, where the request asked for it.
+    reasoning: what text is to the answer, to the thought before it, where the request wants them apart.
     """
 
     text: str
@@ -74,6 +75,7 @@ class Delta:
     step_s: float
     index: int = 0
     logprob: TokenLogprob | None = None
+    reasoning: str = ""
 
 
 class Generation(Protocol):

@@ -11,8 +11,7 @@ if TYPE_CHECKING:
     from .params import SamplingParams
     from .protocol import Delta
     from .scores import Score
-    from .transcript import Ending, Step
-    from .vocabulary import Vocabulary
+    from .transcript import Step, Terms
 
 
 class Status(Enum):
@@ -67,21 +66,19 @@ class Sampled(Sequence):
     def __init__(
         self,
         prompt: list[int],
-        params: SamplingParams,
+        terms: Terms,
         cancellation: Cancellation,
         *,
         seed: int,
-        vocabulary: Vocabulary,
-        ending: Ending,
         ready_at: float,
         index: int = 0,
     ) -> None:
-        super().__init__(prompt, params, cancellation)
+        super().__init__(prompt, terms.params, cancellation)
         self.seed = seed
         self.ready_at = ready_at
-        self.top = 0 if params.logprobs is None and params.ranked else params.logprobs
+        self.top = 0 if terms.params.logprobs is None and terms.params.ranked else terms.params.logprobs
         self.logprob = 0.0
-        self._transcript = Transcript(vocabulary, params, ending, index)
+        self._transcript = Transcript(terms, index)
 
     def append(self, token_id: int, score: Score | None, step: Step) -> Delta:
         """Take the token that a step chose, and say what it added."""

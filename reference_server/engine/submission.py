@@ -10,10 +10,8 @@ from .sampler import stream_seed
 from .sequence import Cancellation, Sampled, Sequence
 
 if TYPE_CHECKING:
-    from .params import SamplingParams
     from .protocol import Delta
-    from .transcript import Ending
-    from .vocabulary import Vocabulary
+    from .transcript import Terms
 
 
 class Submission:
@@ -26,39 +24,19 @@ class Submission:
     together: groups of sequences that must start at once; samples wait for each other no more than for others.
     """
 
-    def __init__(
-        self,
-        prompt: list[int],
-        params: SamplingParams,
-        *,
-        seed: int,
-        vocabulary: Vocabulary,
-        ending: Ending,
-        ready_at: float,
-    ) -> None:
+    def __init__(self, prompt: list[int], terms: Terms, *, seed: int, ready_at: float) -> None:
         self.prompt = prompt
-        self.params = params
+        self.params = terms.params
         self.cancellation = Cancellation()
         self._held: dict[Sequence, list[Delta]] = {}
-        self._unfinished = params.width
-        if params.beam_search:
-            search = BeamSearch(
-                prompt, params, self.cancellation, vocabulary=vocabulary, ending=ending, ready_at=ready_at
-            )
+        self._unfinished = self.params.width
+        if self.params.beam_search:
+            search = BeamSearch(prompt, terms, self.cancellation, ready_at=ready_at)
             self.together: tuple[tuple[Sequence, ...], ...] = (search.beams,)
             return
         self._samples = [
-            Sampled(
-                prompt,
-                params,
-                self.cancellation,
-                seed=stream_seed(seed, index),
-                vocabulary=vocabulary,
-                ending=ending,
-                ready_at=ready_at,
-                index=index,
-            )
-            for index in range(params.width)
+            Sampled(prompt, terms, self.cancellation, seed=stream_seed(seed, index), ready_at=ready_at, index=index)
+            for index in range(self.params.width)
         ]
         self.together = tuple((sample,) for sample in self._samples)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from .detokenizer import Detokenizer, StopScanner
 from .protocol import Delta, FinishReason, TokenLogprob
+from .reasoning import ReasoningSplitter
 
 if TYPE_CHECKING:
     from .params import SamplingParams
@@ -16,11 +17,18 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
-    """When an answer is over: after `limit` tokens (at least 1), or with one of the token ids."""
+class Terms:
+    """What all answers of a request are held to.
 
+    limit: each is over after so many tokens, at least 1. ends: or with one of these token ids.
+    thinking: whether the prompt has opened a thought.
+    """
+
+    vocabulary: Vocabulary
+    params: SamplingParams
     limit: int
-    token_ids: frozenset[int]
+    ends: frozenset[int]
+    thinking: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,58 +40,78 @@ class Step:
     ended_at: float
 
 
+@dataclass(frozen=True, slots=True)
+class Addition:
+    """What a token makes certain of an answer, of the thought before it, and why they are over."""
+
+    text: str
+    reasoning: str
+    finish_reason: FinishReason | None
+
+
 class Transcript:
     """Tokens to text, one at a time, until the answer is over. index: of the choice."""
 
-    def __init__(self, vocabulary: Vocabulary, params: SamplingParams, ending: Ending, index: int = 0) -> None:
-        self._vocabulary = vocabulary
+    def __init__(self, terms: Terms, index: int = 0) -> None:
+        params, vocabulary = terms.params, terms.vocabulary
+        self._terms = terms
         self._index = index
-        self._tells_logprobs = params.logprobs is not None
-        self._ending = ending
-        self._hidden = ending.token_ids | vocabulary.special if params.skip_special_tokens else ending.token_ids
+        self._hidden = terms.ends | vocabulary.special if params.skip_special_tokens else terms.ends
         self._tokens = 0
         self._first = True  # whether no text stands before the next token
         self._detokenizer = Detokenizer(vocabulary.tokenizer, params.skip_special_tokens)
         self._stops = StopScanner(params.stop, params.include_stop_str_in_output)
+        self._thought_stops = copy(self._stops)
+        self._splitter: ReasoningSplitter | None = None
+        self._markers: dict[int, str] = {}  # that the text leaves out
+        if params.reasoning:
+            self._splitter = ReasoningSplitter(*vocabulary.thought_markers, opened=terms.thinking)
+            ids = {vocabulary.tokenizer.token_to_id(marker): marker for marker in vocabulary.thought_markers}
+            self._markers = {each: marker for each, marker in ids.items() if each is not None and each in self._hidden}
 
     def fork(self) -> Transcript:
         """Another one that begins with the same text."""
         other = copy(self)
         other._detokenizer = self._detokenizer.fork()
         other._stops = copy(self._stops)
+        other._thought_stops = copy(self._thought_stops)
+        other._splitter = copy(self._splitter)
         return other
 
     def delta(self, token_id: int, score: Score | None, step: Step, ready_at: float) -> Delta:
         """What a token adds that a step chose, after it could have been scheduled since `ready_at`."""
-        logprob = self.logprob(token_id, score) if score is not None and self._tells_logprobs else None
-        text, reason = self.add(token_id)
+        told = score is not None and self._terms.params.logprobs is not None
+        logprob = self.logprob(token_id, score) if score is not None and told else None
+        added = self.add(token_id)
         return Delta(
-            text=text,
+            text=added.text,
             token_id=token_id,
-            finish_reason=reason,
+            finish_reason=added.finish_reason,
             batch_size=step.batch_size,
             queue_wait_s=step.started_at - ready_at,
             step_s=step.ended_at - step.started_at,
             index=self._index,
             logprob=logprob,
+            reasoning=added.reasoning,
         )
 
-    def add(self, token_id: int) -> tuple[str, FinishReason | None]:
-        """(text that the token makes certain, why the answer is over with it).
+    def add(self, token_id: int) -> Addition:
+        """Take a token.
 
-        A token that ends the answer by its id is counted but never shown. Where an end and the limit fall on
-        the same token, the end is the reason.
+        One that ends the answer by its id is counted but never shown. Where an end and the limit fall on the
+        same token, the end is the reason.
         """
         self._tokens += 1
-        if token_id in self._ending.token_ids:
-            return self._stops.flush(), "stop"
+        if token_id in self._terms.ends:
+            return self._rest("", "", "stop")
         self._first = self._first and token_id in self._hidden
-        text, stopped = self._stops.push(self._detokenizer.push(token_id))
+        piece = self._detokenizer.push(token_id) + self._markers.get(token_id, "")
+        reasoning, text, stopped = self._scan(*("", piece) if self._splitter is None else self._splitter.push(piece))
         if stopped:
-            return text, "stop"
-        if self._tokens >= self._ending.limit:
-            return text + self._stops.flush(), "length"
-        return text, None
+            return Addition(text, reasoning, "stop")
+        if self._tokens >= self._terms.limit:
+            return self._rest(reasoning, text, "length")
+        return Addition(text, reasoning, None)
 
     def logprob(self, token_id: int, score: Score) -> TokenLogprob:
         """The score of the next token; asked before it is added."""
@@ -91,5 +119,25 @@ class Transcript:
         return self._named(token_id, score.logprob, top)
 
     def _named(self, token_id: int, logprob: float, top: tuple[TokenLogprob, ...] = ()) -> TokenLogprob:
-        data = self._vocabulary.data(token_id, first=self._first)
+        data = self._terms.vocabulary.data(token_id, first=self._first)
         return TokenLogprob(data.decode(errors="replace"), None if token_id in self._hidden else data, logprob, top)
+
+    def _scan(self, thought: str, answer: str) -> tuple[str, str, bool]:
+        """(thought, answer) without what may be the beginning of a stop text, and whether one was found."""
+        if self._splitter is None:
+            return ("", *self._stops.push(answer))
+        reasoning, stopped = self._thought_stops.push(thought)
+        if stopped:
+            return reasoning, "", True
+        if not self._splitter.thinking:
+            reasoning += self._thought_stops.flush()
+        return (reasoning, *self._stops.push(answer))
+
+    def _rest(self, reasoning: str, text: str, reason: FinishReason) -> Addition:
+        """The addition with all that was held back."""
+        if self._splitter is not None:
+            thought, answer, stopped = self._scan(*self._splitter.flush())
+            reasoning, text = reasoning + thought + self._thought_stops.flush(), text + answer
+            if stopped:
+                return Addition(text, reasoning, "stop")
+        return Addition(text + self._stops.flush(), reasoning, reason)

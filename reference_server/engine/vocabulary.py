@@ -18,12 +18,16 @@ PRINTABLE = (*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100))
 OTHERS = tuple(byte for byte in range(256) if byte not in PRINTABLE)
 BYTE_OF = {chr(byte): byte for byte in PRINTABLE} | {chr(0x100 + at): byte for at, byte in enumerate(OTHERS)}
 SPACE_BYTE = chr(0x120)
+# The texts around a thought, by the families of models that have them as tokens.
+THOUGHT_MARKERS = (("<think>", "</think>"), ("[THINK]", "[/THINK]"), ("<seed:think>", "</seed:think>"))
+LONGEST_OPENING = 16  # tokens, white space behind it included
 
 
 class Vocabulary:
     """A checkpoint's tokenizer, asked for single tokens.
 
     special: the control tokens, which texts may leave out.
+    thought_markers: the texts that open and close a thought; <think> and </think> unless it has others as tokens.
     """
 
     def __init__(self, tokenizer: Tokenizer) -> None:
@@ -31,6 +35,9 @@ class Vocabulary:
         added = tokenizer.get_added_tokens_decoder()
         self.special = frozenset(token_id for token_id, token in added.items() if token.special)
         self._added = {token_id: token.content.encode() for token_id, token in added.items()}
+        contents = {token.content for token in added.values()}
+        known = (pair for pair in THOUGHT_MARKERS if contents.issuperset(pair))
+        self.thought_markers = next(known, THOUGHT_MARKERS[0])
         decoder = tokenizer.decoder
         self._byte_level = decoder is not None and decoder.decode([SPACE_BYTE]) == " "
         self._before = None if self._byte_level else next(self._words(), None)
@@ -54,6 +61,10 @@ class Vocabulary:
         if first or self._before is None:
             return alone.encode()
         return self._decode([self._before, token_id])[len(self._decode([self._before])) :].encode()
+
+    def opens_thought(self, prompt: list[int]) -> bool:
+        """Whether a prompt ends where a thought has just been opened, as some chat templates do."""
+        return self._decode(prompt[-LONGEST_OPENING:]).rstrip().endswith(self.thought_markers[0])
 
     def _words(self) -> Iterator[int]:
         """Ordinary tokens whose text does not depend on what follows."""

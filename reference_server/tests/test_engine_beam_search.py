@@ -19,7 +19,7 @@ from reference_server.engine import Delta, EngineError, SamplingParams
 from reference_server.engine.beam_search import BeamSearch
 from reference_server.engine.device import torch
 from reference_server.engine.sequence import Cancellation
-from reference_server.engine.transcript import Ending, Step, Transcript
+from reference_server.engine.transcript import Step, Terms, Transcript
 from reference_server.engine.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def search(
 ) -> list[Tokens]:
     """The answers of a BeamSearch that is fed by hand."""
     vocabulary = Vocabulary(tokenizer or _tokenizer())
-    running = BeamSearch([1], params, Cancellation(), vocabulary=vocabulary, ending=Ending(limit, ends), ready_at=0.0)
+    running = BeamSearch([1], Terms(vocabulary, params, limit, ends), Cancellation(), ready_at=0.0)
     steps = 0
     while not running.over:
         logits = torch.tensor([logprobs(tuple(beam.generated)) for beam in running.beams]) + steps

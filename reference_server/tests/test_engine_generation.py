@@ -11,7 +11,7 @@ from tokenizers import Tokenizer, models
 from reference_server.engine import Delta, EngineError, SamplingParams
 from reference_server.engine.generation import LocalGeneration, hand_over
 from reference_server.engine.submission import Submission
-from reference_server.engine.transcript import Ending
+from reference_server.engine.transcript import Terms
 from reference_server.engine.vocabulary import Vocabulary
 
 VOCABULARY = Vocabulary(Tokenizer(models.BPE()))
@@ -20,14 +20,8 @@ LAST = Delta("b", 2, "stop", 1, 0.0, 0.0)
 
 
 def _generation(loop: asyncio.AbstractEventLoop, params: SamplingParams | None = None) -> LocalGeneration:
-    submission = Submission(
-        [1, 2, 3],
-        params or SamplingParams(),
-        seed=0,
-        vocabulary=VOCABULARY,
-        ending=Ending(10, frozenset()),
-        ready_at=0.0,
-    )
+    terms = Terms(VOCABULARY, params or SamplingParams(), 10, frozenset())
+    submission = Submission([1, 2, 3], terms, seed=0, ready_at=0.0)
     return LocalGeneration(submission, loop)
 
 

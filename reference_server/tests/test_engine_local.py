@@ -148,6 +148,19 @@ class TestEndings:
         assert text_of(run(engine, [1], SamplingParams(max_tokens=3))) == "a"
 
 
+@pytest.mark.parametrize("reasoning", [True, False])
+def test_a_thought_that_the_template_opens_is_told_apart_when_asked_for(
+    scripted: Callable[..., LocalEngine], reasoning: bool
+) -> None:
+    said = "two\n</think>\n\nfour"
+    engine = scripted(said)
+    prompt = engine.encode_chat([{"role": "user", "content": "hello"}], None, {"thinking": True})
+    count = len(engine._checkpoint.tokenizer.encode(said).ids)
+    deltas = run(engine, prompt, SamplingParams(max_tokens=count, reasoning=reasoning))
+    thought = "".join(delta.reasoning for delta in deltas)
+    assert (thought, text_of(deltas)) == (("two", "four") if reasoning else ("", said))
+
+
 class TestRefusals:
     """What submit does not take."""
 

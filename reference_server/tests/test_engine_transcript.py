@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
-from tokenizers import AddedToken, Tokenizer, decoders, models
+from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
 
 from reference_server.engine import SamplingParams
 from reference_server.engine.scores import Score
-from reference_server.engine.transcript import Ending, Transcript
+from reference_server.engine.transcript import Terms, Transcript
 from reference_server.engine.vocabulary import Vocabulary
 
 
@@ -17,6 +19,17 @@ def _sentencepiece() -> Vocabulary:
     tokenizer = Tokenizer(models.BPE(words, [], unk_token="<unk>"))
     tokenizer.decoder = decoders.Sequence([decoders.Replace("\u2581", " "), decoders.Fuse(), decoders.Strip(" ", 1, 0)])
     tokenizer.add_special_tokens([AddedToken("<s>", special=True), AddedToken("</s>", special=True)])
+    return Vocabulary(tokenizer)
+
+
+def _bytes(*, special: bool) -> Vocabulary:
+    """A token for each byte, and the markers of a thought as tokens of their own."""
+    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+    tokenizer = Tokenizer(models.BPE({symbol: at for at, symbol in enumerate(alphabet)}, []))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    add = tokenizer.add_special_tokens if special else tokenizer.add_tokens
+    add([AddedToken(marker, special=special, normalized=False) for marker in ("<think>", "</think>")])
     return Vocabulary(tokenizer)
 
 
@@ -37,12 +50,120 @@ def test_the_bytes_of_every_token_are_those_it_adds_to_the_text(
     skip: bool, tokens: list[int], data: list[bytes | None]
 ) -> None:
     params = SamplingParams(skip_special_tokens=skip, logprobs=1)
-    transcript = Transcript(VOCABULARY, params, Ending(10, frozenset({END})))
+    transcript = Transcript(Terms(VOCABULARY, params, 10, frozenset({END})))
     text, found = "", []
     for token in tokens:
         named = transcript.logprob(token, Score(-1.0, ((token, -1.0),)))
         assert named.top[0].data == named.data
         found.append(named.data)
-        text += transcript.add(token)[0]
+        text += transcript.add(token).text
     assert data == found
     assert b"".join(each or b"" for each in data).decode() == text
+
+
+def _read(vocabulary: Vocabulary, tokens: list[int], **options: Any) -> tuple[str, str, str | None]:
+    """(thought, answer, finish reason) of tokens, up to where they end the answer."""
+    limit = options.pop("limit", 1000)
+    thinking = options.pop("thinking", False)
+    params = SamplingParams(reasoning=True, **options)
+    transcript = Transcript(Terms(vocabulary, params, limit, frozenset({END_BYTE}), thinking))
+    thought = answer = ""
+    for token in tokens:
+        added = transcript.fork().add(token)
+        assert added == transcript.add(token)
+        thought, answer = thought + added.reasoning, answer + added.text
+        if added.finish_reason is not None:
+            return thought, answer, added.finish_reason
+    return thought, answer, None
+
+
+SPOKEN, SPECIAL = _bytes(special=False), _bytes(special=True)
+END_BYTE = SPOKEN.tokenizer.encode("\0").ids[0]
+THINKING = "<think>\n思考 a.b\n\n</think>\n\n回答 a.b\n"
+
+
+def _ids(vocabulary: Vocabulary, text: str) -> list[int]:
+    return vocabulary.tokenizer.encode(text).ids
+
+
+@pytest.mark.parametrize("vocabulary", [SPOKEN, SPECIAL], ids=["spoken", "special"])
+@pytest.mark.parametrize("spelled", [False, True])
+@pytest.mark.parametrize("skip", [False, True])
+def test_a_thought_is_told_from_the_answer_however_it_is_marked(
+    vocabulary: Vocabulary, spelled: bool, skip: bool
+) -> None:
+    pieces = THINKING if spelled else [THINKING]
+    tokens = [token for piece in pieces for token in _ids(vocabulary, piece)]
+    assert ("思考 a.b", "回答 a.b\n", None) == _read(vocabulary, tokens, skip_special_tokens=skip)
+
+
+def test_a_thought_that_the_prompt_has_opened_needs_no_opening() -> None:
+    tokens = _ids(SPOKEN, "hm\n</think>\nyes")
+    assert _read(SPOKEN, tokens, thinking=True) == ("hm", "yes", None)
+    assert _read(SPOKEN, tokens, thinking=False) == ("", "hm\n</think>\nyes", None)
+
+
+@pytest.mark.parametrize(
+    ("stop", "include", "expected"),
+    [
+        ("回答", False, ("思考 a.b", "", "stop")),
+        ("回答", True, ("思考 a.b", "回答", "stop")),
+        ("a.b", False, ("思考 ", "", "stop")),
+        ("a.b", True, ("思考 a.b", "", "stop")),
+        ("b\n", False, ("思考 a.b", "回答 a.", "stop")),
+        ("b\n\n回", False, ("思考 a.b", "回答 a.b\n", None)),
+        (".b!", False, ("思考 a.b", "回答 a.b\n", None)),
+        ("</think>", False, ("思考 a.b", "回答 a.b\n", None)),
+    ],
+)
+def test_a_stop_text_ends_thought_or_answer_and_never_spans_both(
+    stop: str, include: bool, expected: tuple[str, str, str | None]
+) -> None:
+    tokens = _ids(SPOKEN, THINKING + "!")
+    thought, answer, reason = _read(SPOKEN, tokens, stop=(stop,), include_stop_str_in_output=include)
+    assert expected == (thought, answer.removesuffix("!"), reason)
+
+
+@pytest.mark.parametrize("ending", ["limit", "end"])
+@pytest.mark.parametrize(
+    ("text", "stop", "expected"),
+    [
+        ("<think>\nso\n</thi", (), ("so\n</thi", "")),
+        ("<think>\nso\n\n", (), ("so", "")),
+        ("<think>so", ("over",), ("so", "")),
+        ("<think>so", ("o?",), ("so", "")),
+        ("<think>so</think>\n\nno", ("o?",), ("so", "no")),
+        ("<thi", (), ("", "<thi")),
+        (" \n", ("\n\n",), ("", " \n")),
+    ],
+)
+def test_at_the_end_nothing_that_was_held_back_is_lost(
+    ending: str, text: str, stop: tuple[str, ...], expected: tuple[str, str]
+) -> None:
+    tokens = _ids(SPOKEN, text)
+    if ending == "limit":
+        assert (*expected, "length") == _read(SPOKEN, tokens, stop=stop, limit=len(tokens))
+    else:
+        assert (*expected, "stop") == _read(SPOKEN, [*tokens, END_BYTE], stop=stop)
+
+
+def test_a_stop_text_among_what_was_held_back_is_still_found() -> None:
+    tokens = _ids(SPOKEN, "<think>so\n</th")
+    assert _read(SPOKEN, tokens, stop=("/t",), limit=len(tokens)) == ("so\n<", "", "stop")
+
+
+def test_the_markers_are_those_that_the_tokenizer_has() -> None:
+    other = Tokenizer(models.BPE())
+    other.add_special_tokens(["[THINK]", "[/THINK]", "</think>"])
+    assert Vocabulary(other).thought_markers == ("[THINK]", "[/THINK]")
+    assert VOCABULARY.thought_markers == ("<think>", "</think>")
+
+
+@pytest.mark.parametrize(
+    ("prompt", "expected"),
+    [("Hi<think>", True), ("Hi<think>\n", True), ("Hi<think>\n\n</think>\n\n", False), ("<think> well", False)],
+)
+def test_a_prompt_opens_a_thought_where_nothing_follows_the_opening(prompt: str, expected: bool) -> None:
+    for vocabulary in (SPOKEN, SPECIAL):
+        assert expected == vocabulary.opens_thought(_ids(vocabulary, prompt))
+        assert expected == vocabulary.opens_thought([token for each in prompt for token in _ids(vocabulary, each)])
