@@ -1,0 +1,86 @@
+"""200 random sets of parameters: a request gets the same alone and in a full batch of 32."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from typing import TYPE_CHECKING, Any
+
+from reference_server.engine import Delta, SamplingParams
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from reference_server.engine.local import LocalEngine
+
+SETS = 200
+BATCH = 32
+
+
+def _params(generator: random.Random, vocabulary: int) -> SamplingParams:
+    """Every parameter, each at its default half of the time."""
+
+    def sometimes(value: Any, otherwise: Any) -> Any:
+        return value if generator.random() < 0.5 else otherwise
+
+    n = sometimes(generator.randrange(1, 4), 1)
+    best_of = sometimes(generator.randrange(n, 5), None)
+    beams = generator.random() < 0.2
+    return SamplingParams(
+        max_tokens=generator.randrange(1, 16),
+        temperature=sometimes(generator.choice([0.0, 0.3, 0.9, 1.7]), 1.0),
+        top_p=sometimes(generator.uniform(0.05, 1.0), 1.0),
+        top_k=sometimes(generator.choice([1, 3, 40, 10**6]), 0),
+        presence_penalty=sometimes(generator.uniform(-2, 2), 0.0),
+        frequency_penalty=sometimes(generator.uniform(-2, 2), 0.0),
+        repetition_penalty=sometimes(generator.uniform(0.3, 2), 1.0),
+        seed=generator.randrange(2**64),
+        stop=sometimes(tuple(generator.sample(["e", " a", "你", "\n", "th", "ick"], 2)), ()),
+        stop_token_ids=sometimes(frozenset(generator.sample(range(vocabulary), 5)), frozenset()),
+        include_stop_str_in_output=sometimes(True, False),
+        skip_special_tokens=sometimes(False, True),
+        ignore_eos=sometimes(True, False),
+        logprobs=sometimes(generator.randrange(6), None),
+        reasoning=sometimes(True, False),
+        n=n,
+        best_of=best_of,
+        beam_search=beams,
+        length_penalty=sometimes(generator.uniform(-1, 2), 1.0),
+        beam_groups=sometimes(best_of or n, 1) if beams else 1,
+        diversity_penalty=sometimes(generator.uniform(0, 2), 0.0),
+    )
+
+
+def _said(deltas: list[Delta]) -> dict[int, list[Any]]:
+    """What each choice said, without what was measured."""
+    said: dict[int, list[Any]] = {}
+    for delta in deltas:
+        content = (delta.token_id, delta.text, delta.reasoning, delta.finish_reason, delta.logprob)
+        said.setdefault(delta.index, []).append(content)
+    return said
+
+
+def test_random_parameters_give_the_same_alone_and_in_a_batch_of_32(load_engine: Callable[..., LocalEngine]) -> None:
+    engine = load_engine(slots=BATCH)
+    generator = random.Random(20)
+    sets = [_params(generator, engine.vocabulary_size) for _ in range(SETS)]
+    lengths = [generator.randrange(1, 80) for _ in range(SETS)]
+    prompts = [[generator.randrange(engine.vocabulary_size) for _ in range(length)] for length in lengths]
+
+    sizes: set[int] = set()
+
+    async def one(at: int) -> dict[int, list[Any]]:
+        deltas = [delta async for delta in engine.submit(prompts[at], sets[at])]
+        sizes.update(delta.batch_size for delta in deltas)
+        return _said(deltas)
+
+    async def alone() -> list[dict[int, list[Any]]]:
+        return [await one(at) for at in range(SETS)]
+
+    async def together() -> list[dict[int, list[Any]]]:
+        return await asyncio.gather(*map(one, range(SETS)))
+
+    expected = asyncio.run(alone())
+    assert [params.n for params in sets] == list(map(len, expected))
+    assert expected == asyncio.run(together())
+    assert max(sizes) == engine._scheduler.free_slots == BATCH
