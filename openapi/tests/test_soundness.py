@@ -77,7 +77,7 @@ BROKEN: list[tuple[Callable[[Any], None], str]] = [
 def test_a_broken_tree_is_refused_with_its_place(breaks: Callable[[Any], None], message: str) -> None:
     tree = resolve("mindie-2.3")
     breaks(tree)
-    with pytest.raises(ContractError, match="^here: ") as refused:
+    with pytest.raises(ContractError, match=r"^here: ") as refused:
         check_tree(tree, "here")
     assert message in str(refused.value)
     assert "\n" not in str(refused.value)
