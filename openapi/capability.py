@@ -36,7 +36,7 @@ def narrow_parameter(parameter: Parameter, gone: frozenset[str]) -> Parameter:
     values = [value for value in parameter.neutral if value is not None]  # null is added where it is accepted
     return replace(
         parameter,
-        schema={"enum": values, "x-capability": parameter.capability},
+        schema={"enum": values, "x-lacking": parameter.capability},
         probes=(),
         lacking=True,
         needs={},
@@ -74,5 +74,5 @@ def _narrow(schema: Schema, gone: frozenset[str], lost: frozenset[str]) -> Schem
             holder[key] = {tag: target for tag, target in value.items() if target not in references}
         if isinstance(value, dict) and value.get("x-capability") in gone and "x-neutral" in value:
             kept = {name: value[name] for name in ("description", "x-capability", "x-source") if name in value}
-            holder[key] = {**kept, "enum": value["x-neutral"]}
+            holder[key] = {**kept, "enum": value["x-neutral"], "x-lacking": value["x-capability"]}
     return narrowed

@@ -55,6 +55,8 @@ def _unfold(error: jsonschema_rs.ValidationError, document: Mapping[str, Any]) -
             where = path if step.trigger is None else (step.trigger,)
             return [Problem(_pointer(where), "rule", rule["id"], f"{_place(where)}: {rule['summary']}")]
     branches: Sequence[Sequence[jsonschema_rs.ValidationError]] = error.kind.as_dict().get("context", ())
+    if keyword == "oneOf" and sum(not branch for branch in branches) > 1:
+        return [Problem(_pointer(path), keyword, None, f"{_place(path)} fits more than one of its forms{_got(error)}")]
     if keyword in ("anyOf", "oneOf") and branches:
         meant = _meant(branches, path)
         if meant is None:
@@ -150,8 +152,7 @@ def _problem(
         case "enum":
             bound = facts.get("options")
             words = f"must be one of {_list(bound)}"
-            if "x-capability" in schema:
-                lacking = schema["x-capability"]
+            if lacking := schema.get("x-lacking"):
                 words = f"asks for what this server does not offer ({lacking}): leave it out or send {_list(bound)}"
         case "const":
             bound = facts.get("expected_value")

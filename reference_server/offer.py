@@ -31,6 +31,6 @@ def served(contract: Contract, *, bearer: bool) -> Contract:
 
 def description(offered: Contract, model: str) -> dict[str, Any]:
     """The OpenAPI document of what is served: the contract's, with the one model that requests may name."""
-    document = describe(offered)
+    document = describe(replace(offered, default_model=model))  # the examples name it too
     document["components"]["schemas"][REQUEST]["properties"]["model"]["enum"] = [model]
     return document

@@ -68,6 +68,7 @@ class RequestReader:
         self._contract = contract
         self._model = model
         self._validator = Validator(contract)
+        self._validator.prepare()  # now, not in the first request
         # A server without `thinking` never lets the template's own default decide.
         self._template_defaults = {} if "thinking" in contract.capabilities else {"enable_thinking": False}
 

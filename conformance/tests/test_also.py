@@ -23,7 +23,7 @@ def test_requests_that_agree_are_made_once(chatproof: Callable[..., Said], hones
     assert other["target"]["dialect"] == "mindie-vllm-1.0"
     assert other["requests"] == 0  # 2.1 is sent once: one dialect refuses it, the other accepts it
     assert alone["run"]["requests"] == both["run"]["requests"]
-    assert [each["id"] for each in alone["exchanges"]] == [each["id"] for each in both["exchanges"]]
+    assert {each["id"] for each in alone["exchanges"]} == {each["id"] for each in both["exchanges"]}
     assert list(jsonschema_rs.validator_for(schema()).iter_errors(both)) == []
 
 

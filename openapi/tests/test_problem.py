@@ -203,3 +203,10 @@ def test_of_many_unknown_members_a_few_are_named() -> None:
     [problem] = problems_of(errors, document)
     assert problem.bound == ["0", "1", "2", "3", "4"]
     assert len(problem.message) < 100
+
+
+def test_a_value_that_fits_several_forms_of_which_one_is_meant_is_a_problem() -> None:
+    document = {"components": {"schemas": {"Both": {"oneOf": [{"type": "integer"}, {"type": "number"}]}}}}
+    errors = compile_schema(document, "#/components/schemas/Both").iter_errors(3)
+    (problem,) = problems_of(errors, document)
+    assert ("oneOf", "the body fits more than one of its forms, got 3") == (problem.keyword, problem.message)
