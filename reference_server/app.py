@@ -133,7 +133,10 @@ class ChatEndpoint:
         request, prompt = await asyncio.to_thread(self._read, body)
         if not self._engine.alive:
             raise ApiError("overloaded", "the engine has stopped: restart the server")
-        return request, self._engine.submit(prompt, request.params)
+        try:
+            return request, self._engine.submit(prompt, request.params)
+        except ValueError as error:  # what only the engine knows: how wide it can search
+            raise ApiError("invalid_request", str(error)) from error
 
     def _read(self, body: bytes) -> tuple[ChatRequest, list[int]]:
         request = self._reader.read(body)
@@ -144,6 +147,7 @@ class ChatEndpoint:
             self._contract,
             heading,
             generation.prompt_tokens,
+            request.params,
             full_text=self._settings.full_text,
             include_usage=request.include_usage,
         )

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 LACKING: Final = frozenset(
     {
-        *("n", "best_of", "beam_search", "logprobs", "tools", "thinking", "media"),
+        *("tools", "media"),
         *("audio", "functions", "logit_bias", "max_completion_tokens", "min_p", "min_tokens", "moderation"),
         *("obfuscation", "prediction", "prompt_cache", "prompt_logprobs", "refusals", "repetition_detection"),
         *("service_tiers", "storage", "structured_output", "token_bans", "verbosity", "watermarking", "web_search"),
@@ -22,10 +22,19 @@ LACKING: Final = frozenset(
 )
 """Capabilities that the server has not got. Their neutral values are accepted, all others refused by name."""
 
+READ: Final = frozenset(
+    {"n", "best_of", "use_beam_search", "length_penalty", "diversity_penalty", "logprobs", "top_logprobs"}
+)
+"""Parameters that the server reads, of those that belong to capabilities.
+
+A dialect may count more parameters among a capability: then the server lacks it there.
+"""
+
 
 def served(contract: Contract, *, bearer: bool) -> Contract:
     """The contract that is served and described; `bearer`: the operator asks for a key, whatever the dialect says."""
-    offered = contract.without(LACKING)
+    unread = {each.capability for each in contract.parameters.values() if each.capability and each.name not in READ}
+    offered = contract.without(LACKING | unread)
     return replace(offered, auth="bearer") if bearer else offered
 
 

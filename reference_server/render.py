@@ -5,19 +5,23 @@ The contract's AnswerForm and StreamForm say what a dialect writes; nothing here
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import defaultdict
+from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from openapi.contract import AnswerForm, Contract
-    from reference_server.engine import Delta
+    from reference_server.engine import Delta, SamplingParams, TokenLogprob
 
 Json = dict[str, Any]
 ROLE: Final = "assistant"
 MILLISECONDS_PER_S: Final = 1_000
 MICROSECONDS_PER_S: Final = 1_000_000
+LEAST_LOGPROB: Final = -9999.0
+REASONING_MEMBERS: Final = ("reasoning", "reasoning_content")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,24 +39,66 @@ class Heading:
 
 
 def completion(contract: Contract, heading: Heading, prompt_tokens: int, deltas: Sequence[Delta]) -> Json:
-    """The whole answer; `deltas` ends with the one that has a finish reason."""
-    form = contract.answer
+    """The whole answer; `deltas` holds every choice up to the one that has a finish reason, in whatever order.
+
+    What is measured of steps is that of the first choice.
+    """
+    choices = by_choice(deltas)
     answer: Json = {
         **heading.members("chat.completion"),
-        "choices": [
-            {
-                "index": 0,
-                "message": {"role": ROLE, "content": "".join(delta.text for delta in deltas), **form.message},
-                **form.choice,
-                "finish_reason": deltas[-1].finish_reason,
-            }
-        ],
-        "usage": usage(form, prompt_tokens, deltas),
+        "choices": [_choice(contract, index, said) for index, said in choices.items()],
+        "usage": usage(contract.answer, prompt_tokens, list(chain.from_iterable(choices.values()))),
     }
-    if form.timings:
-        first, *later = (_milliseconds(delta.step_s) for delta in deltas)
+    if contract.answer.timings:
+        first, *later = (_milliseconds(delta.step_s) for delta in choices[0])
         answer |= {"prefill_time": first, "decode_time_arr": later}
     return answer
+
+
+def by_choice(deltas: Iterable[Delta]) -> dict[int, list[Delta]]:
+    """Index -> the deltas of that choice, from the first choice to the last."""
+    found: defaultdict[int, list[Delta]] = defaultdict(list)
+    for delta in deltas:
+        found[delta.index].append(delta)
+    return dict(sorted(found.items()))
+
+
+def _choice(contract: Contract, index: int, deltas: Sequence[Delta]) -> Json:
+    text, reasoning = _said(deltas)
+    thought = {reasoning_member(contract): reasoning} if reasoning else {}
+    told = {"logprobs": logprobs(contract, deltas)} if deltas[0].logprob is not None else {}
+    return {
+        "index": index,
+        "message": {"role": ROLE, "content": text, **thought, **contract.answer.message, **thought},
+        **contract.answer.choice,
+        **told,
+        "finish_reason": deltas[-1].finish_reason,
+    }
+
+
+def _said(deltas: Sequence[Delta]) -> tuple[str, str]:
+    """(text, reasoning) of the deltas."""
+    return "".join(delta.text for delta in deltas), "".join(delta.reasoning for delta in deltas)
+
+
+def reasoning_member(contract: Contract) -> str:
+    """What the dialect calls a thought that stands beside the answer."""
+    known = contract.schemas["Answer"]["properties"]
+    return next((name for name in REASONING_MEMBERS if name in known), REASONING_MEMBERS[-1])
+
+
+def logprobs(contract: Contract, deltas: Iterable[Delta]) -> Json:
+    """One entry for each token; members of the dialect's object that this server has nothing for are null."""
+    members = contract.schemas.get("Logprobs", {}).get("properties", {})
+    told = [delta.logprob for delta in deltas if delta.logprob is not None]
+    content = [{**_token(each), "top_logprobs": [_token(alternative) for alternative in each.top]} for each in told]
+    return {**dict.fromkeys(members), "content": content}
+
+
+def _token(each: TokenLogprob) -> Json:
+    """JSON has no infinity: OpenAI's API writes -9999.0 for what is very unlikely."""
+    data = None if each.data is None else list(each.data)
+    return {"token": each.text, "logprob": max(each.logprob, LEAST_LOGPROB), "bytes": data}
 
 
 def usage(form: AnswerForm, prompt_tokens: int, deltas: Sequence[Delta]) -> Json:
@@ -74,62 +120,103 @@ def _milliseconds(seconds: float) -> float:
 class ChunkWriter:
     """The chunks of one stream, in order: `opening`, then `add` for each delta, then `closing`.
 
-    One chunk stands for each generated token. The last one holds no text, as in the documents' examples, so the
-    text of a last token that has one (the limit cut the answer, or a stop text stays in it) comes in a chunk before.
+    One chunk stands for each generated token. The last one of a choice holds no text, as in the documents' examples,
+    so the text of a last token that has one (the limit cut the answer, or a stop text stays in it) comes in a chunk
+    before. Answers that are known only when they are whole come in one chunk each, and a last one.
     In full-text mode every chunk holds the whole text so far, the last one included, which names it `full_text` too.
 
-    include_usage: the request asked for the usage that some dialects send only then.
+    include_usage: the request asked for the usage that some dialects send only then, once for all choices; the others
+    send every choice's own with its last chunk.
     """
 
     def __init__(
-        self, contract: Contract, heading: Heading, prompt_tokens: int, *, full_text: bool, include_usage: bool
+        self,
+        contract: Contract,
+        heading: Heading,
+        prompt_tokens: int,
+        params: SamplingParams,
+        *,
+        full_text: bool,
+        include_usage: bool,
     ) -> None:
+        self._contract = contract
         self._form = contract.stream
-        self._answer_form = contract.answer
         self._heading = heading.members("chat.completion.chunk")
         self._prompt_tokens = prompt_tokens
+        self._whole = params.known_at_end
+        self._tells_logprobs = params.logprobs is not None
         self._full_text = full_text
         self._asked_for_usage = include_usage and self._form.usage == "on-request"
-        self._deltas: list[Delta] = []
-        self._text = ""
-        self._opened = False
+        self._choices = [_Choice() for _ in range(params.n)]
 
     def opening(self) -> Iterator[Json]:
-        """The chunk that some dialects send before the first token."""
+        """The chunk that some dialects send of each choice before its first token."""
         if self._form.opening_chunk:
-            yield self._chunk("", None)
+            for index in range(len(self._choices)):
+                yield self._chunk(index, [], None)
 
     def add(self, delta: Delta) -> Iterator[Json]:
         """The chunks of one delta; two for a last one with text."""
-        self._deltas.append(delta)
-        self._text += delta.text
-        if delta.finish_reason is None or (delta.text and not self._full_text):
-            yield self._chunk(self._text if self._full_text else delta.text, None)
-        if delta.finish_reason is not None:
-            extra: Json = {"full_text": self._text} if self._full_text else {}
+        choice = self._choices[delta.index]
+        choice.add(delta)
+        finished = delta.finish_reason is not None
+        if self._whole and not finished:
+            return
+        new = choice.deltas if self._whole else [delta]
+        if not finished or (any(_said(new)) and not self._full_text):
+            yield self._chunk(delta.index, new, None)
+            new = []
+        if finished:
+            extra: Json = {}
+            if self._full_text:
+                extra["full_text"] = choice.text
             if self._form.usage == "with-finish":
-                extra["usage"] = usage(self._answer_form, self._prompt_tokens, self._deltas)
-            yield self._chunk(self._text if self._full_text else "", delta.finish_reason, extra)
+                extra["usage"] = usage(self._contract.answer, self._prompt_tokens, choice.deltas)
+            yield self._chunk(delta.index, new, delta.finish_reason, extra)
 
     def closing(self) -> Iterator[Json]:
         """The chunk of usage alone, after the last token, where the request asked for it."""
         if self._asked_for_usage:
-            counts = usage(self._answer_form, self._prompt_tokens, self._deltas)
+            deltas = [delta for choice in self._choices for delta in choice.deltas]
+            counts = usage(self._contract.answer, self._prompt_tokens, deltas)
             yield self._ordered({**self._heading, "choices": [], "usage": counts})
 
-    def _chunk(self, text: str, finish_reason: str | None, extra: Mapping[str, Any] | None = None) -> Json:
-        if self._form.role == "every-delta" or (self._form.role == "first-delta" and not self._opened):
-            delta = {"role": ROLE, "content": text}
-        else:
-            delta = {"content": text}
-        self._opened = True
+    def _chunk(
+        self, index: int, new: Sequence[Delta], finish_reason: str | None, extra: Mapping[str, Any] | None = None
+    ) -> Json:
+        choice = self._choices[index]
+        text, reasoning = (choice.text, choice.reasoning) if self._full_text else _said(new)
+        delta: Json = {"content": text}
+        if reasoning:
+            delta[reasoning_member(self._contract)] = reasoning
+        if self._form.role == "every-delta" or (self._form.role == "first-delta" and not choice.opened):
+            delta = {"role": ROLE, **delta}
+        choice.opened = True
+        told: Json = {}
+        if self._tells_logprobs:
+            told["logprobs"] = logprobs(self._contract, new) if new else None
         chunk = {
             **self._heading,
             **({"usage": None} if self._asked_for_usage else {}),
             **(extra or {}),
-            "choices": [{"index": 0, "delta": delta, "finish_reason": finish_reason}],
+            "choices": [{"index": index, "delta": delta, **told, "finish_reason": finish_reason}],
         }
         return self._ordered(chunk)
 
     def _ordered(self, chunk: Json) -> Json:
         return {key: chunk[key] for key in self._form.key_order if key in chunk}
+
+
+@dataclass(slots=True)
+class _Choice:
+    """What has come of one choice. opened: whether anything of it was sent."""
+
+    deltas: list[Delta] = field(default_factory=list)
+    text: str = ""
+    reasoning: str = ""
+    opened: bool = False
+
+    def add(self, delta: Delta) -> None:
+        self.deltas.append(delta)
+        self.text += delta.text
+        self.reasoning += delta.reasoning

@@ -8,19 +8,18 @@ from typing import TYPE_CHECKING, Any, Final
 from openapi.parameter import ABSENT
 from openapi.strict_json import NOT_JSON, quote, read_json
 from openapi.validation import BodyRequest, Validator
-from reference_server.engine import SamplingParams
 from reference_server.errors import ApiError
+from reference_server.sampling import sampling_params
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from openapi.contract import Contract
+    from reference_server.engine import SamplingParams
 
 DEEPEST: Final = 64
 """Levels of objects and lists that a body may nest; what the documents describe takes fewer than ten."""
 
-INT32_MIN: Final = -(2**31)
-INT32_MAX: Final = 2**31 - 1
 LONG_INTEGER: Final = "Exceeds the limit"  # how Python's refusal of more than 4,300 digits begins
 
 TEMPLATE_OPTIONS: Final = frozenset(
@@ -69,8 +68,9 @@ class RequestReader:
         self._model = model
         self._validator = Validator(contract)
         self._validator.prepare()  # now, not in the first request
+        self._thinks = "thinking" in contract.capabilities
         # A server without `thinking` never lets the template's own default decide.
-        self._template_defaults = {} if "thinking" in contract.capabilities else {"enable_thinking": False}
+        self._template_defaults = {} if self._thinks else {"enable_thinking": False}
 
     def read(self, body: bytes) -> ChatRequest:
         """The request that a body holds; raises ApiError."""
@@ -89,12 +89,19 @@ class RequestReader:
     def _chat_request(self, body: Mapping[str, Any]) -> ChatRequest:
         given = {name: self._given(body, name) for name in self._contract.parameters}
         stream = bool(given.get("stream"))
+        template_kwargs = self._template_kwargs(given.get("chat_template_kwargs") or {})
         return ChatRequest(
             messages=[_message(message) for message in body["messages"]],
-            params=_params(given, self._stop_text_shown(body, stream)),
+            params=sampling_params(
+                self._contract,
+                body,
+                given,
+                stop_text_shown=self._stop_text_shown(body, stream),
+                reasoning=self._thinks and template_kwargs.get("enable_thinking") is not False,
+            ),
             stream=stream,
             include_usage=bool((given.get("stream_options") or {}).get("include_usage")),
-            template_kwargs=self._template_kwargs(given.get("chat_template_kwargs") or {}),
+            template_kwargs=template_kwargs,
         )
 
     def _given(self, body: Mapping[str, Any], name: str) -> Any:
@@ -163,36 +170,3 @@ def _message(message: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(content, list):
         content = "\n".join(part["text"] for part in content)
     return {"role": message["role"], "content": content}
-
-
-def _params(given: Mapping[str, Any], stop_text_shown: bool) -> SamplingParams:
-    stop = given.get("stop") or ()
-    plain: dict[str, Any] = {
-        "max_tokens": _integer(given.get("max_tokens")),
-        "temperature": given.get("temperature"),
-        "top_p": given.get("top_p"),
-        "top_k": _integer(given.get("top_k")),
-        "presence_penalty": given.get("presence_penalty"),
-        "frequency_penalty": given.get("frequency_penalty"),
-        "repetition_penalty": given.get("repetition_penalty"),
-        "seed": _integer(given.get("seed")),
-        "skip_special_tokens": given.get("skip_special_tokens"),
-        "ignore_eos": given.get("ignore_eos"),
-    }
-    try:
-        return SamplingParams(
-            **{name: value for name, value in plain.items() if value is not None},
-            stop=(stop,) if isinstance(stop, str) else tuple(stop),
-            # Ids beyond int32 are ignored: mindie-llm-2.3#request/stop_token_ids.
-            stop_token_ids=frozenset(
-                int(item) for item in given.get("stop_token_ids") or () if INT32_MIN <= item <= INT32_MAX
-            ),
-            include_stop_str_in_output=stop_text_shown,
-        )
-    except ValueError as error:  # where a document states no range, the sampler still has one
-        raise ApiError("invalid_request", str(error)) from error
-
-
-def _integer(value: float | None) -> int | None:
-    """JSON Schema calls 20.0 an integer; everybody behind this line wants an int."""
-    return None if value is None else int(value)

@@ -86,7 +86,13 @@ class Stop(click.ClickException):
 @click.option("--model", metavar="NAME", help="Name that requests must use. Default: the dialect's own.")
 @click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda, npu, ...")
 @click.option("--dtype", default="auto", show_default=True, help="auto, float32, bfloat16 or float16.")
-@click.option("--slots", default=16, show_default=True, type=click.IntRange(1), help="Sequences generated at once.")
+@click.option(
+    "--slots",
+    default=20,
+    show_default=True,
+    type=click.IntRange(1),
+    help="Sequences generated at once; a beam search takes one for each beam.",
+)
 @click.option(
     "--max-waiting",
     default=64,

@@ -71,7 +71,7 @@ class LocalEngine(Engine):
         *,
         device: str = "auto",
         dtype: str = "auto",
-        slots: int = 16,
+        slots: int = 20,
         max_model_len: int | None = None,
         max_new_tokens: int | None = None,
         threads: int | None = None,
@@ -79,7 +79,8 @@ class LocalEngine(Engine):
         """Load a checkpoint directory and start the engine.
 
         device: "auto" (the accelerator, else the CPU) or a device's name. dtype: see checkpoint.DTYPES.
-        slots: how many sequences run at once; more wait.
+        slots: how many sequences run at once; more wait. A beam search takes one for each beam, so the default is
+            enough for the widest that OpenVINO Model Server takes, 19.
         max_model_len: positions of a sequence; None: the checkpoint's limit, but at most 4096, because the
             cache for all slots is allocated here.
         max_new_tokens: cap on generated tokens; None: as many as fit.

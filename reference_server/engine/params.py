@@ -110,3 +110,8 @@ class SamplingParams:
     def ranked(self) -> bool:
         """Whether only the best of the sampled sequences are returned."""
         return self.width > self.n and not self.beam_search
+
+    @property
+    def known_at_end(self) -> bool:
+        """Whether no answer is known before all are."""
+        return self.beam_search or self.ranked

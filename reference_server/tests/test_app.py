@@ -175,7 +175,7 @@ def test_a_body_far_beyond_the_limit_is_refused_while_it_is_sent() -> None:
 def test_the_description_is_that_of_what_is_served() -> None:
     with client() as (http, _):
         found = http.get("/openapi.json").json()
-    offered = replace(served(load("mindie"), bearer=False), default_model="tiny")  # examples name the served model
+    offered = replace(served(load("mindie"), bearer=False), default_model="tiny")
     expected = json.loads(json.dumps(describe(offered)))
     expected["components"]["schemas"]["ChatCompletionRequest"]["properties"]["model"]["enum"] = ["tiny"]
     assert found == expected

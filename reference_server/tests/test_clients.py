@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ import pytest
 
 from openapi import sse
 from openapi.contract import load, names
-from openapi.stream import walk
+from openapi.stream import Walk, walk
 from openapi.validation import Validator
 from reference_server.offer import served
 from reference_server.settings import Settings
@@ -259,6 +260,126 @@ def test_the_openai_client_raises_for_a_refusal_with_its_status(
         opened.chat.completions.create(model="tiny", messages=QUESTION, max_tokens=0, stream=stream)
     assert caught.value.status_code == status
     assert "max_tokens" in caught.value.response.text
+
+
+def walked(address: str, dialect: str, request: Mapping[str, Any]) -> Walk:
+    """The stream that a request gets; nothing is wrong with it."""
+    response = post(address, dialect, {**request, "stream": True})
+    found = walk([event.data for event in sse.decode([(0.0, response.content)]).events])
+    assert (response.status_code, found.breaches) == (200, ())
+    for _, chunk in found.chunks:
+        assert Validator(served(load(dialect), bearer=False)).problems("ChatCompletionChunk", chunk) == ()
+    return found
+
+
+def answered(address: str, dialect: str, request: Mapping[str, Any]) -> dict[str, Any]:
+    response = post(address, dialect, request)
+    assert response.status_code == 200
+    answer: dict[str, Any] = response.json()
+    assert Validator(served(load(dialect), bearer=False)).problems("ChatCompletion", answer) == ()
+    return answer
+
+
+HOT = {"messages": QUESTION, "temperature": 2.0, "seed": 7, "max_tokens": 12}
+CHOICES: list[tuple[str, str, Mapping[str, Any], int]] = [
+    ("mindie-2.3", "n", {**HOT, "n": 3}, 3),
+    ("mindie-2.3", "best-of", {**HOT, "n": 2, "best_of": 6}, 2),
+    ("mindie-2.3", "beams", {"messages": QUESTION, "use_beam_search": True, "n": 4, "max_tokens": 12}, 4),
+    ("mindie-2.3", "one-beam", {"messages": QUESTION, "use_beam_search": True, "max_tokens": 12}, 1),
+    ("ovms-2024", "beams", {"messages": QUESTION, "best_of": 4, "n": 3, "length_penalty": 0.5, "max_tokens": 12}, 3),
+    ("ovms-2024", "groups", {"messages": QUESTION, "best_of": 4, "n": 4, "diversity_penalty": 20, "max_tokens": 12}, 4),
+    ("openai", "n", {**HOT, "n": 9}, 9),
+    ("vllm", "n", {**HOT, "n": 6}, 6),
+    ("vllm", "beams", {"messages": QUESTION, "use_beam_search": True, "n": 2, "max_tokens": 12}, 2),
+]
+
+
+@pytest.mark.parametrize(
+    ("dialect", "name", "request_", "number"), CHOICES, ids=[f"{row[0]}-{row[1]}" for row in CHOICES]
+)
+def test_several_choices_are_the_same_streamed_and_plain(
+    addresses: dict[str, str], dialect: str, name: str, request_: Mapping[str, Any], number: int
+) -> None:
+    answer = answered(addresses[dialect], dialect, request_)
+    stream = walked(addresses[dialect], dialect, request_)
+    assert [choice["index"] for choice in answer["choices"]] == list(range(number)) == list(stream.choices)
+    for index, choice in enumerate(answer["choices"]):
+        found = stream.choices[index]
+        assert (found.content, found.finish_reason) == (choice["message"]["content"], choice["finish_reason"])
+    if name not in {"one-beam", "best-of"}:
+        assert len({choice["message"]["content"] for choice in answer["choices"]}) > 1
+    total = answer["usage"]["completion_tokens"]
+    assert number <= total <= 12 * number
+    if load(dialect).stream.usage == "with-finish":
+        assert total == sum(usage["completion_tokens"] for _, usage in stream.usages)
+
+
+def test_the_first_of_several_choices_is_the_only_one_of_a_single_one(addresses: dict[str, str]) -> None:
+    single, several = (answered(addresses["mindie-2.3"], "mindie-2.3", {**HOT, "n": n}) for n in (1, 3))
+    assert single["choices"][0] == several["choices"][0]
+
+
+@pytest.mark.parametrize(
+    ("dialect", "wide"), [("mindie-2.3", {"use_beam_search": True, "n": 5}), ("ovms", {"best_of": 5})]
+)
+def test_a_search_that_is_too_wide_is_refused_with_the_reason(
+    addresses: dict[str, str], dialect: str, wide: Mapping[str, Any]
+) -> None:
+    dialect = load(dialect).name
+    response = post(addresses[dialect], dialect, {"messages": QUESTION, **wide})
+    assert response.status_code == load(dialect).errors.kinds["invalid_request"].status
+    assert "5 beams" in response.text
+
+
+@pytest.mark.parametrize("dialect", ["mindie-2.3", "openai"])
+def test_the_openai_client_reads_logprobs_whose_bytes_are_the_text(addresses: dict[str, str], dialect: str) -> None:
+    messages: list[ChatCompletionMessageParam] = [{"role": "user", "content": "Repeat: 你好，世界 🙂"}]
+    with client(addresses[dialect], dialect, strict=True) as opened:
+        create: Any = functools.partial(
+            opened.chat.completions.create, model="tiny", messages=messages, temperature=0, max_tokens=40
+        )
+        plain = create(logprobs=True, top_logprobs=3).choices[0]
+        chunks = list(create(logprobs=True, top_logprobs=3, stream=True))
+        unasked = create().choices[0]
+    assert plain.logprobs is not None
+    told = plain.logprobs.content or []
+    assert bytes(byte for each in told for byte in each.bytes or ()).decode() == plain.message.content != ""
+    assert {len(each.top_logprobs) for each in told} == {3}
+    assert all(each.logprob == each.top_logprobs[0].logprob <= 0 for each in told)
+    streamed = [
+        each
+        for chunk in chunks
+        for choice in chunk.choices
+        if choice.logprobs
+        for each in choice.logprobs.content or []
+    ]
+    assert streamed == told
+    assert unasked.logprobs is None
+    assert unasked.message == plain.message
+
+
+def test_openvino_model_server_tells_of_chosen_tokens_only_and_not_in_streams(addresses: dict[str, str]) -> None:
+    request = {"messages": QUESTION, "logprobs": True, "temperature": 0, "max_tokens": 12}
+    told = answered(addresses["ovms-2024"], "ovms-2024", request)["choices"][0]["logprobs"]["content"]
+    assert {tuple(each["top_logprobs"]) for each in told} == {()}
+    for _, chunk in walked(addresses["ovms-2024"], "ovms-2024", request).chunks:
+        assert "logprobs" not in chunk["choices"][0]
+
+
+def test_thoughts_stand_apart_from_the_answer_streamed_and_plain(addresses: dict[str, str]) -> None:
+    def request(*, thinking: bool) -> Mapping[str, Any]:
+        sent = {"messages": QUESTION, "temperature": 0, "max_tokens": 100}
+        return {**sent, "chat_template_kwargs": {"enable_thinking": thinking}}
+
+    address = addresses["mindie-2.3"]
+    message = answered(address, "mindie-2.3", request(thinking=True))["choices"][0]["message"]
+    stream = walked(address, "mindie-2.3", request(thinking=True)).choices[0]
+    assert (stream.reasoning, stream.content) == (message["reasoning_content"], message["content"])
+    assert "" not in (stream.reasoning, stream.content)
+    assert "think>" not in stream.reasoning + stream.content
+    silent = answered(address, "mindie-2.3", request(thinking=False))["choices"][0]["message"]
+    assert "reasoning_content" not in silent
+    assert silent["content"] == message["content"]
 
 
 def test_a_wrong_key_is_an_authentication_error(addresses: dict[str, str]) -> None:

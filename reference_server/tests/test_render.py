@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from openapi.contract import load, names
 from openapi.stream import walk
 from openapi.validation import Validator
+from reference_server.engine import Delta, SamplingParams, TokenLogprob
 from reference_server.offer import served
 from reference_server.render import ChunkWriter, Heading, completion
 from reference_server.tests.scripted import deltas
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 DIALECTS = sorted(set(names().values()))
 MINDIE = [name for name in DIALECTS if load(name).stream.usage == "with-finish"]
@@ -25,13 +31,24 @@ def heading(dialect: str) -> Heading:
     return Heading(None if prefix is None else f"{prefix}8", 1_729_614_610, "tiny")
 
 
+def stream_of(
+    dialect: str,
+    said: Iterable[Delta],
+    params: SamplingParams | None = None,
+    *,
+    full_text: bool = False,
+    usage: bool = False,
+) -> list[dict[str, Any]]:
+    params = params or SamplingParams()
+    writer = ChunkWriter(load(dialect), heading(dialect), 54, params, full_text=full_text, include_usage=usage)
+    opening = list(writer.opening())
+    return [*opening, *(chunk for delta in said for chunk in writer.add(delta)), *writer.closing()]
+
+
 def chunks(
     dialect: str, texts: tuple[str, ...] = TEXTS, reason: Any = "stop", *, full_text: bool = False, usage: bool = False
 ) -> list[dict[str, Any]]:
-    writer = ChunkWriter(load(dialect), heading(dialect), 54, full_text=full_text, include_usage=usage)
-    opening = list(writer.opening())
-    written = [chunk for delta in deltas(texts, reason) for chunk in writer.add(delta)]
-    return [*opening, *written, *writer.closing()]
+    return stream_of(dialect, deltas(texts, reason), full_text=full_text, usage=usage)
 
 
 def content(chunk: dict[str, Any]) -> str:
@@ -145,3 +162,140 @@ def test_the_order_of_the_chunks_is_legal(dialect: str) -> None:
     for asked in (True, False):
         events = [*(json.dumps(chunk) for chunk in chunks(dialect, usage=asked)), "[DONE]"]
         assert walk(events).breaches == ()
+
+
+CAFE = TokenLogprob(
+    "caf\ufffd",
+    b"caf\xc3",
+    -0.25,
+    (TokenLogprob("caf\ufffd", b"caf\xc3", -0.25), TokenLogprob("<|end|>", None, -math.inf)),
+)
+END = TokenLogprob("<|end|>", None, -1.5)
+NAMED = {"token": "caf\ufffd", "logprob": -0.25, "bytes": [99, 97, 102, 195]}
+HIDDEN = {"token": "<|end|>", "logprob": -9999.0, "bytes": None}
+
+
+def several(*texts: tuple[str, ...]) -> list[Delta]:
+    """Choices that grow side by side, one delta of each at a time; each token has 2 ms more than the one before."""
+    said = [[replace(delta, index=index) for delta in deltas(each)] for index, each in enumerate(texts)]
+    longest = max(map(len, said))
+    return [each[at] for at in range(longest) for each in said if at < len(each)]
+
+
+def scored() -> list[Delta]:
+    first, last = deltas(("", ""))
+    return [replace(first, logprob=CAFE), replace(last, logprob=END)]
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_every_choice_has_its_own_text_reason_and_place_and_usage_counts_them_all(dialect: str) -> None:
+    said = several(("one", ""), ("two", ".", ""), ("",))
+    answer = completion(load(dialect), heading(dialect), 9, said)
+    assert [choice["index"] for choice in answer["choices"]] == [0, 1, 2]
+    assert [choice["message"]["content"] for choice in answer["choices"]] == ["one", "two.", ""]
+    assert [choice["finish_reason"] for choice in answer["choices"]] == ["stop"] * 3
+    assert (answer["usage"]["completion_tokens"], answer["usage"]["total_tokens"]) == (6, 15)
+    assert Validator(served(load(dialect), bearer=False)).problems("ChatCompletion", answer) == ()
+    assert [len(answer["usage"].get(name, said)) for name in ("batch_size", "queue_wait_time")] == [6, 6]
+    if "decode_time_arr" in answer:
+        assert len(answer["decode_time_arr"]) == 1
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_stream_of_several_choices_is_legal_and_says_what_the_answer_says(dialect: str) -> None:
+    said = several(("one", "", "more", ""), ("two", ".", ""), ("",))
+    chunks = stream_of(dialect, said, SamplingParams(n=3), usage=True)
+    found = walk([*map(json.dumps, chunks), "[DONE]"])
+    assert found.breaches == ()
+    assert [found.choices[index].content for index in range(3)] == ["onemore", "two.", ""]
+    assert {len(chunk["choices"]) for chunk in chunks} <= {0, 1}
+    roles = [found.choices[index].roles for index in range(3)]
+    if load(dialect).stream.role == "first-delta":
+        assert roles == [("assistant",)] * 3
+    if load(dialect).stream.opening_chunk:
+        assert [chunk["choices"][0]["index"] for chunk in chunks[:3]] == [0, 1, 2]
+    completion_tokens = [usage["completion_tokens"] for _, usage in found.usages]
+    assert completion_tokens == ([1, 3, 4] if load(dialect).stream.usage == "with-finish" else [8])
+
+
+def test_answers_known_only_at_the_end_come_in_one_chunk_each_and_a_last_one() -> None:
+    said = [*deltas(("one", "", "more", "")), *(replace(delta, index=1) for delta in deltas(("two", ".")))]
+    for params in (SamplingParams(n=2, beam_search=True), SamplingParams(n=2, best_of=3)):
+        chunks = stream_of("mindie", said, params)
+        assert [content(chunk) for chunk in chunks] == ["onemore", "", "two.", ""]
+        assert [chunk["choices"][0]["index"] for chunk in chunks] == [0, 0, 1, 1]
+        assert [chunk["choices"][0]["finish_reason"] for chunk in chunks] == [None, "stop"] * 2
+        assert [chunk["usage"]["completion_tokens"] for chunk in chunks[1::2]] == [4, 2]
+        whole = stream_of("mindie", said, params, full_text=True)
+        assert [(content(chunk), chunk["full_text"]) for chunk in whole] == [("onemore", "onemore"), ("two.", "two.")]
+
+
+def test_full_texts_of_several_choices_are_their_own() -> None:
+    chunks = stream_of("mindie", several(("a", "b", ""), ("x", "y")), SamplingParams(n=2), full_text=True)
+    texts = [(chunk["choices"][0]["index"], content(chunk), chunk.get("full_text")) for chunk in chunks]
+    assert texts == [(0, "a", None), (1, "x", None), (0, "ab", None), (1, "xy", "xy"), (0, "ab", "ab")]
+
+
+@pytest.mark.parametrize("dialect", ["mindie", "ovms", "openai"])
+def test_every_token_is_named_with_its_bytes_and_alternatives(dialect: str) -> None:
+    answer = completion(load(dialect), heading(dialect), 9, scored())
+    found = answer["choices"][0]["logprobs"]
+    end = {**HIDDEN, "logprob": -1.5, "top_logprobs": []}
+    assert found["content"] == [{**NAMED, "top_logprobs": [NAMED, HIDDEN]}, end]
+    assert {name: found[name] for name in found if name != "content"} == (
+        {"refusal": None} if dialect == "openai" else {}
+    )
+    assert Validator(served(load(dialect), bearer=False)).problems("ChatCompletion", answer) == ()
+    json.dumps(answer, allow_nan=False)
+
+
+def test_a_stream_names_every_token_once_where_its_text_is() -> None:
+    params = SamplingParams(logprobs=2)
+    chunks = stream_of("mindie", scored(), params)
+    told = [chunk["choices"][0]["logprobs"] for chunk in chunks]
+    assert [[each["token"] for each in one["content"]] for one in told] == [["caf\ufffd"], ["<|end|>"]]
+    capped = [replace(delta, text=text) for delta, text in zip(scored(), ("a", "b"), strict=True)]
+    told = [chunk["choices"][0]["logprobs"] for chunk in stream_of("mindie", capped, params)]
+    assert [one and len(one["content"]) for one in told] == [1, 1, None]
+    whole = stream_of("mindie", capped, replace(params, beam_search=True))
+    assert [one and len(one["content"]) for one in (c["choices"][0]["logprobs"] for c in whole)] == [2, None]
+    assert [chunk for chunk in chunks_without_logprobs() if "logprobs" in chunk["choices"][0]] == []
+
+
+def chunks_without_logprobs() -> list[dict[str, Any]]:
+    return stream_of("mindie", deltas(TEXTS))
+
+
+def thoughtful() -> list[Delta]:
+    thoughts = ("hm", ", so", "", "", "")
+    return [
+        replace(delta, reasoning=each) for delta, each in zip(deltas(("", "", "y", "es", "")), thoughts, strict=True)
+    ]
+
+
+@pytest.mark.parametrize(("dialect", "member"), [("mindie", "reasoning_content"), ("vllm", "reasoning")])
+def test_a_thought_stands_beside_the_answer_by_the_name_of_the_dialect(dialect: str, member: str) -> None:
+    answer = completion(load(dialect), heading(dialect), 9, thoughtful())
+    assert answer["choices"][0]["message"].items() >= {"role": "assistant", "content": "yes", member: "hm, so"}.items()
+    assert Validator(load(dialect)).problems("ChatCompletion", answer) == ()
+    chunks = stream_of(dialect, thoughtful())
+    found = walk([*map(json.dumps, chunks), "[DONE]"])
+    assert found.breaches == ()
+    assert (found.choices[0].reasoning, found.choices[0].content) == ("hm, so", "yes")
+    assert {name for chunk in chunks for name in chunk["choices"][0]["delta"]} == {"role", "content", member}
+    for chunk in chunks:
+        assert Validator(load(dialect)).problems("ChatCompletionChunk", chunk) == ()
+
+
+def test_full_texts_repeat_the_thought_too() -> None:
+    chunks = stream_of("mindie", thoughtful(), full_text=True)
+    thoughts = [chunk["choices"][0]["delta"].get("reasoning_content") for chunk in chunks]
+    assert thoughts == ["hm", *["hm, so"] * 4]
+    assert (chunks[-1]["full_text"], content(chunks[-1])) == ("yes", "yes")
+    found = walk([*map(json.dumps, chunks), "[DONE]"])
+    assert (found.choices[0].reasoning, found.choices[0].content) == ("hm, so", "yes")
+
+
+def test_an_answer_without_thought_has_no_member_for_it() -> None:
+    answer = completion(load("mindie"), heading("mindie"), 9, deltas(TEXTS))
+    assert "reasoning_content" not in answer["choices"][0]["message"]

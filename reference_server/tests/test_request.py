@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -97,16 +98,16 @@ def test_what_only_looks_dangerous_is_taken() -> None:
         ("stop", ["x"] * 1025),
         ("stop_token_ids", [1.5]),
         ("stream", "true"),
-        ("n", 2),
+        ("n", 0),
+        ("n", 129),
         ("n", "1"),
         ("n", True),
-        ("best_of", 2),
-        ("use_beam_search", True),
-        ("logprobs", True),
-        ("top_logprobs", 5),
+        ("best_of", 129),
+        ("use_beam_search", "true"),
+        ("logprobs", 1),
+        ("top_logprobs", 21),
         ("tools", [{"type": "function", "function": {"name": "f"}}]),
         ("tool_choice", "required"),
-        ("chat_template_kwargs", {"enable_thinking": True}),
         ("chat_template_kwargs", {"chat_template": "{{ x }}"}),
         ("chat_template_kwargs", {"add_generation_prompt": False}),
     ],
@@ -134,9 +135,112 @@ def test_media_are_refused(parts: list[dict[str, str]]) -> None:
 
 def test_nothing_asked_for_gives_the_documented_defaults() -> None:
     request = read()
-    assert SamplingParams() == request.params
+    assert SamplingParams(reasoning=True) == request.params
     assert (request.stream, request.include_usage) == (False, False)
-    assert request.template_kwargs == {"enable_thinking": False}
+    assert request.template_kwargs == {}
+
+
+@pytest.mark.parametrize(
+    ("dialect", "sent", "template", "reasoning"),
+    [
+        ("mindie", {}, {}, True),
+        ("mindie", {"enable_thinking": True}, {"enable_thinking": True}, True),
+        ("mindie", {"enable_thinking": False}, {"enable_thinking": False}, False),
+        ("mindie-1.0", None, {"enable_thinking": False}, False),
+        ("ovms", None, {"enable_thinking": False}, False),
+    ],
+)
+def test_thoughts_are_told_apart_unless_they_are_turned_off_or_the_dialect_has_none(
+    dialect: str, sent: dict[str, bool] | None, template: dict[str, bool], reasoning: bool
+) -> None:
+    request = read(dialect) if sent is None else read(dialect, chat_template_kwargs=sent)
+    assert (request.template_kwargs, request.params.reasoning) == (template, reasoning)
+
+
+PLAIN = SamplingParams()
+SEARCH = SamplingParams(beam_search=True)
+
+
+@pytest.mark.parametrize(
+    ("dialect", "sent", "expected"),
+    [
+        ("mindie", {}, PLAIN),
+        ("mindie", {"n": 1, "best_of": None}, PLAIN),
+        ("mindie", {"n": 3}, replace(PLAIN, n=3)),
+        ("mindie", {"n": 3, "best_of": 5}, replace(PLAIN, n=3, best_of=5)),
+        ("mindie", {"best_of": 5}, replace(PLAIN, best_of=5)),
+        ("mindie", {"use_beam_search": True}, replace(SEARCH, best_of=1)),
+        ("mindie", {"use_beam_search": True, "n": 3}, replace(SEARCH, n=3, best_of=3)),
+        ("mindie", {"use_beam_search": True, "n": 3, "best_of": 1}, replace(SEARCH, n=3, best_of=3)),
+        ("mindie", {"use_beam_search": True, "n": 2, "best_of": 4}, replace(SEARCH, n=2, best_of=4)),
+        ("mindie", {"use_beam_search": False, "best_of": 4}, replace(PLAIN, best_of=4)),
+        ("mindie", {"length_penalty": 3.0, "diversity_penalty": 2.0}, PLAIN),
+        ("ovms", {"best_of": 1}, replace(PLAIN, best_of=1)),
+        ("ovms", {"best_of": 4}, replace(SEARCH, best_of=4)),
+        ("ovms", {"best_of": 4, "n": 2, "length_penalty": -1}, replace(SEARCH, n=2, best_of=4, length_penalty=-1)),
+        (
+            "ovms",
+            {"best_of": 4, "diversity_penalty": 0.5},
+            replace(SEARCH, best_of=4, beam_groups=4, diversity_penalty=0.5),
+        ),
+        (
+            "vllm",
+            {"n": 3, "use_beam_search": True, "length_penalty": 2},
+            replace(SEARCH, n=3, best_of=3, length_penalty=2),
+        ),
+        ("openai", {"n": 2}, replace(PLAIN, n=2)),
+        ("openai", {"n": 2, "best_of": 4, "use_beam_search": True}, replace(PLAIN, n=2)),
+    ],
+)
+def test_choices_and_searches_are_those_of_the_dialect(
+    dialect: str, sent: dict[str, Any], expected: SamplingParams
+) -> None:
+    found = read(dialect, **sent).params
+    assert expected == replace(found, reasoning=False, seed=None)
+
+
+@pytest.mark.parametrize(
+    ("dialect", "sent", "expected"),
+    [
+        ("mindie", {}, None),
+        ("mindie", {"logprobs": False}, None),
+        ("mindie", {"logprobs": False, "top_logprobs": 0}, None),
+        ("mindie", {"logprobs": True}, 0),
+        ("mindie", {"logprobs": True, "top_logprobs": 3}, 3),
+        ("mindie", {"top_logprobs": 3, "stream": True}, 3),
+        ("mindie", {"top_logprobs": 0}, 0),
+        ("mindie", {"logprobs": None, "top_logprobs": None}, None),
+        ("openai", {"top_logprobs": 0}, None),
+        ("openai", {"logprobs": True, "top_logprobs": 2, "stream": True}, 2),
+        ("ovms", {"logprobs": True}, 0),
+        ("ovms", {"logprobs": True, "stream": True}, None),
+        ("mindie-1.0", {"logprobs": True, "top_logprobs": 3}, None),
+    ],
+)
+def test_logprobs_are_asked_for_as_the_dialect_says(dialect: str, sent: dict[str, Any], expected: int | None) -> None:
+    assert expected == read(dialect, **sent).params.logprobs
+
+
+@pytest.mark.parametrize(
+    ("dialect", "sent", "words"),
+    [
+        ("mindie", {"n": 3, "best_of": 2}, "best_of is 2"),
+        ("mindie", {"n": 2, "temperature": 0}, "temperature"),
+        ("mindie", {"logprobs": False, "top_logprobs": 2}, "logprobs is false"),
+        ("ovms", {"n": 2}, "best_of"),
+        ("ovms", {"n": 3, "best_of": 2}, "best_of"),
+        ("openai", {"top_logprobs": 2}, "logprobs"),
+        ("vllm", {"n": 1000}, "n is 1000"),
+        ("vllm", {"logprobs": True}, "logprobs"),
+    ],
+)
+def test_values_that_exclude_each_other_or_that_are_not_served_are_refused(
+    dialect: str, sent: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(ApiError) as caught:
+        read(dialect, **sent)
+    assert caught.value.kind == "invalid_request"
+    assert words in caught.value.message
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
@@ -190,6 +294,7 @@ def test_every_sampling_parameter_reaches_the_engine() -> None:
             include_stop_str_in_output=True,
             skip_special_tokens=False,
             ignore_eos=True,
+            reasoning=True,
         )
         == request.params
     )

@@ -1,0 +1,106 @@
+"""From a body that keeps the contract to what the engine's sampler is asked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from reference_server.engine import SamplingParams
+from reference_server.errors import ApiError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from openapi.contract import Contract
+
+INT32_MIN: Final = -(2**31)
+INT32_MAX: Final = 2**31 - 1
+
+TOP_TURNS_ON: Final = "top-logprobs-turns-on-logprobs"
+NONE_IN_STREAMS: Final = "logprobs-in-streams"
+"""Rules that some contracts have: the number of alternatives alone asks for logprobs; a stream carries none."""
+
+
+def sampling_params(
+    contract: Contract,
+    body: Mapping[str, Any],
+    given: Mapping[str, Any],
+    *,
+    stop_text_shown: bool,
+    reasoning: bool,
+) -> SamplingParams:
+    """The parameters of one request; raises ApiError for values that exclude each other or that no sampler can use.
+
+    body: as it was sent. given: the same with the documented defaults of the dialect's parameters.
+    reasoning: whether thoughts are told from the answer.
+    """
+    sent = {name: body.get(name) for name in contract.parameters}
+    stop = given.get("stop") or ()
+    plain: dict[str, Any] = {
+        "max_tokens": _integer(given.get("max_tokens")),
+        "temperature": given.get("temperature"),
+        "top_p": given.get("top_p"),
+        "top_k": _integer(given.get("top_k")),
+        "presence_penalty": given.get("presence_penalty"),
+        "frequency_penalty": given.get("frequency_penalty"),
+        "repetition_penalty": given.get("repetition_penalty"),
+        "seed": _integer(given.get("seed")),
+        "skip_special_tokens": given.get("skip_special_tokens"),
+        "ignore_eos": given.get("ignore_eos"),
+    }
+    try:
+        return SamplingParams(
+            **{name: value for name, value in plain.items() if value is not None},
+            **_choices(sent, given),
+            stop=(stop,) if isinstance(stop, str) else tuple(stop),
+            # Ids beyond int32 are ignored: mindie-llm-2.3#request/stop_token_ids.
+            stop_token_ids=frozenset(
+                int(item) for item in given.get("stop_token_ids") or () if INT32_MIN <= item <= INT32_MAX
+            ),
+            include_stop_str_in_output=stop_text_shown,
+            logprobs=_logprobs(contract, sent),
+            reasoning=reasoning,
+        )
+    except ValueError as error:  # where a document states no range, the sampler still has one
+        raise ApiError("invalid_request", str(error)) from error
+
+
+def _choices(sent: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """How many answers there are, and how they are found.
+
+    A dialect with use_beam_search turns beam search on by it; its width is n, as in vLLM and MindIE's source, or a
+    greater best_of. Without that parameter a best_of above 1 turns it on and is the width
+    (ovms-2024.4#request/unsupported/use_beam_search).
+
+    Nothing says into how many groups the diversity penalty divides the beams, and OpenVINO Model Server has one, where
+    the penalty has nothing to act on. So there is one group unless the penalty is sent: then every beam is its own.
+    """
+    n, best_of = _integer(given.get("n")) or 1, _integer(sent.get("best_of"))
+    if not given.get("use_beam_search", (best_of or 1) > 1):
+        return {"n": n, "best_of": best_of}
+    width = max(n, best_of or 1)
+    diversity = sent.get("diversity_penalty")
+    return {
+        "n": n,
+        "best_of": width,
+        "beam_search": True,
+        "length_penalty": given.get("length_penalty", 1.0),
+        "beam_groups": 1 if diversity is None else width,
+        "diversity_penalty": diversity or 0.0,
+    }
+
+
+def _logprobs(contract: Contract, sent: Mapping[str, Any]) -> int | None:
+    """How many alternatives come with each token's log-probability; None: the answer has none."""
+    asked, top = sent.get("logprobs"), sent.get("top_logprobs")
+    if asked is False and top:
+        raise ApiError("invalid_request", f"top_logprobs is {top} and logprobs is false: leave one of them out")
+    if asked is None and top is not None and TOP_TURNS_ON in contract.rules:
+        asked = True
+    if not asked or (sent.get("stream") and NONE_IN_STREAMS in contract.rules):
+        return None
+    return int(top or 0)
+
+
+def _integer(value: float | None) -> int | None:
+    """JSON Schema calls 20.0 an integer; everybody behind this line wants an int."""
+    return None if value is None else int(value)
