@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from conformance.trace import Traced
     from openapi.contract import Contract
 
-DIALECTS = ("mindie-1.0", "mindie-2.3", "mindie-vllm-1.0", "ovms-2024", "siliconstorm")
+DIALECTS = ("mindie-1.0", "mindie-2.3", "mindie-vllm-1.0", "openai", "ovms-2024", "siliconstorm", "vllm")
 CHECKS = gather()
 STRENGTH = (Keyword.MUST, Keyword.SHOULD, Keyword.MAY)
 UNSENT = ("unsupported/",)  # places that no scenario can be made from: whether such parameters are refused is open
@@ -32,7 +32,7 @@ UNSENT = ("unsupported/",)  # places that no scenario can be made from: whether 
 
 @pytest.fixture(params=DIALECTS)
 def contract(request: pytest.FixtureRequest) -> Contract:
-    """Each dialect of a vendor's document in turn."""
+    """Each dialect in turn."""
     return load(request.param)
 
 
