@@ -60,6 +60,8 @@ def length_means_that_the_limit_was_reached(exchange: Exchange, _: Context) -> I
     """An answer that ends with "length" has used up max_tokens, unless the server's own limit is lower."""
     if exchange.finish_reason() != "length":
         raise NoOccasion("the answer did not end with length")
+    if len(exchange.choices) > 1:
+        raise NoOccasion("usage sums over several choices")
     limit, found = limit_of(exchange), completion_of(exchange)
     if found < limit and limit > CERTAIN:
         raise NoOccasion("the server's own limit may be lower than max_tokens")

@@ -58,9 +58,11 @@ def prompt_is_counted(exchange: Exchange, _: Context) -> Iterator[Finding]:
 
 @check("usage.completion-counted", on=ANSWER)
 def completion_is_counted(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """An answer that holds text counts at least one completion token."""
+    """An answer that holds text or reasoning counts at least one completion token."""
     _prompt, completion, _total = _counts(exchange)
-    if any(folded.content for folded in exchange.choices.values()) and completion < 1:
+    if not any(folded.content or folded.reasoning for folded in exchange.choices.values()):
+        raise NoOccasion("the answer holds no text")
+    if completion < 1:
         yield Finding("/usage/completion_tokens", "at least 1", f"{completion}")
 
 
