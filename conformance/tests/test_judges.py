@@ -315,7 +315,7 @@ LINES: dict[tuple[str, str, str], tuple[Callable[[Exchange], Exchange], str]] = 
     ("usage.completion-counted", PLAIN, "one"): (of_usage(completion_tokens=1), "fits"),
     ("usage.completion-counted", PLAIN, "none, no text"): (
         both(of_message(content=""), of_usage(completion_tokens=0)),
-        "fits",
+        "idle",
     ),
     ("usage.completion-within-limit", PLAIN, "the limit"): (of_usage(completion_tokens=48), "fits"),
     ("usage.completion-within-limit", PLAIN, "two of n"): (
