@@ -285,7 +285,7 @@ def test_a_stream_that_was_taken_and_then_broke_was_accepted(mindie: Good) -> No
     ],
 )
 def test_a_parameter_is_named_by_a_word_of_its_own(mindie: Good, text: str, is_named: bool) -> None:
-    key = ("n-lacking", "main")
+    key = ("n-0-refused", "main")
     changed = edit_answer(mindie.exchanges[key], lambda body: body.update(error=text, error_type="x"))
     assert is_named == (not judged(mindie, "errors.names-the-parameter", key, changed).findings)
 
