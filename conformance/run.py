@@ -110,11 +110,11 @@ class Run:
             async with asyncio.TaskGroup() as group:
                 for scenario in self.plan.scenarios:
                     group.create_task(self._scenario(scenario))
-        except* HarnessError as errors:
-            first: BaseException = errors
-            while isinstance(first, BaseExceptionGroup):
-                first = first.exceptions[0]
-            raise first from None
+        except BaseExceptionGroup as errors:  # not `except*`, which would wrap what is raised here in a group again
+            ours = errors.subgroup(HarnessError)
+            if ours is None:
+                raise
+            raise _first(ours) from None
         return self.record
 
     async def _scenario(self, scenario: Scenario) -> None:
@@ -229,6 +229,12 @@ class Run:
         if self.budget.max_time_s is None:
             return math.inf
         return max(0.0, self.budget.max_time_s - (time.monotonic() - self._started_s))
+
+
+def _first(errors: BaseExceptionGroup[HarnessError]) -> HarnessError:
+    """The first leaf of a tree of exceptions."""
+    first = errors.exceptions[0]
+    return _first(first) if isinstance(first, BaseExceptionGroup) else first
 
 
 def _timed_out(exchange: Exchange) -> bool:
