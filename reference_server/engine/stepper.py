@@ -66,7 +66,10 @@ class Stepper:
 
     def _sample(self, samples: Seq[Sampled], slots: Seq[int], logits: torch.Tensor) -> list[tuple[int, Score | None]]:
         """A token for each, with its score where that is asked for."""
-        uniforms = [uniform(sample.seed, len(sample.generated)) for sample in samples]
+        # A greedy choice draws nothing.
+        uniforms = [
+            uniform(sample.seed, len(sample.generated)) if sample.params.temperature > 0 else 0.0 for sample in samples
+        ]
         tokens = self._sampler.sample(logits, slots, uniforms)
         scores: list[Score | None] = [None] * len(tokens)
         tops = {row: sample.top for row, sample in enumerate(samples) if sample.top is not None}

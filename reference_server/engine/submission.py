@@ -28,6 +28,7 @@ class Submission:
         self.prompt = prompt
         self.params = terms.params
         self.cancellation = Cancellation()
+        self._ranked = self.params.ranked
         self._held: dict[Sequence, list[Delta]] = {}
         self._unfinished = self.params.width
         if self.params.beam_search:
@@ -42,7 +43,7 @@ class Submission:
 
     def release(self, sequence: Sequence, delta: Delta) -> list[Delta]:
         """What the reader gets now that a sequence has got a delta."""
-        if not self.params.ranked:
+        if not self._ranked:
             return [delta]
         self._held.setdefault(sequence, []).append(delta)
         if delta.finish_reason is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from .detokenizer import Detokenizer, StopScanner
 from .protocol import Delta, FinishReason, TokenLogprob
@@ -40,8 +40,7 @@ class Step:
     ended_at: float
 
 
-@dataclass(frozen=True, slots=True)
-class Addition:
+class Addition(NamedTuple):  # made for every token, and cheaper than a dataclass
     """What a token makes certain of an answer, of the thought before it, and why they are over."""
 
     text: str
@@ -56,6 +55,7 @@ class Transcript:
         params, vocabulary = terms.params, terms.vocabulary
         self._terms = terms
         self._index = index
+        self._tells_logprobs = params.logprobs is not None
         self._hidden = terms.ends | vocabulary.special if params.skip_special_tokens else terms.ends
         self._tokens = 0
         self._first = True  # whether no text stands before the next token
@@ -80,19 +80,18 @@ class Transcript:
 
     def delta(self, token_id: int, score: Score | None, step: Step, ready_at: float) -> Delta:
         """What a token adds that a step chose, after it could have been scheduled since `ready_at`."""
-        told = score is not None and self._terms.params.logprobs is not None
-        logprob = self.logprob(token_id, score) if score is not None and told else None
-        added = self.add(token_id)
+        logprob = self.logprob(token_id, score) if score is not None and self._tells_logprobs else None
+        text, reasoning, finish_reason = self.add(token_id)
         return Delta(
-            text=added.text,
+            text=text,
             token_id=token_id,
-            finish_reason=added.finish_reason,
+            finish_reason=finish_reason,
             batch_size=step.batch_size,
             queue_wait_s=step.started_at - ready_at,
             step_s=step.ended_at - step.started_at,
             index=self._index,
             logprob=logprob,
-            reasoning=added.reasoning,
+            reasoning=reasoning,
         )
 
     def add(self, token_id: int) -> Addition:
@@ -105,8 +104,13 @@ class Transcript:
         if token_id in self._terms.ends:
             return self._rest("", "", "stop")
         self._first = self._first and token_id in self._hidden
-        piece = self._detokenizer.push(token_id) + self._markers.get(token_id, "")
-        reasoning, text, stopped = self._scan(*("", piece) if self._splitter is None else self._splitter.push(piece))
+        piece = self._detokenizer.push(token_id)
+        if self._splitter is None:
+            reasoning = ""
+            text, stopped = self._stops.push(piece)
+        else:
+            pieces = self._splitter.push(piece + self._markers.get(token_id, ""))
+            reasoning, text, stopped = self._scan(self._splitter, *pieces)
         if stopped:
             return Addition(text, reasoning, "stop")
         if self._tokens >= self._terms.limit:
@@ -122,21 +126,19 @@ class Transcript:
         data = self._terms.vocabulary.data(token_id, first=self._first)
         return TokenLogprob(data.decode(errors="replace"), None if token_id in self._hidden else data, logprob, top)
 
-    def _scan(self, thought: str, answer: str) -> tuple[str, str, bool]:
+    def _scan(self, splitter: ReasoningSplitter, thought: str, answer: str) -> tuple[str, str, bool]:
         """(thought, answer) without what may be the beginning of a stop text, and whether one was found."""
-        if self._splitter is None:
-            return ("", *self._stops.push(answer))
         reasoning, stopped = self._thought_stops.push(thought)
         if stopped:
             return reasoning, "", True
-        if not self._splitter.thinking:
+        if not splitter.thinking:
             reasoning += self._thought_stops.flush()
         return (reasoning, *self._stops.push(answer))
 
     def _rest(self, reasoning: str, text: str, reason: FinishReason) -> Addition:
         """The addition with all that was held back."""
         if self._splitter is not None:
-            thought, answer, stopped = self._scan(*self._splitter.flush())
+            thought, answer, stopped = self._scan(self._splitter, *self._splitter.flush())
             reasoning, text = reasoning + thought + self._thought_stops.flush(), text + answer
             if stopped:
                 return Addition(text, reasoning, "stop")
