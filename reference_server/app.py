@@ -117,9 +117,8 @@ class ChatEndpoint:
             if request.stream:
                 end = await stream(generation, self._writer(request, generation, heading), receive, send, errors)
             else:
-                answer = completion(
-                    self._contract, heading, generation.prompt_tokens, await collect(generation, receive)
-                )
+                deltas = await collect(generation, receive)
+                answer = completion(self._contract, heading, generation.prompt_tokens, deltas)
         # The place is free before the client can know that its answer is whole, and ask again.
         if request.stream:
             await send({"type": "http.response.body", "body": end})
@@ -146,7 +145,7 @@ class ChatEndpoint:
         return ChunkWriter(
             self._contract,
             heading,
-            generation.prompt_tokens,
+            generation,
             request.params,
             full_text=self._settings.full_text,
             include_usage=request.include_usage,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -50,8 +50,8 @@ def completion(contract: Contract, heading: Heading, prompt_tokens: int, deltas:
         "usage": usage(contract.answer, prompt_tokens, list(chain.from_iterable(choices.values()))),
     }
     if contract.answer.timings:
-        first, *later = (_milliseconds(delta.step_s) for delta in choices[0])
-        answer |= {"prefill_time": first, "decode_time_arr": later}
+        steps = [_milliseconds(delta.step_s) for delta in choices[0] if delta.step_s is not None]
+        answer |= {"prefill_time": steps[0], "decode_time_arr": steps[1:]} if steps else {}
     return answer
 
 
@@ -106,15 +106,24 @@ def usage(form: AnswerForm, prompt_tokens: int, deltas: Sequence[Delta]) -> Json
     counts: Json = {"prompt_tokens": prompt_tokens}
     if form.cached_tokens:
         counts["prompt_tokens_details"] = {"cached_tokens": 0}  # no prompt is ever taken from a cache
-    counts |= {"completion_tokens": len(deltas), "total_tokens": prompt_tokens + len(deltas)}
-    if form.token_arrays:
-        counts["batch_size"] = [delta.batch_size for delta in deltas]
-        counts["queue_wait_time"] = [round(delta.queue_wait_s * MICROSECONDS_PER_S) for delta in deltas]
+    completion_tokens = sum(delta.tokens for delta in deltas)
+    counts |= {"completion_tokens": completion_tokens, "total_tokens": prompt_tokens + completion_tokens}
+    if form.token_arrays:  # of tokens whose step nobody here has measured there is nothing to say
+        sizes = [delta.batch_size for delta in deltas if delta.batch_size is not None]
+        waits = [round(delta.queue_wait_s * MICROSECONDS_PER_S) for delta in deltas if delta.queue_wait_s is not None]
+        counts |= {"batch_size": sizes} if sizes else {}
+        counts |= {"queue_wait_time": waits} if waits else {}
     return counts
 
 
 def _milliseconds(seconds: float) -> float:
     return round(seconds * MILLISECONDS_PER_S, 3)
+
+
+class Counted(Protocol):
+    """Whose prompt is counted at the latest when an answer to it ends."""
+
+    prompt_tokens: int
 
 
 class ChunkWriter:
@@ -133,7 +142,7 @@ class ChunkWriter:
         self,
         contract: Contract,
         heading: Heading,
-        prompt_tokens: int,
+        counted: Counted,
         params: SamplingParams,
         *,
         full_text: bool,
@@ -142,7 +151,7 @@ class ChunkWriter:
         self._contract = contract
         self._form = contract.stream
         self._heading = heading.members("chat.completion.chunk")
-        self._prompt_tokens = prompt_tokens
+        self._counted = counted
         self._whole = params.known_at_end
         self._tells_logprobs = params.logprobs is not None
         self._full_text = full_text
@@ -171,14 +180,14 @@ class ChunkWriter:
             if self._full_text:
                 extra["full_text"] = choice.text
             if self._form.usage == "with-finish":
-                extra["usage"] = usage(self._contract.answer, self._prompt_tokens, choice.deltas)
+                extra["usage"] = usage(self._contract.answer, self._counted.prompt_tokens, choice.deltas)
             yield self._chunk(delta.index, new, delta.finish_reason, extra)
 
     def closing(self) -> Iterator[Json]:
         """The chunk of usage alone, after the last token, where the request asked for it."""
         if self._asked_for_usage:
             deltas = [delta for choice in self._choices for delta in choice.deltas]
-            counts = usage(self._contract.answer, self._prompt_tokens, deltas)
+            counts = usage(self._contract.answer, self._counted.prompt_tokens, deltas)
             yield self._ordered({**self._heading, "choices": [], "usage": counts})
 
     def _chunk(

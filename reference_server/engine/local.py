@@ -40,6 +40,10 @@ class LocalEngine(Engine):
 
     The thread alone touches the model, the scheduler and the sampler. Requests reach it through a queue; what
     a step made goes back to each event loop in one call.
+
+    vocabulary_size: token ids are below it.
+    max_model_len: prompt and generated tokens together.
+    max_new_tokens: the server's cap on generated tokens, whatever a request asks.
     """
 
     def __init__(

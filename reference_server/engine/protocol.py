@@ -53,7 +53,7 @@ class TokenLogprob:
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """What one generated token added to one choice; there is exactly one for each token of each choice.
+    """What one generated token added to one choice; an engine of ours has exactly one for each token of each choice.
 
     text: newly visible text; may be empty while text is held back for a possible stop text or for the rest
         of a character.
@@ -65,17 +65,21 @@ class Delta:
     index: of the choice, from 0.
     logprob: of the token, where the request asked for it.
     reasoning: what text is to the answer, to the thought before it, where the request wants them apart.
+    tokens: how many tokens it stands for: where another server generates, several may come together, or an end alone.
+
+    Where nobody here can know, batch_size, queue_wait_s and step_s are None, and token_id is -1.
     """
 
     text: str
     token_id: int
     finish_reason: FinishReason | None
-    batch_size: int
-    queue_wait_s: float
-    step_s: float
+    batch_size: int | None
+    queue_wait_s: float | None
+    step_s: float | None
     index: int = 0
     logprob: TokenLogprob | None = None
     reasoning: str = ""
+    tokens: int = 1
 
 
 class Generation(Protocol):
@@ -84,6 +88,8 @@ class Generation(Protocol):
     Deltas of a choice come in order, those of different choices in any; where the best of several are returned,
     all come at the end. Iteration ends when every choice had its delta with a finish reason, ends early after
     `cancel`, and raises EngineError when the engine cannot go on.
+
+    prompt_tokens: known when the first delta with a finish reason comes, or before.
     """
 
     prompt_tokens: int
@@ -99,15 +105,8 @@ class Generation(Protocol):
 class Engine(Protocol):
     """A source of generations.
 
-    vocabulary_size: token ids are below it.
-    max_model_len: prompt and generated tokens together.
-    max_new_tokens: the server's cap on generated tokens, whatever a request asks.
     alive: False once the engine has died or was closed; then every submit raises EngineError.
     """
-
-    vocabulary_size: int
-    max_model_len: int
-    max_new_tokens: int
 
     @property
     def alive(self) -> bool: ...
@@ -117,10 +116,11 @@ class Engine(Protocol):
         messages: list[dict[str, Any]],
         tools: list[dict[str, Any]] | None = None,
         template_kwargs: Mapping[str, Any] | None = None,
-    ) -> list[int]:
-        """Token ids of the prompt, up to where the assistant begins; raises ChatTemplateError."""
+    ) -> Any:
+        """The prompt, up to where the assistant begins, as `submit` of the same engine takes it: token ids, where
+        the engine is ours. Raises ChatTemplateError."""
 
-    def submit(self, prompt: list[int], params: SamplingParams) -> Generation:
+    def submit(self, prompt: Any, params: SamplingParams) -> Generation:
         """Queue a request, from the event loop's thread; raises PromptTooLong, ValueError or EngineError."""
 
     def close(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -40,7 +41,8 @@ def stream_of(
     usage: bool = False,
 ) -> list[dict[str, Any]]:
     params = params or SamplingParams()
-    writer = ChunkWriter(load(dialect), heading(dialect), 54, params, full_text=full_text, include_usage=usage)
+    counted = SimpleNamespace(prompt_tokens=54)
+    writer = ChunkWriter(load(dialect), heading(dialect), counted, params, full_text=full_text, include_usage=usage)
     opening = list(writer.opening())
     return [*opening, *(chunk for delta in said for chunk in writer.add(delta)), *writer.closing()]
 
@@ -299,3 +301,15 @@ def test_full_texts_repeat_the_thought_too() -> None:
 def test_an_answer_without_thought_has_no_member_for_it() -> None:
     answer = completion(load("mindie"), heading("mindie"), 9, deltas(TEXTS))
     assert "reasoning_content" not in answer["choices"][0]["message"]
+
+
+def test_usage_counts_the_tokens_that_a_delta_stands_for_and_says_nothing_that_nobody_measured() -> None:
+    said = [Delta("Hello", -1, None, None, None, None, tokens=3), Delta("", -1, "stop", None, None, 0.5, tokens=0)]
+    answer = completion(load("mindie-2.3"), heading("mindie-2.3"), 9, said)
+    assert answer["usage"] == {
+        "prompt_tokens": 9,
+        "prompt_tokens_details": {"cached_tokens": 0},
+        "completion_tokens": 3,
+        "total_tokens": 12,
+    }
+    assert (answer["prefill_time"], answer["decode_time_arr"]) == (500.0, [])
