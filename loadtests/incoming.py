@@ -1,0 +1,190 @@
+"""The incoming answer: HTTP unframed by geventhttpclient's parser (llhttp), events scanned as they arrive."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Final
+
+from geventhttpclient._parser import HTTPParseError, HTTPResponseParser
+
+from loadtests.scan import Scan, TooLarge
+
+if TYPE_CHECKING:
+    from loadtests.answer import Answer
+
+LARGEST_PLAIN: Final = 16 * 1024 * 1024
+"""Bytes of an answer that is no stream; more is a failure."""
+LARGEST_HEAD: Final = 64 * 1024
+MOST_EVENTS: Final = 1_000_000
+"""Events of one stream; more is a failure, so that an endless one keeps memory flat."""
+DETAIL: Final = 200
+"""Characters of a failure's detail."""
+LONGEST_WAIT_S: Final = 3600.0
+
+
+class Incoming(HTTPResponseParser):
+    """Reads the answer to one request. `sampled`: keep what arrives, to judge it by the stream rules afterwards."""
+
+    def __init__(self, answer: Answer, *, streamed: bool, sampled: bool = False) -> None:
+        super().__init__()
+        self.answer = answer
+        self.finished = False
+        self._streamed = streamed
+        self._sampled = sampled
+        self._scan: Scan | None = None
+        self._pieces: list[bytes] = []
+        self._plain = bytearray()
+        self._in_body = False
+        self._head: list[list[str]] = []
+        self._head_size = 0
+        self._after_value = True
+
+    def feed_at(self, data: bytes, at_ns: int) -> bool:
+        """Takes what one read brought; whether the answer has ended, well or not."""
+        try:
+            self.feed(data)
+            if self._pieces:
+                pieces, self._pieces = self._pieces, []
+                self._take(pieces[0] if len(pieces) == 1 else b"".join(pieces), at_ns)
+        except HTTPParseError as error:
+            self.fail("malformed-http", str(error), at_ns)
+        except TooLarge as error:
+            self.fail("too-large", str(error), at_ns)
+        if self.finished and not self.answer.ended_ns:
+            self._conclude(at_ns)
+        return self.finished
+
+    def cut(self, detail: str, at_ns: int) -> None:
+        """The connection ended. An answer without a length ends so; any other is cut off."""
+        if self._in_body and self.answer.status and not self._framed():
+            self._conclude(at_ns)
+        else:
+            self.fail("cut-off" if self.answer.status else "no-answer", detail, at_ns)
+        self.finished = True
+
+    def fail(self, kind: str, detail: str, at_ns: int) -> None:
+        """Ends the answer as a failure of the given name."""
+        self._collect()
+        self.answer.failure, self.answer.detail = kind, detail[:DETAIL]
+        self.answer.ended_ns = at_ns
+        self.finished = True
+
+    @property
+    def reusable(self) -> bool:
+        """Whether the connection can carry another request."""
+        return self.finished and not self.parser_failed() and self.should_keep_alive()
+
+    def header(self, name: str) -> str | None:
+        """The value of a header of the answer, by its lower-case name."""
+        return next((value.strip() for key, value in self._head if key.lower() == name), None)
+
+    def _framed(self) -> bool:
+        return self.header("content-length") is not None or self.header("transfer-encoding") is not None
+
+    def _take(self, data: bytes, at_ns: int) -> None:
+        self.answer.size_bytes += len(data)
+        if self._sampled:
+            self.answer.segments.append((at_ns, data))
+        if self._scan is not None:
+            self._scan.feed(data, at_ns)
+            if self._scan.events > MOST_EVENTS:
+                raise TooLarge(f"a stream of more than {MOST_EVENTS} events")
+        else:
+            self._plain += data
+            if len(self._plain) > LARGEST_PLAIN:
+                raise TooLarge(f"an answer of more than {LARGEST_PLAIN} bytes")
+
+    def _collect(self) -> None:
+        if self._scan is not None:
+            scan, answer = self._scan, self.answer
+            answer.stamps_ns, answer.counts, answer.events = scan.stamps_ns, scan.counts, scan.events
+            answer.coalesced_reads, answer.usage, answer.finish_reason = (
+                scan.coalesced_reads,
+                scan.usage,
+                scan.finish_reason,
+            )
+
+    def _conclude(self, at_ns: int) -> None:
+        answer, scan = self.answer, self._scan
+        if scan is not None:
+            scan.close(at_ns)
+        self._collect()
+        answer.ended_ns = at_ns
+        if not 200 <= answer.status < 300:
+            self._refused()
+        elif scan is not None:
+            if scan.error is not None:
+                answer.failure, answer.detail = "error-event", json.dumps(scan.error)[:DETAIL]
+            elif not scan.done:
+                answer.failure, answer.detail = "no-done", "the stream ended without [DONE]"
+            elif scan.done > 1:
+                answer.failure, answer.detail = "done-twice", f"{scan.done} times [DONE]"
+            elif not scan.counts:
+                answer.failure, answer.detail = "no-content", "the stream held no content"
+        elif self._streamed:
+            answer.failure, answer.detail = "no-stream", f"content type {self.header('content-type') or 'none'}"
+        else:
+            self._read_plain()
+
+    def _refused(self) -> None:
+        answer = self.answer
+        answer.failure = f"http-{answer.status}"
+        answer.detail = bytes(self._plain[:DETAIL]).decode(errors="replace")
+        wait = self.header("retry-after") or ""
+        if wait.isascii() and wait.isdigit():
+            answer.retry_after_s = min(float(wait), LONGEST_WAIT_S)
+
+    def _read_plain(self) -> None:
+        answer = self.answer
+        try:
+            value = json.loads(bytes(self._plain))
+        except (ValueError, RecursionError):
+            answer.failure, answer.detail = "no-json", bytes(self._plain[:DETAIL]).decode(errors="replace")
+            return
+        if not isinstance(value, dict) or value.get("error") is not None or "choices" not in value:
+            answer.failure, answer.detail = "error-answer", json.dumps(value)[:DETAIL]
+            return
+        answer.usage = value["usage"] if isinstance(value.get("usage"), dict) else None
+        choices = value["choices"] if isinstance(value["choices"], list) else []
+        reasons = [each.get("finish_reason") for each in choices if isinstance(each, dict)]
+        answer.finish_reason = reasons[-1] if reasons and isinstance(reasons[-1], str) else None
+
+    # What follows is called by the parser, in the order of the bytes.
+
+    def _on_status(self, _: str) -> None: ...
+
+    def _on_message_begin(self) -> None:
+        self._head, self._after_value = [], True
+
+    def _on_header_field(self, piece: str) -> None:
+        self._measure_head(piece)
+        if self._after_value:
+            self._head.append(["", ""])
+            self._after_value = False
+        self._head[-1][0] += piece
+
+    def _on_header_value(self, piece: str) -> None:
+        self._measure_head(piece)
+        self._after_value = True
+        self._head[-1][1] += piece
+
+    def _measure_head(self, piece: str) -> None:
+        self._head_size += len(piece)
+        if self._head_size > LARGEST_HEAD:
+            raise TooLarge(f"a head of more than {LARGEST_HEAD} bytes")
+
+    def _on_headers_complete(self) -> bool:
+        code = self.get_code()
+        if code >= 200:  # what is below is an interim answer
+            self.answer.status = code
+            self._in_body = True
+            media = (self.header("content-type") or "").partition(";")[0].strip().lower()
+            if media == "text/event-stream" and code < 300:
+                self._scan = Scan()
+        return False
+
+    def _on_body(self, piece: bytearray | bytes) -> None:
+        self._pieces.append(bytes(piece))
+
+    def _on_message_complete(self) -> None:
+        self.finished = self._in_body

@@ -1,0 +1,157 @@
+"""The transport: requests over connections of its own, answers read inside the event loop's callback.
+
+A greenlet that reads is woken after the loop has served everybody else, and what it takes for the time of arrival is
+the time of its turn. Here the loop's callback reads, and the bytes carry the kernel's time.
+"""
+
+from __future__ import annotations
+
+import ssl
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import gevent
+from gevent.event import AsyncResult
+
+from loadtests.answer import Answer
+from loadtests.incoming import Incoming
+from loadtests.wire import Wire
+
+if TYPE_CHECKING:
+    from loadtests.clock import Clock
+
+CONNECT_S: Final = 10.0
+READABLE: Final = 1  # of libev and libuv alike
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where requests go: host, port, path, and the TLS context for https."""
+
+    host: str
+    port: int
+    path: str
+    tls: ssl.SSLContext | None = None
+
+    @property
+    def authority(self) -> str:
+        """The value of the Host header."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return host if self.port == (443 if self.tls else 80) else f"{host}:{self.port}"
+
+
+class Caller:
+    """Sends one request after another to one origin, over a connection that is kept while the server allows it."""
+
+    def __init__(self, origin: Origin, clock: Clock, *, key: str = "", deadline_s: float = 120.0) -> None:
+        self._origin = origin
+        self._clock = clock
+        self._deadline_s = deadline_s
+        self._wire: Wire | None = None
+        self._head = _head(origin, key)
+
+    def call(self, body: bytes, intended_ns: int, *, streamed: bool = True, sampled: bool = False) -> Answer:
+        """Sends `body` and waits for the whole answer, at most until the deadline. Never raises for the server.
+
+        A kept connection that the server had closed meanwhile is no failure of its: the request is sent anew.
+        """
+        request = self._head + b"Content-Length: %d\r\n\r\n" % len(body) + body
+        kept = self._wire is not None
+        answer = self._exchange(request, Answer(intended_ns), streamed, sampled)
+        if kept and answer.failure == "no-answer":
+            answer = self._exchange(request, Answer(intended_ns), streamed, sampled)
+        return answer
+
+    def close(self) -> None:
+        """Closes the connection."""
+        if self._wire is not None:
+            self._wire.close()
+            self._wire = None
+
+    def _exchange(self, request: bytes, answer: Answer, streamed: bool, sampled: bool) -> Answer:
+        wire = self._connected(answer)
+        if wire is None:
+            return answer
+        incoming = Incoming(answer, streamed=streamed, sampled=sampled)
+        reading = _Reading(wire, incoming)
+        try:
+            with gevent.Timeout(self._deadline_s) as deadline:
+                answer.sent_ns = time.monotonic_ns()
+                wire.send(request)
+                reading.ended.get()
+        except gevent.Timeout as expired:
+            if expired is not deadline:
+                raise
+            incoming.fail("timeout", f"no end after {self._deadline_s:g} s", time.monotonic_ns())
+        except OSError as error:
+            if not incoming.finished:  # else a refusal came before the request was out
+                incoming.cut(str(error) or type(error).__name__, time.monotonic_ns())
+        finally:
+            reading.stop()
+            if not incoming.reusable:
+                self.close()
+        return answer
+
+    def _connected(self, answer: Answer) -> Wire | None:
+        if self._wire is not None:
+            return self._wire
+        began_ns = time.monotonic_ns()
+        try:
+            self._wire = Wire(self._origin.host, self._origin.port, self._clock, self._origin.tls, CONNECT_S)
+        except OSError as error:
+            answer.sent_ns, answer.ended_ns = began_ns, time.monotonic_ns()
+            answer.failure = "tls" if isinstance(error, ssl.SSLError) else "connect"
+            answer.detail = str(error) or type(error).__name__
+            return None
+        answer.connect_ns = time.monotonic_ns() - began_ns
+        return self._wire
+
+
+class _Reading:
+    """Watches a wire and feeds what comes, in the loop's callback; `ended` is set at the end of the answer."""
+
+    def __init__(self, wire: Wire, incoming: Incoming) -> None:
+        self.ended: AsyncResult[None] = AsyncResult()
+        self._wire = wire
+        self._incoming = incoming
+        loop: Any = gevent.get_hub().loop
+        self._watcher = loop.io(wire.fileno(), READABLE)
+        self._watcher.start(self._read)
+
+    def stop(self) -> None:
+        """Watches no longer."""
+        self._watcher.stop()
+        self._watcher.close()
+
+    def _read(self) -> None:
+        try:
+            data, at_ns = self._wire.read()
+        except BlockingIOError:
+            return
+        except OSError as error:
+            self._incoming.cut(str(error) or type(error).__name__, time.monotonic_ns())
+            self._end()
+            return
+        if data:
+            if self._incoming.feed_at(data, at_ns):
+                self._end()
+        else:
+            self._incoming.cut("the server ended the connection", at_ns)
+            self._end()
+
+    def _end(self) -> None:
+        self._watcher.stop()
+        self.ended.set(None)
+
+
+def _head(origin: Origin, key: str) -> bytes:
+    lines = [
+        f"POST {origin.path} HTTP/1.1",
+        f"Host: {origin.authority}",
+        "Content-Type: application/json",
+        "Accept: text/event-stream, application/json",
+        "User-Agent: chatproof",
+        *([f"Authorization: Bearer {key}"] if key else []),
+    ]
+    return ("\r\n".join(lines) + "\r\n").encode()

@@ -1,0 +1,132 @@
+"""The wire: one connection, plain or TLS, that is read without waiting and tells when the bytes came.
+
+TLS runs over memory buffers, so that its bytes are read like any other and carry the kernel's receive times too.
+Those are `SO_TIMESTAMPNS` of Linux; elsewhere the time of the read is taken.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import ssl
+import struct
+import sys
+import time
+from typing import TYPE_CHECKING, Any, Final
+
+import gevent.socket
+from gevent import monkey
+
+if TYPE_CHECKING:
+    from loadtests.clock import Clock
+
+READ_BYTES: Final = 16_384
+"""What one read asks for: the allocator maps and unmaps a larger buffer at each read."""
+SO_TIMESTAMPNS: Final = 35
+"""Linux: receive times in nanoseconds. Python's socket module has no name for it."""
+STAMP: Final = struct.Struct("@ll")
+ROOM: Final = socket.CMSG_SPACE(STAMP.size)
+
+PlainSocket: Any = monkey.get_original("socket", "socket")
+
+
+class Wire:
+    """A connection to `host` and `port`. `read` returns at once, `send` when everything is on its way."""
+
+    def __init__(self, host: str, port: int, clock: Clock, tls: ssl.SSLContext | None, timeout_s: float) -> None:
+        """Connects. Raises OSError (ssl.SSLError among them) when that fails or takes longer than `timeout_s`."""
+        with gevent.Timeout(timeout_s, TimeoutError(f"no connection within {timeout_s:g} s")):
+            made = gevent.socket.create_connection((host, port))
+            made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            self._socket = PlainSocket(fileno=made.detach())
+            self._socket.setblocking(False)
+            self._clock = clock
+            self._stamped = False
+            self._tls: ssl.SSLObject | None = None
+            try:
+                if sys.platform == "linux":
+                    self._socket.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
+                    self._stamped = True
+                if tls is not None:
+                    self._shake_hands(tls, host)
+            except BaseException:
+                self.close()
+                raise
+
+    def fileno(self) -> int:
+        """The descriptor to watch for bytes."""
+        return self._socket.fileno()  # type: ignore[no-any-return]
+
+    def close(self) -> None:
+        """Closes the connection."""
+        with contextlib.suppress(OSError):
+            self._socket.close()
+
+    def send(self, data: bytes) -> None:
+        """Sends everything, other greenlets running while the peer is slow. Raises OSError."""
+        if self._tls is not None:
+            self._tls.write(data)
+            data = self._outgoing.read()
+        left = memoryview(data)
+        while left:
+            try:
+                left = left[self._socket.send(left) :]
+            except BlockingIOError:
+                gevent.socket.wait_write(self._socket.fileno())
+
+    def read(self) -> tuple[bytes, int]:
+        """What has come, and when its last byte did. b"" at the end. Raises BlockingIOError if nothing is there."""
+        data, at_ns = self._receive()
+        if self._tls is None:
+            return data, at_ns
+        if not data:
+            return b"", at_ns
+        self._incoming.write(data)
+        pieces = []
+        while True:
+            try:
+                piece = self._tls.read(READ_BYTES)
+            except (ssl.SSLWantReadError, ssl.SSLZeroReturnError, ssl.SSLEOFError):
+                break
+            if not piece:
+                break
+            pieces.append(piece)
+        if not pieces:
+            raise BlockingIOError  # a record is not complete yet, or it held no data
+        return b"".join(pieces), at_ns
+
+    def _receive(self) -> tuple[bytes, int]:
+        if not self._stamped:
+            return self._socket.recv(READ_BYTES), time.monotonic_ns()
+        data, ancillary, _, _ = self._socket.recvmsg(READ_BYTES, ROOM)
+        if not ancillary:
+            return data, time.monotonic_ns()
+        seconds, nanoseconds = STAMP.unpack_from(ancillary[0][2])
+        return data, self._clock.monotonic_ns(seconds * 1_000_000_000 + nanoseconds)
+
+    def _shake_hands(self, context: ssl.SSLContext, host: str) -> None:
+        self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+        self._tls = context.wrap_bio(self._incoming, self._outgoing, server_hostname=host)
+        while True:
+            try:
+                self._tls.do_handshake()
+            except ssl.SSLWantReadError:
+                done = False
+            else:
+                done = True
+            if out := self._outgoing.read():
+                self._push(out)
+            if done:
+                return
+            gevent.socket.wait_read(self._socket.fileno())
+            data = self._socket.recv(READ_BYTES)
+            if not data:
+                raise ConnectionError("the server ended the connection in the TLS handshake")
+            self._incoming.write(data)
+
+    def _push(self, data: bytes) -> None:
+        while data:
+            try:
+                data = data[self._socket.send(data) :]
+            except BlockingIOError:
+                gevent.socket.wait_write(self._socket.fileno())
