@@ -1,0 +1,65 @@
+"""Conformance under load: sampled streams, judged by the contract's own rules once they have ended. Pure.
+
+A server may keep the rules for one stream and break them for many: events lost or repeated, texts of one stream in
+another, sums that no longer fit.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Final
+
+from loadtests.workload import CANARY
+from openapi import sse, stream
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from loadtests.answer import Answer
+
+DETAIL: Final = 160
+WORD: Final = re.compile(re.escape(CANARY) + r"[0-9a-f]{8}")
+RULES: Final = {
+    "repeated-events": "no event is sent twice",
+    "crossed-answers": "an answer shows nothing of another request's",
+    "usage-is-sum": "total_tokens is prompt_tokens + completion_tokens",
+    "usage-counts": "completion_tokens is at least 1 where there is content",
+}
+
+
+def findings(answer: Answer, canary: str) -> Iterator[tuple[str, str]]:
+    """Rule and detail of everything that a stream breaks."""
+    decoded = sse.decode([((at - answer.sent_ns) / 1e9, data) for at, data in answer.segments])
+    for flaw in decoded.flaws:
+        yield f"sse.{flaw.kind.value}", f"byte {flaw.offset}: {flaw.detail}"[:DETAIL]
+    walked = stream.walk([event.data for event in decoded.events])
+    for breach in walked.breaches:
+        yield f"stream.{breach.rule}", f"event {breach.at}: {breach.got}"[:DETAIL]
+    usage = walked.usages[-1][1] if walked.usages else {}
+    yield from _of_usage(usage, answer)
+    yield from _repeated([event.data for event in decoded.events], usage, sum(answer.counts))
+    text = "".join(choice.content or "" for choice in walked.choices.values())
+    for word in WORD.findall(text):
+        if word != canary:
+            yield "crossed-answers", f"{word} is another request's, this one's is {canary}"
+
+
+def _of_usage(usage: dict[str, Any], answer: Answer) -> Iterator[tuple[str, str]]:
+    counts = [usage.get(name) for name in ("prompt_tokens", "completion_tokens", "total_tokens")]
+    if all(isinstance(each, int) and not isinstance(each, bool) for each in counts):
+        prompt, completion, total = counts
+        if prompt + completion != total:  # type: ignore[operator]
+            yield "usage-is-sum", f"{prompt} + {completion} is not {total}"
+        if completion < 1 and answer.counts:  # type: ignore[operator]
+            yield "usage-counts", f"{completion} tokens, {sum(answer.counts)} events with content"
+
+
+def _repeated(events: list[str], usage: dict[str, Any], content: int) -> Iterator[tuple[str, str]]:
+    """An event equal to the one before may be the same token again; with more events than tokens it cannot be."""
+    tokens = usage.get("completion_tokens")
+    if not isinstance(tokens, int) or isinstance(tokens, bool) or content <= tokens:
+        return
+    twice = next((at for at, (one, other) in enumerate(pairwise(events), 1) if one == other), None)
+    if twice is not None:
+        yield "repeated-events", f"event {twice} is event {twice - 1} again; {content} with content, {tokens} tokens"

@@ -1,0 +1,65 @@
+"""Validity: whether the measurement itself can be trusted. A load generator that is late blames the server."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from loadtests.objectives import percent, samples_needed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from loadtests.objectives import Objective
+    from loadtests.tally import Tally
+
+LAG_MS: Final = 5.0
+COALESCED: Final = 0.01
+CPU: Final = 0.9
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """One reason not to trust a measurement: what was seen, the bound, and what to do."""
+
+    name: str
+    text: str
+
+
+def doubts(
+    tally: Tally,
+    objectives: Sequence[Objective],
+    samples: Callable[[str], int],
+    lag_p99_ms: float | None,
+    cpu: float,
+    *,
+    paced: bool,
+) -> list[Doubt]:
+    """Everything that speaks against a measurement.
+
+    `samples`: how many values a row holds. `cpu`: the busiest process's share of a core. `paced`: whether the server
+    sends events one at a time; an engine that sends several in one write cannot be told from a late reader.
+    """
+    found = []
+    if lag_p99_ms is not None and lag_p99_ms > LAG_MS:
+        text = f"requests left late: p99 {lag_p99_ms:.3g} ms, more than {LAG_MS:g} ms; use more --processes"
+        found.append(Doubt("send-lag", text))
+    share = tally.coalesced_reads / tally.reads if tally.reads else 0.0
+    if paced and share > COALESCED:
+        text = f"{share:.1%} of reads held several events, more than {COALESCED:.0%}: gaps between them are not seen"
+        found.append(Doubt("coalesced-reads", text))
+    if cpu > CPU:
+        text = f"a process of the load generator used {cpu:.0%} of a core, more than {CPU:.0%}; use more --processes"
+        found.append(Doubt("own-cpu", text))
+    if tally.clock_steps:
+        found.append(Doubt("clock-step", f"the wall clock was set {tally.clock_steps} times during the run"))
+    if tally.dropped:
+        text = f"{tally.dropped} requests were not sent because too many were in flight; raise --max-in-flight"
+        found.append(Doubt("dropped", text))
+    for each in objectives:
+        if each.row is not None and percent(each.which) is not None:
+            needed, there = samples_needed(each.which), samples(each.row)
+            if 0 < there < needed:
+                text = f"{each.text}: {there} values, {each.which} needs {needed}; run longer or ask for a lower one"
+                found.append(Doubt("few-samples", text))
+    return found

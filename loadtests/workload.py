@@ -1,0 +1,158 @@
+"""The workload: what is sent. Bodies are made from a scenario and a seed, and fit the dialect's contract. Pure."""
+
+from __future__ import annotations
+
+import json
+import random
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any, Final
+
+import yaml
+
+from loadtests import lengths
+from loadtests.errors import UsageError
+from loadtests.lengths import Lengths
+from openapi.validation import Validator
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from openapi.contract import Contract
+
+WORDS: Final = (
+    "apple river stone cloud green table window music garden silver morning bridge paper coffee mountain letter "
+    "winter yellow market bottle forest engine island pocket summer orange carpet basket candle harbor"
+).split()
+CANARY: Final = "ref-"
+"""Every prompt carries a word that begins so, its own; an answer that shows another's is crossed."""
+TOOL: Final[dict[str, Any]] = {
+    "type": "function",
+    "function": {
+        "name": "get_weather",
+        "description": "Report the weather in a city.",
+        "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
+    },
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """What requests are like. Shares are from 0 to 1; `turns` counts the user's messages of a conversation,
+    `prefixes` how many different system messages of `prefix_words` words there are, used by `prefix_share`."""
+
+    prompt_words: Lengths = Lengths("uniform", (10, 40))
+    max_tokens: Lengths = Lengths("choice", (64.0,))
+    turns: Lengths = Lengths("choice", (1.0,))
+    stream_share: float = 1.0
+    tool_share: float = 0.0
+    prefix_share: float = 0.0
+    prefix_words: Lengths = Lengths("choice", (100.0,))
+    prefixes: int = 4
+    body: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One request as it is sent. `canary` is the word that only its answer may repeat."""
+
+    body: bytes
+    streamed: bool
+    canary: str
+
+
+def read(path: Path) -> Scenario:
+    """Reads a scenario file. Raises UsageError with file and place."""
+    try:
+        found = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise UsageError(f"--scenario {path}: {' '.join(str(error).split())}") from error
+    if not isinstance(found, dict):
+        raise UsageError(f"--scenario {path}: write `name: value` lines; there are {', '.join(_NAMES)}")
+    values: dict[str, Any] = {}
+    for name, value in found.items():
+        if name not in _NAMES:
+            raise UsageError(f"--scenario {path}: there is no {name!r}; there are {', '.join(_NAMES)}")
+        values[name] = _value(name, value, f"--scenario {path}, {name}")
+    return Scenario(**values)
+
+
+_NAMES: Final = tuple(each.name for each in fields(Scenario))
+
+
+def _value(name: str, value: Any, where: str) -> Any:
+    if isinstance(getattr(Scenario(), name), Lengths):
+        return lengths.parse(value, where)
+    if name.endswith("_share"):
+        if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= 1:
+            raise UsageError(f"{where}: {value!r} is no share; write a number from 0 to 1")
+        return float(value)
+    if name == "body":
+        if not isinstance(value, dict):
+            raise UsageError(f"{where}: {value!r} is no object of request members")
+        return value
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise UsageError(f"{where}: {value!r} is no number from 1 on")
+    return value
+
+
+class Workload:
+    """Makes the requests of a scenario for one dialect. The k-th request depends on seed and k alone."""
+
+    def __init__(self, contract: Contract, scenario: Scenario, model: str, seed: int) -> None:
+        """Raises UsageError when what the scenario asks for is against the contract."""
+        self.contract = contract
+        self.scenario = scenario
+        self.model = model
+        self.seed = seed
+        self._asks_usage = contract.stream.usage == "on-request"
+        self._prefixes = [self._words(random.Random(f"{seed}/prefix/{at}"), scenario.prefix_words)
+                          for at in range(scenario.prefixes if scenario.prefix_share else 0)]  # fmt: skip
+        self._check()
+
+    def request(self, number: int, *, prompt_words: int | None = None, max_tokens: int | None = None) -> Request:
+        """The request of this number; a trace may state its lengths."""
+        rng = random.Random(f"{self.seed}/{number}")
+        scenario = self.scenario
+        if prompt_words is not None:
+            scenario = replace(scenario, prompt_words=Lengths("choice", (float(prompt_words),)))
+        canary = f"{CANARY}{rng.getrandbits(32):08x}"
+        streamed = rng.random() < scenario.stream_share
+        body: dict[str, Any] = {
+            "model": self.model,
+            "messages": self._messages(rng, scenario, canary),
+            "max_tokens": max_tokens or scenario.max_tokens.draw(rng),
+            "stream": streamed,
+        }
+        if streamed and self._asks_usage:
+            body["stream_options"] = {"include_usage": True}
+        if rng.random() < scenario.tool_share:
+            body["tools"] = [TOOL]
+        body.update(scenario.body)
+        return Request(json.dumps(body, separators=(",", ":")).encode(), bool(body["stream"]), canary)
+
+    def _messages(self, rng: random.Random, scenario: Scenario, canary: str) -> list[dict[str, str]]:
+        messages = []
+        if self._prefixes and rng.random() < scenario.prefix_share:
+            messages.append({"role": "system", "content": rng.choice(self._prefixes)})
+        for turn in range(scenario.turns.draw(rng)):
+            if turn:
+                messages.append({"role": "assistant", "content": self._words(rng, scenario.max_tokens)})
+            messages.append({"role": "user", "content": self._words(rng, scenario.prompt_words)})
+        messages[-1]["content"] += f" {canary}"
+        return messages
+
+    def _words(self, rng: random.Random, length: Lengths) -> str:
+        return " ".join(rng.choice(WORDS) for _ in range(length.draw(rng)))
+
+    def _check(self) -> None:
+        """Holds requests of both forms against the contract, so that a refusal is never of our making."""
+        validator = Validator(self.contract)
+        trials = [self.request(at).body for at in range(5)]
+        for trial in trials:
+            problems = validator.request_problems(json.loads(trial))
+            if problems:
+                first = problems[0]
+                raise UsageError(
+                    f"the scenario does not fit {self.contract.name}: {first.pointer or 'the body'}: {first.message}"
+                )
+
