@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from conformance.client import Client
     from conformance.plan import Plan
     from conformance.scenario import Scenario, Step, StopFrom
-    from conformance.target import Target
+    from openapi.address import Target
     from openapi.contract import Contract
 
 JSON_TYPE = "application/json"

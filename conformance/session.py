@@ -22,7 +22,7 @@ from conformance.results import RunFacts, build, with_others
 from conformance.run import Budget, Record, Run, made
 from conformance.scenario import Step
 from conformance.scenarios import scenarios
-from conformance.target import parse
+from openapi.address import AddressError, parse
 from openapi.contract import load, names
 from openapi.validation import Validator
 
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from conformance.exchange import Exchange
     from conformance.plan import Plan
     from conformance.secret import Secret
-    from conformance.target import Target
     from conformance.verdict import Report
+    from openapi.address import Target
     from openapi.contract import Contract
 
 PREFLIGHT_S = 30.0
@@ -100,13 +100,21 @@ def contract_of(dialect: str) -> Contract:
     return load(dialect)
 
 
+def target_of(url: str, contract: Contract) -> Target:
+    """Where a server's endpoints are. Raises UsageError for what is no address."""
+    try:
+        return parse(url, contract.path, contract.models_path)
+    except AddressError as error:
+        raise UsageError(str(error)) from error
+
+
 async def prepare(wishes: Wishes, client: Client) -> Prepared:
     """Reaches the server, asks for its models and capabilities, and makes the plan.
 
     Raises Unreachable when there is no answer or the key is refused, UsageError for a wrong setting.
     """
     contract = contract_of(wishes.dialect)
-    target = parse(wishes.url, contract.path, contract.models_path)
+    target = target_of(wishes.url, contract)
     if wishes.model and not wishes.model.isprintable():
         raise UsageError(f"--model {wishes.model!a}: a name is made of characters that can be printed")
     model = wishes.model or await _ask_model(client, target, contract)
@@ -189,7 +197,7 @@ def _left(budget: Budget, records: list[Record], spent_s: float) -> Budget:
 
 def _client(wishes: Wishes, secret: Secret | None) -> Client:
     contract = contract_of(wishes.dialect)
-    base = parse(wishes.url, contract.path, contract.models_path).base
+    base = target_of(wishes.url, contract).base
     return Client(base, secret, verify=wishes.verify)
 
 

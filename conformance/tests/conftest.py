@@ -28,8 +28,8 @@ from conformance.results import text
 from conformance.run import Record
 from conformance.secret import Secret
 from conformance.session import Outcome, Prepared, Wishes, conclude, draft, offered, prepare_server, send
-from conformance.target import parse
 from conformance.verdict import Outcome as Word
+from openapi.address import parse
 from openapi.contract import load, names
 from openapi.validation import Validator
 

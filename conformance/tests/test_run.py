@@ -16,7 +16,7 @@ from conformance.exchange import Exchange, Failure, Request, Response, Segment
 from conformance.plan import Plan
 from conformance.run import LONGEST_WAIT_S, MOST_RETRIES, Budget, Record, Run
 from conformance.scenario import Scenario, Step, StopFrom
-from conformance.target import parse
+from openapi.address import parse
 from openapi.contract import load
 
 if TYPE_CHECKING:

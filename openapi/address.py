@@ -1,11 +1,13 @@
-"""Target: the address of the implementation under test, however the user wrote it."""
+"""Addresses: where a server of a contract is, however the user wrote it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from urllib.parse import urlsplit, urlunsplit
 
-from conformance.errors import UsageError
+
+class AddressError(ValueError):
+    """An address that cannot be used; its text is one line with the cure, and holds no password."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,22 +32,22 @@ class Target:
 def parse(url: str, path: str, models_path: str) -> Target:
     """Reads a base URL: host alone, with a prefix, ending in the API's version (`/v1`), or the full endpoint.
 
-    `path` and `models_path` are the contract's. Raises UsageError for anything that is not http or https.
+    `path` and `models_path` are the contract's. Raises AddressError for anything that is not http or https.
     """
     try:
         parts = urlsplit(url if "://" in url else f"http://{url}")
     except ValueError as error:
-        raise UsageError(f"{url!r} is no address of a server: {error}") from error
+        raise AddressError(f"{url!r} is no address of a server: {error}") from error
     if parts.scheme not in ("http", "https") or not (parts.hostname or "").strip():
-        raise UsageError(f"{url!r} is no address of a server: write http://HOST:PORT or https://HOST")
+        raise AddressError(f"{url!r} is no address of a server: write http://HOST:PORT or https://HOST")
     if parts.username or parts.password:
-        raise UsageError("the address holds a user name or password; pass a key with --api-key-env VAR")
+        raise AddressError("the address holds a user name or password; pass a key with --api-key-env VAR")
     try:
         _ = parts.port
     except ValueError:
-        raise UsageError(f"{url!r} has no valid port: it goes from 1 to 65535") from None
+        raise AddressError(f"{url!r} has no valid port: it goes from 1 to 65535") from None
     if parts.query or parts.fragment:
-        raise UsageError(f"{url!r} has a query or fragment; write the address without it")
+        raise AddressError(f"{url!r} has a query or fragment; write the address without it")
     prefix = parts.path.rstrip("/")
     version = path[: path.index("/", 1)]  # /v1
     for ending in (path, version):

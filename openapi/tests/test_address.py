@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from conformance.errors import UsageError
-from conformance.target import parse
+from openapi.address import AddressError, parse
 from openapi.contract import load, names
 
 PATH, MODELS = "/v1/chat/completions", "/v1/models"
@@ -57,7 +56,7 @@ def test_an_address_is_read_however_it_is_written(written: str) -> None:
 
 @pytest.mark.parametrize("written", REFUSED)
 def test_what_is_no_address_is_refused_in_one_line(written: str) -> None:
-    with pytest.raises(UsageError, match=REFUSED[written]) as caught:
+    with pytest.raises(AddressError, match=REFUSED[written]) as caught:
         parse(written, PATH, MODELS)
     assert len(str(caught.value).splitlines()) == 1
     assert "secret" not in str(caught.value)
