@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 HELP = {"help_option_names": ["-h", "--help"]}
-OURS = ("conformance", "openapi", "reference_server")
+OURS = ("conformance", "loadtests", "openapi", "reference_server")
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,8 @@ def findings(answer: Answer, canary: str) -> Iterator[tuple[str, str]]:
     """Rule and detail of everything that a stream breaks."""
     decoded = sse.decode([((at - answer.sent_ns) / 1e9, data) for at, data in answer.segments])
     for flaw in decoded.flaws:
-        yield f"sse.{flaw.kind.value}", f"byte {flaw.offset}: {flaw.detail}"[:DETAIL]
+        if flaw.kind.breaks_standard:
+            yield f"sse.{flaw.kind.value}", f"byte {flaw.offset}: {flaw.detail}"[:DETAIL]
     walked = stream.walk([event.data for event in decoded.events])
     for breach in walked.breaches:
         yield f"stream.{breach.rule}", f"event {breach.at}: {breach.got}"[:DETAIL]

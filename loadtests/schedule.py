@@ -36,5 +36,7 @@ class Schedule:
             return None
 
     def __str__(self) -> str:
-        pauses = "" if self.first_ns is None or self.gap_ns is None else f"-T{self.first_ns / 1e6:g}-D{self.gap_ns / 1e6:g}"
+        pauses = (
+            "" if self.first_ns is None or self.gap_ns is None else f"-T{self.first_ns / 1e6:g}-D{self.gap_ns / 1e6:g}"
+        )
         return f"schedule{pauses}-N{self.count}"

@@ -220,7 +220,9 @@ class ScheduleServer:
             model = ""
         schedule = Schedule.parse(model) if isinstance(model, str) else None
         if schedule is None:
-            self._send_json(connection, {"error": {"message": "the model's name states no schedule"}}, "400 Bad Request")
+            self._send_json(
+                connection, {"error": {"message": "the model's name states no schedule"}}, "400 Bad Request"
+            )
         elif schedule.first_ns is None:
             self._send(connection, _HEAD + _ROLE + _CONTENT * schedule.count + _end(schedule.count))
             self._record(_Stream(connection, schedule, read_ns, read_ns))

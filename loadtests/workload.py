@@ -20,9 +20,10 @@ if TYPE_CHECKING:
     from openapi.contract import Contract
 
 WORDS: Final = (
-    "apple river stone cloud green table window music garden silver morning bridge paper coffee mountain letter "
-    "winter yellow market bottle forest engine island pocket summer orange carpet basket candle harbor"
-).split()
+    *("apple", "river", "stone", "cloud", "green", "table", "window", "music", "garden", "silver", "morning"),
+    *("bridge", "paper", "coffee", "mountain", "letter", "winter", "yellow", "market", "bottle", "forest"),
+    *("engine", "island", "pocket", "summer", "orange", "carpet", "basket", "candle", "harbor"),
+)
 CANARY: Final = "ref-"
 """Every prompt carries a word that begins so, its own; an answer that shows another's is crossed."""
 TOOL: Final[dict[str, Any]] = {
@@ -35,18 +36,24 @@ TOOL: Final[dict[str, Any]] = {
 }
 
 
+ONE: Final = Lengths("choice", (1.0,))
+SHORT: Final = Lengths("uniform", (10, 40))
+ANSWER: Final = Lengths("choice", (64.0,))
+PREFIX: Final = Lengths("choice", (100.0,))
+
+
 @dataclass(frozen=True, slots=True)
 class Scenario:
     """What requests are like. Shares are from 0 to 1; `turns` counts the user's messages of a conversation,
     `prefixes` how many different system messages of `prefix_words` words there are, used by `prefix_share`."""
 
-    prompt_words: Lengths = Lengths("uniform", (10, 40))
-    max_tokens: Lengths = Lengths("choice", (64.0,))
-    turns: Lengths = Lengths("choice", (1.0,))
+    prompt_words: Lengths = SHORT
+    max_tokens: Lengths = ANSWER
+    turns: Lengths = ONE
     stream_share: float = 1.0
     tool_share: float = 0.0
     prefix_share: float = 0.0
-    prefix_words: Lengths = Lengths("choice", (100.0,))
+    prefix_words: Lengths = PREFIX
     prefixes: int = 4
     body: dict[str, Any] = field(default_factory=dict)
 
@@ -153,6 +160,5 @@ class Workload:
             if problems:
                 first = problems[0]
                 raise UsageError(
-                    f"the scenario does not fit {self.contract.name}: {first.pointer or 'the body'}: {first.message}"
+                    f"the scenario does not fit {self.contract.name}: {first.where or 'the body'}: {first.message}"
                 )
-
