@@ -77,8 +77,9 @@ class Step:
         """Most completion tokens that the request can cost, for the ceiling of a plan."""
         if not self.chats or self.expect == "refusal" or self.body is None:
             return 0
-        asked = self.body.get("max_tokens")
-        limit = asked if type(asked) is int and 0 < asked < GENEROUS else GENEROUS
+        asked = [self.body.get(name) for name in ("max_tokens", "max_completion_tokens")]
+        limits = [each for each in asked if type(each) is int and each > 0]
+        limit = min(max(limits, default=GENEROUS), GENEROUS)  # which of two holds is the server's choice
         widths = (self.body.get(name) for name in ("n", "best_of"))
         return limit * max([1, *(width for width in widths if type(width) is int)])
 

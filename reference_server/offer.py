@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 LACKING: Final = frozenset(
     {
         *("tools", "media"),
-        *("audio", "functions", "logit_bias", "max_completion_tokens", "min_p", "min_tokens", "moderation"),
+        *("audio", "functions", "moderation"),
         *("obfuscation", "prediction", "prompt_cache", "prompt_logprobs", "refusals", "repetition_detection"),
-        *("service_tiers", "storage", "structured_output", "token_bans", "verbosity", "watermarking", "web_search"),
+        *("service_tiers", "storage", "structured_output", "verbosity", "watermarking", "web_search"),
         *("continuous_usage", "disaggregation", "extensions", "priority", "request_id", "stream_interval"),
         *("template", "token_output", "truncation"),
     }
@@ -23,7 +23,10 @@ LACKING: Final = frozenset(
 """Capabilities that the server has not got. Their neutral values are accepted, all others refused by name."""
 
 READ: Final = frozenset(
-    {"n", "best_of", "use_beam_search", "length_penalty", "diversity_penalty", "logprobs", "top_logprobs"}
+    {
+        *("n", "best_of", "use_beam_search", "length_penalty", "diversity_penalty", "logprobs", "top_logprobs"),
+        *("max_completion_tokens", "min_tokens", "min_p", "logit_bias", "allowed_token_ids", "bad_words"),
+    }
 )
 """Parameters that the server reads, of those that belong to capabilities.
 

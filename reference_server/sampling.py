@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 INT32_MIN: Final = -(2**31)
 INT32_MAX: Final = 2**31 - 1
+LEAST_BIAS: Final = -100.0
+GREATEST_BIAS: Final = 100.0
 
 TOP_TURNS_ON: Final = "top-logprobs-turns-on-logprobs"
 NONE_IN_STREAMS: Final = "logprobs-in-streams"
@@ -36,10 +38,12 @@ def sampling_params(
     sent = {name: body.get(name) for name in contract.parameters}
     stop = given.get("stop") or ()
     plain: dict[str, Any] = {
-        "max_tokens": _integer(given.get("max_tokens")),
+        "max_tokens": _integer(_either(given.get("max_completion_tokens"), given.get("max_tokens"))),
+        "min_tokens": _integer(given.get("min_tokens")),
         "temperature": given.get("temperature"),
         "top_p": given.get("top_p"),
         "top_k": _integer(given.get("top_k")),
+        "min_p": given.get("min_p"),
         "presence_penalty": given.get("presence_penalty"),
         "frequency_penalty": given.get("frequency_penalty"),
         "repetition_penalty": given.get("repetition_penalty"),
@@ -51,6 +55,7 @@ def sampling_params(
         return SamplingParams(
             **{name: value for name, value in plain.items() if value is not None},
             **_choices(sent, given),
+            **_named_tokens(given),
             stop=(stop,) if isinstance(stop, str) else tuple(stop),
             # Ids beyond int32 are ignored: mindie-llm-2.3#request/stop_token_ids.
             stop_token_ids=frozenset(
@@ -62,6 +67,17 @@ def sampling_params(
         )
     except ValueError as error:  # where a document states no range, the sampler still has one
         raise ApiError("invalid_request", str(error)) from error
+
+
+def _named_tokens(given: Mapping[str, Any]) -> dict[str, Any]:
+    """What is asked of single tokens. vLLM takes a bias beyond -100 and 100 for these; OpenAI refuses it before."""
+    bias = (given.get("logit_bias") or {}).items()
+    allowed = given.get("allowed_token_ids")
+    return {
+        "logit_bias": tuple((int(token), max(LEAST_BIAS, min(value, GREATEST_BIAS))) for token, value in bias),
+        "allowed_token_ids": None if allowed is None else frozenset(map(int, allowed)),
+        "bad_words": tuple(given.get("bad_words") or ()),
+    }
 
 
 def _choices(sent: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
@@ -99,6 +115,10 @@ def _logprobs(contract: Contract, sent: Mapping[str, Any]) -> int | None:
     if not asked or (sent.get("stream") and NONE_IN_STREAMS in contract.rules):
         return None
     return int(top or 0)
+
+
+def _either(first: Any, second: Any) -> Any:
+    return second if first is None else first
 
 
 def _integer(value: float | None) -> int | None:

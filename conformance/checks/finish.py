@@ -17,9 +17,10 @@ CERTAIN = 64  # tokens that every server can make, whatever its own limit
 
 
 def limit_of(exchange: Exchange) -> int:
-    """The request's max_tokens; raises NoOccasion when it has none."""
+    """The request's max_completion_tokens, else its max_tokens; raises NoOccasion when it has neither."""
     sent: Any = exchange.request_json
-    limit = sent.get("max_tokens") if isinstance(sent, dict) else None
+    asked = [sent.get(name) for name in ("max_completion_tokens", "max_tokens")] if isinstance(sent, dict) else []
+    limit = next((each for each in asked if each is not None), None)
     if isinstance(limit, bool) or not isinstance(limit, (int, float)) or limit != int(limit):
         raise NoOccasion("the request has no max_tokens")
     return int(limit)

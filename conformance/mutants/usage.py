@@ -40,7 +40,7 @@ def limit_is_passed(exchange: Exchange) -> Exchange:
     """`completion_tokens` is one more than max_tokens for every sequence that was asked for."""
     sent = exchange.request_json
     width = max(len(exchange.choices), *(value for value in (1, sent.get("n"), sent.get("best_of")) if value))
-    limit = int(sent["max_tokens"]) * width
+    limit = int(sent.get("max_completion_tokens") or sent["max_tokens"]) * width
 
     def edit(usage: dict[str, Any]) -> None:
         usage.update(completion_tokens=limit + 1, total_tokens=usage["prompt_tokens"] + limit + 1)

@@ -13,7 +13,6 @@ from .transcript import Transcript
 if TYPE_CHECKING:
     from .beam_group import Hypothesis
     from .device import torch
-    from .params import SamplingParams
     from .protocol import Delta
     from .sequence import Cancellation
     from .transcript import Step, Terms
@@ -22,10 +21,8 @@ if TYPE_CHECKING:
 class Beam(Sequence):
     """A row of a search: the hypothesis that it holds changes from step to step."""
 
-    def __init__(
-        self, prompt: list[int], params: SamplingParams, cancellation: Cancellation, search: BeamSearch
-    ) -> None:
-        super().__init__(prompt, params, cancellation)
+    def __init__(self, prompt: list[int], terms: Terms, cancellation: Cancellation, search: BeamSearch) -> None:
+        super().__init__(prompt, terms.params, cancellation, terms.bias)
         self.search = search
 
 
@@ -34,15 +31,15 @@ class BeamSearch:
 
     Groups take their steps one after the other; a token costs a group the diversity penalty for each beam of
     an earlier group that goes on with it in the same step. What counts at the end is the score, in whatever
-    group. Temperature, top_p, top_k and seed belong to sampling and have no part in it; penalties change the
-    logits as they do there.
+    group. Temperature, top_p, top_k, min_p and seed belong to sampling and have no part in it; biases and penalties
+    change the logits as they do there.
 
     beams: as many rows as the search is wide; until enough hypotheses exist, some are idle.
     """
 
     def __init__(self, prompt: list[int], terms: Terms, cancellation: Cancellation, *, ready_at: float) -> None:
         self.params = terms.params
-        self.beams = tuple(Beam(prompt, terms.params, cancellation, self) for _ in range(terms.params.width))
+        self.beams = tuple(Beam(prompt, terms, cancellation, self) for _ in range(terms.params.width))
         self._terms = terms
         self._ready_at = ready_at
         self._steps: list[Step] = []

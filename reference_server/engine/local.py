@@ -11,6 +11,7 @@ import time
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
+from .bias import Bias
 from .checkpoint import Checkpoint, load_checkpoint
 from .device import select_device, torch
 from .generation import Item, LocalGeneration, hand_over
@@ -135,12 +136,14 @@ class LocalEngine(Engine):
         if params.beam_search and params.width > min(self._slots, self.vocabulary_size):
             raise ValueError(f"a search with {params.width} beams needs as many slots, and there are {self._slots}")
         room = min(self.max_new_tokens, self.max_model_len - len(prompt))
+        ends = params.stop_token_ids if params.ignore_eos else params.stop_token_ids | self._checkpoint.eos_token_ids
         terms = Terms(
             self._vocabulary,
             params,
             room if params.max_tokens is None else min(room, params.max_tokens),
-            params.stop_token_ids if params.ignore_eos else params.stop_token_ids | self._checkpoint.eos_token_ids,
+            ends,
             thinking=params.reasoning and self._vocabulary.opens_thought(prompt),
+            bias=Bias.of(params, self._vocabulary, self.vocabulary_size, ends),
         )
         seed = secrets.randbits(64) if params.seed is None else params.seed
         submission = Submission(list(prompt), terms, seed=seed, ready_at=time.perf_counter())

@@ -18,6 +18,13 @@ class SamplingParams:
     temperature: 0 (greedy) or any positive finite number.
     top_p: in (0, 1]: only the smallest set of most likely tokens whose probability reaches it is kept.
     top_k: how many of the most likely tokens are kept; not positive, or the vocabulary's size and more: all.
+    min_p: 0 to 1: only tokens at least so probable, compared with the most likely one, are kept. After the
+        temperature and before top_k, as in vLLM.
+    logit_bias: (token id, number) pairs, added to the logits before the penalties.
+    allowed_token_ids: the only tokens that may be generated, at least one; None: all.
+    bad_words: texts whose last token is never chosen after the others; none is empty. As in vLLM, their tokens are
+        those of the word alone and, where those are as many, of the word after a space.
+    min_tokens: so many tokens come before one of them may end the sequence; stop texts count after them too.
     presence_penalty, frequency_penalty: subtracted from the logit of every token already generated, once,
         respectively once for each time it was generated. The prompt does not count.
     repetition_penalty: positive; divides positive logits and multiplies the others, for every token that
@@ -39,7 +46,7 @@ class SamplingParams:
     best_of: at least n; so many are generated, and the n of them with the greatest log-probability (that of
         all tokens together, as for logprobs) are returned, the best first. None: n.
     beam_search: whether to search with best_of (else n) beams instead of sampling, and return the best n answers.
-        Temperature, top_p, top_k and seed have no part in it.
+        Temperature, top_p, top_k, min_p and seed have no part in it.
     length_penalty: of a search: a finished answer's score is its log-probability divided by its length to the
         power of this.
     beam_groups: of a search: divides its beams into groups of equal size.
@@ -53,6 +60,11 @@ class SamplingParams:
     temperature: float = 1.0
     top_p: float = 1.0
     top_k: int = 0
+    min_p: float = 0.0
+    logit_bias: tuple[tuple[int, float], ...] = ()
+    allowed_token_ids: frozenset[int] | None = None
+    bad_words: tuple[str, ...] = ()
+    min_tokens: int = 0
     presence_penalty: float = 0.0
     frequency_penalty: float = 0.0
     repetition_penalty: float = 1.0
@@ -78,6 +90,16 @@ class SamplingParams:
             raise ValueError(f"temperature is {self.temperature}: it must be 0 or a positive finite number")
         if not 0 < self.top_p <= 1:
             raise ValueError(f"top_p is {self.top_p}: it must be above 0 and at most 1")
+        if not 0 <= self.min_p <= 1:
+            raise ValueError(f"min_p is {self.min_p}: it must be from 0 to 1")
+        if not all(math.isfinite(value) for _, value in self.logit_bias):
+            raise ValueError("logit_bias holds a number that is not finite: leave it out")
+        if self.allowed_token_ids is not None and not self.allowed_token_ids:
+            raise ValueError("allowed_token_ids is empty: it must name at least one token")
+        if not all(word.strip() for word in self.bad_words):
+            raise ValueError("bad_words holds an empty text: remove it")
+        if self.min_tokens < 0 or (self.max_tokens is not None and self.min_tokens > self.max_tokens):
+            raise ValueError(f"min_tokens is {self.min_tokens}: it must be from 0 to max_tokens, {self.max_tokens}")
         if not (math.isfinite(self.repetition_penalty) and self.repetition_penalty > 0):
             raise ValueError(f"repetition_penalty is {self.repetition_penalty}: it must be a positive finite number")
         for name in ("presence_penalty", "frequency_penalty", "length_penalty", "diversity_penalty"):

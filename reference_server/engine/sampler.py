@@ -1,6 +1,6 @@
 """Sampler: logits to tokens, for all rows of a batch at once, in float32 on the CPU.
 
-The order is fixed: penalties, temperature, top_k, top_p, draw. What is drawn for a sequence depends on its
+The order is fixed: penalties, temperature, min_p, top_k, top_p, draw. What is drawn for a sequence depends on its
 own logits, parameters, seed and number of tokens, never on the rest of the batch.
 """
 
@@ -52,6 +52,7 @@ class Sampler:
         self._temperature = torch.ones(slots)
         self._top_p = torch.ones(slots, dtype=torch.float64)
         self._top_k = torch.zeros(slots, dtype=torch.long)
+        self._min_p = torch.zeros(slots)
         self._presence = torch.zeros(slots, dtype=torch.float64)
         self._frequency = torch.zeros(slots, dtype=torch.float64)
         self._repetition = torch.ones(slots, dtype=torch.float64)
@@ -65,6 +66,7 @@ class Sampler:
         self._temperature[slot] = min(params.temperature, EXTREME)
         self._top_p[slot] = params.top_p
         self._top_k[slot] = params.top_k if narrows else self._vocabulary_size
+        self._min_p[slot] = params.min_p
         self._presence[slot] = max(-EXTREME, min(params.presence_penalty, EXTREME))
         self._frequency[slot] = max(-EXTREME, min(params.frequency_penalty, EXTREME))
         self._repetition[slot] = max(1 / EXTREME, min(params.repetition_penalty, EXTREME))
@@ -130,7 +132,10 @@ class Sampler:
     def _draw(self, logits: torch.Tensor, at: torch.Tensor, uniforms: torch.Tensor) -> torch.Tensor:
         # The largest logit becomes 0 before the division, so that a tiny temperature cannot overflow.
         scaled = (logits - logits.amax(-1, keepdim=True)) / self._temperature[at, None]
-        weights = scaled.exp()
+        weights = scaled.exp()  # the greatest is 1
+        min_p = self._min_p[at]
+        if min_p.any():
+            weights = torch.where(weights < min_p[:, None], 0, weights)
         top_k, top_p = self._top_k[at], self._top_p[at]
         narrow = (top_k < self._vocabulary_size) | (top_p < 1)
         tokens = torch.empty(len(at), dtype=torch.long)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from .transcript import Transcript
 
 if TYPE_CHECKING:
+    from .bias import Bias
     from .params import SamplingParams
     from .protocol import Delta
     from .scores import Score
@@ -32,12 +33,15 @@ class Cancellation:
 class Sequence:
     """A prompt and the tokens that follow it, in a slot of its own while it runs.
 
-    prompt, cancellation: the same ones for all sequences of a request.
+    prompt, cancellation: the same ones for all sequences of a request. bias: as its terms have it.
     """
 
-    def __init__(self, prompt: list[int], params: SamplingParams, cancellation: Cancellation) -> None:
+    def __init__(
+        self, prompt: list[int], params: SamplingParams, cancellation: Cancellation, bias: Bias | None = None
+    ) -> None:
         self.prompt = prompt
         self.params = params
+        self.bias = bias
         self.cancellation = cancellation
         self.status = Status.WAITING
         self.slot: int | None = None
@@ -73,7 +77,7 @@ class Sampled(Sequence):
         ready_at: float,
         index: int = 0,
     ) -> None:
-        super().__init__(prompt, terms.params, cancellation)
+        super().__init__(prompt, terms.params, cancellation, terms.bias)
         self.seed = seed
         self.ready_at = ready_at
         self.top = 0 if terms.params.logprobs is None and terms.params.ranked else terms.params.logprobs

@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 from .beam_search import Beam
+from .bias import apply
 from .protocol import EngineError
 from .sampler import uniform, unusable
 from .scores import score
@@ -52,11 +53,11 @@ class Stepper:
         lost = {sequences[row] for row in broken}
         samples = tuple(each for each in sequences if isinstance(each, Sampled))
         if len(samples) == len(sequences):
-            chosen = self._sample(samples, slots, logits)
+            chosen = self._sample(samples, slots, logits, lost)
             searches: dict[BeamSearch, EngineError | None] = {}
         else:
             rows = [row for row, each in enumerate(sequences) if isinstance(each, Sampled)]
-            chosen = self._sample(samples, [slots[row] for row in rows], logits[rows]) if rows else []
+            chosen = self._sample(samples, [slots[row] for row in rows], logits[rows], lost) if rows else []
             searches = self._search(batch, logits, lost)
         step = Step(len(sequences), started_at, time.perf_counter())
         for sample, (token, found) in zip(samples, chosen, strict=True):
@@ -64,13 +65,17 @@ class Stepper:
         for search, failure in searches.items():
             yield from _outcome(search, failure, step)
 
-    def _sample(self, samples: Seq[Sampled], slots: Seq[int], logits: torch.Tensor) -> list[tuple[int, Score | None]]:
-        """A token for each, with its score where that is asked for."""
+    def _sample(
+        self, samples: Seq[Sampled], slots: Seq[int], logits: torch.Tensor, lost: set[Sequence]
+    ) -> list[tuple[int, Score | None]]:
+        """A token for each, with its score where that is asked for; adds to `lost` who has none to choose from."""
         # A greedy choice draws nothing.
         uniforms = [
             uniform(sample.seed, len(sample.generated)) if sample.params.temperature > 0 else 0.0 for sample in samples
         ]
-        tokens = self._sampler.sample(logits, slots, uniforms)
+        biased, exhausted = _biased(samples, logits)
+        lost.update(samples[row] for row in exhausted)
+        tokens = self._sampler.sample(biased, slots, uniforms)
         scores: list[Score | None] = [None] * len(tokens)
         tops = {row: sample.top for row, sample in enumerate(samples) if sample.top is not None}
         if tops:
@@ -101,7 +106,10 @@ class Stepper:
 
     def _advance(self, search: BeamSearch, logits: torch.Tensor, slots: Mapping[Beam, int]) -> list[tuple[int, int]]:
         """A search one step further; which slot must take over what another holds: (from, to)."""
-        penalised = self._sampler.penalised(logits, list(slots.values())) if search.params.penalised else logits
+        biased, exhausted = _biased(search.beams, logits)
+        if not {search.beams[row] for row in exhausted}.isdisjoint(search.running()):
+            raise _unusable()
+        penalised = self._sampler.penalised(biased, list(slots.values())) if search.params.penalised else biased
         moves = [(slots[source], slots[target]) for source, target in search.advance(logits, penalised)]
         if search.params.penalised:
             if moves:
@@ -131,6 +139,19 @@ class Stepper:
     def _decode(self, sequences: Seq[Sequence], slots: Seq[int]) -> torch.Tensor:
         tokens = [sequence.last_token for sequence in sequences]
         return self._runner.decode(tokens, [sequence.position for sequence in sequences], slots)
+
+
+def _biased(sequences: Seq[Sequence], logits: torch.Tensor) -> tuple[torch.Tensor, list[int]]:
+    """(the logits with every sequence's bias, the rows from which nothing is left to choose; these are unchanged)."""
+    rows = [(row, each.bias, each.generated) for row, each in enumerate(sequences) if each.bias is not None]
+    if not rows:
+        return logits, []
+    biased = logits.clone()  # scores are those of the model
+    apply(biased, rows)
+    exhausted = unusable(biased)
+    if exhausted:
+        biased[exhausted] = logits[exhausted]
+    return biased, exhausted
 
 
 def _append(sample: Sampled, token: int, score: Score | None, step: Step) -> Delta | EngineError:
@@ -171,4 +192,6 @@ def _failure(error: Exception) -> EngineError:
 
 
 def _unusable() -> EngineError:
-    return EngineError("the model computed no usable logits for this answer")
+    return EngineError(
+        "no token is left to choose for this answer: the model's logits are unusable, or all are ruled out"
+    )

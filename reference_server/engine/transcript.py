@@ -11,6 +11,7 @@ from .protocol import Delta, FinishReason, TokenLogprob
 from .reasoning import ReasoningSplitter
 
 if TYPE_CHECKING:
+    from .bias import Bias
     from .params import SamplingParams
     from .scores import Score
     from .vocabulary import Vocabulary
@@ -21,7 +22,7 @@ class Terms:
     """What all answers of a request are held to.
 
     limit: each is over after so many tokens, at least 1. ends: or with one of these token ids.
-    thinking: whether the prompt has opened a thought.
+    thinking: whether the prompt has opened a thought. bias: what is added to the logits, where anything is.
     """
 
     vocabulary: Vocabulary
@@ -29,6 +30,7 @@ class Terms:
     limit: int
     ends: frozenset[int]
     thinking: bool = False
+    bias: Bias | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +62,9 @@ class Transcript:
         self._tokens = 0
         self._first = True  # whether no text stands before the next token
         self._detokenizer = Detokenizer(vocabulary.tokenizer, params.skip_special_tokens)
-        self._stops = StopScanner(params.stop, params.include_stop_str_in_output)
+        # The text of the first min_tokens tokens ends nothing.
+        self._scanned_from = params.min_tokens + 1
+        self._stops = StopScanner(() if params.min_tokens else params.stop, params.include_stop_str_in_output)
         self._thought_stops = copy(self._stops)
         self._splitter: ReasoningSplitter | None = None
         self._markers: dict[int, str] = {}  # that the text leaves out
@@ -103,6 +107,9 @@ class Transcript:
         self._tokens += 1
         if token_id in self._terms.ends:
             return self._rest("", "", "stop")
+        if self._tokens == self._scanned_from > 1:
+            self._stops = StopScanner(self._terms.params.stop, self._terms.params.include_stop_str_in_output)
+            self._thought_stops = copy(self._stops)
         self._first = self._first and token_id in self._hidden
         piece = self._detokenizer.push(token_id)
         if self._splitter is None:

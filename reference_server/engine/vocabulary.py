@@ -62,6 +62,10 @@ class Vocabulary:
             return alone.encode()
         return self._decode([self._before, token_id])[len(self._decode([self._before])) :].encode()
 
+    def encode(self, text: str) -> tuple[int, ...]:
+        """The tokens of a text that a model writes."""
+        return tuple(self.tokenizer.encode(text, add_special_tokens=False).ids)
+
     def opens_thought(self, prompt: list[int]) -> bool:
         """Whether a prompt ends where a thought has just been opened, as some chat templates do."""
         return self._decode(prompt[-LONGEST_OPENING:]).rstrip().endswith(self.thought_markers[0])

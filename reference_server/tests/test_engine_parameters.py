@@ -23,20 +23,30 @@ def _params(generator: random.Random, vocabulary: int) -> SamplingParams:
     def sometimes(value: Any, otherwise: Any) -> Any:
         return value if generator.random() < 0.5 else otherwise
 
+    def ids(count: int) -> list[int]:
+        return generator.sample(range(vocabulary), count)
+
     n = sometimes(generator.randrange(1, 4), 1)
     best_of = sometimes(generator.randrange(n, 5), None)
     beams = generator.random() < 0.2
+    max_tokens = generator.randrange(1, 16)
     return SamplingParams(
-        max_tokens=generator.randrange(1, 16),
+        max_tokens=max_tokens,
         temperature=sometimes(generator.choice([0.0, 0.3, 0.9, 1.7]), 1.0),
         top_p=sometimes(generator.uniform(0.05, 1.0), 1.0),
         top_k=sometimes(generator.choice([1, 3, 40, 10**6]), 0),
+        min_p=sometimes(generator.choice([0.01, 0.2, 1.0]), 0.0),
+        logit_bias=sometimes(tuple((token, generator.uniform(-9, 9)) for token in ids(9)), ()),
+        # Enough of them for a search of five beams.
+        allowed_token_ids=sometimes(frozenset(ids(50)), None) if generator.random() < 0.5 else None,
+        bad_words=sometimes(tuple(generator.sample(["the", "o", "again", "你好", " a"], 3)), ()),
+        min_tokens=sometimes(generator.randrange(max_tokens + 1), 0),
         presence_penalty=sometimes(generator.uniform(-2, 2), 0.0),
         frequency_penalty=sometimes(generator.uniform(-2, 2), 0.0),
         repetition_penalty=sometimes(generator.uniform(0.3, 2), 1.0),
         seed=generator.randrange(2**64),
         stop=sometimes(tuple(generator.sample(["e", " a", "你", "\n", "th", "ick"], 2)), ()),
-        stop_token_ids=sometimes(frozenset(generator.sample(range(vocabulary), 5)), frozenset()),
+        stop_token_ids=sometimes(frozenset(ids(5)), frozenset()),
         include_stop_str_in_output=sometimes(True, False),
         skip_special_tokens=sometimes(False, True),
         ignore_eos=sometimes(True, False),

@@ -45,7 +45,9 @@ def _reference(logits: torch.Tensor, params: SamplingParams, prompt: list[int], 
         weights = {token: float(value == best) for token, value in values.items()}
     else:
         weights = {token: math.exp((value - best) / params.temperature) for token, value in values.items()}
-    order = sorted(weights, key=lambda token: -weights[token])
+    greatest = max(weights.values())
+    weights = {token: weight if weight >= params.min_p * greatest else 0.0 for token, weight in weights.items()}
+    order = sorted((token for token in weights if weights[token] > 0), key=lambda token: -weights[token])
     if params.top_k > 0:
         order = order[: params.top_k]
     total = sum(weights[token] for token in order)
@@ -74,6 +76,10 @@ PARAMS = [
     SamplingParams(top_p=0.999),
     SamplingParams(top_p=1e-9),
     SamplingParams(temperature=0.7, top_k=20, top_p=0.8),
+    SamplingParams(min_p=0.05),
+    SamplingParams(min_p=1.0),
+    SamplingParams(min_p=0.02, temperature=1.8, top_p=0.9),
+    SamplingParams(min_p=0.1, top_k=3, frequency_penalty=0.3),
     SamplingParams(presence_penalty=1.5),
     SamplingParams(presence_penalty=-2.0),
     SamplingParams(frequency_penalty=0.8),
@@ -132,6 +138,7 @@ def test_exactly_the_kept_tokens_of_a_large_vocabulary_can_be_drawn(params: Samp
         (SamplingParams(temperature=0.4), "TemperatureLogitsWarper", 0.4),
         (SamplingParams(top_k=12), "TopKLogitsWarper", 12),
         (SamplingParams(top_p=0.7), "TopPLogitsWarper", 0.7),
+        (SamplingParams(min_p=0.03), "MinPLogitsWarper", 0.03),
         (SamplingParams(repetition_penalty=1.8), "RepetitionPenaltyLogitsProcessor", 1.8),
     ],
 )
@@ -281,6 +288,14 @@ def test_rows_without_a_usable_logit_are_named() -> None:
         {"top_p": 0.0},
         {"top_p": 1.1},
         {"top_p": math.nan},
+        {"min_p": -0.1},
+        {"min_p": 1.1},
+        {"min_p": math.nan},
+        {"logit_bias": ((3, math.inf),)},
+        {"allowed_token_ids": frozenset()},
+        {"bad_words": (" ",)},
+        {"min_tokens": -1},
+        {"min_tokens": 3, "max_tokens": 2},
         {"repetition_penalty": 0.0},
         {"repetition_penalty": math.inf},
         {"presence_penalty": math.nan},

@@ -1,0 +1,99 @@
+"""Bias: what one request adds to the logits of single tokens, and which tokens it rules out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .device import torch
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from collections.abc import Sequence as Seq
+
+    from .params import SamplingParams
+    from .vocabulary import Vocabulary
+
+Word = tuple[int, ...]
+
+
+class Bias:
+    """The part of SamplingParams that names tokens, ready to be applied to logits before the penalties.
+
+    The order is vLLM's: first the allowed tokens, bad words and the tokens that must not end the answer yet, then
+    what is added.
+
+    ends: token ids that end the answer; until there are min_tokens tokens, none of them may be chosen.
+
+    Raises ValueError for token ids that the vocabulary does not have, and where nothing is left to choose from.
+    """
+
+    def __init__(
+        self, params: SamplingParams, vocabulary: Vocabulary, vocabulary_size: int, ends: frozenset[int]
+    ) -> None:
+        _check("logit_bias", (token for token, _ in params.logit_bias), vocabulary_size)
+        self.added = dict(params.logit_bias)
+        self._min_tokens = params.min_tokens
+        self._ends = sorted(token for token in ends if 0 <= token < vocabulary_size)
+        words = [word for text in params.bad_words for word in _spellings(text, vocabulary)]
+        self._words = [word for word in words if len(word) > 1]
+        self._never = sorted({word[0] for word in words if len(word) == 1})
+        self.denied: torch.Tensor | None = None
+        if params.allowed_token_ids is not None:
+            _check("allowed_token_ids", params.allowed_token_ids, vocabulary_size)
+            self.denied = torch.ones(vocabulary_size, dtype=torch.bool)
+            self.denied[torch.tensor(sorted(params.allowed_token_ids))] = False
+            left = params.allowed_token_ids.difference(self._never)
+            if not left or (params.min_tokens and left <= ends):
+                raise ValueError("allowed_token_ids leaves no token that may be generated: allow others")
+
+    @classmethod
+    def of(
+        cls, params: SamplingParams, vocabulary: Vocabulary, vocabulary_size: int, ends: frozenset[int]
+    ) -> Bias | None:
+        """The bias of a request, or None where it asks for none."""
+        asked = params.logit_bias or params.min_tokens or params.bad_words or params.allowed_token_ids is not None
+        return cls(params, vocabulary, vocabulary_size, ends) if asked else None
+
+    def banned(self, generated: Seq[int]) -> list[int]:
+        """The tokens that must not follow these."""
+        banned = list(self._never)
+        if len(generated) < self._min_tokens:
+            banned += self._ends
+        for word in self._words:
+            before = len(word) - 1
+            if len(generated) >= before and tuple(generated[-before:]) == word[:-1]:
+                banned.append(word[-1])
+        return banned
+
+
+def apply(logits: torch.Tensor, rows: Seq[tuple[int, Bias, Seq[int]]]) -> None:
+    """Change some rows of logits [rows, vocabulary] in place; for each its bias and what was generated before."""
+    places: list[int] = []
+    tokens: list[int] = []
+    values: list[float] = []
+    for row, bias, generated in rows:
+        if bias.denied is not None:
+            logits[row].masked_fill_(bias.denied, -torch.inf)
+        banned = bias.banned(generated)
+        places += [row] * (len(banned) + len(bias.added))
+        tokens += [*banned, *bias.added]
+        values += [*[-torch.inf] * len(banned), *bias.added.values()]
+    if places:
+        added = torch.tensor(values, dtype=logits.dtype)
+        logits.index_put_((torch.tensor(places), torch.tensor(tokens)), added, accumulate=True)
+
+
+def _spellings(text: str, vocabulary: Vocabulary) -> list[Word]:
+    """The tokens of a word at the beginning of a text and, where one as long exists, after a space, as in vLLM."""
+    bare = text.lstrip()
+    first = vocabulary.encode(bare)
+    spaced = vocabulary.encode(f" {bare}")
+    if spaced and len(spaced) == len(first) and spaced[0] != first[0]:
+        return [first, spaced]
+    return [first] if first else []
+
+
+def _check(name: str, tokens: Iterable[int], vocabulary_size: int) -> None:
+    for token in tokens:
+        if not 0 <= token < vocabulary_size:
+            raise ValueError(f"{name} names token {token}, and the vocabulary has {vocabulary_size}: leave it out")
