@@ -105,7 +105,7 @@ def usage(form: AnswerForm, prompt_tokens: int, deltas: Sequence[Delta]) -> Json
     """Tokens counted, with what was measured for each generated token where the form has it."""
     counts: Json = {"prompt_tokens": prompt_tokens}
     if form.cached_tokens:
-        counts["prompt_tokens_details"] = {"cached_tokens": 0}  # no prompt is ever taken from a cache
+        counts["prompt_tokens_details"] = {"cached_tokens": max(delta.cached_tokens for delta in deltas)}
     completion_tokens = sum(delta.tokens for delta in deltas)
     counts |= {"completion_tokens": completion_tokens, "total_tokens": prompt_tokens + completion_tokens}
     if form.token_arrays:  # of tokens whose step nobody here has measured there is nothing to say

@@ -102,6 +102,19 @@ class Stop(click.ClickException):
 )
 @click.option("--max-model-len", type=click.IntRange(2), help="Prompt and generated tokens together.")
 @click.option("--max-new-tokens", type=click.IntRange(1), help="Cap on generated tokens.")
+@click.option(
+    "--prefill-tokens",
+    default=256,
+    show_default=True,
+    type=click.IntRange(16),
+    help="A longer prompt goes through the model in chunks of so many tokens, between the steps of running answers.",
+)
+@click.option(
+    "--prefix-reuse/--no-prefix-reuse",
+    default=True,
+    show_default=True,
+    help="Whether a prompt takes over what another one with the same beginning has left in the cache.",
+)
 @click.option("--api-key-env", metavar="VAR", help="Environment variable that holds the key clients must send.")
 @click.option("--full-text", is_flag=True, help="Every chunk of a stream holds the whole text so far (MindIE).")
 def command(
@@ -116,6 +129,8 @@ def command(
     max_waiting: int,
     max_model_len: int | None,
     max_new_tokens: int | None,
+    prefill_tokens: int,
+    prefix_reuse: bool,
     api_key_env: str | None,
     full_text: bool,
 ) -> None:
@@ -138,6 +153,8 @@ def command(
                 slots=slots,
                 max_model_len=max_model_len,
                 max_new_tokens=max_new_tokens,
+                prefill_tokens=prefill_tokens,
+                prefix_reuse=prefix_reuse,
             )
 
             def announce(address: str) -> None:

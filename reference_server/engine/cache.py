@@ -11,7 +11,7 @@ class SlotCache:
     keys, values: for each layer, [rows, key-value heads, capacity, head size].
 
     transformers asks a cache for `update`, `get_seq_length`, `get_mask_sizes` and `get_query_offset`; before
-    each forward pass `begin_prefill` or `begin_decode` says which rows and positions the pass is about.
+    each forward pass `begin` says which rows and positions the pass is about.
     """
 
     is_compileable = False
@@ -30,41 +30,36 @@ class SlotCache:
         shape = (rows, heads, capacity, head_size)
         self.keys = [torch.zeros(shape, dtype=dtype, device=device) for _ in range(layers)]
         self.values = [torch.zeros(shape, dtype=dtype, device=device) for _ in range(layers)]
-        self._rows = torch.arange(rows, device=device)
-        self._positions: torch.Tensor | None = None
+        self._rows = torch.arange(rows, device=device)[:, None]
+        self._positions = self._rows
         self._read = 0
-        self._leading = 0
+        self._read_rows: torch.Tensor | slice = slice(0)
 
-    def begin_prefill(self, rows: torch.Tensor) -> None:
-        """The pass holds whole prompts, from position 0; rows: [batch]."""
-        self._rows = rows
-        self._positions = None
+    def begin(self, rows: torch.Tensor, positions: torch.Tensor, read: int, *, leading: bool = False) -> None:
+        """Say what the next pass is about.
 
-    def begin_decode(self, rows: torch.Tensor, positions: torch.Tensor, read: int, leading: bool) -> None:
-        """The pass holds one token for each row, at its position, and attends to the first `read` positions.
-
-        rows, positions: [batch], where to write. leading: read the cache's first rows, in their order and
+        rows: [batch]. positions: [batch, tokens], where to write in each row. read: the pass attends to the
+        first so many positions; it brings its own mask. leading: read the cache's first rows, in their order and
         without a copy, instead of the rows written.
         """
-        self._rows = rows
+        self._rows = rows[:, None]
         self._positions = positions
         self._read = read
-        self._leading = len(rows) if leading else 0
+        self._read_rows = slice(len(rows)) if leading else rows
 
     def update(
         self, keys: torch.Tensor, values: torch.Tensor, layer: int, *_args: object, **_kwargs: object
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Store a layer's new keys and values [batch, heads, tokens, head size]; return what to attend to."""
         stored_keys, stored_values = self.keys[layer], self.values[layer]
-        if self._positions is None:
-            length = keys.shape[2]
-            stored_keys[self._rows, :, :length] = keys
-            stored_values[self._rows, :, :length] = values
-            return keys, values
-        stored_keys[self._rows, :, self._positions] = keys[:, :, 0]
-        stored_values[self._rows, :, self._positions] = values[:, :, 0]
-        rows = slice(self._leading) if self._leading else self._rows
-        return stored_keys[rows, :, : self._read], stored_values[rows, :, : self._read]
+        stored_keys[self._rows, :, self._positions] = keys.transpose(1, 2)
+        stored_values[self._rows, :, self._positions] = values.transpose(1, 2)
+        return stored_keys[self._read_rows, :, : self._read], stored_values[self._read_rows, :, : self._read]
+
+    def clear(self, rows: torch.Tensor) -> None:
+        """Zero some rows: a number that is none would reach whoever has the row next, through the mask."""
+        for stored in (*self.keys, *self.values):
+            stored[rows] = 0
 
     def copy(self, sources: torch.Tensor, targets: torch.Tensor, length: int) -> None:
         """Give the rows `targets` the first `length` positions of the rows `sources`; no row is in both."""
@@ -78,5 +73,5 @@ class SlotCache:
         return 0
 
     def get_mask_sizes(self, query_length: int, _layer: int = 0) -> tuple[int, int]:
-        """A prompt attends to itself alone; decode steps bring their own mask and never ask."""
+        """Every pass brings its own mask, so nobody looks at this."""
         return query_length, 0

@@ -16,9 +16,9 @@ from .checkpoint import Checkpoint, load_checkpoint
 from .device import select_device, torch
 from .generation import Item, LocalGeneration, hand_over
 from .protocol import CheckpointError, Engine, EngineError, PromptTooLong
-from .runner import Runner, verified_runner
+from .runner import PROMPT_POSITIONS, Runner, verified_runner
 from .sampler import Sampler
-from .scheduler import Batch, Scheduler
+from .scheduler import PREFILL_TOKENS, Batch, Scheduler
 from .stepper import Stepper
 from .submission import Submission
 from .transcript import Terms
@@ -48,7 +48,15 @@ class LocalEngine(Engine):
     """
 
     def __init__(
-        self, checkpoint: Checkpoint, runner: Runner, *, slots: int, max_model_len: int, max_new_tokens: int
+        self,
+        checkpoint: Checkpoint,
+        runner: Runner,
+        *,
+        slots: int,
+        max_model_len: int,
+        max_new_tokens: int,
+        prefill_tokens: int = PREFILL_TOKENS,
+        prefix_reuse: bool = True,
     ) -> None:
         self.vocabulary_size = runner.vocabulary_size
         self.max_model_len = max_model_len
@@ -59,7 +67,7 @@ class LocalEngine(Engine):
         self._slots = slots
         self._sampler = Sampler(slots, self.vocabulary_size)
         self._stepper = Stepper(runner, self._sampler)
-        self._scheduler = Scheduler(slots)
+        self._scheduler = Scheduler(slots, prefill_tokens, reuse=prefix_reuse)
         self._generations: dict[Sequence, LocalGeneration] = {}
         self._inbox: SimpleQueue[LocalGeneration | None] = SimpleQueue()
         self._closing = False
@@ -80,6 +88,8 @@ class LocalEngine(Engine):
         max_model_len: int | None = None,
         max_new_tokens: int | None = None,
         threads: int | None = None,
+        prefill_tokens: int = PREFILL_TOKENS,
+        prefix_reuse: bool = True,
     ) -> LocalEngine:
         """Load a checkpoint directory and start the engine.
 
@@ -91,11 +101,16 @@ class LocalEngine(Engine):
         max_new_tokens: cap on generated tokens; None: as many as fit.
         threads: CPU threads of the tensor library, for the whole process; None: 1 for a model below 50
             million parameters, which more threads only slow down, else the library's choice.
+        prefill_tokens: a longer prompt goes through the model in chunks of so many tokens, between the steps of
+            those that run; at least 16.
+        prefix_reuse: whether a prompt takes over keys and values of its beginning that a slot holds already.
 
         Raises CheckpointError, and ValueError for an argument out of its range.
         """
         if slots < 1:
             raise ValueError(f"slots is {slots}: at least 1 is needed")
+        if prefill_tokens < PROMPT_POSITIONS:
+            raise ValueError(f"prefill_tokens is {prefill_tokens}: at least {PROMPT_POSITIONS} are needed")
         loaded = load_checkpoint(checkpoint, select_device(device), dtype)
         limit = loaded.position_limit
         positions = min(limit, POSITIONS_UNLESS_ASKED) if max_model_len is None else max_model_len
@@ -112,7 +127,15 @@ class LocalEngine(Engine):
             runner = verified_runner(loaded.model, slots=slots, max_model_len=positions)
         except CheckpointError as error:
             raise CheckpointError(f"{checkpoint} {error}") from error
-        return cls(loaded, runner, slots=slots, max_model_len=positions, max_new_tokens=new_tokens)
+        return cls(
+            loaded,
+            runner,
+            slots=slots,
+            max_model_len=positions,
+            max_new_tokens=new_tokens,
+            prefill_tokens=prefill_tokens,
+            prefix_reuse=prefix_reuse,
+        )
 
     @property
     def alive(self) -> bool:
@@ -203,6 +226,7 @@ class LocalEngine(Engine):
             if sequence.cancellation.requested:
                 continue
             if isinstance(item, EngineError):
+                self._scheduler.forget(sequence)
                 sequence.cancellation.requested = True  # a request fails as a whole
                 out.append((generation, item))
                 continue

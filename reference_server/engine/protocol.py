@@ -65,6 +65,8 @@ class Delta:
     index: of the choice, from 0.
     logprob: of the token, where the request asked for it.
     reasoning: what text is to the answer, to the thought before it, where the request wants them apart.
+    cached_tokens: on a choice's first delta, how many tokens of the prompt needed not be computed, because
+        another request had left them; on all others 0.
     tokens: how many tokens it stands for: where another server generates, several may come together, or an end alone.
 
     Where nobody here can know, batch_size, queue_wait_s and step_s are None, and token_id is -1.
@@ -80,6 +82,7 @@ class Delta:
     logprob: TokenLogprob | None = None
     reasoning: str = ""
     tokens: int = 1
+    cached_tokens: int = 0
 
 
 class Generation(Protocol):

@@ -18,6 +18,11 @@ ROWS = 4
 PROMPT_POSITIONS = 16
 CACHE_POSITIONS = 64
 
+# Where a prompt is cut must not show either: attention over more than SHORT_REACH positions sums in the same order
+# however many tokens ask, if their number is a multiple of the kernel's own block of 512.
+SHORT_REACH = 128
+LONG_REACH = 512
+
 UNFIT = "has an architecture that is not supported"
 LARGEST_DISAGREEMENT = {torch.float32: 1e-3, torch.float16: 1e-2}  # as a share; others 0.05
 
@@ -36,7 +41,8 @@ class Runner:
         self._device: torch.device = model.device
         self._static = self._device.type != "cpu"
         self._rows = -(-slots // ROWS) * ROWS
-        self._capacity = -(-max_model_len // CACHE_POSITIONS) * CACHE_POSITIONS
+        quantum = CACHE_POSITIONS if max_model_len <= SHORT_REACH else LONG_REACH
+        self._capacity = -(-max_model_len // quantum) * quantum
         self._cache = SlotCache(
             layers=config.num_hidden_layers,
             rows=self._rows + 1,  # the last row takes the writes of padding
@@ -48,24 +54,30 @@ class Runner:
         )
         self.vocabulary_size: int = self._head.weight.shape[0]
 
-    def prefill(self, prompts: Seq[list[int]], slots: Seq[int]) -> torch.Tensor:
-        """Logits [prompts, vocabulary], float32 on the CPU, after each prompt; fills the slots' rows."""
-        count = self._padded(len(prompts), 1, self._rows)
-        length = self._padded(max(map(len, prompts)), PROMPT_POSITIONS, self._capacity)
-        padded = [*prompts, *[[0]] * (count - len(prompts))]
-        ids = torch.tensor([prompt + [0] * (length - len(prompt)) for prompt in padded])
-        rows = [*range(count), *[0] * (ROWS - count)]
-        at = torch.tensor([rows, [len(padded[row]) - 1 for row in rows]]).to(self._device)
-        cache_rows = torch.tensor([*slots, *[self._rows] * (count - len(slots))])
-        self._cache.begin_prefill(cache_rows.to(self._device))
-        # Padding stands right of every prompt, where causal attention never looks: no mask is needed.
-        hidden = self._model.base_model(
-            input_ids=ids.to(self._device),
-            position_ids=torch.arange(length, device=self._device)[None],
-            past_key_values=self._cache,
-            use_cache=True,
-        ).last_hidden_state
-        return self._logits(hidden[at[0], at[1]], list(range(len(prompts))))
+    def prefill(self, pieces: Seq[Seq[int]], slots: Seq[int], starts: Seq[int] | None = None) -> torch.Tensor:
+        """Logits [pieces, vocabulary], float32 on the CPU, after each piece of a prompt; fills the slots' rows.
+
+        starts: the position of each piece's first token, 0 unless said; the slot's row holds what comes before.
+        """
+        begins = list(starts or [0] * len(pieces))
+        count = self._padded(len(pieces), 1, self._rows)
+        length = self._padded(max(map(len, pieces)), PROMPT_POSITIONS, self._capacity)
+        idle = count - len(pieces)
+        last = [row * length + len(piece) - 1 for row, piece in enumerate(pieces)]
+        last += [0] * (max(ROWS, count) - len(pieces))
+        feed = [*begins, *[0] * idle, *slots, *[self._rows] * idle, *last]
+        for piece in pieces:
+            feed += [*piece, *[0] * (length - len(piece))]
+        fed = torch.tensor(feed + [0] * (idle * length)).to(self._device)
+        at, rows, ends, ids = torch.split(fed, [count, count, len(last), count * length])
+        # Padding stands right of every piece: what it writes is written again before anybody reads it, and the
+        # cache's last position never is.
+        positions = (at[:, None] + torch.arange(length, device=self._device)).clamp(max=self._capacity - 1)
+        reach = max(begin + len(piece) for begin, piece in zip(begins, pieces, strict=True))
+        read = self._padded(reach, CACHE_POSITIONS if reach <= SHORT_REACH else LONG_REACH, self._capacity)
+        self._cache.begin(rows, positions, read)
+        hidden = self._forward(ids.view(count, length), positions, read)
+        return self._logits(hidden.flatten(0, 1)[ends], list(range(len(pieces))))
 
     def decode(self, tokens: Seq[int], positions: Seq[int], slots: Seq[int]) -> torch.Tensor:
         """Logits [tokens, vocabulary], float32 on the CPU, after one more token at its position in its slot."""
@@ -76,21 +88,33 @@ class Runner:
         for row, token, position, slot in zip(where, tokens, positions, slots, strict=True):
             feed[0][row], feed[1][row], feed[2][row] = token, position, slot
         read = self._padded(max(positions) + 1, CACHE_POSITIONS, self._capacity)
-        ids, at, cache_rows = torch.tensor(feed).to(self._device)
-        self._cache.begin_decode(cache_rows, at, read, leading)
-        hidden = self._model.base_model(
-            input_ids=ids[:, None],
-            position_ids=at[:, None],
-            attention_mask=(torch.arange(read, device=self._device)[None] <= at[:, None])[:, None, None],
-            past_key_values=self._cache,
-            use_cache=True,
-        ).last_hidden_state
-        return self._logits(hidden[:, 0], where)
+        ids, at, rows = torch.tensor(feed).to(self._device)
+        self._cache.begin(rows, at[:, None], read, leading=leading)
+        return self._logits(self._forward(ids[:, None], at[:, None], read)[:, 0], where)
 
     def copy(self, moves: Seq[tuple[int, int]], length: int) -> None:
         """Give slots what others hold of the first `length` positions; moves: (from, to), none is both."""
         sources, targets = torch.tensor(moves).to(self._device).unbind(1)
         self._cache.copy(sources, targets, self._padded(length, CACHE_POSITIONS, self._capacity))
+
+    def clear(self, slots: Seq[int]) -> None:
+        """Let the slots' rows hold nothing."""
+        self._cache.clear(torch.tensor(slots).to(self._device))
+
+    def reset(self) -> None:
+        """Let no row hold anything."""
+        self.clear(range(self._rows + 1))
+
+    def _forward(self, ids: torch.Tensor, positions: torch.Tensor, read: int) -> torch.Tensor:
+        """The last hidden states of tokens at some positions [rows, tokens], over the first `read` of the cache."""
+        hidden: torch.Tensor = self._model.base_model(
+            input_ids=ids,
+            position_ids=positions,
+            attention_mask=(torch.arange(read, device=self._device) <= positions[:, :, None])[:, None],
+            past_key_values=self._cache,
+            use_cache=True,
+        ).last_hidden_state
+        return hidden
 
     def _logits(self, hidden: torch.Tensor, rows: list[int]) -> torch.Tensor:
         logits: torch.Tensor = self._head(hidden).to("cpu", torch.float32)

@@ -34,6 +34,8 @@ class Sequence:
     """A prompt and the tokens that follow it, in a slot of its own while it runs.
 
     prompt, cancellation: the same ones for all sequences of a request. bias: as its terms have it.
+    prefilled: how many tokens of the prompt the cache holds. cached: how many of them it held before.
+    began_at: when the prefill of the prompt began, on the clock of time.perf_counter, in seconds.
     """
 
     def __init__(
@@ -45,6 +47,9 @@ class Sequence:
         self.cancellation = cancellation
         self.status = Status.WAITING
         self.slot: int | None = None
+        self.prefilled = 0
+        self.cached = 0
+        self.began_at: float | None = None
         self.generated: list[int] = []
 
     @property

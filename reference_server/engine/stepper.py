@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from .beam_search import Beam
@@ -44,12 +45,18 @@ class Stepper:
         over too. An exception means that the model or the sampler failed for all; what fails for one request
         is its own.
         """
-        sequences, slots = batch.sequences, batch.slots
         started_at = time.perf_counter()
-        logits = (self._prefill if batch.prefill else self._decode)(sequences, slots)
+        if batch.prefill:
+            sequences, logits = self._prefill(batch, started_at)
+            if not sequences:
+                return
+        else:
+            sequences, logits = batch.sequences, self._decode(batch)
+        slots = [sequence.slot for sequence in sequences if sequence.slot is not None]
         broken = unusable(logits)
         if broken:
             logits[broken] = 0.0  # whatever is chosen from them is thrown away
+            self._runner.clear([slots[row] for row in broken])
         lost = {sequences[row] for row in broken}
         samples = tuple(each for each in sequences if isinstance(each, Sampled))
         if len(samples) == len(sequences):
@@ -58,12 +65,14 @@ class Stepper:
         else:
             rows = [row for row, each in enumerate(sequences) if isinstance(each, Sampled)]
             chosen = self._sample(samples, [slots[row] for row in rows], logits[rows], lost) if rows else []
-            searches = self._search(batch, logits, lost)
-        step = Step(len(sequences), started_at, time.perf_counter())
+            searches = self._search(sequences, slots, logits, lost)
+        ended_at = time.perf_counter()
+        step = Step(len(batch.sequences), started_at, ended_at)
         for sample, (token, found) in zip(samples, chosen, strict=True):
-            yield sample, _unusable() if sample in lost else _append(sample, token, found, step)
+            taken = step if not batch.prefill else _since(sample, step)
+            yield sample, _unusable() if sample in lost else _append(sample, token, found, taken)
         for search, failure in searches.items():
-            yield from _outcome(search, failure, step)
+            yield from _outcome(search, failure, _since(search.beams[0], step) if batch.prefill else step)
 
     def _sample(
         self, samples: Seq[Sampled], slots: Seq[int], logits: torch.Tensor, lost: set[Sequence]
@@ -85,11 +94,13 @@ class Stepper:
                 scores[row] = each
         return list(zip(tokens, scores, strict=True))
 
-    def _search(self, batch: Batch, logits: torch.Tensor, lost: set[Sequence]) -> dict[BeamSearch, EngineError | None]:
+    def _search(
+        self, sequences: Seq[Sequence], slots: Seq[int], logits: torch.Tensor, lost: set[Sequence]
+    ) -> dict[BeamSearch, EngineError | None]:
         """Take every search a step further; which there are, and why some cannot go on."""
-        place = {each: row for row, each in enumerate(batch.sequences)}
-        slot = dict(zip(batch.sequences, batch.slots, strict=True))
-        beams = [each for each in batch.sequences if isinstance(each, Beam)]
+        place = {each: row for row, each in enumerate(sequences)}
+        slot = dict(zip(sequences, slots, strict=True))
+        beams = [each for each in sequences if isinstance(each, Beam)]
         outcomes: dict[BeamSearch, EngineError | None] = {beam.search: None for beam in beams}
         moves: list[tuple[int, int]] = []
         for search in outcomes:
@@ -118,27 +129,47 @@ class Stepper:
                 self._sampler.count([slots[beam] for beam in running], [beam.last_token for beam in running])
         return moves
 
-    def _prefill(self, sequences: Seq[Sequence], slots: Seq[int]) -> torch.Tensor:
-        """Logits after every prompt; a prompt that sequences share goes through the model once."""
-        rows: dict[int, int] = {}  # of a prompt among those that go through the model
-        leaders: list[int] = []
-        copies: list[tuple[int, int]] = []
-        for at, (sequence, slot) in enumerate(zip(sequences, slots, strict=True)):
-            self._sampler.open(slot, sequence.params, sequence.prompt)
-            row = rows.setdefault(id(sequence.prompt), len(leaders))
-            if row == len(leaders):
-                leaders.append(at)
-            else:
-                copies.append((slots[leaders[row]], slot))
-        logits = self._runner.prefill([sequences[at].prompt for at in leaders], [slots[at] for at in leaders])
-        if not copies:
-            return logits
-        self._runner.copy(copies, max(len(sequence.prompt) for sequence in sequences))
-        return logits[[rows[id(sequence.prompt)] for sequence in sequences]]
+    def _prefill(self, batch: Batch, started_at: float) -> tuple[tuple[Sequence, ...], torch.Tensor]:
+        """The sequences whose prompts are whole now, and the logits after them.
 
-    def _decode(self, sequences: Seq[Sequence], slots: Seq[int]) -> torch.Tensor:
-        tokens = [sequence.last_token for sequence in sequences]
-        return self._runner.decode(tokens, [sequence.position for sequence in sequences], slots)
+        A prompt that sequences share goes through the model once.
+        """
+        for copy in batch.copies:
+            self._runner.copy([(copy.source, copy.target)], copy.length)
+        rows: dict[int, int] = {}  # of a prompt among those that go through the model
+        pieces: list[Seq[int]] = []
+        slots: list[int] = []
+        starts: list[int] = []
+        whole: list[Sequence] = []
+        shares: list[tuple[int, int]] = []
+        for sequence, slot, start, until in zip(batch.sequences, batch.slots, batch.since, batch.until, strict=True):
+            if sequence.began_at is None:
+                sequence.began_at = started_at
+            row = rows.setdefault(id(sequence.prompt), len(pieces))
+            if row == len(pieces):
+                pieces.append(sequence.prompt[start:until])
+                slots.append(slot)
+                starts.append(start)
+            elif until == len(sequence.prompt):
+                shares.append((slots[row], slot))
+            if until == len(sequence.prompt):
+                self._sampler.open(slot, sequence.params, sequence.prompt)
+                whole.append(sequence)
+        logits = self._runner.prefill(pieces, slots, starts)
+        if shares:
+            self._runner.copy(shares, max(len(sequence.prompt) for sequence in whole))
+        if len(whole) < len(pieces) or shares:
+            logits = logits[[rows[id(sequence.prompt)] for sequence in whole]]
+        return tuple(whole), logits
+
+    def _decode(self, batch: Batch) -> torch.Tensor:
+        tokens = [sequence.last_token for sequence in batch.sequences]
+        return self._runner.decode(tokens, [sequence.position for sequence in batch.sequences], batch.slots)
+
+
+def _since(sequence: Sequence, step: Step) -> Step:
+    """The step, from when the sequence's prompt began to be prefilled."""
+    return step if sequence.began_at in (None, step.started_at) else replace(step, started_at=sequence.began_at)
 
 
 def _biased(sequences: Seq[Sequence], logits: torch.Tensor) -> tuple[torch.Tensor, list[int]]:

@@ -31,6 +31,7 @@ class Submission:
         self._ranked = self.params.ranked
         self._held: dict[Sequence, list[Delta]] = {}
         self._unfinished = self.params.width
+        self._begun: set[int] = set()  # choices of which there was a delta
         if self.params.beam_search:
             search = BeamSearch(prompt, terms, self.cancellation, ready_at=ready_at)
             self.together: tuple[tuple[Sequence, ...], ...] = (search.beams,)
@@ -43,6 +44,10 @@ class Submission:
 
     def release(self, sequence: Sequence, delta: Delta) -> list[Delta]:
         """What the reader gets now that a sequence has got a delta."""
+        # What a later choice takes over was computed for this request. It counts the prompt once.
+        if (cached := self.together[0][0].cached) and delta.index not in self._begun:
+            self._begun.add(delta.index)
+            delta = replace(delta, cached_tokens=cached)
         if not self._ranked:
             return [delta]
         self._held.setdefault(sequence, []).append(delta)

@@ -370,9 +370,9 @@ class TestEngine:
         prefill = engine._runner.prefill
         passes: list[int] = []
 
-        def recorded(prompts: list[list[int]], slots: list[int]) -> torch.Tensor:
+        def recorded(prompts: list[list[int]], slots: list[int], starts: list[int]) -> torch.Tensor:
             passes.append(len(prompts))
-            return prefill(prompts, slots)
+            return prefill(prompts, slots, starts)
 
         monkeypatch.setattr(engine._runner, "prefill", recorded)
         run(engine, BEAMS)

@@ -51,9 +51,9 @@ def prefills(engine: LocalEngine, monkeypatch: pytest.MonkeyPatch) -> list[list[
     passes: list[list[list[int]]] = []
     prefill = engine._runner.prefill
 
-    def recorded(prompts: list[list[int]], slots: list[int]) -> torch.Tensor:
+    def recorded(prompts: list[list[int]], slots: list[int], starts: list[int]) -> torch.Tensor:
         passes.append(prompts)
-        return prefill(prompts, slots)
+        return prefill(prompts, slots, starts)
 
     monkeypatch.setattr(engine._runner, "prefill", recorded)
     return passes

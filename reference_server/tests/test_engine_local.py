@@ -188,10 +188,10 @@ def test_64_requests_on_4_slots_all_finish_and_are_admitted_in_order(
     sizes: list[int] = []
     prefill, decode = engine._runner.prefill, engine._runner.decode
 
-    def recorded_prefill(prompts: list[list[int]], slots: list[int]) -> torch.Tensor:
-        admitted.extend(prompts)
+    def recorded_prefill(pieces: list[list[int]], slots: list[int], starts: list[int]) -> torch.Tensor:
+        admitted.extend(pieces)
         sizes.append(len(slots))
-        return prefill(prompts, slots)
+        return prefill(pieces, slots, starts)
 
     def recorded_decode(tokens: list[int], positions: list[int], slots: list[int]) -> torch.Tensor:
         sizes.append(len(slots))
@@ -298,9 +298,9 @@ class TestCancel:
         admitted: list[list[int]] = []
         prefill = engine._runner.prefill
 
-        def recorded(prompts: list[list[int]], slots: list[int]) -> torch.Tensor:
-            admitted.extend(prompts)
-            return prefill(prompts, slots)
+        def recorded(pieces: list[list[int]], slots: list[int], starts: list[int]) -> torch.Tensor:
+            admitted.extend(pieces)
+            return prefill(pieces, slots, starts)
 
         monkeypatch.setattr(engine._runner, "prefill", recorded)
 

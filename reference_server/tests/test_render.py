@@ -94,6 +94,14 @@ def test_an_answer_of_mindie_llm_has_the_members_of_its_examples() -> None:
     }
 
 
+def test_usage_counts_a_head_that_all_choices_found_once() -> None:
+    heads = [replace(delta, index=index, cached_tokens=0 if at else 5) for index in range(2)
+             for at, delta in enumerate(deltas(TEXTS))]  # fmt: skip
+    for dialect in ("mindie-2.3", "openai"):
+        usage = completion(load(dialect), heading(dialect), 9, heads)["usage"]
+        assert (usage["prompt_tokens"], usage["prompt_tokens_details"]) == (9, {"cached_tokens": 5})
+
+
 def test_an_answer_of_openvino_model_server_has_the_members_of_its_example() -> None:
     assert completion(load("ovms"), heading("ovms"), 22, deltas(("How", "", ""))) == {
         "choices": [

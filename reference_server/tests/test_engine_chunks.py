@@ -1,0 +1,126 @@
+"""A prompt that goes through the model in chunks gives the tokens of one that goes through at once."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from reference_server.engine import SamplingParams
+from reference_server.engine.device import torch
+from reference_server.engine.runner import Runner
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from reference_server.engine.local import LocalEngine
+
+WHOLE = 4096
+
+
+def requests(vocabulary: int, seed: int) -> list[tuple[list[int], SamplingParams]]:
+    """Prompts of 1 to 480 tokens, greedy, sampled, several and searched for."""
+    generator = random.Random(seed)
+    kinds: list[dict[str, Any]] = [
+        {"temperature": 0},
+        {"logprobs": 3},
+        {"n": 3, "best_of": 4},
+        {"beam_search": True, "n": 2, "best_of": 3},
+        {"top_p": 0.8, "repetition_penalty": 1.2},
+    ]
+    lengths = [generator.choice([generator.randrange(1, 60), generator.randrange(60, 480)]) for _ in range(20)]
+    return [
+        (
+            [generator.randrange(vocabulary) for _ in range(length)],
+            SamplingParams(seed=at, max_tokens=10, ignore_eos=True, **kinds[at % 5]),
+        )
+        for at, length in enumerate(lengths)
+    ]
+
+
+def answers(engine: LocalEngine, asked: list[tuple[list[int], SamplingParams]]) -> list[list[Any]]:
+    """What every request gets while all others run too, without what was measured."""
+
+    async def one(prompt: list[int], params: SamplingParams) -> list[Any]:
+        deltas = [delta async for delta in engine.submit(prompt, params)]
+        return sorted((each.index, at, each.token_id, each.text, each.logprob) for at, each in enumerate(deltas))
+
+    async def together() -> list[list[Any]]:
+        return await asyncio.gather(*(one(*each) for each in asked))
+
+    return [[(index, *rest) for index, _, *rest in said] for said in asyncio.run(together())]
+
+
+@pytest.mark.parametrize("chunk", [16, 48, 100, 256])
+def test_the_size_of_chunks_changes_no_answer(load_engine: Callable[..., LocalEngine], chunk: int) -> None:
+    asked = requests(load_engine().vocabulary_size, seed=chunk)
+    expected = answers(load_engine(slots=8, prefill_tokens=WHOLE), asked)
+    assert expected == answers(load_engine(slots=8, prefill_tokens=chunk), asked)
+
+
+@torch.inference_mode()
+@pytest.mark.parametrize("chunk", [4, 16, 37, 64, 128, 200, 256])
+def test_logits_are_the_same_wherever_a_prompt_is_cut(random_checkpoint: Path, chunk: int) -> None:
+    from transformers import AutoModelForCausalLM
+
+    torch.set_num_threads(1)
+    model = AutoModelForCausalLM.from_pretrained(random_checkpoint, dtype="float32").eval()
+    runner = Runner(model, slots=4, max_model_len=512)
+    generator = random.Random(chunk)
+    for length in (5, 63, 64, 65, 128, 129, 300, 511):
+        prompt = [generator.randrange(runner.vocabulary_size) for _ in range(length)]
+        whole = runner.prefill([prompt], [0])
+        after = runner.decode([7], [length - 1], [0])
+        for start in range(0, length, chunk):
+            last = runner.prefill([prompt[start : start + chunk]], [2], [start])
+        torch.testing.assert_close(last, whole, atol=1e-4, rtol=1e-4)
+        torch.testing.assert_close(runner.decode([7], [length - 1], [2]), after, atol=1e-4, rtol=1e-4)
+
+
+def test_a_running_answer_waits_for_one_chunk_at_most(
+    load_engine: Callable[..., LocalEngine], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = load_engine(slots=3, prefill_tokens=32)
+    passes: list[int] = []  # tokens of prompts in each forward pass; 0 for a decode step
+    prefill, decode = engine._runner.prefill, engine._runner.decode
+
+    def recorded_prefill(pieces: list[list[int]], *others: Any) -> torch.Tensor:
+        passes.append(sum(map(len, pieces)))
+        return prefill(pieces, *others)
+
+    def recorded_decode(*arguments: Any) -> torch.Tensor:
+        passes.append(0)
+        return decode(*arguments)
+
+    monkeypatch.setattr(engine._runner, "prefill", recorded_prefill)
+    monkeypatch.setattr(engine._runner, "decode", recorded_decode)
+
+    async def scenario() -> None:
+        running = engine.submit([1, 2, 3], SamplingParams(temperature=0, ignore_eos=True, max_tokens=200))
+        await anext(running)
+        long = engine.submit([5] * 400, SamplingParams(temperature=0, max_tokens=1))
+        await anext(long)
+        running.cancel()
+
+    asyncio.run(scenario())
+    first = passes.index(32)
+    chunks = passes[first : first + 25]
+    assert chunks == [32, 0] * 12 + [16]
+
+
+def test_the_first_token_counts_the_time_of_all_chunks(
+    load_engine: Callable[..., LocalEngine], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = load_engine(slots=1, prefill_tokens=16)
+    clock = iter(range(1000))
+    monkeypatch.setattr("reference_server.engine.local.time.perf_counter", lambda: float(next(clock)))
+
+    async def scenario() -> list[tuple[float, float]]:
+        generation = engine.submit([3] * 48, SamplingParams(temperature=0, max_tokens=2, ignore_eos=True))
+        return [(delta.queue_wait_s, delta.step_s) async for delta in generation]
+
+    # Read at submission (0), at the start of each chunk (1, 2, 3) and its end (4), then round one step more.
+    assert asyncio.run(scenario()) == [(1.0, 3.0), (1.0, 1.0)]
