@@ -118,7 +118,7 @@ def test_the_first_token_counts_the_time_of_all_chunks(
     clock = iter(range(1000))
     monkeypatch.setattr("reference_server.engine.local.time.perf_counter", lambda: float(next(clock)))
 
-    async def scenario() -> list[tuple[float, float]]:
+    async def scenario() -> list[tuple[float | None, float | None]]:
         generation = engine.submit([3] * 48, SamplingParams(temperature=0, max_tokens=2, ignore_eos=True))
         return [(delta.queue_wait_s, delta.step_s) async for delta in generation]
 
