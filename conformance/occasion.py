@@ -123,6 +123,20 @@ EXPECTED_STREAM = Occasion(
         _awaits_stream(scenario, step, contract) and step.expect == "answer" and scenario.subject is None
     )
 )
+ANYTHING = Occasion(
+    lambda _scenario, step, _contract: step.stop_after_events is None,
+    lambda exchange: None if exchange.response or exchange.failure else f"{exchange.id} got no answer",
+)
+
+
+def _no_response(exchange: Exchange) -> str | None:
+    return None if exchange.response is not None else f"{exchange.id} got no answer ({shown(exchange)})"
+
+
+RESPONSE = Occasion(
+    lambda found, step, contract: found.subject is None and ANYTHING.fits(found, step, contract), _no_response
+)
+CHAT = Occasion(lambda found, step, contract: step.chats and RESPONSE.fits(found, step, contract), _no_response)
 SUBJECT = Occasion(lambda scenario, _step, _contract: scenario.subject is not None)
 
 

@@ -1,4 +1,4 @@
-"""Streams: the bytes, the order of events, and what each dialect puts where.
+"""Streams: the order of events, and what each dialect puts where. `sse.py` judges their bytes.
 
 The order is stated once, as tables, in `openapi/stream.py`; the checks here name its rules. Where the dialects differ
 (usage, roles) the walk gives the facts and the check compares them with the dialect's form.
@@ -12,15 +12,11 @@ from conformance.check import Context, Finding, NoOccasion, NotObserved, check, 
 from conformance.checks.answer import created_faults
 from conformance.checks.finish import KNOWN
 from conformance.occasion import EXPECTED_STREAM, STREAM, STREAMED_ANSWER, shown, unsuccessful, written
-from openapi.sse import MEDIA_TYPE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from conformance.exchange import Exchange
-
-SLOW_S = 1.0  # an answer that took less shows nothing about buffering
-AT_ONCE = 0.9  # share of an answer's time after which its first event must not come
 
 
 def breaches(exchange: Exchange, *rules: str) -> Iterator[Finding]:
@@ -28,13 +24,6 @@ def breaches(exchange: Exchange, *rules: str) -> Iterator[Finding]:
     for breach in exchange.walk.breaches:
         if breach.rule in rules:
             yield Finding(f"/events/{breach.at}", breach.expected, breach.got)
-
-
-def flaws(exchange: Exchange, *kinds: str) -> Iterator[Finding]:
-    """The flaws of these kinds in the stream's bytes, as findings."""
-    for flaw in exchange.decoded.flaws:
-        if flaw.kind in kinds:
-            yield Finding(f"/bytes/{flaw.offset}", f"no {flaw.kind}", flaw.detail)
 
 
 def chunks(exchange: Exchange) -> list[tuple[int, dict[str, Any]]]:
@@ -82,48 +71,6 @@ def stream_is_sent_when_asked_for(exchange: Exchange, _: Context) -> Iterator[Fi
         yield Finding("/status", "200 and a complete stream", shown(exchange))
     elif not exchange.is_stream:
         yield Finding("/body", "an event stream", f"{exchange.content_type or 'no content type'}, {shown(exchange)}")
-
-
-@check("stream.event-stream-type", on=STREAM)
-def content_type_is_event_stream(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """A stream is sent as text/event-stream; browsers refuse it otherwise."""
-    if exchange.content_type != MEDIA_TYPE:
-        yield Finding("/headers/content-type", MEDIA_TYPE, exchange.header("content-type") or "no header")
-
-
-@check("stream.well-formed", on=STREAM)
-def lines_are_fields_of_the_standard(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """Every line of the stream is a field of the event-stream format, a comment or empty.
-
-    Decoders drop other lines without a word, so a chunk without its `data:` is lost.
-    """
-    yield from flaws(exchange, "unknown-field", "no-colon-line")
-
-
-@check("stream.utf8", on=STREAM)
-def stream_is_utf8(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """The stream is UTF-8 throughout, and holds no halves of surrogate pairs."""
-    yield from flaws(exchange, "invalid-utf8")
-    for at, oddity in exchange.walk.oddities:
-        if "surrogate" in oddity:
-            yield Finding(f"/events/{at}", "whole characters", oddity)
-
-
-@check("stream.last-event-ended", on=STREAM)
-def last_event_has_its_blank_line(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """The last event is followed by a blank line; without it decoders drop the event."""
-    yield from flaws(exchange, "unterminated-event")
-
-
-@check("stream.arrives-bit-by-bit", on=STREAMED_ANSWER)
-def events_arrive_while_they_are_made(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """The first event of a slow answer arrives well before its end: nothing between holds the stream back."""
-    response = exchange.response
-    if response is None or response.ended_at_s < SLOW_S or len(exchange.events) < 5:
-        raise NoOccasion("the answer came too fast to tell")
-    first_s = exchange.events[0].at_s
-    if first_s > AT_ONCE * response.ended_at_s:
-        yield Finding("/events/0", f"before {AT_ONCE:.0%} of {response.ended_at_s:.2f} s", f"after {first_s:.2f} s")
 
 
 @check("stream.done-last", on=STREAM)

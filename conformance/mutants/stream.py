@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from conformance.exchange import Segment
 from conformance.mutants.editing import (
     FIRST,
     LAST,
@@ -15,8 +13,6 @@ from conformance.mutants.editing import (
     edit_deltas,
     edit_frames,
     edit_text,
-    response_of,
-    with_header,
 )
 from conformance.mutants.mutant import mutant
 
@@ -25,7 +21,6 @@ if TYPE_CHECKING:
     from conformance.mutants.editing import Frame
 
 SECOND = slice(1, 2)
-MARK = "\ue000"  # of private use: no model says it
 
 
 def _last_chunk(found: list[Frame]) -> int:
@@ -42,44 +37,6 @@ def _insert(exchange: Exchange, at: int, data: bytes) -> Exchange:
 def answer_is_not_streamed(exchange: Exchange) -> Exchange:
     """A request with `stream: true` is answered plain."""
     return accept(exchange)
-
-
-@mutant("stream.event-stream-type")
-def stream_is_sent_as_text(exchange: Exchange) -> Exchange:
-    """A stream is sent as text/plain."""
-    return with_header(exchange, "content-type", "text/plain")
-
-
-@mutant("stream.well-formed")
-def chunk_lacks_its_field_name(exchange: Exchange) -> Exchange:
-    """A bare line of JSON, without `data:`, stands between two events."""
-    return edit_frames(
-        exchange, lambda found: [*found[:1], replace(found[0], raw=b'{"text": "Hello"}\n\n'), *found[1:]]
-    )
-
-
-@mutant("stream.utf8")
-def byte_is_not_utf8(exchange: Exchange) -> Exchange:
-    """A delta ends with the first byte of a character whose other bytes never come."""
-    marked = edit_text(exchange, lambda text: text + MARK)
-    return edit_frames(marked, lambda found: [replace(frame, raw=_halved(frame.raw)) for frame in found])
-
-
-def _halved(raw: bytes) -> bytes:
-    return raw.replace(MARK.encode(), "你".encode()[:1])
-
-
-@mutant("stream.last-event-ended")
-def last_event_lacks_its_blank_line(exchange: Exchange) -> Exchange:
-    """The last event lacks its blank line."""
-    return edit_frames(exchange, lambda found: [*found[:-1], replace(found[-1], raw=found[-1].raw[:-1])])
-
-
-@mutant("stream.arrives-bit-by-bit", scenario="long-stream")
-def events_arrive_at_once(exchange: Exchange) -> Exchange:
-    """All events of an answer that takes three seconds arrive at its end."""
-    response = replace(response_of(exchange), segments=(Segment(3.0, exchange.body),), ended_at_s=3.0)
-    return replace(exchange, response=response)
 
 
 @mutant("stream.done-last")

@@ -24,8 +24,10 @@ from conformance.mutants.editing import (
     edit_message,
     edit_text,
     edit_usage,
+    frames,
     refuse,
     response_of,
+    with_frames,
     with_header,
     with_json,
     with_status,
@@ -110,6 +112,18 @@ def lasting(ended_at_s: float, first_at_s: float, events: int = 99) -> Callable[
     return change
 
 
+def spread(ended_at_s: float, first_at_s: float) -> Callable[[Exchange], Exchange]:
+    """A stream whose events come at equal distances between two times."""
+
+    def change(exchange: Exchange) -> Exchange:
+        found = frames(exchange)
+        step_s = (ended_at_s - first_at_s) / (len(found) - 1)
+        timed = with_frames(exchange, (replace(each, at_s=first_at_s + at * step_s) for at, each in enumerate(found)))
+        return replace(timed, response=replace(response_of(timed), ended_at_s=ended_at_s))
+
+    return change
+
+
 def coded(code: int) -> Callable[[Exchange], Exchange]:
     """A body with a business code."""
     return lambda exchange: with_json(exchange, {"code": code, "result": None, "message": "no"})
@@ -150,6 +164,7 @@ def unchanged(exchange: Exchange) -> Exchange:
 
 
 PLAIN, STREAM, CUT = "greedy/plain", "greedy/streamed", "cut-at-7/plain"
+LONG = "long-stream/main"
 REFUSED = "refused-stream/main"
 
 # check, exchange, what is changed -> found, fits, idle (the requirement does not apply) or unseen
@@ -266,14 +281,13 @@ LINES: dict[tuple[str, str, str], tuple[Callable[[Exchange], Exchange], str]] = 
         rewritten(lambda chunk: dump(chunk)[:-1] + b',"id":"x"}'),
         "fits",
     ),
-    ("stream.arrives-bit-by-bit", STREAM, "at once"): (lasting(2.0, 2.0), "found"),
-    ("stream.arrives-bit-by-bit", STREAM, "soon"): (lasting(2.0, 0.1), "fits"),
-    ("stream.arrives-bit-by-bit", STREAM, "just in time"): (lasting(2.0, 1.8), "fits"),
-    ("stream.arrives-bit-by-bit", STREAM, "too late"): (lasting(2.0, 1.81), "found"),
-    ("stream.arrives-bit-by-bit", STREAM, "a second"): (lasting(1.0, 1.0), "found"),
-    ("stream.arrives-bit-by-bit", STREAM, "less than a second"): (lasting(0.99, 0.99), "idle"),
-    ("stream.arrives-bit-by-bit", STREAM, "five events"): (lasting(2.0, 2.0, events=5), "found"),
-    ("stream.arrives-bit-by-bit", STREAM, "four events"): (lasting(2.0, 2.0, events=4), "idle"),
+    ("stream.arrives-bit-by-bit", LONG, "at once"): (lasting(2.0, 2.0), "found"),
+    ("stream.arrives-bit-by-bit", LONG, "the first event soon"): (lasting(2.0, 0.1), "found"),
+    ("stream.arrives-bit-by-bit", LONG, "late and one by one"): (spread(2.0, 1.9), "fits"),
+    ("stream.arrives-bit-by-bit", LONG, "faster than any server"): (spread(2.0, 1.99), "found"),
+    ("stream.arrives-bit-by-bit", LONG, "a second"): (lasting(1.0, 1.0), "found"),
+    ("stream.arrives-bit-by-bit", LONG, "less than a second"): (lasting(0.99, 0.99), "idle"),
+    ("stream.arrives-bit-by-bit", LONG, "63 texts"): (lasting(2.0, 2.0, events=64), "idle"),
     ("stream.id-constant", STREAM, "empty throughout"): (of_chunks(id=""), "found"),
     ("stream.id-constant", STREAM, "a number throughout"): (of_chunks(id=7), "found"),
     ("stream.id-constant", STREAM, "absent throughout"): (of_chunks(id=None), "found"),
