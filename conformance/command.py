@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import os
-import ssl
 import sys
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,13 +19,15 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from conformance import embedded
+from conformance import capability_option, embedded, waivers
 from conformance.declaration import assumed
 from conformance.errors import HarnessError, Unreachable, UsageError
-from conformance.reports import WRITERS, terminal
+from conformance.options import DEFAULT_DIALECT, MAX_REQUESTS, MAX_TIME_S, MAX_TOKENS
+from conformance.reports import WRITERS, preview, terminal
 from conformance.run import Budget
 from conformance.secret import Secret
 from conformance.session import Wishes, contract_of, draft, prepare_server, refuse_idle_patterns, send
+from conformance.settings import RESULTS, read_reports, read_secret, read_verify, write
 from conformance.verdict import Verdict
 from openapi.contract import names
 
@@ -38,7 +40,6 @@ INTERRUPTED = 130  # 128 + SIGINT, as shells report it
 LONGEST_MESSAGE = 2000
 EVERY = "all"
 TRACEBACK = "CHATPROOF_TRACEBACK"
-EMBEDDED_DIALECT = "mindie"
 
 
 @click.command(name="check", context_settings={"help_option_names": ["-h", "--help"]})
@@ -46,23 +47,66 @@ EMBEDDED_DIALECT = "mindie"
 @click.option(
     "--dialect",
     metavar="NAME",
-    help=f"Which documented API to judge by; `{EVERY}` for each in turn. Without a URL: {EMBEDDED_DIALECT}.",
+    help=f"Which documented API to judge by; `{EVERY}` for each in turn. Without a URL: {DEFAULT_DIALECT}.",
 )
 @click.option("--also", multiple=True, metavar="NAME", help="Judge by this dialect too, in one run. Repeatable.")
 @click.option("--model", metavar="NAME", help="Model to ask for. Default: the first that the server lists.")
 @click.option("--api-key-env", metavar="VAR", help="Environment variable that holds the API key.")
-@click.option("--concurrency", default=4, show_default=True, type=click.IntRange(1, 256), help="Exchanges at a time.")
+@click.option(
+    "--concurrency",
+    default=4,
+    show_default=True,
+    type=click.IntRange(1, 256),
+    help="Exchanges at a time. What tests parallel clients sends its requests together even where they are more.",
+)
 @click.option(
     "--only", multiple=True, metavar="ID_OR_GLOB", help="Only these checks, requirements or scenarios. Repeatable."
 )
-@click.option("--capability", "wanted", multiple=True, metavar="NAME", help="Judge this capability too. Repeatable.")
+@click.option("--topic", "topics", multiple=True, metavar="NAME", help="Only checks of this topic. Repeatable.")
 @click.option(
-    "--without", "unwanted", multiple=True, metavar="NAME", help="The server lacks this capability. Repeatable."
+    "--capability",
+    "capabilities",
+    multiple=True,
+    metavar="+X,-Y",
+    help="The server has X and lacks Y, whatever the dialect and the server say. Repeatable.",
 )
 @click.option("--strict", is_flag=True, help="A broken SHOULD fails too.")
-@click.option("--dry-run", is_flag=True, help="Show what would be sent, send nothing.")
-@click.option("--max-requests", type=click.IntRange(1), metavar="N", help="Send at most so many requests.")
-@click.option("--max-time", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="Stop after so long.")
+@click.option(
+    "--waivers",
+    "waiver_file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Failures that somebody answers for: a YAML list of id, reason, owner, expires.",
+)
+@click.option("--list", "list_only", is_flag=True, help="Show what would be judged, send nothing.")
+@click.option("--dry-run", is_flag=True, help="Show every request and what the plan can cost, send nothing.")
+@click.option(
+    "--max-requests",
+    default=MAX_REQUESTS,
+    show_default=True,
+    type=click.IntRange(1),
+    metavar="N",
+    help="Requests at most.",
+)
+@click.option(
+    "--max-tokens",
+    default=MAX_TOKENS,
+    show_default=True,
+    type=click.IntRange(1),
+    metavar="N",
+    help="Tokens at most, as the server reports them.",
+)
+@click.option(
+    "--max-time",
+    default=MAX_TIME_S,
+    show_default=True,
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="SECONDS",
+    help="Stop after so long.",
+)
+@click.option(
+    "--rate", type=click.FloatRange(min=0, min_open=True), metavar="N", help="Requests a second at most. No limit else."
+)
 @click.option(
     "--timeout",
     default=120.0,
@@ -88,12 +132,16 @@ def check(
     api_key_env: str | None,
     concurrency: int,
     only: tuple[str, ...],
-    wanted: tuple[str, ...],
-    unwanted: tuple[str, ...],
+    topics: tuple[str, ...],
+    capabilities: tuple[str, ...],
     strict: bool,
+    waiver_file: Path | None,
+    list_only: bool,
     dry_run: bool,
-    max_requests: int | None,
-    max_time: float | None,
+    max_requests: int,
+    max_tokens: int,
+    max_time: float,
+    rate: float | None,
     timeout: float,
     insecure: bool,
     ca_file: Path | None,
@@ -107,40 +155,40 @@ def check(
     try:
         if url is not None and dialect is None:
             raise UsageError(f"name the API to judge by with --dialect: {', '.join(sorted(names()))}, or {EVERY}")
-        chosen = list(dict.fromkeys(names().values())) if dialect == EVERY else [dialect or EMBEDDED_DIALECT]
+        chosen = list(dict.fromkeys(names().values())) if dialect == EVERY else [dialect or DEFAULT_DIALECT]
         contracts = [contract_of(name) for name in chosen]
-        files = _files(reports, [contract.name for contract in contracts])
-        secret = _secret(api_key_env)
-        capabilities = (*((name, True) for name in wanted), *((name, False) for name in unwanted))
-        budget = Budget(max_requests, max_time, timeout, concurrency)
+        files = _named(read_reports(reports, (("json", RESULTS),)), [contract.name for contract in contracts])
+        secret = read_secret(api_key_env)
+        wishes = Wishes(
+            url=url or "",
+            dialect=contracts[0].name,
+            model=model,
+            only=only,
+            topics=topics,
+            capabilities=capability_option.read(capabilities),
+            strict=strict,
+            budget=Budget(max_requests, max_tokens, max_time, rate, timeout, concurrency),
+            verify=read_verify(insecure, ca_file),
+            also=tuple(contract_of(name).name for name in also),
+            waivers=waivers.read(waiver_file) if waiver_file else (),
+        )
         for contract in contracts:
-            refuse_idle_patterns(contract, only)
+            refuse_idle_patterns(contract, only, topics)
         codes = []
         for contract in contracts:
-            if dry_run:
-                _show_plan(contract, only, capabilities, console)
+            wishes = replace(wishes, dialect=contract.name)
+            if list_only or dry_run:
+                _show_plan(wishes, contract, console, requests=dry_run)
                 codes.append(CONFORMANT)
                 continue
             with ExitStack() as running:
-                address = url
-                if address is None:
+                if url is None:
                     with console.status("starting the embedded reference server"):
                         server = running.enter_context(embedded.serve(contract))
-                    address, secret = server.url, Secret(server.key) if server.key else None
-                wishes = Wishes(
-                    url=address,
-                    dialect=contract.name,
-                    model=model,
-                    only=only,
-                    capabilities=capabilities,
-                    strict=strict,
-                    budget=budget,
-                    verify=_verify(insecure, ca_file),
-                    also=tuple(contract_of(name).name for name in also),
-                )
+                    wishes, secret = replace(wishes, url=server.url), Secret(server.key) if server.key else None
                 outcome = _judge(wishes, secret, console)
             for kind, path in files[contract.name]:
-                _write(path, WRITERS[kind](outcome.results))
+                write(path, WRITERS[kind](outcome.results))
                 console.print(f"[dim]{kind} written to {escape(str(path))}[/dim]")
             codes.append(_code(outcome))
     except UsageError as error:
@@ -155,7 +203,7 @@ def check(
         if os.environ.get(TRACEBACK):
             raise
         _leave(f"our own error: {type(error).__name__}: {error} ({TRACEBACK}=1 shows where)", OWN_ERROR)
-    if len(codes) > 1 and not dry_run:
+    if len(codes) > 1 and not (dry_run or list_only):
         console.print(_summary([contract.name for contract in contracts], codes))
     sys.exit(max(codes, key=lambda code: (code == OWN_ERROR, code == NONCONFORMANT, code)))
 
@@ -182,71 +230,24 @@ def _code(outcome: Outcome) -> int:
     return CONFORMANT if outcome.report.verdict is Verdict.CONFORMANT else NONCONFORMANT
 
 
-def _files(reports: tuple[str, ...], dialects: list[str]) -> dict[str, list[tuple[str, Path]]]:
+def _named(files: list[tuple[str, Path]], dialects: list[str]) -> dict[str, list[tuple[str, Path]]]:
     """Report files per dialect. With several dialects the dialect's name goes before the suffix."""
-    wanted: dict[str, Path] = {"json": Path("results.json")}
-    for report in reports:
-        kind, equals, path = report.partition("=")
-        if kind not in WRITERS or not equals or not path:
-            raise UsageError(f"--report {report!r}: write KIND=PATH, with KIND one of {', '.join(WRITERS)}")
-        wanted[kind] = Path(path)
-    for file in wanted.values():
-        if not file.parent.is_dir() or not os.access(file.parent, os.W_OK) or file.is_dir():
-            raise UsageError(f"cannot write {file}: its folder does not exist or is not yours to write in")
     if len(dialects) == 1:
-        return {dialects[0]: list(wanted.items())}
+        return {dialects[0]: files}
     return {
-        name: [(kind, path.with_name(f"{path.stem}.{name}{path.suffix}")) for kind, path in wanted.items()]
-        for name in dialects
+        name: [(kind, path.with_name(f"{path.stem}.{name}{path.suffix}")) for kind, path in files] for name in dialects
     }
 
 
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8", errors="backslashreplace")
-    except OSError as error:
-        raise UsageError(f"cannot write {path}: {error.strerror}") from error
-
-
-def _secret(variable: str | None) -> Secret | None:
-    if variable is None:
-        return None
-    value = os.environ.get(variable, "")
-    if not value:
-        raise UsageError(f"--api-key-env {variable}: the environment has no such variable, or it is empty")
-    try:
-        return Secret(value)
-    except HarnessError as error:
-        raise UsageError(f"--api-key-env {variable}: {error}") from error
-
-
-def _verify(insecure: bool, ca_file: Path | None) -> bool | ssl.SSLContext:
-    if insecure:
-        return False
-    if ca_file is None:
-        return True
-    try:
-        return ssl.create_default_context(cafile=str(ca_file))
-    except (OSError, ssl.SSLError) as error:
-        raise UsageError(f"--ca-file {ca_file}: {error}") from error
-
-
-def _show_plan(
-    contract: Contract, only: tuple[str, ...], capabilities: tuple[tuple[str, bool], ...], console: Console
-) -> None:
-    plan = draft(contract, assumed(contract).overruled(contract, capabilities), only)
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    for column in ("scenario", "requests", "checks", "what is sent"):
-        table.add_column(column, overflow="fold")
-    for scenario in plan.scenarios:
-        judged = sum(assertion.scenario is scenario for assertion in plan.assertions)
-        table.add_row(scenario.id, str(len(scenario.steps)), str(judged), escape(scenario.summary))
-    console.print(table)
-    console.print(
-        f"{contract.name}: {len({each.requirement.id for each in plan.assertions})} requirements, "
-        f"{plan.requests} requests, at most {plan.tokens} completion tokens; nothing was sent",
-        soft_wrap=True,
-    )
+def _show_plan(wishes: Wishes, contract: Contract, console: Console, *, requests: bool) -> None:
+    """What would be judged or sent, of a server that says nothing of itself."""
+    declaration = assumed(contract).overruled(contract, wishes.capabilities)
+    plan = draft(contract, declaration, wishes.only, wishes.topics)
+    if not console.is_terminal:
+        console = Console(highlight=False, width=preview.WIDE)
+    model = wishes.model or contract.default_model
+    console.print(preview.requests(plan, contract, model) if requests else preview.listing(plan))
+    console.print(f"{preview.ceilings(plan, contract, wishes.budget)}; nothing was sent", soft_wrap=True)
 
 
 def _summary(dialects: list[str], codes: list[int]) -> Table:

@@ -2,22 +2,52 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final
 
 from conformance.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from openapi.contract import Contract
+
+COMMAND_LINE: Final = "the command line"
+PROBE: Final = "a probe"
 
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
-    """`declared` is judged; `denied` is known to be lacking and must be refused; of the rest nobody knows."""
+    """`declared` is judged; `denied` is known to be lacking and must be refused; of the rest nobody knows.
+
+    `whence` is who said so in general, `settled` who said so of single capabilities against or beyond that.
+    """
 
     declared: frozenset[str]
     denied: frozenset[str]
     whence: str
+    settled: Mapping[str, str] = field(default_factory=dict)
+
+    def origin(self, name: str) -> str:
+        """Who said that the server has or lacks the capability."""
+        return self.settled.get(name, self.whence)
+
+    def word(self, name: str) -> str:
+        """`declared`, `denied` or `unknown`."""
+        return "declared" if name in self.declared else "denied" if name in self.denied else "unknown"
+
+    def open(self, contract: Contract) -> tuple[str, ...]:
+        """The capabilities of which nobody knows, in the order of the contract."""
+        return tuple(name for name in contract.capabilities if self.word(name) == "unknown")
+
+    def probed(self, found: Mapping[str, bool]) -> Declaration:
+        """With what probes showed: the server has it, or refused it."""
+        return replace(
+            self,
+            declared=self.declared | {name for name, has in found.items() if has},
+            denied=self.denied | {name for name, has in found.items() if not has},
+            settled={**self.settled, **dict.fromkeys(found, PROBE)},
+        )
 
     def overruled(self, contract: Contract, wishes: tuple[tuple[str, bool], ...]) -> Declaration:
         """With the user's (name, has it) pairs on top. Raises UsageError for a name that the dialect has not."""
@@ -28,7 +58,8 @@ class Declaration:
                 raise UsageError(f"{contract.name} has no capability {name!r}; there are: {known}")
             declared = found.declared | {name} if wanted else found.declared - {name}
             denied = found.denied - {name} if wanted else found.denied | {name}
-            found = Declaration(declared, denied, f"{self.whence} and the command line")
+            settled = {**found.settled, name: COMMAND_LINE}
+            found = Declaration(declared, denied, self.whence, settled)
         return found
 
 

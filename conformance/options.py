@@ -12,17 +12,36 @@ if TYPE_CHECKING:
     import pytest
 
 DEFAULT_DIALECT = "mindie"
+MAX_REQUESTS = 1500
+MAX_TOKENS = 200_000
+MAX_TIME_S = 1200.0
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """The options of the suite. One that another plugin has already (`--base-url`) is shared with it."""
     group = parser.getgroup("chatproof", "conformance of a chat-completions server (pytest --pyargs conformance.suite)")
+    repeatable: dict[str, Any] = {"action": "append", "default": []}
     options: dict[str, dict[str, Any]] = {
         "--base-url": {"metavar": "URL", "help": "the server; without it the embedded one is judged"},
         "--dialect": {"metavar": "NAME", "help": f"the API to judge by (default {DEFAULT_DIALECT})"},
         "--model": {"metavar": "NAME", "help": "the model to ask for (default: the first that is listed)"},
         "--api-key-env": {"metavar": "VAR", "help": "environment variable that holds the API key"},
         "--concurrency": {"type": int, "default": 4, "metavar": "N", "help": "exchanges at a time (default 4)"},
+        "--only": {**repeatable, "metavar": "GLOB", "help": "only these checks, requirements or scenarios"},
+        "--topic": {**repeatable, "metavar": "NAME", "help": "only checks of this topic"},
+        "--capability": {**repeatable, "metavar": "+X,-Y", "help": "the server has X and lacks Y"},
+        "--waivers": {"metavar": "FILE", "help": "failures that somebody answers for (YAML)"},
+        "--max-requests": {"type": int, "default": MAX_REQUESTS, "metavar": "N", "help": "requests at most"},
+        "--max-tokens": {"type": int, "default": MAX_TOKENS, "metavar": "N", "help": "tokens at most, as reported"},
+        "--max-time": {"type": float, "default": MAX_TIME_S, "metavar": "S", "help": "seconds at most"},
+        "--rate": {"type": float, "metavar": "N", "help": "requests a second at most"},
+        "--insecure": {"action": "store_true", "help": "do not verify the server's certificate"},
+        "--ca-file": {"metavar": "FILE", "help": "authorities to trust, PEM"},
+        "--conformance-report": {
+            **repeatable,
+            "metavar": "KIND=PATH",
+            "help": "a report of chatproof check",
+        },
         "--conformance-strict": {"action": "store_true", "help": "a broken SHOULD fails too"},
     }
     for name, settings in options.items():

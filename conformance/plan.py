@@ -64,13 +64,17 @@ def make(
     checks: Mapping[str, Check],
     only: Collection[str] = (),
     undeclared: tuple[Capability, ...] = (),
+    topics: Collection[str] = (),
 ) -> Plan:
     """Pairs scenarios and checks of a contract that is narrowed to what the server declares.
 
-    `only` keeps assertions whose check, requirement or scenario matches a glob. Raises UsageError when a pattern
-    matches nothing.
+    `only` keeps assertions whose check, requirement or scenario matches a glob, `topics` those whose check is of such
+    a topic. Raises UsageError when a pattern or a topic matches nothing.
     """
     assertions = [found for scenario in scenarios for found in _assertions(contract, scenario, checks)]
+    if topics:
+        refuse_unknown(topics, checks)
+        assertions = [found for found in assertions if found.check.topic in topics]
     if only:
         refuse_idle(only, assertions, contract)
         assertions = [found for found in assertions if any(_matches(pattern, found) for pattern in only)]
@@ -78,7 +82,7 @@ def make(
     reached = {assertion.check.id for assertion in assertions}
     uncovered = (
         ()
-        if only
+        if only or topics
         else tuple(
             row
             for key, row in contract.requirements.items()
@@ -86,7 +90,7 @@ def make(
         )
     )
     kept = tuple(found for found in scenarios if found.id in used)
-    return Plan(kept, tuple(assertions), uncovered, () if only else undeclared)
+    return Plan(kept, tuple(assertions), uncovered, () if only or topics else undeclared)
 
 
 def refuse_idle(only: Collection[str], assertions: Collection[Assertion], contract: Contract) -> None:
@@ -97,6 +101,14 @@ def refuse_idle(only: Collection[str], assertions: Collection[Assertion], contra
                 f"--only {pattern!r} matches no check, requirement or scenario of {contract.name}; "
                 "`chatproof checks list` and --dry-run show them"
             )
+
+
+def refuse_unknown(topics: Collection[str], checks: Mapping[str, Check]) -> None:
+    """Raises UsageError for a topic that no check is of."""
+    known = sorted({check.topic for check in checks.values()})
+    for topic in topics:
+        if topic not in known:
+            raise UsageError(f"--topic {topic!r} is none; there are: {', '.join(known)}")
 
 
 def _expected(row: Requirement, contract: Contract) -> bool:

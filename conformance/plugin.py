@@ -10,19 +10,21 @@ a MAY passes and is recorded as a property. Without --base-url the embedded serv
 from __future__ import annotations
 
 import asyncio
-import os
 from contextlib import ExitStack
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from conformance import embedded
+from conformance import capability_option, embedded, waivers
 from conformance.errors import HarnessError, Unreachable, UsageError
 from conformance.options import DEFAULT_DIALECT
+from conformance.reports import WRITERS
 from conformance.run import Budget
 from conformance.secret import Secret
-from conformance.session import Wishes, contract_of, prepare_server, send
+from conformance.session import Wishes, contract_of, prepare_server, refuse_idle_patterns, send
+from conformance.settings import read_reports, read_secret, read_verify, write
 from conformance.verdict import Outcome, row_fails
 from openapi.contract import Keyword
 
@@ -45,8 +47,10 @@ class Judging:
         self._stack = ExitStack()
         self._config = config
         self._secret: Secret | None = None
+        self._whole = True
         self._judgements: dict[str, Judgement] = {}
         self._rows: dict[str, Row] = {}
+        self._reports = read_reports(config.getoption("conformance_report"))
         try:
             self.prepared: Prepared = asyncio.run(prepare_server(self._wishes(), self._secret))
         except BaseException:
@@ -57,12 +61,11 @@ class Judging:
         option = self._config.getoption
         contract = contract_of(option("dialect") or DEFAULT_DIALECT)
         url = option("base_url")
-        variable = option("api_key_env")
-        if variable:
-            key = os.environ.get(variable, "")
-            if not key:
-                raise UsageError(f"--api-key-env {variable}: the environment has no such variable, or it is empty")
-            self._secret = Secret(key)
+        self._secret = read_secret(option("api_key_env"))
+        only, topics = tuple(option("only")), tuple(option("topic"))
+        refuse_idle_patterns(contract, only, topics)
+        waived = waivers.read(Path(option("waivers"))) if option("waivers") else ()
+        verify = read_verify(option("insecure"), Path(option("ca_file")) if option("ca_file") else None)
         if url is None:
             server = self._stack.enter_context(embedded.serve(contract))
             url, self._secret = server.url, Secret(server.key) if server.key else None
@@ -70,12 +73,17 @@ class Judging:
             url=url,
             dialect=contract.name,
             model=option("model"),
+            only=only,
+            topics=topics,
+            capabilities=capability_option.read(option("capability")),
             strict=self.strict,
-            budget=Budget(concurrency=option("concurrency")),
+            budget=_budget(option),
+            verify=verify,
+            waivers=waived,
         )
 
     def send(self, assertions: list[Assertion]) -> None:
-        """Makes the exchanges that these assertions need, and judges them."""
+        """Makes the exchanges that these assertions need, judges them, and writes the reports."""
         plan = self.prepared.plan
         wanted = {assertion.scenario.id for assertion in assertions}
         scenarios = tuple(scenario for scenario in plan.scenarios if scenario.id in wanted)
@@ -83,6 +91,15 @@ class Judging:
         outcome = asyncio.run(send(replace(self.prepared, plan=narrowed), self._secret))
         self._judgements = {judgement.assertion.id: judgement for judgement in outcome.judgements}
         self._rows = {row.id: row for row in outcome.report.rows}
+        self._whole = len(assertions) == len(plan.assertions)
+        for kind, path in self._reports:
+            write(path, WRITERS[kind](outcome.results))
+
+    @property
+    def idle_waivers(self) -> list[Row]:
+        """Waivers that have expired, or that nothing needs; the latter only where no item was left out."""
+        rows = [row for row in self._rows.values() if row.check == "waivers.needed"]
+        return rows if self._whole else [row for row in rows if "expired" in row.note]
 
     def of(self, assertion: Assertion) -> tuple[Judgement, Row]:
         """The judgement of an item and the row of its requirement."""
@@ -136,6 +153,8 @@ def settle(assertion: Assertion, judging: Judging, properties: list[tuple[str, o
     properties += [(f"requirement_{name}", str(getattr(row, name))) for name in ("id", "keyword", "source")]
     if judgement.error:
         raise HarnessError(judgement.error)
+    if row.outcome is Outcome.WAIVED and (judgement.findings or judgement.unobserved):
+        pytest.xfail(row.note)
     if judgement.unobserved:
         if row_fails(row.outcome, row.keyword, strict=judging.strict) and row.outcome is Outcome.UNTESTABLE:
             pytest.fail(f"{row.keyword} {row.id} could not be tested: {judgement.unobserved}", pytrace=False)
@@ -151,6 +170,22 @@ def settle(assertion: Assertion, judging: Judging, properties: list[tuple[str, o
         pytest.fail(text, pytrace=False)
     else:
         pytest.xfail(text)
+
+
+def settle_waivers(judging: Judging) -> None:
+    """Fails where a waiver has expired or is no longer needed."""
+    idle = judging.idle_waivers
+    if idle:
+        pytest.fail("\n".join(f"{row.source}: {row.note}" for row in idle), pytrace=False)
+
+
+def _budget(option: Callable[[str], Any]) -> Budget:
+    limits = {name: option(name) for name in ("max_requests", "max_tokens", "max_time", "rate", "concurrency")}
+    for name, value in limits.items():
+        if value is not None and value <= 0:
+            raise UsageError(f"--{name.replace('_', '-')} {value}: a limit that allows nothing")
+    limits["max_time_s"] = limits.pop("max_time")
+    return Budget(**limits)
 
 
 def _clear(act: Callable[[], None]) -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from conformance.curl import curl
 
 if TYPE_CHECKING:
+    from conformance.declaration import Declaration
     from conformance.run import Record
     from conformance.verdict import Report
     from openapi.contract import Contract
@@ -27,17 +28,17 @@ class RunFacts:
 
     url: str
     model: str
-    capabilities: tuple[str, ...]
-    capabilities_from: str
+    declaration: Declaration
     strict: bool
     started_at: str
     duration_s: float
     insecure: bool = False
+    known: tuple[str, ...] = ()  # all capabilities of the dialect
 
 
 def build(report: Report, record: Record, contract: Contract, facts: RunFacts) -> dict[str, Any]:
     """The content of results.json. The API key is in none of it: exchanges are redacted when recorded."""
-    document = contract.document
+    document, declaration = contract.document, facts.declaration
     return {
         "schema_version": SCHEMA_VERSION,
         "tool": {"name": "chatproof", "version": version("chatproof")},
@@ -46,14 +47,21 @@ def build(report: Report, record: Record, contract: Contract, facts: RunFacts) -
             "dialect": contract.name,
             "model": facts.model,
             "document": {"id": document.id, "version": document.version, "sha256": document.sha256},
-            "capabilities": list(facts.capabilities),
-            "capabilities_from": facts.capabilities_from,
+            "capabilities": sorted(declaration.declared),
+            "capabilities_from": declaration.whence,
+            "capability_origins": {
+                name: {"word": declaration.word(name), "from": declaration.origin(name)}
+                for name in sorted({*declaration.declared, *declaration.denied, *facts.known})
+            },
             "tls_verified": not facts.insecure,
         },
         "run": {
             "started_at": facts.started_at,
             "duration_s": round(facts.duration_s, 3),
             "requests": record.requests,
+            "tokens": record.tokens,
+            "retries": record.retries,
+            "waited_s": round(record.waited_s, 3),
             "strict": facts.strict,
             "exhausted": report.exhausted,
         },
@@ -70,6 +78,14 @@ def build(report: Report, record: Record, contract: Contract, facts: RunFacts) -
                 "outcome": row.outcome.value,
                 "fails": report.fails(row, strict=facts.strict),
                 "note": row.note,
+                "waiver": None
+                if row.waiver is None
+                else {
+                    "id": row.waiver.id,
+                    "reason": row.waiver.reason,
+                    "owner": row.waiver.owner,
+                    "expires": row.waiver.expires.isoformat(),
+                },
                 "exchanges": row.exchanges,
                 "findings": [
                     {**asdict(found.finding), "scenario": found.scenario, "exchange": found.exchange}

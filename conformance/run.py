@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import math
-import time
 from collections.abc import Mapping
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from conformance.allowance import Allowance
 from conformance.check import NoOccasion, NotObserved
 from conformance.client import Call
 from conformance.errors import HarnessError
@@ -27,16 +27,19 @@ JSON_TYPE = "application/json"
 BUSY = (429, 503)  # the server asks to wait: no verdict on it
 MOST_RETRIES = 3
 LONGEST_WAIT_S = 20.0
-SHORTEST_S = 0.1  # a request is given at least so long
 WRONG_KEY = "chatproof-wrong-key-0000000000000000"
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """Limits of a run. None: no limit. `deadline_s` is the most that one exchange may take, all of it."""
+    """Limits of a run. None: no limit. `rate` is requests per second, `deadline_s` the most that one exchange may
+    take, all of it.
+    """
 
     max_requests: int | None = None
+    max_tokens: int | None = None
     max_time_s: float | None = None
+    rate: float | None = None
     deadline_s: float = 120.0
     concurrency: int = 4
 
@@ -45,13 +48,17 @@ class Budget:
 class Record:
     """What came of a plan: exchanges by (scenario, step), and why others were not made.
 
-    `exhausted` is set by what ends a run early: a limit of ours, or a server that lets nobody in.
+    `exhausted` is set by what ends a run early: a limit of ours, or a server that lets nobody in. `retries` counts
+    what was sent again because the server asked to wait, `waited_s` how long that took, summed over all requests.
     """
 
     exchanges: dict[tuple[str, str], Exchange] = field(default_factory=dict)
     missing: dict[tuple[str, str], NotObserved] = field(default_factory=dict)
     exhausted: str | None = None
     requests: int = 0
+    tokens: int = 0
+    retries: int = 0
+    waited_s: float = 0.0
 
 
 Made = Mapping[tuple[object, ...], Mapping[int, Exchange]]
@@ -99,11 +106,13 @@ class Run:
         self._before = before or {}
         self._prefix = prefix
         self._places = asyncio.Semaphore(budget.concurrency)
-        self._started_s = time.monotonic()
+        self._gathering = asyncio.Lock()
+        self._allowance = Allowance(budget, self.record)
 
     async def execute(self) -> Record:
         """Sends every scenario, `concurrency` exchanges at a time, and returns the record.
 
+        Steps that belong together go out together even where they are more than that; then nothing else does.
         Cancelling it leaves the record as far as it came.
         """
         try:
@@ -123,9 +132,13 @@ class Run:
                 self.record.exchanges[scenario.id, step.name] = known[place]
             return
         if scenario.together:
-            async with asyncio.TaskGroup() as group:
-                for step in scenario.steps:
-                    group.create_task(self._step(scenario, step))
+            async with AsyncExitStack() as places:
+                async with self._gathering:  # one at a time: two half-gathered ones would wait for each other
+                    for _ in range(min(len(scenario.steps), self.budget.concurrency)):
+                        await places.enter_async_context(self._places)
+                async with asyncio.TaskGroup() as group:
+                    for step in scenario.steps:
+                        group.create_task(self._step(scenario, step))
             return
         async with self._places:
             for step in scenario.steps:
@@ -148,23 +161,37 @@ class Run:
 
     async def _exchange(self, scenario: Scenario, step: Step, stop: str | None) -> Exchange | None:
         """Sends one request, again when the server asks to wait. None when the run ends before there is an answer."""
+        allowance = self._allowance
         for attempt in range(MOST_RETRIES + 1):
-            if not self._afford():
+            await allowance.turn()
+            if not allowance.afford(step.tokens):
                 return None
-            self.record.requests += 1
             call = self._call(scenario, step, stop)
-            exchange = await self.client.send(call)
+            exchange = await self._send(call, step.tokens)
             if _timed_out(exchange) and call.deadline_s < self.budget.deadline_s:
-                self.record.exhausted = self._out_of_time()  # ours: the server might have answered yet
+                self.record.exhausted = allowance.out_of_time()  # ours: the server might have answered yet
                 return None
             wait_s = _wait(exchange, attempt)
             if wait_s is None:
                 return exchange
             if attempt < MOST_RETRIES:
-                await asyncio.sleep(min(wait_s, self._left_s()))
+                wait_s = min(wait_s, allowance.left_s())
+                self.record.retries += 1
+                self.record.waited_s += wait_s
+                await asyncio.sleep(wait_s)
         if exchange.status == 429:
             self.record.exhausted = f"the server limits the rate: 429 to {MOST_RETRIES + 1} tries of one request"
             return None
+        return exchange
+
+    async def _send(self, call: Call, tokens: int) -> Exchange:
+        """Sends one request and notes what it cost."""
+        self._allowance.reserve(tokens)
+        exchange = None
+        try:
+            exchange = await self.client.send(call)
+        finally:
+            self._allowance.settle(tokens, exchange)
         return exchange
 
     def _stop(self, scenario: Scenario, wanted: StopFrom) -> str | None:
@@ -185,17 +212,6 @@ class Run:
             return NotObserved(f"step {wanted.step!r} was not answered")
         return NoOccasion(f"the answer to step {wanted.step!r} is too short to take a stop text from")
 
-    def _afford(self) -> bool:
-        spent_s = time.monotonic() - self._started_s
-        if self.budget.max_requests is not None and self.record.requests >= self.budget.max_requests:
-            self.record.exhausted = f"--max-requests {self.budget.max_requests}"
-        elif self.budget.max_time_s is not None and spent_s >= self.budget.max_time_s:
-            self.record.exhausted = self._out_of_time()
-        return self.record.exhausted is None
-
-    def _out_of_time(self) -> str:
-        return f"--max-time {self.budget.max_time_s:g}"
-
     def _call(self, scenario: Scenario, step: Step, stop: str | None) -> Call:
         headers = {"Content-Type": JSON_TYPE} if step.method == "POST" else {}
         headers.update(step.headers)
@@ -212,7 +228,7 @@ class Run:
             headers=headers,
             body=step.payload(self.model, stop),
             stop_after_events=step.stop_after_events,
-            deadline_s=self._deadline_s(),
+            deadline_s=self._allowance.deadline_s(),
             with_key=step.credentials == "given",
         )
 
@@ -220,15 +236,6 @@ class Run:
         if step.path is None:
             return self.target.chat_url
         return self.target.models_url if step.path == "models" else self.target.base + step.path
-
-    def _deadline_s(self) -> float:
-        return max(SHORTEST_S, min(self.budget.deadline_s, self._left_s()))
-
-    def _left_s(self) -> float:
-        """What is left of the time for the whole run."""
-        if self.budget.max_time_s is None:
-            return math.inf
-        return max(0.0, self.budget.max_time_s - (time.monotonic() - self._started_s))
 
 
 def _first(errors: BaseExceptionGroup[HarnessError]) -> HarnessError:

@@ -18,6 +18,7 @@ from conformance.declaration import Declaration, assumed, told
 from conformance.errors import Unreachable, UsageError
 from conformance.judgement import Judgement, judge
 from conformance.occasion import refuses_key, shown
+from conformance.probing import probes, reading
 from conformance.results import RunFacts, build, with_others
 from conformance.run import Budget, Record, Run, made
 from conformance.scenario import Step
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from conformance.plan import Plan
     from conformance.secret import Secret
     from conformance.verdict import Report
+    from conformance.waivers import Waiver
     from openapi.address import Target
     from openapi.contract import Contract
 
@@ -49,11 +51,13 @@ class Wishes:
     dialect: str
     model: str | None = None
     only: tuple[str, ...] = ()
+    topics: tuple[str, ...] = ()
     capabilities: tuple[tuple[str, bool], ...] = ()
     strict: bool = False
     budget: Budget = field(default_factory=Budget)
     verify: bool | ssl.SSLContext = True
     also: tuple[str, ...] = ()  # further dialects to judge the same server by
+    waivers: tuple[Waiver, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,27 +125,32 @@ async def prepare(wishes: Wishes, client: Client) -> Prepared:
     description = await _describe(client, target)
     declaration = (told(contract, description) or assumed(contract)).overruled(contract, wishes.capabilities)
     await _greet(client, target, model, contract)
+    declaration = await _probe(client, target, model, contract, declaration)
     others = []
     for other in map(contract_of, dict.fromkeys(wishes.also)):
         if other.name != contract.name:
             declared = told(other, description) or assumed(other)
             known = tuple(wish for wish in wishes.capabilities if wish[0] in other.capabilities)
             declared = declared.overruled(other, known)
-            others.append(Prepared(wishes, other, target, model, declared, draft(other, declared, wishes.only)))
-    plan = draft(contract, declaration, wishes.only)
+            others.append(
+                Prepared(wishes, other, target, model, declared, draft(other, declared, wishes.only, wishes.topics))
+            )
+    plan = draft(contract, declaration, wishes.only, wishes.topics)
     return Prepared(wishes, contract, target, model, declaration, plan, tuple(others))
 
 
-def draft(contract: Contract, declaration: Declaration, only: tuple[str, ...] = ()) -> Plan:
+def draft(
+    contract: Contract, declaration: Declaration, only: tuple[str, ...] = (), topics: tuple[str, ...] = ()
+) -> Plan:
     """The plan for a server of this contract that declares these capabilities."""
     undeclared = tuple(each for name, each in contract.capabilities.items() if name not in declaration.declared)
-    return planning.make(
-        offered(contract, declaration.declared), scenarios(contract, declaration), gather(), only, undeclared
-    )
+    narrowed = offered(contract, declaration.declared)
+    return planning.make(narrowed, scenarios(contract, declaration), gather(), only, undeclared, topics)
 
 
-def refuse_idle_patterns(contract: Contract, only: tuple[str, ...]) -> None:
-    """Raises UsageError for a pattern of `only` that can match nothing, whatever a server declares."""
+def refuse_idle_patterns(contract: Contract, only: tuple[str, ...], topics: tuple[str, ...] = ()) -> None:
+    """Raises UsageError for a topic or a pattern of `only` that can match nothing, whatever a server declares."""
+    planning.refuse_unknown(topics, gather())
     if only:
         every = frozenset(contract.capabilities)
         plans = [draft(contract, Declaration(some, every - some, "")) for some in (every, frozenset[str]())]
@@ -191,6 +200,7 @@ def _left(budget: Budget, records: list[Record], spent_s: float) -> Budget:
     return replace(
         budget,
         max_requests=None if budget.max_requests is None else budget.max_requests - sent,
+        max_tokens=None if budget.max_tokens is None else budget.max_tokens - sum(each.tokens for each in records),
         max_time_s=None if budget.max_time_s is None else budget.max_time_s - spent_s,
     )
 
@@ -208,12 +218,14 @@ def conclude(prepared: Prepared, record: Record, started_at: str, duration_s: fl
     validator = Validator(contract)
     judgements = judge(prepared.plan.assertions, record.exchanges, contract, validator, prepared.model, record.missing)
     wishes = prepared.wishes
-    report = verdict.report(prepared.plan, judgements, strict=wishes.strict, exhausted=record.exhausted)
+    report = verdict.report(
+        prepared.plan, judgements, strict=wishes.strict, exhausted=record.exhausted, waivers=wishes.waivers
+    )
     facts = RunFacts(
         url=prepared.target.chat_url,
         model=prepared.model,
-        capabilities=tuple(sorted(declared)),
-        capabilities_from=prepared.declaration.whence,
+        declaration=prepared.declaration,
+        known=tuple(prepared.contract.capabilities),
         strict=wishes.strict,
         started_at=started_at,
         duration_s=duration_s,
@@ -248,20 +260,34 @@ async def _get(client: Client, name: str, url: str) -> Exchange:
 
 async def _greet(client: Client, target: Target, model: str, contract: Contract) -> None:
     """One valid request, to tell a key that is refused from a server that breaks its contract."""
-    step = Step(body={"messages": [{"role": "user", "content": "Hello!"}], "max_tokens": 1})
-    exchange = await client.send(
-        Call(
-            id="hello",
-            scenario="preflight",
-            step="hello",
-            method="POST",
-            url=target.chat_url,
-            headers={"Content-Type": "application/json"},
-            body=step.payload(model),
-            deadline_s=PREFLIGHT_S * 4,
-        )
-    )
+    step = Step("hello", body={"messages": [{"role": "user", "content": "Hello!"}], "max_tokens": 1})
+    exchange = await client.send(_call(step, target, model))
     if exchange.response is None and exchange.failure is not None:
         raise Unreachable(exchange.failure.detail)
     if exchange.status in (401, 403) or refuses_key(exchange, contract):
         raise Unreachable(f"the server refuses the key: {shown(exchange)}; name its variable with --api-key-env VAR")
+
+
+async def _probe(
+    client: Client, target: Target, model: str, contract: Contract, declaration: Declaration
+) -> Declaration:
+    """What probes show of the capabilities that nobody spoke of."""
+    found = {}
+    for name, probe in probes(declaration, contract).items():
+        has = reading(probe, await client.send(_call(probe.step(f"probe-{name}"), target, model)))
+        if has is not None:
+            found[name] = has
+    return declaration.probed(found) if found else declaration
+
+
+def _call(step: Step, target: Target, model: str) -> Call:
+    return Call(
+        id=step.name,
+        scenario="preflight",
+        step=step.name,
+        method="POST",
+        url=target.chat_url,
+        headers={"Content-Type": "application/json"},
+        body=step.payload(model),
+        deadline_s=PREFLIGHT_S * 4,
+    )

@@ -6,16 +6,21 @@
 | SHOULD         | PASS       | WARN (fails if strict)   | UNTESTABLE (warns)   | NOT_APPLICABLE |
 | MAY            | OBSERVED, with what was seen                                     | NOT_APPLICABLE |
 
+A row that fails and is waived is WAIVED and fails nothing; an expired waiver, and one that nothing needs any more, are
+rows that FAIL.
+
 A requirement whose condition held in no exchange (`NoOccasion`: usage that may be absent is absent) is not applicable
 either: nobody is to blame.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from conformance.waivers import owed
 from openapi.contract import Keyword
 
 if TYPE_CHECKING:
@@ -24,6 +29,7 @@ if TYPE_CHECKING:
     from conformance.check import Finding
     from conformance.judgement import Judgement
     from conformance.plan import Plan
+    from conformance.waivers import Waiver
 
 
 class Outcome(StrEnum):
@@ -35,6 +41,7 @@ class Outcome(StrEnum):
     OBSERVED = "OBSERVED"
     UNTESTABLE = "UNTESTABLE"
     NOT_APPLICABLE = "NOT_APPLICABLE"
+    WAIVED = "WAIVED"  # it fails, and somebody answers for it
     ERROR = "ERROR"  # a defect of ours
 
 
@@ -69,6 +76,7 @@ class Row:
     findings: tuple[Found, ...]
     exchanges: int
     note: str  # why it is untestable, what was seen, or what broke
+    waiver: Waiver | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +106,16 @@ def row_fails(outcome: Outcome, keyword: Keyword, *, strict: bool) -> bool:
     return outcome is Outcome.UNTESTABLE and (keyword is Keyword.MUST or (strict and keyword is Keyword.SHOULD))
 
 
-def report(plan: Plan, judgements: Iterable[Judgement], *, strict: bool, exhausted: str | None) -> Report:
-    """One row per requirement, in the plan's order, and the verdict.
+def report(
+    plan: Plan,
+    judgements: Iterable[Judgement],
+    *,
+    strict: bool,
+    exhausted: str | None,
+    waivers: tuple[Waiver, ...] = (),
+    today: date | None = None,
+) -> Report:
+    """One row per requirement, in the plan's order, then those of waivers that fail; and the verdict.
 
     A budget that ran out leaves the run inconclusive unless something failed on an exchange that was made.
     """
@@ -117,6 +133,7 @@ def report(plan: Plan, judgements: Iterable[Judgement], *, strict: bool, exhaust
         )
         for each in plan.undeclared
     ]
+    rows = _waived(rows, waivers, today or datetime.now(UTC).date(), strict=strict, whole=exhausted is None)
     failing = [row for row in rows if row_fails(row.outcome, row.keyword, strict=strict)]
     proven = [row for row in failing if row.outcome is not Outcome.UNTESTABLE]
     if any(row.outcome is Outcome.ERROR for row in rows) or (exhausted and not proven):
@@ -124,6 +141,34 @@ def report(plan: Plan, judgements: Iterable[Judgement], *, strict: bool, exhaust
     else:
         verdict = Verdict.NONCONFORMANT if failing else Verdict.CONFORMANT
     return Report(tuple(rows), verdict, exhausted)
+
+
+def _waived(rows: list[Row], waivers: tuple[Waiver, ...], today: date, *, strict: bool, whole: bool) -> list[Row]:
+    """The rows with what is waived marked, and a row for each waiver that fails.
+
+    A waiver is stale when all that it covers was judged and nothing of it fails; one that covers nothing of this plan
+    is left alone, for a run may be narrowed.
+    """
+    failing = {row.id for row in rows if row_fails(row.outcome, row.keyword, strict=strict)}
+    found = [
+        replace(row, outcome=Outcome.WAIVED, note=f"{waiver.words}; else {row.outcome}", waiver=waiver)
+        if row.id in failing and (waiver := owed(waivers, row.id, today))
+        else row
+        for row in rows
+    ]
+    for waiver in waivers:
+        covered = [row for row in rows if waiver.covers(row.id)]
+        if waiver.expired(today):
+            reason = f"it expired on {waiver.expires.isoformat()}"
+        elif whole and covered and not any(row.id in failing for row in covered):
+            reason = "nothing that it covers fails any more: take it out"
+        else:
+            continue
+        summary = "a waiver is in force and needed"
+        note = f"{reason} ({waiver.owner}: {waiver.reason})"
+        row = _plain_row(f"waivers.{waiver.id}", Keyword.MUST, waiver.source, summary, Outcome.FAIL, note)
+        found.append(replace(row, check="waivers.needed"))
+    return found
 
 
 def _plain_row(identity: str, keyword: Keyword, source: str, summary: str, outcome: Outcome, note: str) -> Row:

@@ -24,10 +24,19 @@ def write(results: dict[str, Any]) -> str:
         "",
         f"{counts}.",
     ]
+    for word, label in (("declared", "Has"), ("denied", "Lacks"), ("unknown", "May have")):
+        named = [(name, each["from"]) for name, each in target["capability_origins"].items() if each["word"] == word]
+        told = [_code(name) if word == "unknown" else f"{_code(name)} (by {origin})" for name, origin in named]
+        lines += ["", f"{label}: {', '.join(told)}."] if told else []
+    if run["retries"]:
+        lines += ["", f"{run['retries']} requests were sent again, after waiting {run['waited_s']:.1f} s."]
+    if not target["tls_verified"]:
+        lines += ["", "The server's certificate was not verified."]
     if run["exhausted"]:
         lines += ["", f"The run ended early: {run['exhausted']}."]
     for title, rows in (
         ("Failures", [row for row in results["requirements"] if row["fails"] or row["outcome"] == "ERROR"]),
+        ("Waived", [row for row in results["requirements"] if row["outcome"] == "WAIVED"]),
         ("Warnings", [row for row in results["requirements"] if row["outcome"] == "WARN" and not row["fails"]]),
     ):
         if rows:

@@ -27,6 +27,7 @@ STYLES = {
     "OBSERVED": "cyan",
     "UNTESTABLE": "magenta",
     "NOT_APPLICABLE": "dim",
+    "WAIVED": "blue",
     "ERROR": "bold white on red",
 }
 VERDICTS = {"conformant": "bold green", "nonconformant": "bold red", "inconclusive": "bold yellow"}
@@ -82,7 +83,7 @@ def write(results: dict[str, Any], console: Console) -> None:
     rows = results["requirements"]
     early = results["run"]["exhausted"] is not None  # then most rows are untestable, and one line says why
     for row in rows:
-        if row["outcome"] in ("FAIL", "ERROR", "WARN") or (row["fails"] and not early):
+        if row["outcome"] in ("FAIL", "ERROR", "WARN", "WAIVED") or (row["fails"] and not early):
             console.print(_row(row), soft_wrap=not console.is_terminal)  # logs keep one line a line
     console.print(_topics(rows))
     for other in results.get("also", ()):
@@ -155,13 +156,29 @@ def _verdict(results: dict[str, Any]) -> Group:
         Text(results["verdict"], VERDICTS[results["verdict"]]),
         Text(f"{safe(target['url'])} as {target['dialect']}, model {safe(target['model'])}"),
         Text(f"{counts}; {run['requests']} requests in {run['duration_s']:.1f} s", "dim"),
-        Text(f"capabilities {', '.join(target['capabilities']) or 'none'} (from {target['capabilities_from']})", "dim"),
+        *(Text(line, "dim") for line in _capabilities(target)),
     ]
+    if run["retries"]:
+        lines.append(Text(f"{run['retries']} requests sent again, after waiting {run['waited_s']:.1f} s", "yellow"))
     if run["exhausted"]:
         lines.append(Text(f"ended early: {run['exhausted']}", "yellow"))
     if not target["tls_verified"]:
         lines.append(Text("the server's certificate was not verified (--insecure)", "yellow"))
     return Group(*lines)
+
+
+def _capabilities(target: dict[str, Any]) -> list[str]:
+    """What the server has, lacks and may have, each with who said so."""
+    found = []
+    for word, label in (("declared", "has"), ("denied", "lacks"), ("unknown", "may have")):
+        origins: dict[str, list[str]] = {}
+        for name, each in target["capability_origins"].items():
+            if each["word"] == word:
+                origins.setdefault(each["from"], []).append(name)
+        for origin, names in origins.items():
+            source = "nobody said" if word == "unknown" else f"said by {origin}"
+            found.append(f"{label} {', '.join(names)} ({source})")
+    return found or ["no capabilities"]
 
 
 def safe(text: str, longest: int = LONGEST) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from conformance.plugin import settle
+from conformance.plugin import settle, settle_waivers
 
 if TYPE_CHECKING:
     import pytest
@@ -16,3 +16,8 @@ if TYPE_CHECKING:
 def test_requirement(assertion: Assertion, judging: Judging, request: pytest.FixtureRequest) -> None:
     """The exchange keeps the requirement."""
     settle(assertion, judging, request.node.user_properties)
+
+
+def test_waivers(judging: Judging) -> None:
+    """Every waiver is in force and needed."""
+    settle_waivers(judging)

@@ -139,6 +139,14 @@ USAGE = {
     "a report without a path": (("check", NOBODY, "--dialect", "mindie", "--report", "junit="), "KIND=PATH"),
     "a report without a kind": (("check", NOBODY, "--dialect", "mindie", "--report", "junit"), "KIND=PATH"),
     "a folder that is not": (("check", NOBODY, "--dialect", "mindie", "--report", "junit=no/x.xml"), "no/x.xml"),
+    "one file for two reports": (
+        ("check", NOBODY, "--dialect", "mindie", "--report", "junit=x", "--report", "json=x"),
+        "two reports cannot share the file x",
+    ),
+    "no such topic": (("check", NOBODY, "--dialect", "mindie", "--topic", "nothing"), "stream"),
+    "a capability of no name": (("check", NOBODY, "--dialect", "mindie", "--capability", "+"), "+logprobs,-n"),
+    "a capability both ways": (("check", NOBODY, "--dialect", "mindie", "--capability", "n,-n"), "both"),
+    "no such waivers": (("check", NOBODY, "--dialect", "mindie", "--waivers", "no.yaml"), "No such file"),
     "a pattern for nothing": (("check", NOBODY, "--dialect", "mindie", "--only", "nothing"), "'nothing'"),
     "no address": (("check", "ftp://h", "--dialect", "mindie"), "http://HOST:PORT"),
     "an empty address": (("check", "", "--dialect", "mindie"), "http://HOST:PORT"),
@@ -171,7 +179,15 @@ def test_a_capability_that_the_dialect_has_not_is_named(honest: str, chatproof: 
 
 
 @pytest.mark.parametrize(
-    ("option", "value"), [("--max-requests", "0"), ("--max-time", "0"), ("--timeout", "-1"), ("--concurrency", "0")]
+    ("option", "value"),
+    [
+        ("--max-requests", "0"),
+        ("--max-tokens", "0"),
+        ("--max-time", "0"),
+        ("--rate", "0"),
+        ("--timeout", "-1"),
+        ("--concurrency", "0"),
+    ],
 )
 def test_a_limit_that_allows_nothing_is_refused(chatproof: Callable[..., Said], option: str, value: str) -> None:
     said = chatproof("check", NOBODY, "--dialect", "mindie", option, value)
@@ -196,6 +212,19 @@ def test_a_dry_run_shows_the_plan_and_sends_nothing(chatproof: Callable[..., Sai
     assert not list(said.folder.iterdir())
 
 
+def test_what_would_be_judged_can_be_listed(chatproof: Callable[..., Said]) -> None:
+    said = chatproof("check", NOBODY, "--dialect", "mindie", "--list", "--topic", "usage")
+    rows = [line.split()[:2] for line in said.stdout.splitlines()[1:-1]]
+    assert said.code == 0
+    assert ["usage.total-is-sum", "MUST"] in rows
+    assert {"usage"} == {row[0].partition(".")[0] for row in rows}
+
+
+def test_a_dry_run_shows_the_very_bodies(chatproof: Callable[..., Said]) -> None:
+    said = chatproof("check", NOBODY, "--dialect", "mindie", "--dry-run", "--only", "conversation", "--model", "mine")
+    assert 'POST /v1/chat/completions {"model": "mine", "messages": [' in said.stdout
+
+
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_a_dry_run_can_be_narrowed(chatproof: Callable[..., Said], dialect: str) -> None:
     said = chatproof("check", NOBODY, "--dialect", dialect, "--dry-run", "--only", "stop-text")
@@ -214,6 +243,38 @@ def test_reports_are_written_where_they_were_asked_for(
     assert said.code == 0, said.stderr
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["j.xml", "p.md", "r.json"]
     assert not (tmp_path / "results.json").exists()
+
+
+def test_two_reports_of_one_kind_are_both_written(honest: str, chatproof: Callable[..., Said]) -> None:
+    arguments = ("check", honest, "--dialect", "mindie", "--only", "conversation")
+    said = chatproof(*arguments, "--report", "junit=a.xml", "--report", "junit=b.xml")
+    assert sorted(path.name for path in said.folder.iterdir()) == ["a.xml", "b.xml", "results.json"]
+
+
+def test_a_waived_failure_fails_nothing_and_an_idle_waiver_does(
+    honest: str, chatproof: Callable[..., Said], tmp_path: Path
+) -> None:
+    def change(sent: Sent, reply: Reply) -> Reply:
+        return replace(reply, headers={"Content-Type": "text/plain"})
+
+    (tmp_path / "w.yaml").write_text("- {id: '*-content-type', reason: a proxy, owner: me, expires: 2999-01-01}")
+    arguments = ("--dialect", "mindie", "--only", "conversation", "--strict", "--waivers", "w.yaml")
+    with Sinner(honest, on_replies(change)) as server:
+        waived = chatproof("check", server.url, *arguments)
+    rows = {row["id"]: row for row in waived.results["requirements"] if row["outcome"] == "WAIVED"}
+    assert (waived.code, bool(rows)) == (0, True), waived.stdout
+    assert {"me"} == {row["waiver"]["owner"] for row in rows.values()}
+    idle = chatproof("check", honest, *arguments)
+    assert idle.code == 1
+    assert [row["id"] for row in idle.results["requirements"] if row["fails"]] == ["waivers.*-content-type"]
+
+
+def test_the_user_has_the_last_word_on_capabilities(honest: str, chatproof: Callable[..., Said]) -> None:
+    said = chatproof("check", honest, "--dialect", "mindie", "--only", "conversation", "--capability", "+n,-logprobs")
+    origins = said.results["target"]["capability_origins"]
+    assert origins["n"] == {"word": "declared", "from": "the command line"}
+    assert origins["logprobs"] == {"word": "denied", "from": "the command line"}
+    assert origins["best_of"] == {"word": "declared", "from": "the server's /openapi.json"}
 
 
 def test_several_dialects_are_judged_in_turn_each_with_files_of_its_own(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from conformance import run as running
+from conformance import allowance
 from conformance.check import NoOccasion, NotObserved
 from conformance.errors import HarnessError
 from conformance.exchange import Exchange, Failure, Request, Response, Segment
@@ -185,7 +185,7 @@ def test_requests_sent_again_count_against_the_budget(waits: list[float]) -> Non
 def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     """The time that a run sees; tests move it."""
     found = SimpleNamespace(now_s=100.0)
-    monkeypatch.setattr(running, "time", SimpleNamespace(monotonic=lambda: found.now_s))
+    monkeypatch.setattr(allowance, "time", SimpleNamespace(monotonic=lambda: found.now_s))
     return found
 
 
@@ -215,6 +215,59 @@ def test_an_exchange_that_ran_into_its_own_deadline_is(clock: SimpleNamespace) -
     failure = record.exchanges["one", "main"].failure
     assert failure is not None
     assert failure.detail == "nothing in 5 s"
+
+
+def costing(tokens: int) -> Callable[[Call], Exchange]:
+    """Answers that say what they cost."""
+
+    def answer(call: Call) -> Exchange:
+        found = answered(call)
+        body = b'{"choices":[],"usage":{"prompt_tokens":1,"total_tokens": %d}}' % tokens
+        assert found.response is not None
+        return replace(
+            found, response=replace(found.response, segments=(Segment(0.1, body[:40]), Segment(0.2, body[40:])))
+        )
+
+    return answer
+
+
+@pytest.mark.parametrize(("cost", "expected"), [(10, 5), (25, 2), (10**9, 1)])
+def test_no_more_tokens_are_spent_than_the_budget_has(cost: int, expected: int) -> None:
+    client = Scripted(costing(cost))
+    scenarios = [scenario(f"s{at}", Step(body={"max_tokens": 2})) for at in range(9)]
+    record = execute(client, *scenarios, max_tokens=50, concurrency=1)
+    assert (expected, expected * cost) == (len(client.calls), record.tokens)
+    assert record.exhausted == "--max-tokens 50"
+    assert len(record.missing) == 9 - expected
+
+
+def test_what_is_under_way_counts_for_what_it_may_cost() -> None:
+    client = Scripted()
+    record = execute(client, *(scenario(f"s{at}", Step(body={"max_tokens": 20})) for at in range(9)), max_tokens=50)
+    assert (len(client.calls), record.tokens, client.most_at_once) == (2, 40, 2)
+
+
+def test_a_refusal_costs_no_tokens() -> None:
+    record = execute(Scripted(lambda call: answered(call, 400)), scenario("one", Step(body={"max_tokens": 20})))
+    assert record.tokens == 0
+
+
+def test_requests_leave_at_the_rate_that_was_allowed(clock: SimpleNamespace, waits: list[float]) -> None:
+    execute(Scripted(), *(scenario(f"s{at}") for at in range(4)), rate=0.5)
+    assert waits == [2.0, 4.0, 6.0]
+
+
+def test_what_was_sent_again_is_counted_with_its_waiting(waits: list[float]) -> None:
+    replies = iter([429, 503, 200])
+    record = execute(Scripted(lambda call: answered(call, next(replies), retry_after="7")), scenario("one"))
+    assert (record.retries, record.waited_s) == (2, 14.0)
+
+
+def test_what_belongs_together_takes_the_places_of_the_others() -> None:
+    client = Scripted()
+    together = [scenario(f"all{at}", *(Step(f"s{it}", body={}) for it in range(6)), together=True) for at in range(3)]
+    execute(client, *(scenario(f"s{at}") for at in range(20)), *together, concurrency=4)
+    assert (client.most_at_once, len(client.calls)) == (6, 38)
 
 
 def test_a_wait_is_no_longer_than_what_is_left(clock: SimpleNamespace, waits: list[float]) -> None:

@@ -102,7 +102,7 @@ def test_the_user_has_the_last_word_on_capabilities() -> None:
     description = saying({"info": {"x-capabilities": ["n"]}})
     found = prepared(Scripted(description=description), capabilities=(("n", False), ("tools", True))).declaration
     assert ("tools" in found.declared, "n" in found.denied, "tools" in found.denied) == (True, True, False)
-    assert found.whence == "the server's /openapi.json and the command line"
+    assert (found.origin("n"), found.origin("logprobs")) == ("the command line", "the server's /openapi.json")
 
 
 def test_a_capability_that_the_dialect_has_not_is_refused() -> None:
@@ -147,7 +147,7 @@ def test_a_server_that_fails_the_greeting_otherwise_is_judged(answer: Reply) -> 
 def test_the_greeting_is_short_and_valid() -> None:
     script = Scripted()
     found = prepared(script)
-    (greeting,) = [sent for sent in script.sent if sent.method == "POST"]
+    greeting = next(sent for sent in script.sent if sent.method == "POST")
     assert not Validator(found.contract).request_problems(greeting.json)
     assert (greeting.json["model"], greeting.json["max_tokens"]) == ("mindie", 1)
 

@@ -147,6 +147,7 @@ def test_every_outcome_is_counted() -> None:
         "OBSERVED": 0,
         "UNTESTABLE": 0,
         "NOT_APPLICABLE": 0,
+        "WAIVED": 0,
         "ERROR": 0,
     }
 

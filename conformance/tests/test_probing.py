@@ -1,0 +1,82 @@
+"""Probes: only for what nobody spoke of, and only a visible effect or a plain refusal settles anything."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from conformance.capability_option import read
+from conformance.declaration import assumed
+from conformance.errors import UsageError
+from conformance.probing import PROBES, probes
+from conformance.tests.sinner import Reply
+from conformance.tests.test_session import Scripted, prepared, saying
+from openapi.contract import load
+
+if TYPE_CHECKING:
+    from conformance.tests.sinner import Forward, Sent
+
+CALL = {"id": "a", "type": "function", "function": {"name": "get_weather", "arguments": '{"city": "Paris"}'}}
+
+
+class Probed(Scripted):
+    """Answers a request for tools in one way and all others in another."""
+
+    async def __call__(self, sent: Sent, forward: Forward) -> Reply:
+        found = await super().__call__(sent, forward)
+        return found if "tools" not in sent.json else self.models
+
+
+def of(reply: Reply) -> tuple[str, str]:
+    """What is known of tools after such an answer, and who said so."""
+    found = prepared(Probed(models=reply)).declaration
+    return found.word("tools"), found.origin("tools")
+
+
+def message(**members: Any) -> Reply:
+    """A plain answer whose message has these members."""
+    choice = {"index": 0, "message": {"role": "assistant", "content": "", **members}, "finish_reason": "stop"}
+    return saying({"id": "a", "object": "chat.completion", "choices": [choice]})
+
+
+def test_an_effect_that_is_seen_declares_the_capability() -> None:
+    assert of(message(tool_calls=[CALL])) == ("declared", "a probe")
+
+
+@pytest.mark.parametrize("status", [400, 404, 422])
+def test_a_refusal_denies_it(status: int) -> None:
+    assert of(saying({"code": 1}, status)) == ("denied", "a probe")
+
+
+@pytest.mark.parametrize(
+    "reply", [message(content="Sunny."), saying({}, 500), saying({}, 429), saying({}, 401), Reply(200, (b"x",))]
+)
+def test_anything_else_settles_nothing(reply: Reply) -> None:
+    assert of(reply) == ("unknown", "the dialect")
+
+
+def test_what_the_dialect_the_server_or_the_user_speaks_of_is_not_probed() -> None:
+    contract = load("mindie-2.3")
+    assert "n" not in probes(assumed(contract), contract)
+    script = Scripted(description=saying({"info": {"x-capabilities": []}}))
+    prepared(script)
+    asked = Scripted()
+    prepared(asked, capabilities=(("tools", True), ("media", False), ("thinking", False)))
+    assert [1, 1] == [len([sent for sent in each.sent if sent.method == "POST"]) for each in (script, asked)]
+
+
+def test_every_probe_is_small() -> None:
+    assert [name for name, probe in PROBES.items() if probe.step(name).tokens > 64] == []
+    assert all(json.dumps(dict(probe.body)) for probe in PROBES.values())
+
+
+def test_the_option_reads_signs() -> None:
+    assert read(["+n,-logprobs", "tools"]) == (("n", True), ("logprobs", False), ("tools", True))
+
+
+@pytest.mark.parametrize("option", ["", "+", "n,,m", "-n,n"])
+def test_the_option_refuses_what_says_nothing(option: str) -> None:
+    with pytest.raises(UsageError):
+        read([option])
