@@ -46,6 +46,16 @@ DOOR: Mapping[str, Room | Floor] = {
             "drift": Room("openapi.reading.command:drift", "Hold a vendor's page against a dialect."),
         },
     ),
+    "faults": Floor(
+        "Misbehaviours of real servers, shown on purpose: the proof that every check can fail.",
+        {
+            "list": Room(
+                "reference_server.faults.listing:list_faults", "Every fault, and the bugs it stands for.", "server"
+            ),
+            "run": Room("conformance.proof.command:run", "Show every fault to the suite: the kill matrix.", "server"),
+            "serve": Room("reference_server.faults.hosting:command", "Serve every fault, each at its path.", "server"),
+        },
+    ),
     "checks": Floor(
         "The checks of the suite.",
         {

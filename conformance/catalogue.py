@@ -13,6 +13,8 @@ from rich.table import Table
 from conformance.check import gather
 from conformance.errors import UsageError
 from conformance.mutants import mutant
+from conformance.proof import ledger
+from conformance.proof.matrix import faults_of
 from conformance.session import contract_of
 from conformance.trace import assertions_of, trace
 from openapi.contract import names
@@ -67,7 +69,10 @@ def show_check(identity: str) -> None:
     console.print(f"[bold]{found.id}[/bold]\n{escape(found.claim)}")
     if found.help:
         console.print(f"\n{escape(found.help)}")
-    console.print(f"\n[dim]mutant[/dim]  {escape(mutant.gather()[identity].sin)}\n")
+    console.print(f"\n[dim]mutant[/dim]  {escape(mutant.gather()[identity].sin)}")
+    for line in _faults(identity):
+        console.print(f"[dim]fault[/dim]   {escape(line)}", soft_wrap=True)
+    console.print()
     askers = [contract_of(name) for name in dict.fromkeys(names().values())]
     askers = [contract for contract in askers if identity in contract.requirements]
     console.print(_requirements(askers, identity))
@@ -76,6 +81,17 @@ def show_check(identity: str) -> None:
         console.print(f"\n[dim]{contract.name}[/dim]  {_some(scenarios, 'scenario')}", soft_wrap=True)
         for sentence in _sentences(contract, identity):
             console.print(f"  {escape(sentence)}", soft_wrap=True)
+
+
+def _faults(identity: str) -> Iterator[str]:
+    """The faults that the check named in the last proof, the ones first that few others name."""
+    if identity in ledger.EXCUSED:
+        yield f"none: {ledger.EXCUSED[identity]}"
+    found = faults_of(ledger.read(), identity)
+    for name, line in found[:SHOWN]:
+        yield f"{name}  {line}"
+    if len(found) > SHOWN:
+        yield f"and {len(found) - SHOWN} more: docs/kill-matrix.md"
 
 
 def _requirements(askers: list[Contract], identity: str) -> Table:

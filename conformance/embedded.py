@@ -17,7 +17,7 @@ from typing import IO, TYPE_CHECKING
 from conformance.errors import HarnessError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from openapi.contract import Contract
 
@@ -36,39 +36,57 @@ class Embedded:
     key: str
 
 
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a server said until it listened: its address, and the lines before."""
+
+    address: str
+    before: tuple[str, ...]
+
+
 @contextmanager
 def serve(contract: Contract) -> Iterator[Embedded]:
     """Starts the reference server for a contract on a free port of the loopback and ends it afterwards.
 
     Raises UsageError when the parts of the server are not installed, HarnessError when it does not start.
     """
+    demand_parts()
+    key = secrets.token_urlsafe(24) if contract.auth == "bearer" else ""
+    options = ["--dialect", contract.name, "--host", "127.0.0.1", "--port", "0"]
+    options += ["--api-key-env", KEY_VARIABLE] if key else []
+    with child("reference_server", options, key) as said:
+        yield Embedded(said.address, key)
+
+
+def demand_parts() -> None:
+    """Raises UsageError when the parts of the server are not installed."""
     missing = [name for name in NEEDED if find_spec(name) is None]
     if missing:
         raise UsageError(
             f"the embedded server needs {', '.join(missing)}: "
             "pip install 'chatproof[server]', or name the URL of a server"
         )
-    key = secrets.token_urlsafe(24) if contract.auth == "bearer" else ""
-    command = [
-        sys.executable,
-        "-m",
-        "reference_server",
-        "--dialect",
-        contract.name,
-        "--host",
-        "127.0.0.1",
-        "--port",
-        "0",
-    ]
-    command += ["--api-key-env", KEY_VARIABLE] if key else []
+
+
+@contextmanager
+def child(module: str, options: Iterable[str], key: str) -> Iterator[Said]:
+    """Runs a module that serves until the context ends, once it has said where; `key` goes into KEY_VARIABLE.
+
+    Raises HarnessError when it ends before.
+    """
     environment = {**os.environ, "HF_HUB_OFFLINE": "1", KEY_VARIABLE: key}
     with TemporaryFile("w+", encoding="utf-8") as words:
         process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
-            command, env=environment, stdout=subprocess.PIPE, stderr=words, text=True, start_new_session=True
+            [sys.executable, "-m", module, *options],
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=words,
+            text=True,
+            start_new_session=True,
         )
         with process:
             try:
-                yield Embedded(_address(process, words), key)
+                yield _said(process, words)
             finally:
                 process.terminate()
                 try:
@@ -77,14 +95,16 @@ def serve(contract: Contract) -> Iterator[Embedded]:
                     process.kill()
 
 
-def _address(process: subprocess.Popen[str], words: IO[str]) -> str:
-    """Reads the line that the server prints when it listens; what else it says is kept for an error."""
+def _said(process: subprocess.Popen[str], words: IO[str]) -> Said:
+    """Reads up to the line that the server prints when it listens; what else it says is kept for an error."""
+    before: list[str] = []
     watchdog = threading.Timer(START_S, process.kill)
     watchdog.start()
     try:
         for line in process.stdout or ():
             if found := ADDRESS.search(line):
-                return found.group()
+                return Said(found.group(), tuple(before))
+            before.append(line)
     finally:
         watchdog.cancel()
     process.wait()

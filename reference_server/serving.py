@@ -15,6 +15,9 @@ import click
 from openapi.contract import ContractError, load
 from reference_server.app import create_app
 from reference_server.engine import CheckpointError
+from reference_server.faults import listing
+from reference_server.faults.assembly import with_faults
+from reference_server.faults.fault import UnknownFault, chosen
 from reference_server.server import GRACE_S, EngineStoppedError, Server, ServingError, bind
 from reference_server.settings import Settings
 
@@ -28,6 +31,8 @@ __all__ = ["EMBEDDED", "ServingError", "Settings", "command", "serve"]
 
 EMBEDDED: Final = Path(str(files("reference_server"))) / "tiny" / "checkpoint"
 """The checkpoint that comes with the server."""
+
+LIST: Final = "list"  # in place of a fault's name
 
 VISIBLE: Final = re.compile(r"[!-~]+")  # ASCII without spaces
 
@@ -74,7 +79,7 @@ class Stop(click.ClickException):
 
 
 @click.command(name="serve", context_settings={"help_option_names": ["-h", "--help"]})
-@click.option("--dialect", required=True, metavar="NAME", help="Which documented API to serve.")
+@click.option("--dialect", metavar="NAME", help="Which documented API to serve. Required.")
 @click.option(
     "--checkpoint",
     type=click.Path(path_type=Path),
@@ -117,8 +122,15 @@ class Stop(click.ClickException):
 )
 @click.option("--api-key-env", metavar="VAR", help="Environment variable that holds the key clients must send.")
 @click.option("--full-text", is_flag=True, help="Every chunk of a stream holds the whole text so far (MindIE).")
+@click.option(
+    "--fault",
+    "faults",
+    multiple=True,
+    metavar="NAME",
+    help="Misbehave on purpose; `list` prints the names. Repeatable.",
+)
 def command(
-    dialect: str,
+    dialect: str | None,
     checkpoint: Path | None,
     host: str,
     port: int,
@@ -133,8 +145,14 @@ def command(
     prefix_reuse: bool,
     api_key_env: str | None,
     full_text: bool,
+    faults: tuple[str, ...],
 ) -> None:
     """Serve a dialect as its documents say, and print one line when listening."""
+    if LIST in faults:
+        listing.show(listing.all_faults() if dialect is None else listing.known_faults(load(dialect).name))
+        return
+    if dialect is None:
+        raise click.UsageError("name the API to serve with --dialect")
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
     try:
         contract = load(dialect)
@@ -145,6 +163,7 @@ def command(
             max_in_flight=slots + max_waiting,
         )
         check(contract, settings)
+        shown = chosen(faults, listing.known_faults(contract.name)) if faults else ()
         with bind(host, port) as listener:
             engine, place = _load_engine(
                 checkpoint or EMBEDDED,
@@ -161,10 +180,11 @@ def command(
                 click.echo(f"chatproof serving {contract.name} (model {settings.model}, {place}) at {address}")
 
             with closing(engine):
-                Server(create_app(contract, engine, settings), engine, announce).run_on(listener)
+                app = with_faults(contract, engine, settings, shown)
+                Server(app, engine, announce).run_on(listener)
     except EngineStoppedError as error:
         raise Stop(str(error)) from error
-    except (ContractError, ServingError) as error:
+    except (ContractError, ServingError, UnknownFault) as error:
         raise Refusal(str(error)) from error
 
 

@@ -1,0 +1,133 @@
+"""Trial: one fault before the suite, and what the judges say of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from conformance.client import Client
+from conformance.declaration import Declaration
+from conformance.errors import HarnessError
+from conformance.judgement import judge
+from conformance.proof.host import FAULTLESS
+from conformance.run import Budget, Run
+from conformance.secret import Secret
+from conformance.session import Wishes, draft, offered, prepare
+from conformance.target import parse
+from openapi.contract import Keyword, load
+from openapi.validation import Validator
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from conformance.judgement import Judgement
+    from conformance.plan import Plan
+    from conformance.proof.host import Host, Shown
+    from conformance.scenario import Scenario
+    from openapi.contract import Contract
+
+DEADLINE_S = 6.0  # for one exchange: a fault may never answer
+CONCURRENCY = 4
+STRENGTHS = {Keyword.MUST: "M", Keyword.SHOULD: "S", Keyword.MAY: "o"}
+
+
+@dataclass(frozen=True, slots=True)
+class Kill:
+    """A requirement that a fault breaks: by which check, and how binding it is (M MUST, S SHOULD, o only observed)."""
+
+    check: str
+    requirement: str
+    strength: str
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """A dialect made ready for trials: its plan for the faultless server, and what that one is blamed for."""
+
+    contract: Contract
+    narrowed: Contract
+    declaration: Declaration
+    plan: Plan
+    validator: Validator
+    model: str
+    blamed: frozenset[Kill]
+    errors: tuple[str, ...]
+    unobserved: frozenset[str]
+
+
+async def bench(host: Host, dialect: str) -> Bench:
+    """Judges the faultless server of a dialect."""
+    contract = load(dialect)
+    async with _client(host, contract, FAULTLESS) as client:
+        wishes = Wishes(url=host.address(dialect), dialect=dialect)
+        prepared = await prepare(wishes, client)
+    narrowed = offered(contract, prepared.declaration.declared)
+    made = Bench(
+        contract, narrowed, prepared.declaration, prepared.plan, Validator(narrowed), prepared.model,
+        frozenset(), (), frozenset(),
+    )  # fmt: skip
+    judgements = await _judged(host, made, FAULTLESS, prepared.plan)
+    errors = tuple(each.error for each in judgements if each.error)
+    seen = {each.assertion.check.id for each in judgements if each.unobserved is None}
+    idle = {each.assertion.check.id for each in judgements} - seen
+    return replace(made, blamed=frozenset(_kills(judgements)), errors=errors, unobserved=frozenset(idle))
+
+
+async def attempt(host: Host, made: Bench, fault: Shown) -> frozenset[Kill]:
+    """What a fault is blamed for and the faultless server is not."""
+    made = _claiming(made, fault)
+    plan = made.plan if fault.about is None else _about(made.plan, fault.about)
+    judgements = await _judged(host, made, fault.name, plan)
+    if broken := [each.error for each in judgements if each.error]:
+        raise HarnessError(f"fault {fault.name}: {broken[0]}")
+    before = {each.requirement for each in made.blamed}
+    return frozenset(each for each in _kills(judgements) if each.requirement not in before)
+
+
+def _claiming(made: Bench, fault: Shown) -> Bench:
+    """The bench for a server that declares something else."""
+    if not fault.declares and not fault.denies:
+        return made
+    declared = (made.declaration.declared | set(fault.declares)) - set(fault.denies)
+    declared &= set(made.contract.capabilities)
+    declaration = Declaration(declared, frozenset(made.contract.capabilities) - declared, "the fault")
+    narrowed = offered(made.contract, declared)
+    plan = draft(made.contract, declaration)
+    return replace(made, narrowed=narrowed, declaration=declaration, plan=plan, validator=Validator(narrowed))
+
+
+def _about(plan: Plan, parameter: str) -> Plan:
+    """The part of a plan that holds a parameter."""
+    kept = tuple(each for each in plan.scenarios if _holds(each, parameter))
+    ids = {each.id for each in kept}
+    return replace(plan, scenarios=kept, assertions=tuple(each for each in plan.assertions if each.scenario.id in ids))
+
+
+def _holds(scenario: Scenario, parameter: str) -> bool:
+    return scenario.subject is not None and scenario.subject.parameter == parameter
+
+
+async def _judged(host: Host, made: Bench, fault: str, plan: Plan) -> tuple[Judgement, ...]:
+    contract = made.contract
+    target = parse(host.address(contract.name, fault), contract.path, contract.models_path)
+    async with _client(host, contract, fault) as client:
+        budget = Budget(deadline_s=DEADLINE_S, concurrency=CONCURRENCY)
+        record = await Run(plan, client, target, contract, made.model, budget).execute()
+    return judge(plan.assertions, record.exchanges, made.narrowed, made.validator, made.model, record.missing)
+
+
+def _client(host: Host, contract: Contract, fault: str) -> Client:
+    secret = Secret(host.key) if contract.auth == "bearer" else None
+    return Client(host.address(contract.name, fault), secret)
+
+
+def _kills(judgements: Collection[Judgement]) -> list[Kill]:
+    found: dict[str, Kill] = {}
+    for each in judgements:
+        if each.findings:
+            row = each.assertion.requirement
+            first = each.findings[0]
+            words = f"{each.assertion.scenario.id}: {first.where}: expected {first.expected}, got {first.got}"
+            found.setdefault(row.id, Kill(each.assertion.check.id, row.id, STRENGTHS[row.keyword], words))
+    return list(found.values())

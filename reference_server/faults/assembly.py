@@ -1,0 +1,32 @@
+"""Assembly: faults put around an engine and an application when a server is made."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from reference_server.app import create_app
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from starlette.types import ASGIApp
+
+    from openapi.contract import Contract
+    from reference_server.engine import Engine
+    from reference_server.faults.fault import Fault
+    from reference_server.settings import Settings
+
+
+def with_faults(contract: Contract, engine: Engine, settings: Settings, faults: Iterable[Fault]) -> ASGIApp:
+    """The server of a dialect with faults around its engine and its application, in order from the inside."""
+    chosen = tuple(faults)
+    for each in chosen:
+        engine = each.around_engine(engine)
+    return around(create_app(contract, engine, settings), contract, chosen)
+
+
+def around(app: ASGIApp, contract: Contract, faults: Iterable[Fault]) -> ASGIApp:
+    """An application with faults around it."""
+    for each in faults:
+        app = each.around_app(app, contract)
+    return app

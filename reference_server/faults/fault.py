@@ -1,0 +1,98 @@
+"""Fault: a misbehaviour with a name, and the gathering of all of them."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from dataclasses import dataclass
+from inspect import cleandoc
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator
+
+    from starlette.types import ASGIApp
+
+    from openapi.contract import Contract
+    from reference_server.engine import Engine
+
+
+class UnknownFault(ValueError):
+    """No fault of that name can be shown by a server of this dialect: one line for the operator."""
+
+
+def _as_it_is(engine: Engine) -> Engine:
+    return engine
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One misbehaviour. `line` says what the server does.
+
+    fits: whether the contract of a dialect speaks to it. bugs: rows of `bugs.yaml` that it stands for.
+    declares, denies: capabilities that the server claims to have, or to lack, while it shows the fault.
+    about: the parameter that it is about, if it shows with that one only.
+    around_app, around_engine: what is put around the application and the engine.
+    benign: it is no fault at all but a variation that every document allows.
+    """
+
+    name: str
+    line: str
+    fits: Callable[[Contract], bool]
+    around_app: Callable[[ASGIApp, Contract], ASGIApp]
+    around_engine: Callable[[Engine], Engine] = _as_it_is
+    bugs: tuple[int, ...] = ()
+    declares: tuple[str, ...] = ()
+    denies: tuple[str, ...] = ()
+    about: str | None = None
+    benign: bool = False
+
+    @property
+    def changes_engine(self) -> bool:
+        """Whether the engine behind the application is another one."""
+        return self.around_engine is not _as_it_is
+
+
+def said(function: Callable[..., object]) -> str:
+    """The line of a fault: the docstring of its function."""
+    if not function.__doc__:
+        raise ValueError(f"{function.__name__} does not say what the server does: it needs a docstring")
+    return " ".join(cleandoc(function.__doc__).split())
+
+
+def gather() -> dict[str, Fault]:
+    """Every fault that is written down, by name, in order of topic and file. Raises ValueError on a double name."""
+    import reference_server.faults.topics as room
+
+    found: dict[str, Fault] = {}
+    for info in pkgutil.iter_modules(room.__path__):
+        module = importlib.import_module(f"reference_server.faults.topics.{info.name}")
+        for item in vars(module).values():
+            if isinstance(item, Fault) and found.setdefault(item.name, item) is not item:
+                raise ValueError(f"two faults are called {item.name}")
+    return found
+
+
+def faults_of(contract: Contract, served: Contract) -> dict[str, Fault]:
+    """The faults that this dialect's contract speaks to: those written down, and those that its parameters make.
+
+    served: the contract less what the server lacks.
+    """
+    from reference_server.faults.bounds import made_of
+
+    written = (each for each in gather().values() if each.fits(contract))
+    return {each.name: each for each in (*written, *made_of(served))}
+
+
+def chosen(names: Collection[str], known: dict[str, Fault]) -> tuple[Fault, ...]:
+    """The faults of these names; raises UnknownFault."""
+    return tuple(_known(names, known))
+
+
+def _known(names: Iterable[str], known: dict[str, Fault]) -> Iterator[Fault]:
+    for name in names:
+        if name not in known:
+            near = [each for each in known if name in each or each.partition(":")[0] == name.partition(":")[0]]
+            hint = f"; near: {', '.join(near[:5])}" if near else ""
+            raise UnknownFault(f"no fault of this dialect is called {name!r}{hint}; --fault list shows them")
+        yield known[name]

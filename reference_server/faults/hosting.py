@@ -1,0 +1,122 @@
+"""Hosting: every fault of every dialect over one engine and one socket, each at a path of its own."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from contextlib import closing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from openapi.contract import load, names
+from reference_server.app import create_app
+from reference_server.faults.assembly import around, with_faults
+from reference_server.faults.listing import known_faults
+from reference_server.server import Server, bind
+from reference_server.serving import EMBEDDED
+from reference_server.settings import Settings
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+    from openapi.contract import Contract
+    from reference_server.engine import Engine
+
+FAULTLESS: Final = "none"
+SLOTS: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """One dialect that is hosted: its contract, the faultless server, and what it was made with."""
+
+    contract: Contract
+    settings: Settings
+    app: ASGIApp
+
+
+class Host:
+    """One application for all: /DIALECT/FAULT/ is a server of its own, put together when it is first asked for.
+
+    key: what dialects with bearer keys ask for.
+    """
+
+    def __init__(self, engine: Engine, key: str) -> None:
+        self._engine = engine
+        self._key = key
+        self._dialects: dict[str, Dialect] = {}
+        self._apps: dict[tuple[str, str], ASGIApp] = {}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        _, dialect, fault, path = [*scope["path"].split("/", 3), "", "", ""][:4]
+        app = self._app(dialect, fault)
+        if app is None:
+            await send({"type": "http.response.start", "status": 404, "headers": []})
+            await send({"type": "http.response.body", "body": b"there is no such dialect or fault"})
+            return
+        await app({**scope, "path": f"/{path}", "raw_path": f"/{path}".encode()}, receive, send)
+
+    def _app(self, dialect: str, fault: str) -> ASGIApp | None:
+        if (dialect, fault) not in self._apps:
+            if dialect not in names().values() or (fault != FAULTLESS and fault not in known_faults(dialect)):
+                return None
+            self._apps[dialect, fault] = self._made(dialect, fault)
+        return self._apps[dialect, fault]
+
+    def _made(self, dialect: str, name: str) -> ASGIApp:
+        base = self._base(dialect)
+        if name == FAULTLESS:
+            return base.app
+        fault = known_faults(dialect)[name]
+        if fault.changes_engine:
+            return with_faults(base.contract, self._engine, base.settings, [fault])
+        return around(base.app, base.contract, [fault])
+
+    def _base(self, dialect: str) -> Dialect:
+        if dialect not in self._dialects:
+            contract = load(dialect)
+            key = self._key if contract.auth == "bearer" else None
+            settings = Settings(model=contract.default_model, api_key=key)
+            self._dialects[dialect] = Dialect(contract, settings, create_app(contract, self._engine, settings))
+        return self._dialects[dialect]
+
+
+def as_data() -> list[dict[str, Any]]:
+    """Every fault with the dialects that speak to it, as plain data."""
+    rows: dict[str, dict[str, Any]] = {}
+    for dialect in dict.fromkeys(names().values()):
+        for fault in known_faults(dialect).values():
+            row = {
+                "name": fault.name,
+                "line": fault.line,
+                "bugs": list(fault.bugs),
+                "declares": list(fault.declares),
+                "denies": list(fault.denies),
+                "about": fault.about,
+                "benign": fault.benign,
+                "dialects": [],
+            }
+            rows.setdefault(fault.name, row)["dialects"].append(dialect)
+    return list(rows.values())
+
+
+@click.command(name="serve", context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--port", default=0, show_default=True, type=click.IntRange(0, 65535), help="0: any free port.")
+@click.option("--api-key-env", metavar="VAR", help="Variable with the key that dialects with keys ask for.")
+def command(port: int, api_key_env: str | None) -> None:
+    """Serve every dialect with every fault on the loopback: http://127.0.0.1:PORT/DIALECT/FAULT.
+
+    The faultless server has the name `none`. The first line printed is the list of faults as JSON, the second one
+    comes when the server listens, and holds its address.
+    """
+    from reference_server.engine import LocalEngine
+
+    logging.basicConfig(level=logging.CRITICAL)  # faults make errors on purpose
+    with bind("127.0.0.1", port) as listener:
+        click.echo(json.dumps(as_data()))
+        with closing(LocalEngine.load(EMBEDDED, device="cpu", slots=SLOTS)) as engine:
+            host = Host(engine, os.environ.get(api_key_env or "", "unguarded"))
+            Server(host, engine, lambda address: click.echo(f"chatproof hosting faults at {address}")).run_on(listener)

@@ -1,0 +1,1 @@
+"""The faults that are written down, one module per topic."""
