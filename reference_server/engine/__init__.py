@@ -19,6 +19,7 @@ from .protocol import (
     PromptTooLong,
     TokenLogprob,
 )
+from .repetition import Repetition
 
 if TYPE_CHECKING:
     from .local import LocalEngine
@@ -33,6 +34,7 @@ __all__ = [
     "Generation",
     "LocalEngine",
     "PromptTooLong",
+    "Repetition",
     "SamplingParams",
     "TokenLogprob",
 ]

@@ -27,7 +27,7 @@ class Hypothesis:
     scores: of each token, where they are asked for.
     parent: place of the hypothesis that it continues, among those that were running.
     transcript: its text, where texts can end it.
-    stopped: whether a stop text ended it.
+    stopped: whether a stop text or a repetition ended it.
     """
 
     tokens: tuple[int, ...]
@@ -43,7 +43,7 @@ class Hypothesis:
         stopped = False
         if transcript is not None:
             transcript = transcript.fork()
-            stopped = transcript.add(token).finish_reason == "stop"
+            stopped = transcript.add(token).finish_reason in ("stop", "repetition")
         scores = () if scorer is None else (*self.scores, scorer.score(parent, token))
         return Hypothesis((*self.tokens, token), total, scores, parent, transcript, stopped)
 

@@ -45,7 +45,7 @@ class BeamSearch:
         self._steps: list[Step] = []
         size = terms.params.width // terms.params.beam_groups
         self._groups = [
-            BeamGroup(size, terms, Transcript(terms) if terms.params.stop else None)
+            BeamGroup(size, terms, Transcript(terms) if terms.params.stop or terms.params.repetition else None)
             for _ in range(terms.params.beam_groups)
         ]
         rows = [self.beams[first : first + size] for first in range(0, len(self.beams), size)]
@@ -68,7 +68,11 @@ class BeamSearch:
         for group in self._groups:
             if not group.over:
                 rows = [place[beam] for beam in self._running(group)]
-                scorer = None if self.params.logprobs is None else Scorer(logits[rows], self.params.logprobs)
+                scorer = (
+                    None
+                    if self.params.logprobs is None
+                    else Scorer(logits[rows], self.params.logprobs, self.params.logprob_token_ids)
+                )
                 group.advance(logprobs[rows], tokens, scorer)
                 moves += self._seat(group)
                 tokens += [hypothesis.tokens[-1] for hypothesis in group.running]

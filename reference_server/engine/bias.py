@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .vocabulary import Vocabulary
 
 Word = tuple[int, ...]
+LATEST_OPENING = 4  # a thought stands at the beginning, after white space at most
 
 
 class Bias:
@@ -23,14 +24,28 @@ class Bias:
     what is added.
 
     ends: token ids that end the answer; until there are min_tokens tokens, none of them may be chosen.
+    thinking: whether the prompt has opened a thought. A thought that has used up its budget is closed, whatever else
+        is asked.
 
-    Raises ValueError for token ids that the vocabulary does not have, and where nothing is left to choose from.
+    Raises ValueError for token ids that the vocabulary does not have, where nothing is left to choose from, and for a
+    thinking_budget where no single token closes a thought.
     """
 
     def __init__(
-        self, params: SamplingParams, vocabulary: Vocabulary, vocabulary_size: int, ends: frozenset[int]
+        self,
+        params: SamplingParams,
+        vocabulary: Vocabulary,
+        vocabulary_size: int,
+        ends: frozenset[int],
+        *,
+        thinking: bool = False,
     ) -> None:
-        _check("logit_bias", (token for token, _ in params.logit_bias), vocabulary_size)
+        self._budget = params.thinking_budget if params.reasoning else None
+        self._thinking = thinking
+        self._opening, self._closing = map(vocabulary.tokenizer.token_to_id, vocabulary.thought_markers)
+        if self._budget is not None and (self._opening is None or self._closing is None):
+            raise ValueError("thinking_token_budget needs a model that opens and closes a thought by single tokens")
+        check_tokens("logit_bias", (token for token, _ in params.logit_bias), vocabulary_size)
         self.added = dict(params.logit_bias)
         self._min_tokens = params.min_tokens
         self._ends = sorted(token for token in ends if 0 <= token < vocabulary_size)
@@ -39,7 +54,7 @@ class Bias:
         self._never = sorted({word[0] for word in words if len(word) == 1})
         self.denied: torch.Tensor | None = None
         if params.allowed_token_ids is not None:
-            _check("allowed_token_ids", params.allowed_token_ids, vocabulary_size)
+            check_tokens("allowed_token_ids", params.allowed_token_ids, vocabulary_size)
             self.denied = torch.ones(vocabulary_size, dtype=torch.bool)
             self.denied[torch.tensor(sorted(params.allowed_token_ids))] = False
             left = params.allowed_token_ids.difference(self._never)
@@ -48,11 +63,31 @@ class Bias:
 
     @classmethod
     def of(
-        cls, params: SamplingParams, vocabulary: Vocabulary, vocabulary_size: int, ends: frozenset[int]
+        cls,
+        params: SamplingParams,
+        vocabulary: Vocabulary,
+        vocabulary_size: int,
+        ends: frozenset[int],
+        *,
+        thinking: bool = False,
     ) -> Bias | None:
         """The bias of a request, or None where it asks for none."""
         asked = params.logit_bias or params.min_tokens or params.bad_words or params.allowed_token_ids is not None
-        return cls(params, vocabulary, vocabulary_size, ends) if asked else None
+        if not asked and (params.thinking_budget is None or not params.reasoning):
+            return None
+        return cls(params, vocabulary, vocabulary_size, ends, thinking=thinking)
+
+    def forced(self, generated: Seq[int]) -> int | None:
+        """The only token that may follow these: the end of a thought whose budget is used up."""
+        if self._budget is None:
+            return None
+        begin = 0
+        if not self._thinking:
+            if self._opening not in generated[:LATEST_OPENING]:
+                return None
+            begin = generated.index(self._opening) + 1
+        used_up = len(generated) - begin == self._budget and self._closing not in generated[begin:]
+        return self._closing if used_up else None
 
     def banned(self, generated: Seq[int]) -> list[int]:
         """The tokens that must not follow these."""
@@ -72,6 +107,10 @@ def apply(logits: torch.Tensor, rows: Seq[tuple[int, Bias, Seq[int]]]) -> None:
     tokens: list[int] = []
     values: list[float] = []
     for row, bias, generated in rows:
+        if (token := bias.forced(generated)) is not None:
+            logits[row] = -torch.inf
+            logits[row, token] = 0.0
+            continue
         if bias.denied is not None:
             logits[row].masked_fill_(bias.denied, -torch.inf)
         banned = bias.banned(generated)
@@ -93,7 +132,8 @@ def _spellings(text: str, vocabulary: Vocabulary) -> list[Word]:
     return [first] if first else []
 
 
-def _check(name: str, tokens: Iterable[int], vocabulary_size: int) -> None:
+def check_tokens(name: str, tokens: Iterable[int], vocabulary_size: int) -> None:
+    """Raises ValueError where a token id, sent under a name, is none of the vocabulary."""
     for token in tokens:
         if not 0 <= token < vocabulary_size:
             raise ValueError(f"{name} names token {token}, and the vocabulary has {vocabulary_size}: leave it out")

@@ -80,6 +80,7 @@ class StopScanner:
         self._stops = stops
         self._include_stop = include_stop
         self._held = ""
+        self.found: str | None = None  # the stop text that ended the sequence
 
     def push(self, text: str) -> tuple[str, bool]:
         """(text to release, whether a stop text was found); after a find, nothing more may be pushed."""
@@ -90,6 +91,7 @@ class StopScanner:
         if found:
             end, begin = min(found)
             self._held = ""
+            self.found = text[begin:end]
             return text[: end if self._include_stop else begin], True
         cut = len(text) - length_begun(text, self._stops)
         self._held = text[cut:]

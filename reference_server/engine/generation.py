@@ -25,6 +25,7 @@ class LocalGeneration(Generation):
         self._arrived: asyncio.Queue[Item | None] = asyncio.Queue()
         self._unfinished = submission.params.n
         self._over = False
+        self.owes_prompt = submission.params.tells_prompt  # the engine's thread alone asks
 
     def __aiter__(self) -> LocalGeneration:
         return self

@@ -8,17 +8,19 @@ import logging
 import secrets
 import threading
 import time
+from dataclasses import replace
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
-from .bias import Bias
+from .bias import Bias, check_tokens
 from .checkpoint import Checkpoint, load_checkpoint
 from .device import select_device, torch
 from .generation import Item, LocalGeneration, hand_over
-from .protocol import CheckpointError, Engine, EngineError, PromptTooLong
+from .protocol import CheckpointError, Delta, Engine, EngineError, Prompt, PromptTooLong, RankedLogprob
 from .runner import PROMPT_POSITIONS, Runner, verified_runner
 from .sampler import Sampler
 from .scheduler import PREFILL_TOKENS, Batch, Scheduler
+from .scores import along
 from .stepper import Stepper
 from .submission import Submission
 from .transcript import Terms
@@ -26,6 +28,7 @@ from .vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from collections.abc import Sequence as Seq
     from pathlib import Path
 
     from .params import SamplingParams
@@ -154,19 +157,22 @@ class LocalEngine(Engine):
             raise ValueError("the prompt is empty: it needs at least one token")
         if min(prompt) < 0 or max(prompt) >= self.vocabulary_size:
             raise ValueError(f"the prompt holds a token id outside 0 to {self.vocabulary_size - 1}")
+        prompt = self._truncated(prompt, params)
         if len(prompt) > self.max_model_len - 1:
             raise PromptTooLong(len(prompt), self.max_model_len - 1)
         if params.beam_search and params.width > min(self._slots, self.vocabulary_size):
             raise ValueError(f"a search with {params.width} beams needs as many slots, and there are {self._slots}")
         room = min(self.max_new_tokens, self.max_model_len - len(prompt))
+        check_tokens("logprob_token_ids", params.logprob_token_ids, self.vocabulary_size)
         ends = params.stop_token_ids if params.ignore_eos else params.stop_token_ids | self._checkpoint.eos_token_ids
+        thinking = params.reasoning and self._vocabulary.opens_thought(prompt)
         terms = Terms(
             self._vocabulary,
             params,
             room if params.max_tokens is None else min(room, params.max_tokens),
             ends,
-            thinking=params.reasoning and self._vocabulary.opens_thought(prompt),
-            bias=Bias.of(params, self._vocabulary, self.vocabulary_size, ends),
+            thinking=thinking,
+            bias=Bias.of(params, self._vocabulary, self.vocabulary_size, ends, thinking=thinking),
         )
         seed = secrets.randbits(64) if params.seed is None else params.seed
         submission = Submission(list(prompt), terms, seed=seed, ready_at=time.perf_counter())
@@ -176,6 +182,12 @@ class LocalEngine(Engine):
                 raise EngineError(self._failure or "the engine was closed")
             self._inbox.put(generation)
         return generation
+
+    def _truncated(self, prompt: list[int], params: SamplingParams) -> list[int]:
+        most = self.max_model_len - 1 if params.truncate_prompt_tokens == -1 else params.truncate_prompt_tokens
+        if most is None or len(prompt) <= most:
+            return prompt
+        return prompt[:most] if params.keeps_beginning else prompt[-most:]
 
     def close(self) -> None:
         atexit.unregister(self.close)
@@ -231,11 +243,34 @@ class LocalEngine(Engine):
                 out.append((generation, item))
                 continue
             if item is not None:
-                out += [(generation, delta) for delta in generation.submission.release(sequence, item)]
+                out += [(generation, each) for each in self._released(generation, sequence, item)]
             if item is None or item.finish_reason is not None:
                 self._scheduler.finish(sequence)
                 del self._generations[sequence]
         return out
+
+    def _released(self, generation: LocalGeneration, sequence: Sequence, delta: Delta) -> Seq[Item]:
+        """What the reader gets of a delta; the first one holds the prompt where that was asked for."""
+        deltas = generation.submission.release(sequence, delta)
+        if generation.owes_prompt and deltas:
+            generation.owes_prompt = False
+            try:
+                deltas[0] = replace(deltas[0], prompt=self._prompt(generation.submission))
+            except Exception as error:  # what one request asks for must not be everybody's end
+                _log.exception("a prompt cannot be told")
+                sequence.cancellation.requested = True
+                return [_failed(f"the prompt cannot be told: {type(error).__name__}: {error}", error)]
+        return deltas
+
+    def _prompt(self, submission: Submission) -> Prompt:
+        prompt, top = submission.prompt, submission.params.prompt_logprobs
+        text = self._checkpoint.tokenizer.decode(prompt, skip_special_tokens=False)
+        if top is None:
+            return Prompt(tuple(prompt), text)
+        rows = along(self._runner.along(prompt), prompt, top)
+        name = self._vocabulary.text
+        told = [tuple(RankedLogprob(token, name(token), own, rank) for token, own, rank in row) for row in rows]
+        return Prompt(tuple(prompt), text, (None, *told))
 
 
 def _failed(reason: str, cause: BaseException | None) -> EngineError:

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .repetition import Repetition
 
 SEED_LIMIT = 2**64
 MOST_LOGPROBS = 20
@@ -39,6 +43,19 @@ class SamplingParams:
         None: without. They are the model's own, before penalties, temperature and narrowing, as vLLM's
         default `raw_logprobs` has them: so they do not change with the parameters, and the alternatives that
         narrowing removes keep a finite number.
+    logprob_token_ids: beside the most likely tokens these are listed too, where there are log-probabilities.
+    prompt_logprobs: 0 to 20; each token of the prompt comes with its log-probability and those of so many most
+        likely tokens, but for the first, before which there is nothing. None: without.
+    returns_prompt: whether the first delta holds the prompt; it does so with prompt_logprobs too.
+    truncate_prompt_tokens: a longer prompt is cut to so many tokens, at least 1, or where it is -1 to as many as leave
+        room for one more. None: it is refused.
+    keeps_beginning: whether a cut prompt keeps its beginning, not its end.
+    priority: who waits goes before all that have a greater one, and after those that have the same and came before.
+    repetition: the answer ends where its last tokens are one pattern, several times in a row; None: nowhere.
+    spaces_between_special_tokens: whether a special token that follows another one keeps the space that the
+        tokenizer puts before it.
+    thinking_budget: where the answer's reasoning is told apart, a thought is closed after so many tokens, at least 0;
+        None: never.
     reasoning: whether what the model thinks before it answers comes as reasoning, apart from the text. Stop texts
         end either.
     n: 1 to 128 answers are returned. Each has a stream of random numbers of its own, which the seed and its
@@ -75,6 +92,15 @@ class SamplingParams:
     skip_special_tokens: bool = True
     ignore_eos: bool = False
     logprobs: int | None = None
+    logprob_token_ids: tuple[int, ...] = ()
+    prompt_logprobs: int | None = None
+    returns_prompt: bool = False
+    truncate_prompt_tokens: int | None = None
+    keeps_beginning: bool = False
+    priority: int = 0
+    repetition: Repetition | None = None
+    spaces_between_special_tokens: bool = True
+    thinking_budget: int | None = None
     reasoning: bool = False
     n: int = 1
     best_of: int | None = None
@@ -107,8 +133,16 @@ class SamplingParams:
                 raise ValueError(f"{name} is {getattr(self, name)}: it must be finite")
         if self.seed is not None and not 0 <= self.seed < SEED_LIMIT:
             raise ValueError(f"seed is {self.seed}: it must be from 0 to 2**64 - 1")
-        if self.logprobs is not None and not 0 <= self.logprobs <= MOST_LOGPROBS:
-            raise ValueError(f"logprobs is {self.logprobs}: it must be from 0 to {MOST_LOGPROBS}")
+        for name in ("logprobs", "prompt_logprobs"):
+            asked = getattr(self, name)
+            if asked is not None and not 0 <= asked <= MOST_LOGPROBS:
+                raise ValueError(f"{name} is {asked}: it must be from 0 to {MOST_LOGPROBS}")
+        if self.truncate_prompt_tokens is not None and not (
+            self.truncate_prompt_tokens == -1 or self.truncate_prompt_tokens >= 1
+        ):
+            raise ValueError(f"truncate_prompt_tokens is {self.truncate_prompt_tokens}: it must be -1 or at least 1")
+        if self.thinking_budget is not None and self.thinking_budget < 0:
+            raise ValueError(f"thinking_budget is {self.thinking_budget}: it must be at least 0")
         if not 1 <= self.n <= MOST_SEQUENCES:
             raise ValueError(f"n is {self.n}: it must be from 1 to {MOST_SEQUENCES}")
         if self.best_of is not None and not self.n <= self.best_of <= MOST_SEQUENCES:
@@ -122,6 +156,11 @@ class SamplingParams:
     def penalised(self) -> bool:
         """Whether any penalty changes a logit."""
         return (self.presence_penalty, self.frequency_penalty, self.repetition_penalty) != (0.0, 0.0, 1.0)
+
+    @property
+    def tells_prompt(self) -> bool:
+        """Whether the first delta holds the prompt."""
+        return self.returns_prompt or self.prompt_logprobs is not None
 
     @property
     def width(self) -> int:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from .params import SamplingParams
 
-FinishReason = Literal["stop", "length"]
+FinishReason = Literal["stop", "length", "repetition"]
 
 
 class EngineError(Exception):
@@ -52,6 +52,29 @@ class TokenLogprob:
 
 
 @dataclass(frozen=True, slots=True)
+class RankedLogprob:
+    """How likely the model found one token at its place in the prompt; rank: 1 for the likeliest."""
+
+    token_id: int
+    text: str
+    logprob: float
+    rank: int
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What the model was given.
+
+    text: as the template wrote it, control tokens included. logprobs: for each token itself and the likeliest ones at
+    its place, None for the first one; None where nobody asked.
+    """
+
+    token_ids: tuple[int, ...]
+    text: str
+    logprobs: tuple[tuple[RankedLogprob, ...] | None, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Delta:
     """What one generated token added to one choice; an engine of ours has exactly one for each token of each choice.
 
@@ -67,6 +90,8 @@ class Delta:
     reasoning: what text is to the answer, to the thought before it, where the request wants them apart.
     cached_tokens: on a choice's first delta, how many tokens of the prompt needed not be computed, because
         another request had left them; on all others 0.
+    stop_reason: beside a finish reason, the stop text or the token id of stop_token_ids that ended the choice.
+    prompt: on the first delta of a request that asked for it.
     tokens: how many tokens it stands for: where another server generates, several may come together, or an end alone.
 
     Where nobody here can know, batch_size, queue_wait_s and step_s are None, and token_id is -1.
@@ -83,6 +108,8 @@ class Delta:
     reasoning: str = ""
     tokens: int = 1
     cached_tokens: int = 0
+    stop_reason: str | int | None = None
+    prompt: Prompt | None = None
 
 
 class Generation(Protocol):

@@ -9,6 +9,7 @@ from .device import torch
 from .protocol import CheckpointError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from collections.abc import Sequence as Seq
 
 # Matrix kernels choose another order of summation for very few rows: with at least four rows, whole groups of
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 ROWS = 4
 PROMPT_POSITIONS = 16
 CACHE_POSITIONS = 64
+PROMPT_BLOCK = 256  # logits of a whole prompt may be larger than the model
 
 # Where a prompt is cut must not show either: attention over more than SHORT_REACH positions sums in the same order
 # however many tokens ask, if their number is a multiple of the kernel's own block of 512.
@@ -91,6 +93,14 @@ class Runner:
         ids, at, rows = torch.tensor(feed).to(self._device)
         self._cache.begin(rows, at[:, None], read, leading=leading)
         return self._logits(self._forward(ids[:, None], at[:, None], read)[:, 0], where)
+
+    def along(self, prompt: Seq[int]) -> Iterator[torch.Tensor]:
+        """Logits [tokens, vocabulary], float32 on the CPU, after every token of a prompt: in blocks, past the cache."""
+        hidden = self._model.base_model(
+            input_ids=torch.tensor([list(prompt)], device=self._device), use_cache=False
+        ).last_hidden_state[0]
+        for begin in range(0, len(prompt), PROMPT_BLOCK):
+            yield self._head(hidden[begin : begin + PROMPT_BLOCK]).to("cpu", torch.float32)
 
     def copy(self, moves: Seq[tuple[int, int]], length: int) -> None:
         """Give slots what others hold of the first `length` positions; moves: (from, to), none is both."""

@@ -48,7 +48,7 @@ class Batch:
 
 
 class Scheduler:
-    """First come, first served, on a fixed number of slots.
+    """First come, first served among those of the same priority, on a fixed number of slots.
 
     A waiting sequence is admitted as soon as a slot is free and everybody before it was admitted; sequences
     that start together wait until there is a slot for each. Prefills and decodes alternate while there is work
@@ -79,8 +79,11 @@ class Scheduler:
         return bool(self._running or self._begun or self._waiting)
 
     def add(self, *together: Sequence) -> None:
-        """Queue sequences that start together; no more than there are slots."""
-        self._waiting.append(together)
+        """Queue sequences that start together; no more than there are slots. Behind all of the same priority."""
+        place = len(self._waiting)
+        while place and self._waiting[place - 1][0].params.priority > together[0].params.priority:
+            place -= 1
+        self._waiting.insert(place, together)
 
     def drop_cancelled(self) -> list[Sequence]:
         """Finish the sequences that were cancelled, waiting or running, and name them."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from .device import torch
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
     from collections.abc import Sequence as Seq
 
 
@@ -22,26 +23,58 @@ class Score:
 class Scorer:
     """The scores of whatever tokens, at the places of some rows of logits [rows, vocabulary].
 
-    top: so many alternatives each; equally likely ones come in the order of their ids.
+    top: so many alternatives each; equally likely ones come in the order of their ids. named: tokens that are among
+    the alternatives too, behind the others.
     """
 
-    def __init__(self, logits: torch.Tensor, top: int) -> None:
+    def __init__(self, logits: torch.Tensor, top: int, named: Seq[int] = ()) -> None:
         self._logprobs = _log_softmax(logits)
         self._top = _alternatives(self._logprobs, top)
+        self._named = named
 
     def score(self, row: int, token: int) -> Score:
-        return Score(float(self._logprobs[row, token]), tuple(self._top[row]))
+        return Score(float(self._logprobs[row, token]), _with_named(self._top[row], self._named, self._logprobs[row]))
 
 
-def score(logits: torch.Tensor, tokens: Seq[int], tops: Seq[int]) -> list[Score]:
-    """The score of one token for each row of logits [rows, vocabulary], with so many alternatives.
+def score(logits: torch.Tensor, tokens: Seq[int], tops: Seq[int], named: Seq[Seq[int]] = ()) -> list[Score]:
+    """The score of one token for each row of logits [rows, vocabulary], with so many alternatives and those named.
 
     Of a usable row nothing depends on the rest of the batch.
     """
     logprobs = _log_softmax(logits)
     chosen: list[float] = logprobs.gather(1, torch.tensor(tokens)[:, None])[:, 0].tolist()
-    rows = zip(chosen, _alternatives(logprobs, max(tops)), tops, strict=True)
-    return [Score(logprob, tuple(alternatives[:top])) for logprob, alternatives, top in rows]
+    best = [ranked[:top] for ranked, top in zip(_alternatives(logprobs, max(tops)), tops, strict=True)]
+    if any(named):
+        return [Score(logprob, _with_named(*row)) for logprob, *row in zip(chosen, best, named, logprobs, strict=True)]
+    return [Score(logprob, tuple(ranked)) for logprob, ranked in zip(chosen, best, strict=True)]
+
+
+def _with_named(best: Seq[tuple[int, float]], named: Seq[int], logprobs: torch.Tensor) -> tuple[tuple[int, float], ...]:
+    if not named:
+        return tuple(best)
+    listed = {token for token, _ in best}
+    left = [token for token in dict.fromkeys(named) if token not in listed]
+    return (*best, *zip(left, logprobs[left].tolist(), strict=True))
+
+
+def along(blocks: Iterable[torch.Tensor], prompt: Seq[int], top: int) -> Iterator[tuple[tuple[int, float, int], ...]]:
+    """(token id, logprob, rank) of every token of a prompt but the first and of the likeliest ones at its place.
+
+    blocks: the logits [tokens, vocabulary] after each token of the prompt, in order. A token that is among the
+    likeliest comes once.
+    """
+    at = 1
+    for block in blocks:
+        logprobs = _log_softmax(block)
+        for row, best in zip(logprobs, _alternatives(logprobs, top), strict=True):
+            if at == len(prompt):
+                return
+            own = float(row[prompt[at]])
+            entries = {prompt[at]: (prompt[at], own, int((row > own).sum()) + 1)}
+            for rank, (token, logprob) in enumerate(best, start=1):
+                entries.setdefault(token, (token, logprob, rank))
+            yield tuple(entries.values())
+            at += 1
 
 
 def _log_softmax(logits: torch.Tensor) -> torch.Tensor:

@@ -89,7 +89,8 @@ class Stepper:
         tops = {row: sample.top for row, sample in enumerate(samples) if sample.top is not None}
         if tops:
             rows = list(tops)
-            found = score(logits[rows], [tokens[row] for row in rows], list(tops.values()))
+            named = [samples[row].params.logprob_token_ids for row in rows]
+            found = score(logits[rows], [tokens[row] for row in rows], list(tops.values()), named)
             for row, each in zip(rows, found, strict=True):
                 scores[row] = each
         return list(zip(tokens, scores, strict=True))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from .detokenizer import Detokenizer, StopScanner
 from .protocol import Delta, FinishReason, TokenLogprob
 from .reasoning import ReasoningSplitter
+from .repetition import RepetitionWatch
 
 if TYPE_CHECKING:
     from .bias import Bias
@@ -48,6 +49,7 @@ class Addition(NamedTuple):  # made for every token, and cheaper than a dataclas
     text: str
     reasoning: str
     finish_reason: FinishReason | None
+    stop_reason: str | int | None = None
 
 
 class Transcript:
@@ -60,6 +62,9 @@ class Transcript:
         self._tells_logprobs = params.logprobs is not None
         self._hidden = terms.ends | vocabulary.special if params.skip_special_tokens else terms.ends
         self._tokens = 0
+        self._spaced = params.skip_special_tokens or params.spaces_between_special_tokens
+        self._after_special = False
+        self._watch = RepetitionWatch(params.repetition) if params.repetition is not None else None
         self._first = True  # whether no text stands before the next token
         self._detokenizer = Detokenizer(vocabulary.tokenizer, params.skip_special_tokens)
         # The text of the first min_tokens tokens ends nothing.
@@ -80,12 +85,13 @@ class Transcript:
         other._stops = copy(self._stops)
         other._thought_stops = copy(self._thought_stops)
         other._splitter = copy(self._splitter)
+        other._watch = self._watch and self._watch.fork()
         return other
 
     def delta(self, token_id: int, score: Score | None, step: Step, ready_at: float) -> Delta:
         """What a token adds that a step chose, after it could have been scheduled since `ready_at`."""
         logprob = self.logprob(token_id, score) if score is not None and self._tells_logprobs else None
-        text, reasoning, finish_reason = self.add(token_id)
+        text, reasoning, finish_reason, stop_reason = self.add(token_id)
         return Delta(
             text=text,
             token_id=token_id,
@@ -96,6 +102,7 @@ class Transcript:
             index=self._index,
             logprob=logprob,
             reasoning=reasoning,
+            stop_reason=stop_reason,
         )
 
     def add(self, token_id: int) -> Addition:
@@ -106,12 +113,17 @@ class Transcript:
         """
         self._tokens += 1
         if token_id in self._terms.ends:
-            return self._rest("", "", "stop")
+            return self._rest("", "", "stop")._replace(stop_reason=self._named_end(token_id))
         if self._tokens == self._scanned_from > 1:
             self._stops = StopScanner(self._terms.params.stop, self._terms.params.include_stop_str_in_output)
             self._thought_stops = copy(self._stops)
         self._first = self._first and token_id in self._hidden
         piece = self._detokenizer.push(token_id)
+        if not self._spaced:
+            special = token_id in self._terms.vocabulary.special
+            if special and self._after_special:
+                piece = piece.removeprefix(" ")
+            self._after_special = special
         if self._splitter is None:
             reasoning = ""
             text, stopped = self._stops.push(piece)
@@ -119,10 +131,20 @@ class Transcript:
             pieces = self._splitter.push(piece + self._markers.get(token_id, ""))
             reasoning, text, stopped = self._scan(self._splitter, *pieces)
         if stopped:
-            return Addition(text, reasoning, "stop")
+            return Addition(text, reasoning, "stop", self._stopped_by)
         if self._tokens >= self._terms.limit:
             return self._rest(reasoning, text, "length")
+        if self._watch is not None and self._watch.push(token_id) and self._tokens > self._terms.params.min_tokens:
+            return self._rest(reasoning, text, "repetition")
         return Addition(text, reasoning, None)
+
+    def _named_end(self, token_id: int) -> int | None:
+        """The token, where the request named it as an end; the model's own ends have no reason but themselves."""
+        return token_id if token_id in self._terms.params.stop_token_ids else None
+
+    @property
+    def _stopped_by(self) -> str | None:
+        return self._stops.found if self._stops.found is not None else self._thought_stops.found
 
     def logprob(self, token_id: int, score: Score) -> TokenLogprob:
         """The score of the next token; asked before it is added."""
@@ -148,5 +170,5 @@ class Transcript:
             thought, answer, stopped = self._scan(self._splitter, *self._splitter.flush())
             reasoning, text = reasoning + thought + self._thought_stops.flush(), text + answer
             if stopped:
-                return Addition(text, reasoning, "stop")
+                return Addition(text, reasoning, "stop", self._stopped_by)
         return Addition(text + self._stops.flush(), reasoning, reason)

@@ -66,6 +66,10 @@ class Vocabulary:
         """The tokens of a text that a model writes."""
         return tuple(self.tokenizer.encode(text, add_special_tokens=False).ids)
 
+    def text(self, token_id: int) -> str:
+        """The text of a token inside a text; U+FFFD for bytes that are no whole characters."""
+        return self.data(token_id, first=False).decode(errors="replace")
+
     def opens_thought(self, prompt: list[int]) -> bool:
         """Whether a prompt ends where a thought has just been opened, as some chat templates do."""
         return self._decode(prompt[-LONGEST_OPENING:]).rstrip().endswith(self.thought_markers[0])

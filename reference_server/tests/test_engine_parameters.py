@@ -6,7 +6,7 @@ import asyncio
 import random
 from typing import TYPE_CHECKING, Any
 
-from reference_server.engine import Delta, SamplingParams
+from reference_server.engine import Delta, Repetition, SamplingParams
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,6 +51,14 @@ def _params(generator: random.Random, vocabulary: int) -> SamplingParams:
         skip_special_tokens=sometimes(False, True),
         ignore_eos=sometimes(True, False),
         logprobs=sometimes(generator.randrange(6), None),
+        logprob_token_ids=sometimes(tuple(ids(3)), ()),
+        prompt_logprobs=sometimes(generator.randrange(3), None),
+        truncate_prompt_tokens=sometimes(generator.choice([-1, 1, 20]), None),
+        keeps_beginning=sometimes(True, False),
+        priority=sometimes(generator.randrange(-2, 3), 0),
+        repetition=sometimes(Repetition(4, 1, 3), None),
+        spaces_between_special_tokens=sometimes(False, True),
+        thinking_budget=sometimes(generator.randrange(4), None),
         reasoning=sometimes(True, False),
         n=n,
         best_of=best_of,
@@ -65,7 +73,7 @@ def _said(deltas: list[Delta]) -> dict[int, list[Any]]:
     """What each choice said, without what was measured."""
     said: dict[int, list[Any]] = {}
     for delta in deltas:
-        content = (delta.token_id, delta.text, delta.reasoning, delta.finish_reason, delta.logprob)
+        content = (delta.token_id, delta.text, delta.reasoning, delta.finish_reason, delta.stop_reason, delta.logprob)
         said.setdefault(delta.index, []).append(content)
     return said
 

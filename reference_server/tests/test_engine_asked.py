@@ -1,0 +1,190 @@
+"""What a request may ask for beside its sampling: the prompt, its length, its place in the queue, ends and thoughts."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from reference_server.engine import Delta, SamplingParams
+from reference_server.engine.device import torch
+from reference_server.engine.repetition import Repetition, RepetitionWatch
+from reference_server.engine.scheduler import Scheduler
+from reference_server.engine.sequence import Cancellation, Sequence
+
+if TYPE_CHECKING:
+    from reference_server.engine.local import LocalEngine
+
+PROMPT = list(range(5, 40))
+SEARCH = {"beam_search": True, "n": 2}
+WAYS: list[dict[str, Any]] = [{}, {"beam_search": True}, SEARCH, {"n": 2, "best_of": 3, "seed": 1}]
+
+
+def run(engine: LocalEngine, prompt: list[int] = PROMPT, **asked: Any) -> list[Delta]:
+    async def collect() -> list[Delta]:
+        params = SamplingParams(**{"temperature": 0, "max_tokens": 12, "ignore_eos": True, **asked})
+        return [delta async for delta in engine.submit(prompt, params)]
+
+    return asyncio.run(collect())
+
+
+def ids(deltas: list[Delta]) -> list[int]:
+    return [delta.token_id for delta in deltas]
+
+
+def repeats(tokens: list[int], wanted: Repetition) -> bool:
+    """The plain meaning: the same pattern `count` times at the end."""
+    for size in range(wanted.shortest, wanted.longest + 1):
+        pattern = tokens[-size:]
+        if len(tokens) >= size * wanted.count and tokens[-size * wanted.count :] == pattern * wanted.count:
+            return True
+    return False
+
+
+def test_repetitions_are_found_where_they_end() -> None:
+    generator = random.Random(8)
+    for _ in range(300):
+        wanted = Repetition(generator.randrange(3, 7), generator.randrange(1, 4), generator.randrange(2, 5))
+        watch = RepetitionWatch(wanted)
+        tokens: list[int] = []
+        for _ in range(40):
+            tokens.append(generator.choice([1, 1, 2, 3]))
+            if generator.random() < 0.1:
+                watch = watch.fork()
+            assert repeats(tokens, wanted) == watch.push(tokens[-1])
+
+
+@pytest.mark.parametrize("wrong", [(3, 4, 2), (3, 0, 2), (0, 1, 2), (3, 1, 1)])
+def test_patterns_that_cannot_be_are_refused(wrong: tuple[int, int, int]) -> None:
+    with pytest.raises(ValueError, match="pattern"):
+        Repetition(*wrong)
+
+
+def test_an_answer_ends_where_it_repeats_itself_and_says_so(engine: LocalEngine) -> None:
+    only: dict[str, Any] = {"logit_bias": ((42, 100.0),), "max_tokens": 20}
+    for beams in WAYS[:2]:
+        deltas = run(engine, repetition=Repetition(8, 1, 3), **only, **beams)
+        assert ([42] * 3, "repetition") == (ids(deltas), deltas[-1].finish_reason)
+    assert len(run(engine, repetition=Repetition(8, 1, 3), min_tokens=7, **only)) == 8
+    assert len(run(engine, repetition=Repetition(8, 2, 3), **only)) == 6
+
+
+def test_the_end_is_told_by_what_the_request_named(engine: LocalEngine) -> None:
+    free = run(engine)
+    token = free[4].token_id
+    at = ids(free).index(token)
+    assert token == run(engine, stop_token_ids=frozenset({token}))[-1].stop_reason
+    assert at + 1 == len(run(engine, stop_token_ids=frozenset({token})))
+    text = "".join(delta.text for delta in free)
+    stop = text[3:5]
+    assert stop == run(engine, stop=("never", stop))[-1].stop_reason
+    assert free[-1].stop_reason is None
+
+
+def test_named_tokens_are_listed_behind_the_likeliest(engine: LocalEngine) -> None:
+    for beams in WAYS[::2]:
+        for delta in run(engine, logprobs=3, logprob_token_ids=(40, 41, 40), **beams):
+            assert delta.logprob is not None
+            values = [each.logprob for each in delta.logprob.top]
+            texts = [each.text for each in delta.logprob.top]
+            assert 3 <= len(values) <= 5
+            assert {"I", "J"} <= set(texts)
+            assert values[:3] == sorted(values, reverse=True)[:3]
+            assert delta.logprob.logprob <= 0
+    with pytest.raises(ValueError, match="logprob_token_ids names token 100000"):
+        run(engine, logprobs=0, logprob_token_ids=(100_000,))
+
+
+@pytest.mark.parametrize("top", [0, 4])
+def test_logprobs_of_the_prompt_are_those_of_the_model(engine: LocalEngine, top: int) -> None:
+    prompt = [*PROMPT, *PROMPT[:7]] * 9  # more than one block of positions
+    first, *others = run(engine, prompt, prompt_logprobs=top)
+    assert first.prompt is not None
+    assert all(delta.prompt is None for delta in others)
+    assert tuple(prompt) == first.prompt.token_ids
+    assert first.prompt.text == engine._checkpoint.tokenizer.decode(prompt, skip_special_tokens=False)
+    with torch.inference_mode():
+        logits = engine._checkpoint.model(torch.tensor([prompt])).logits[0].double()
+    expected = logits.log_softmax(-1)
+    told = first.prompt.logprobs
+    assert told is not None
+    assert (None, len(prompt)) == (told[0], len(told))
+    for at, entries in enumerate(told[1:], start=1):
+        assert entries is not None
+        row = expected[at - 1]
+        assert prompt[at] == entries[0].token_id
+        assert [pytest.approx(float(row[each.token_id]), abs=1e-4) for each in entries] == [
+            each.logprob for each in entries
+        ]
+        ranks = {each.token_id: each.rank for each in entries}
+        assert len(ranks) == len(entries)
+        assert set(range(1, top + 1)) <= set(ranks.values())
+        best = torch.topk(row, top).indices.tolist()
+        assert {rank: ranks[token] for rank, token in enumerate(best, start=1)} == {r: r for r in range(1, top + 1)}
+        assert ranks[prompt[at]] == pytest.approx(int((row > row[prompt[at]]).sum()) + 1, abs=1)
+
+
+def test_a_prompt_is_returned_on_request_and_once(engine: LocalEngine) -> None:
+    for asked in WAYS:
+        told = [delta.prompt for delta in run(engine, returns_prompt=True, **asked)]
+        assert told[0] is not None
+        assert (tuple(PROMPT), None) == (told[0].token_ids, told[0].logprobs)
+        assert not any(told[1:])
+        assert not any(delta.prompt for delta in run(engine, **asked))
+
+
+@pytest.mark.parametrize(
+    ("asked", "kept"),
+    [
+        ({"truncate_prompt_tokens": 10}, PROMPT[-10:]),
+        ({"truncate_prompt_tokens": 10, "keeps_beginning": True}, PROMPT[:10]),
+        ({"truncate_prompt_tokens": 35}, PROMPT),
+        ({"truncate_prompt_tokens": 2**63 - 1}, PROMPT),
+        ({"truncate_prompt_tokens": -1}, PROMPT),
+    ],
+)
+def test_a_prompt_is_cut_to_the_length_that_was_asked_for(
+    engine: LocalEngine, asked: dict[str, Any], kept: list[int]
+) -> None:
+    assert ids(run(engine, kept)) == ids(run(engine, PROMPT, **asked))
+
+
+def test_a_prompt_beyond_the_room_of_the_model_can_be_cut_to_it(engine: LocalEngine) -> None:
+    prompt = [5 + at % 200 for at in range(engine.max_model_len + 50)]
+    first = run(engine, prompt, truncate_prompt_tokens=-1, returns_prompt=True)[0]
+    assert first.prompt is not None
+    assert tuple(prompt[-engine.max_model_len + 1 :]) == first.prompt.token_ids
+
+
+@pytest.mark.parametrize("wrong", [{"truncate_prompt_tokens": 0}, {"thinking_budget": -1}, {"prompt_logprobs": 21}])
+def test_values_out_of_range_are_refused_by_name(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=f"^{next(iter(wrong))} "):
+        SamplingParams(**wrong)
+
+
+def test_who_waits_goes_by_priority_and_then_by_arrival() -> None:
+    scheduler = Scheduler(1)
+    order = [3, -2, 0, 3, 0, -2, 7, -9]
+    sequences = [Sequence([5], SamplingParams(priority=priority), Cancellation()) for priority in order]
+    for sequence in sequences:
+        scheduler.add(sequence)
+    served: list[Sequence] = []
+    while batch := scheduler.schedule():
+        served += batch.sequences
+        for sequence in batch.sequences:
+            scheduler.finish(sequence)
+    assert sorted(sequences, key=lambda sequence: sequence.params.priority) == served
+
+
+@pytest.mark.parametrize("budget", [0, 1, 5])
+@pytest.mark.parametrize("opened", [True, False])
+def test_a_thought_is_closed_when_its_budget_is_used_up(engine: LocalEngine, budget: int, opened: bool) -> None:
+    opening, closing = (engine._vocabulary.encode(marker)[0] for marker in ("<think>", "</think>"))
+    prompt = [*PROMPT, opening] if opened else PROMPT
+    bias = ((opening, 100.0),) if not opened else ((42, 100.0),)
+    told = ids(run(engine, prompt, thinking_budget=budget, reasoning=True, logit_bias=bias, bad_words=("</think>",)))
+    begin = 0 if opened else 1
+    assert [begin + budget] == [at for at, token in enumerate(told) if token == closing]
+    assert closing not in ids(run(engine, prompt, thinking_budget=budget, logit_bias=bias, bad_words=("</think>",)))
