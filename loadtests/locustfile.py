@@ -1,0 +1,83 @@
+"""The locustfile: `locust -f` this file, or `chatproof load`, which does so with better defaults."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from locust import LoadTestShape, User, constant, events, task
+
+from loadtests import options, outcome, rows
+from loadtests.errors import UsageError
+from loadtests.session import Session
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser
+
+    from locust.env import Environment
+
+USAGE = 2
+
+
+class Client(User):
+    """One user of a closed loop, or the pump of an open one."""
+
+    wait_time = constant(0)
+
+    def on_start(self) -> None:
+        """Takes a connection of its own."""
+        self._session: Session = self.environment.chatproof  # type: ignore[attr-defined]
+        self._caller = self._session.caller()
+
+    @task
+    def load(self) -> None:
+        """Sends the next request, or all of them at their times."""
+        if self._session.settings.open:
+            self._session.pump()
+        else:
+            self._session.next_request(self._caller)
+
+    def on_stop(self) -> None:
+        """Gives the connection back."""
+        self._caller.close()
+
+
+@events.init_command_line_parser.add_listener
+def _options(parser: ArgumentParser, **_: Any) -> None:
+    options.add(parser)
+
+
+@events.init.add_listener
+def _init(environment: Environment, **_: Any) -> None:
+    rows.widen_buckets()
+    if environment.parsed_options is None:
+        return
+    try:
+        session = Session(environment, options.settings(environment.parsed_options))
+    except UsageError as error:
+        print(f"Error: {error}", file=sys.stderr)  # noqa: T201 - before Locust logs anything
+        raise SystemExit(USAGE) from None
+    environment.chatproof = session  # type: ignore[attr-defined]
+    if session.settings.shape != "steady" and not session.settings.open:
+        environment.shape_class = _Shape(session)
+    outcome.listen(environment, session)
+
+
+@events.test_start.add_listener
+def _start(environment: Environment, **_: Any) -> None:
+    environment.chatproof.begin()  # type: ignore[attr-defined]
+
+
+class _Shape(LoadTestShape):
+    """Users over time, by the profile of the session."""
+
+    abstract = True
+
+    def __init__(self, session: Session) -> None:
+        super().__init__()
+        self._profile = session.settings.profile
+
+    def tick(self) -> tuple[int, float] | None:
+        """How many users there should be now, and how fast they may come; None ends the test."""
+        level = self._profile.level(self.get_run_time())
+        return None if level is None else (max(1, round(level)), 100.0)

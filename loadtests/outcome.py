@@ -1,0 +1,82 @@
+"""The outcome: what happens when a load test ends. Tallies are merged, reports written, the exit code set."""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from typing import TYPE_CHECKING, Any
+
+from loadtests import report, results, rows
+from loadtests.latency import DEFINITIONS
+
+if TYPE_CHECKING:
+    from locust.env import Environment
+
+    from loadtests.session import Session
+
+
+def listen(environment: Environment, session: Session) -> None:
+    """Hears of workers' tallies and of the end."""
+    shares: dict[str, float] = {}
+    ended_ns: list[int] = []
+
+    def to_master(data: dict[str, Any], **_: Any) -> None:
+        data["chatproof"] = session.tally.take()
+        data["chatproof_cpu"] = session.cpu()
+
+    def from_worker(client_id: str, data: dict[str, Any], **_: Any) -> None:
+        if "chatproof" in data:
+            session.tally.merge(data["chatproof"])
+            shares[client_id] = data["chatproof_cpu"]
+
+    def stopped(**_: Any) -> None:
+        ended_ns.append(time.monotonic_ns())
+
+    def quitting(environment: Environment, **_: Any) -> None:
+        runner: Any = environment.runner
+        if type(runner).__name__ == "WorkerRunner":
+            environment.process_exit_code = 0
+            return
+        cpu = max(shares.values(), default=session.cpu())
+        runner.quit()
+        last_ns = ended_ns[-1] if ended_ns else time.monotonic_ns()
+        measured_s = max(0.0, (last_ns - session.began_ns) / 1e9) if session.began_ns else 0.0
+        made = results.build(session.settings, session.tally, *_rows(environment), cpu, measured_s)
+        environment.process_exit_code = _finish(session, made)
+
+    environment.events.report_to_master.add_listener(to_master)
+    environment.events.worker_report.add_listener(from_worker)
+    environment.events.test_stop.add_listener(stopped)
+    environment.events.quitting.add_listener(quitting)
+    logging.getLogger("locust.stats_logger").disabled = True  # our table says it, with our rows and units
+    report.follow(environment, session)
+
+
+def _rows(environment: Environment) -> tuple[dict[str, results.Buckets], dict[str, tuple[float, float, float]]]:
+    buckets, extremes = {}, {}
+    for name in DEFINITIONS:
+        entry: Any = environment.stats.entries.get((name, rows.METHOD))
+        if entry is not None and entry.num_requests:
+            buckets[name] = [(float(value), count) for value, count in entry.response_times.items()]
+            extremes[name] = (
+                float(entry.min_response_time or 0.0),
+                float(entry.max_response_time),
+                float(entry.total_response_time),
+            )
+    return buckets, extremes
+
+
+def _finish(session: Session, made: dict[str, Any]) -> int:
+    """Prints the report and writes the file; the exit code."""
+    code: int = made["exit_code"]
+    path = session.settings.report
+    if path is not None:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(json.dumps(made, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+        except OSError as error:
+            report.complain(f"--report {path}: {error}")
+            code = results.OWN_ERROR
+    report.show(made, path)
+    return code

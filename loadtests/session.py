@@ -1,0 +1,166 @@
+"""A session: one load test in one process, from its settings to its tally."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from typing import TYPE_CHECKING, Any
+
+import gevent
+from gevent.pool import Pool
+
+from loadtests import judging, rows
+from loadtests.arrivals import arrivals
+from loadtests.clock import Clock
+from loadtests.objectives import met_by
+from loadtests.tally import Tally
+from loadtests.transport import Caller
+from loadtests.workload import Workload
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from locust.env import Environment
+
+    from loadtests.answer import Answer
+    from loadtests.options import Settings
+    from loadtests.workload import Request
+
+REQUEST: str = "chat completion"
+PAUSE_S: float = 1.0
+"""How long a user waits after a request that did not even reach the server, so that a dead one is not hammered."""
+
+
+class Session:
+    """Sends a worker's share of the load: of all requests, those whose number leaves its index over by the workers."""
+
+    def __init__(self, environment: Environment, settings: Settings) -> None:
+        self.environment = environment
+        self.settings = settings
+        self.workload = Workload(settings.contract, settings.scenario, settings.model, settings.seed)
+        self.tally = Tally()
+        self.began_ns = 0
+        self.clock = Clock()
+        self._met = met_by(settings.objectives)
+        self._numbers: Iterator[int] = iter(())
+        self._sent = 0
+        self._idle: list[Caller] = []
+        self._cpu_s = time.process_time()
+
+    def begin(self) -> None:
+        """The test starts: numbers are dealt out, and seconds are counted from the end of the warm-up."""
+        runner: Any = self.environment.runner
+        index, count = getattr(runner, "worker_index", 0), max(1, getattr(runner, "worker_count", 1))
+        self._numbers = itertools.count(index, count)
+        self._sent = 0
+        self.tally.clear()
+        self.began_ns = time.monotonic_ns() + round(self.settings.warm_up_s * 1e9)
+
+    def caller(self) -> Caller:
+        """A connection of its own."""
+        settings = self.settings
+        return Caller(settings.origin, self.clock, key=settings.key, deadline_s=settings.deadline_s)
+
+    def next_request(self, caller: Caller) -> None:
+        """Closed loop: one request of a user, as soon as the last one is answered."""
+        if self._sent >= self.settings.max_requests / max(1, getattr(self.environment.runner, "worker_count", 1)):
+            self._over()
+            return
+        answer = self._send(caller, next(self._numbers), time.monotonic_ns())
+        if answer.retry_after_s is not None:
+            gevent.sleep(answer.retry_after_s)
+        elif answer.failure in ("connect", "tls"):
+            gevent.sleep(PAUSE_S)
+        elif self.settings.think_s:
+            gevent.sleep(self.settings.think_s)
+
+    def pump(self) -> None:
+        """Open loop: requests leave at their times, whatever has been answered."""
+        started_ns = self.began_ns - round(self.settings.warm_up_s * 1e9)
+        pool = Pool(self.settings.max_in_flight)
+        first = next(self._numbers)
+        step = next(self._numbers) - first
+        try:
+            for number, (at_s, lengths) in itertools.islice(enumerate(self._plan()), first, None, step):
+                if number >= self.settings.max_requests:
+                    break
+                intended_ns = started_ns + round(at_s * 1e9)
+                pause_s = (intended_ns - time.monotonic_ns()) / 1e9
+                if pause_s > 0:
+                    gevent.sleep(pause_s)
+                if pool.full():
+                    self.tally.dropped += 1
+                    continue
+                pool.spawn(self._send_apart, number, intended_ns, lengths)
+            pool.join()
+        finally:
+            pool.kill()
+        self._over()
+
+    def _plan(self) -> Iterator[tuple[float, tuple[int, int] | None]]:
+        settings = self.settings
+        if settings.trace:
+            return ((each.at_s, (each.prompt_tokens, each.completion_tokens)) for each in settings.trace)
+        times = arrivals(settings.profile, settings.process, settings.seed, settings.burstiness)
+        return ((at_s, None) for at_s in times)
+
+    def _send_apart(self, number: int, intended_ns: int, lengths: tuple[int, int] | None) -> None:
+        caller = self._idle.pop() if self._idle else self.caller()
+        try:
+            self._send(caller, number, intended_ns, lengths)
+        except BaseException:
+            caller.close()
+            raise
+        self._idle.append(caller)
+
+    def _send(
+        self, caller: Caller, number: int, intended_ns: int, lengths: tuple[int, int] | None = None
+    ) -> Answer:  # fmt: skip
+        words, tokens = lengths or (None, None)
+        request = self.workload.request(number, prompt_words=words, max_tokens=tokens)
+        sampled = bool(self.settings.sample) and request.streamed and number % self.settings.sample == 0
+        self._sent += 1
+        answer = caller.call(request.body, intended_ns, streamed=request.streamed, sampled=sampled)
+        self._note(answer, request)
+        return answer
+
+    def _note(self, answer: Answer, request: Request) -> None:
+        if answer.sent_ns < self.began_ns:
+            return  # warm-up
+        if answer.segments and answer.succeeded:
+            self.tally.sampled += 1
+            for rule, detail in judging.findings(answer, request.canary):
+                self.tally.findings[rule] += 1
+                self.tally.finding_details.setdefault(rule, detail)
+        answer.segments = []
+        self.tally.add(answer, self.began_ns, self._met)
+        rows.log(self.environment, answer)
+        failed = None if answer.failure is None else Failed(answer.failure)
+        self.environment.events.request.fire(
+            request_type="POST",
+            name=REQUEST,
+            response_time=(answer.ended_ns - answer.sent_ns) / 1e6,
+            response_length=answer.size_bytes,
+            exception=failed,
+            context={},
+        )
+
+    def cpu(self) -> float:
+        """The share of a core that this process has used since the start of the test."""
+        spent_s = time.process_time() - self._cpu_s
+        return spent_s / max(0.001, (time.monotonic_ns() - self.began_ns) / 1e9)
+
+    def _over(self) -> None:
+        """Nothing is left to send: a local run ends at once, a distributed one when the time is up."""
+        runner: Any = self.environment.runner
+        if type(runner).__name__ == "LocalRunner":
+            gevent.spawn(runner.quit)
+        while True:
+            gevent.sleep(PAUSE_S)
+
+
+class Failed(Exception):
+    """A failure under its stable name, as Locust lists errors by their text."""
+
+    def __repr__(self) -> str:
+        return str(self)
