@@ -10,6 +10,10 @@ import click
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from contextlib import AbstractContextManager
+
+    from conformance.embedded import Embedded
+    from openapi.contract import Contract
 
 HELP = {"help_option_names": ["-h", "--help"]}
 OURS = ("conformance", "loadtests", "openapi", "reference_server")
@@ -34,6 +38,7 @@ class Floor:
 
 DOOR: Mapping[str, Room | Floor] = {
     "check": Room("conformance.command:check", "Judge a chat-completions server."),
+    "load": Room("loadtests.command:load", "Load-test a chat-completions server.", "load"),
     "serve": Room("reference_server.serving:command", "Serve a model with the API of a dialect.", "server"),
     "spec": Floor(
         "The contract: its descriptions and where they come from.",
@@ -105,8 +110,17 @@ def _open(name: str, room: Room) -> click.Command:
 
 @click.group(cls=Lazy, rooms=DOOR)
 @click.version_option(package_name="chatproof", prog_name="chatproof")
-def main() -> None:
+@click.pass_context
+def main(ctx: click.Context) -> None:
     """Judge chat-completions servers by the documents of their vendors."""
+    ctx.obj = _embedded
+
+
+def _embedded(contract: Contract) -> AbstractContextManager[Embedded]:
+    """The embedded server for rooms that may not know it: they know a URL, and only the door knows all rooms."""
+    from conformance.embedded import serve
+
+    return serve(contract)
 
 
 if __name__ == "__main__":

@@ -2,20 +2,45 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import signal
 import subprocess
 import sys
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
+
+from loadtests.options import DIALECT
+from openapi.contract import ContractError
+from openapi.contract import load as load_contract
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+    from typing import Protocol
+
+    from openapi.contract import Contract
+
+    class Served(Protocol):
+        """A running server."""
+
+        @property
+        def url(self) -> str: ...
+        @property
+        def key(self) -> str: ...
+
 
 LOCUSTFILE: Final = Path(__file__).with_name("locustfile.py")
 DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)?")
 SECONDS: Final = {"ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0, None: 1.0}
 STOP_S: Final = 10
+GUARD_S: Final = 30
+"""Locust's own time limit is so much later than ours, which counts from the first request."""
+KEY_VARIABLE: Final = "CHATPROOF_LOAD_KEY"
 
 
 class Duration(click.ParamType[float]):
@@ -37,33 +62,66 @@ class Duration(click.ParamType[float]):
     name="load",
     context_settings={"help_option_names": ["-h", "--help"], "ignore_unknown_options": True, "allow_extra_args": True},
 )
-@click.argument("url")
+@click.argument("url", required=False)
+@click.option("--dialect", default=DIALECT, show_default=True, metavar="NAME", help="The API of the server.")
 @click.option("--users", default=10, show_default=True, type=click.IntRange(1), help="Users of a closed loop.")
 @click.option("--time", "seconds", default="30s", show_default=True, type=Duration(), help="Measured time.")
 @click.option("--warm-up", default="2s", show_default=True, type=Duration(), help="Time before it, not measured.")
 @click.option("--report", default="load.json", show_default=True, metavar="FILE", help="Results as JSON.")
 @click.option("--web", is_flag=True, help="Locust's web page on 127.0.0.1 instead of a run at once.")
 @click.argument("more", nargs=-1, type=click.UNPROCESSED)
-def load(url: str, users: int, seconds: float, warm_up: float, report: str, web: bool, more: tuple[str, ...]) -> None:
-    """Load-test a chat-completions server.
+@click.pass_obj
+def load(
+    embedded: Callable[[Contract], AbstractContextManager[Served]] | None,
+    url: str | None,
+    dialect: str,
+    users: int,
+    seconds: float,
+    warm_up: float,
+    report: str,
+    web: bool,
+    more: tuple[str, ...],
+) -> None:
+    """Load-test a chat-completions server, or the embedded one when no URL is given.
 
     All options of Locust and of our locustfile may follow: `chatproof load -- --help` lists them.
     """
-    rate = "--rate" in " ".join(more) or "--trace" in " ".join(more)
+    if url is not None and url.startswith("-"):  # an option of Locust, which click takes for the URL
+        more, url = (url, *more), None
+    planned = any(each.startswith(("--rate", "--trace")) for each in more)
     arguments = [
-        *("-f", str(LOCUSTFILE), "--host", url, "--report", report),
-        *("--seconds", str(seconds), "--warm-up", str(warm_up), "--run-time", f"{round(seconds + warm_up + 0.5)}s"),
-        *("--users", "1" if rate else str(users), "--spawn-rate", str(max(1.0, users / max(0.5, warm_up / 2)))),
+        *("-f", str(LOCUSTFILE), "--dialect", dialect, "--report", report),
+        *(
+            "--seconds",
+            str(seconds),
+            "--warm-up",
+            str(warm_up),
+            "--run-time",
+            f"{math.ceil(seconds + warm_up) + GUARD_S}s",
+        ),
+        *("--users", "1" if planned else str(users), "--spawn-rate", str(max(1.0, users / max(0.5, warm_up / 2)))),
         *("--loglevel", "WARNING", "--stop-timeout", "0"),
         *(("--web-host", "127.0.0.1") if web else ("--headless",)),
         *more,
     ]
-    raise SystemExit(run(arguments))
+    with ExitStack() as stack:
+        environment = dict(os.environ)
+        if url is None:
+            if embedded is None:
+                raise click.UsageError("name the URL of the server to load")
+            try:
+                server = stack.enter_context(embedded(load_contract(dialect)))
+            except ContractError as error:
+                raise click.UsageError(f"--dialect: {error}") from error
+            url = server.url
+            if server.key:
+                environment[KEY_VARIABLE] = server.key
+                arguments += ["--api-key-env", KEY_VARIABLE]
+        raise SystemExit(run([*arguments, "--host", url], environment))
 
 
-def run(arguments: list[str]) -> int:
+def run(arguments: list[str], environment: dict[str, str]) -> int:
     """Runs Locust as a child and gives its exit code; an interrupt reaches both, and the child writes its reports."""
-    environment = {**os.environ, "LOCUST_SKIP_UPDATE_CHECK": "1"}
     command = [sys.executable, "-m", "locust", *arguments]
     with subprocess.Popen(command, env=environment) as process:  # noqa: S603 - our own interpreter
         try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
+import gevent
 from locust import LoadTestShape, User, constant, events, task
 
 from loadtests import options, outcome, rows
@@ -17,23 +18,24 @@ if TYPE_CHECKING:
     from locust.env import Environment
 
 USAGE = 2
+IDLE_S = 1.0
 
 
 class Client(User):
-    """One user of a closed loop, or the pump of an open one."""
+    """One user of a closed loop. In an open one users wait, and the session sends by its plan."""
 
     wait_time = constant(0)
 
     def on_start(self) -> None:
         """Takes a connection of its own."""
-        self._session: Session = self.environment.chatproof  # type: ignore[attr-defined]
+        self._session: Session = self.environment.chatproof
         self._caller = self._session.caller()
 
     @task
     def load(self) -> None:
-        """Sends the next request, or all of them at their times."""
+        """Sends the next request."""
         if self._session.settings.open:
-            self._session.pump()
+            gevent.sleep(IDLE_S)
         else:
             self._session.next_request(self._caller)
 
@@ -60,6 +62,7 @@ def _init(environment: Environment, **_: Any) -> None:
     environment.chatproof = session  # type: ignore[attr-defined]
     if session.settings.shape != "steady" and not session.settings.open:
         environment.shape_class = _Shape(session)
+    session.listen()
     outcome.listen(environment, session)
 
 
@@ -68,16 +71,21 @@ def _start(environment: Environment, **_: Any) -> None:
     environment.chatproof.begin()  # type: ignore[attr-defined]
 
 
+@events.test_stopping.add_listener
+def _stop(environment: Environment, **_: Any) -> None:
+    environment.chatproof.stop()  # type: ignore[attr-defined]
+
+
 class _Shape(LoadTestShape):
     """Users over time, by the profile of the session."""
 
     abstract = True
 
     def __init__(self, session: Session) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self._profile = session.settings.profile
 
     def tick(self) -> tuple[int, float] | None:
         """How many users there should be now, and how fast they may come; None ends the test."""
-        level = self._profile.level(self.get_run_time())
+        level = self._profile.level(self.get_run_time())  # type: ignore[no-untyped-call]
         return None if level is None else (max(1, round(level)), 100.0)

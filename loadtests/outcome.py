@@ -7,6 +7,8 @@ import logging
 import time
 from typing import TYPE_CHECKING, Any
 
+from locust.runners import WorkerRunner
+
 from loadtests import report, results, rows
 from loadtests.latency import DEFINITIONS
 
@@ -35,7 +37,7 @@ def listen(environment: Environment, session: Session) -> None:
 
     def quitting(environment: Environment, **_: Any) -> None:
         runner: Any = environment.runner
-        if type(runner).__name__ == "WorkerRunner":
+        if isinstance(runner, WorkerRunner):
             environment.process_exit_code = 0
             return
         cpu = max(shares.values(), default=session.cpu())

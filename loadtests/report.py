@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any, Final
 
 import gevent
+from locust.runners import WorkerRunner
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -30,7 +31,7 @@ def follow(environment: Environment, session: Session) -> None:
 
     def start(**_: Any) -> None:
         runner: Any = environment.runner
-        if type(runner).__name__ != "WorkerRunner" and environment.parsed_options.headless:  # type: ignore[union-attr]
+        if not isinstance(runner, WorkerRunner) and environment.parsed_options.headless:  # type: ignore[union-attr]
             runner.greenlet.spawn(_tell, environment, session)
 
     environment.events.test_start.add_listener(start)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import itertools
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import gevent
 from gevent.pool import Pool
+from locust.runners import MasterRunner, WorkerRunner
 
 from loadtests import judging, rows
 from loadtests.arrivals import arrivals
@@ -26,8 +27,9 @@ if TYPE_CHECKING:
     from loadtests.options import Settings
     from loadtests.workload import Request
 
-REQUEST: str = "chat completion"
-PAUSE_S: float = 1.0
+REQUEST: Final = "chat completion"
+SHARE: Final = "chatproof_share"
+PAUSE_S: Final = 1.0
 """How long a user waits after a request that did not even reach the server, so that a dead one is not hammered."""
 
 
@@ -43,18 +45,55 @@ class Session:
         self.clock = Clock()
         self._met = met_by(settings.objectives)
         self._numbers: Iterator[int] = iter(())
-        self._sent = 0
+        self._share = (0, 1)
+        self._pump: Any = None
         self._idle: list[Caller] = []
         self._cpu_s = time.process_time()
 
     def begin(self) -> None:
-        """The test starts: numbers are dealt out, and seconds are counted from the end of the warm-up."""
+        """The test starts: numbers are dealt out, and seconds are counted from the end of the warm-up.
+
+        The master deals: worker i of n sends requests i, i + n, ... of the one plan, so that n workers send what one
+        would. Locust's messages come in order, so the share is there before the users are.
+        """
         runner: Any = self.environment.runner
-        index, count = getattr(runner, "worker_index", 0), max(1, getattr(runner, "worker_count", 1))
-        self._numbers = itertools.count(index, count)
-        self._sent = 0
         self.tally.clear()
+        self._cpu_s = time.process_time()
         self.began_ns = time.monotonic_ns() + round(self.settings.warm_up_s * 1e9)
+        if isinstance(runner, MasterRunner):
+            workers = runner.clients.all
+            for index, worker in enumerate(workers):
+                runner.send_message(SHARE, {"index": index, "count": len(workers)}, worker.id)
+        else:
+            self._numbers = itertools.count(self._share[0], self._share[1])
+            if self.settings.open:
+                self._pump = runner.greenlet.spawn(self._send_by_plan)
+        if not isinstance(runner, WorkerRunner):
+            runner.greenlet.spawn(self._end_in_time)
+
+    def stop(self) -> None:
+        """The test ends: what is in flight is given up."""
+        if self._pump is not None:
+            self._pump.kill(block=False)
+            self._pump = None
+
+    def listen(self) -> None:
+        """Takes a share when the master deals one."""
+        runner: Any = self.environment.runner
+        if isinstance(runner, WorkerRunner):
+            runner.register_message(SHARE, self._take_share)
+
+    def _take_share(self, msg: Any, **_: Any) -> None:
+        self._share = (msg.data["index"], msg.data["count"])
+
+    def _end_in_time(self) -> None:
+        gevent.sleep(self.settings.warm_up_s + self.settings.seconds)
+        self._end()
+
+    def _end(self) -> None:
+        """Ends the test; a run that was started from the web page leaves the page open."""
+        runner: Any = self.environment.runner
+        gevent.spawn(runner.stop if self.environment.web_ui else runner.quit)
 
     def caller(self) -> Caller:
         """A connection of its own."""
@@ -63,10 +102,10 @@ class Session:
 
     def next_request(self, caller: Caller) -> None:
         """Closed loop: one request of a user, as soon as the last one is answered."""
-        if self._sent >= self.settings.max_requests / max(1, getattr(self.environment.runner, "worker_count", 1)):
+        number = next(self._numbers)
+        if number >= self.settings.max_requests:
             self._over()
-            return
-        answer = self._send(caller, next(self._numbers), time.monotonic_ns())
+        answer = self._send(caller, number, time.monotonic_ns())
         if answer.retry_after_s is not None:
             gevent.sleep(answer.retry_after_s)
         elif answer.failure in ("connect", "tls"):
@@ -74,27 +113,25 @@ class Session:
         elif self.settings.think_s:
             gevent.sleep(self.settings.think_s)
 
-    def pump(self) -> None:
+    def _send_by_plan(self) -> None:
         """Open loop: requests leave at their times, whatever has been answered."""
         started_ns = self.began_ns - round(self.settings.warm_up_s * 1e9)
         pool = Pool(self.settings.max_in_flight)
-        first = next(self._numbers)
-        step = next(self._numbers) - first
+        index, count = self._share
+        plan = itertools.islice(enumerate(self._plan()), index, self.settings.max_requests, count)
         try:
-            for number, (at_s, lengths) in itertools.islice(enumerate(self._plan()), first, None, step):
-                if number >= self.settings.max_requests:
-                    break
+            for number, (at_s, lengths) in plan:
                 intended_ns = started_ns + round(at_s * 1e9)
                 pause_s = (intended_ns - time.monotonic_ns()) / 1e9
                 if pause_s > 0:
                     gevent.sleep(pause_s)
                 if pool.full():
                     self.tally.dropped += 1
-                    continue
-                pool.spawn(self._send_apart, number, intended_ns, lengths)
+                else:
+                    pool.spawn(self._send_apart, number, intended_ns, lengths)
             pool.join()
         finally:
-            pool.kill()
+            pool.kill(block=False)
         self._over()
 
     def _plan(self) -> Iterator[tuple[float, tuple[int, int] | None]]:
@@ -119,7 +156,6 @@ class Session:
         words, tokens = lengths or (None, None)
         request = self.workload.request(number, prompt_words=words, max_tokens=tokens)
         sampled = bool(self.settings.sample) and request.streamed and number % self.settings.sample == 0
-        self._sent += 1
         answer = caller.call(request.body, intended_ns, streamed=request.streamed, sampled=sampled)
         self._note(answer, request)
         return answer
@@ -152,9 +188,8 @@ class Session:
 
     def _over(self) -> None:
         """Nothing is left to send: a local run ends at once, a distributed one when the time is up."""
-        runner: Any = self.environment.runner
-        if type(runner).__name__ == "LocalRunner":
-            gevent.spawn(runner.quit)
+        if not isinstance(self.environment.runner, WorkerRunner):
+            self._end()
         while True:
             gevent.sleep(PAUSE_S)
 
