@@ -79,8 +79,8 @@ class Scan:
         content = 0
         for mark, empty in self._marks:
             content += data.count(mark) - data.count(empty)
-        if content == 0 or events > 1:
-            content = self._parse(data) if content == 0 else min(content, events)
+        if content != events:  # beginnings and ends, rarely more
+            content = self._parse(data)
         if content:
             self.stamps_ns.append(at_ns)
             self.counts.append(content)

@@ -1,0 +1,59 @@
+"""Conformance under load: what a sampled stream is accused of, and that a good one is accused of nothing."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from loadtests.answer import Answer
+from loadtests.judging import findings
+from loadtests.scan import Scan
+
+CANARY = "ref-00000001"
+
+
+def chunk(text: str | None, finish: str | None = None, **more: Any) -> str:
+    delta = {} if text is None else {"content": text}
+    return json.dumps({"id": "c", "choices": [{"index": 0, "delta": delta, "finish_reason": finish}], **more})
+
+
+def usage(prompt: int, completion: int, total: int) -> str:
+    counts = {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": total}
+    return json.dumps({"id": "c", "choices": [], "usage": counts})
+
+
+GOOD = [chunk("ha"), chunk("ha"), chunk(None, "stop"), usage(3, 3, 6), "[DONE]"]
+
+
+def accused(events: list[str]) -> set[str]:
+    data = "".join(f"data: {each}\n\n" for each in events).encode()
+    read = Scan()
+    read.feed(data, 1)
+    answer = Answer(0, stamps_ns=read.stamps_ns, counts=read.counts, segments=[(1, data)])
+    return {rule for rule, _ in findings(answer, CANARY)}
+
+
+def test_a_good_stream_is_accused_of_nothing() -> None:
+    assert set() == accused(GOOD)
+
+
+BROKEN = {
+    "repeated-events": [chunk("ha"), chunk("ho"), chunk("ho"), chunk(None, "stop"), usage(3, 2, 5), "[DONE]"],
+    "usage-is-sum": [*GOOD[:3], usage(3, 3, 7), "[DONE]"],
+    "usage-counts": [GOOD[0], GOOD[2], usage(3, 0, 3), "[DONE]"],
+    "crossed-answers": [chunk("ref-00000002"), *GOOD[2:]],
+    "stream.done-last": GOOD[:-1],
+    "stream.one-finish-per-choice": [GOOD[0], *GOOD[3:]],
+    "stream.events-are-json": [GOOD[0], "{", *GOOD[2:]],
+}
+
+
+@pytest.mark.parametrize("rule", BROKEN)
+def test_a_broken_stream_is_accused_of_what_it_breaks(rule: str) -> None:
+    assert {rule} == accused(BROKEN[rule])
+
+
+def test_the_own_word_in_an_answer_is_no_crossing() -> None:
+    assert set() == accused([chunk(CANARY), *GOOD[2:]])

@@ -1,0 +1,97 @@
+"""The workload: valid for every dialect, decided by seed and number, and as the scenario says."""
+
+from __future__ import annotations
+
+import json
+from random import Random
+from typing import TYPE_CHECKING
+
+import pytest
+
+from loadtests import lengths
+from loadtests.errors import UsageError
+from loadtests.workload import Scenario, Workload, read
+from openapi.contract import load, names
+from openapi.validation import Validator
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+DIALECTS = sorted(set(names().values()))
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_every_request_is_valid_for_its_dialect(dialect: str) -> None:
+    contract = load(dialect)
+    scenario = Scenario(turns=lengths.Lengths("uniform", (1, 3)), stream_share=0.5, prefix_share=0.5)
+    made = Workload(contract, scenario, contract.default_model, seed=3)
+    validator = Validator(contract)
+    bodies = [json.loads(made.request(number).body) for number in range(40)]
+    assert [()] * 40 == [validator.request_problems(body) for body in bodies]
+    assert {True, False} == {body["stream"] for body in bodies}
+    assert {"user", "assistant", "system"} == {each["role"] for body in bodies for each in body["messages"]}
+
+
+def test_a_request_depends_on_seed_and_number_alone() -> None:
+    contract = load("mindie-2.3")
+    one, other = (Workload(contract, Scenario(), "m", seed) for seed in (1, 2))
+    assert one.request(5) == Workload(contract, Scenario(), "m", 1).request(5)
+    assert len({each.body for each in (one.request(5), one.request(6), other.request(5))}) == 3
+
+
+def test_every_prompt_carries_a_word_of_its_own() -> None:
+    made = Workload(load("mindie-2.3"), Scenario(), "m", 1)
+    requests = [made.request(number) for number in range(100)]
+    assert len({each.canary for each in requests}) == 100
+    assert all(each.canary.encode() in each.body for each in requests)
+
+
+def test_a_scenario_against_the_contract_is_refused_before_anything_is_sent() -> None:
+    with pytest.raises(UsageError, match="temperature"):
+        Workload(load("mindie-2.3"), Scenario(body={"temperature": -1}), "m", 1)
+
+
+def test_a_scenario_file_says_what_requests_are_like(tmp_path: Path) -> None:
+    path = tmp_path / "scenario.yaml"
+    path.write_text("prompt_words: {uniform: [5, 9]}\nmax_tokens: 7\nstream_share: 0.5\nbody: {temperature: 0.5}\n")
+    expected = Scenario(
+        prompt_words=lengths.Lengths("uniform", (5, 9)),
+        max_tokens=lengths.Lengths("choice", (7,)),
+        stream_share=0.5,
+        body={"temperature": 0.5},
+    )
+    assert expected == read(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[1]", "there are"),
+        ("speed: 1", "there is no 'speed'"),
+        ("stream_share: 2", "stream_share"),
+        ("prompt_words: 0", "prompt_words"),
+        ("prompt_words: {uniform: [9, 5]}", "prompt_words"),
+        ("prompt_words: {triangle: [1, 2]}", "lognormal"),
+        ("prefixes: true", "prefixes"),
+        ("body: 3", "body"),
+        ("a: [", "scenario.yaml"),
+    ],
+)
+def test_a_wrong_scenario_file_is_refused_in_one_line_with_its_place(tmp_path: Path, text: str, words: str) -> None:
+    path = tmp_path / "scenario.yaml"
+    path.write_text(text)
+    with pytest.raises(UsageError, match=words) as caught:
+        read(path)
+    assert len(str(caught.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("value", "mean", "spread"),
+    [(40, 40, 0), ({"uniform": [10, 30]}, 20, 6), ({"normal": [50, 5]}, 50, 5), ({"lognormal": [20, 0.5]}, 22.7, 12)],
+)
+def test_lengths_are_distributed_as_stated(value: object, mean: float, spread: float) -> None:
+    rng, drawn = Random(1), lengths.parse(value, "here")
+    values = [drawn.draw(rng) for _ in range(5000)]
+    average = sum(values) / len(values)
+    assert abs(average - mean) < 1
+    assert abs((sum((each - average) ** 2 for each in values) / len(values)) ** 0.5 - spread) < 1
