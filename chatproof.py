@@ -38,6 +38,8 @@ class Floor:
 
 DOOR: Mapping[str, Room | Floor] = {
     "check": Room("conformance.command:check", "Judge a chat-completions server."),
+    "judge": Room("conformance.again:judge", "Judge a recorded run again, offline."),
+    "replay": Room("conformance.again:replay_one", "Send one exchange of a recorded run again."),
     "load": Room("loadtests.command:load", "Load-test a chat-completions server.", "load"),
     "serve": Room("reference_server.serving:command", "Serve a model with the API of a dialect.", "server"),
     "spec": Floor(

@@ -1,13 +1,10 @@
-"""The commands of the suite: `chatproof check` and `chatproof checks`.
-
-Exit codes of `check`: 0 conformant, 1 not conformant, 2 usage, 3 unreachable or auth or TLS, 4 budget exhausted,
-5 our own error.
+"""The command of the suite: `chatproof check`. Its exit codes are those of `exits.py`: 0 conformant, 1 not
+conformant, 2 usage, 3 unreachable or auth or TLS, 4 budget exhausted, 5 our own error, 130 interrupted.
 """
 
 from __future__ import annotations
 
 import asyncio
-import os
 import sys
 from contextlib import ExitStack
 from dataclasses import replace
@@ -19,27 +16,22 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from conformance import capability_option, embedded, waivers
+from conformance import capability_option, embedded, exits, waivers
 from conformance.declaration import assumed
-from conformance.errors import HarnessError, Unreachable, UsageError
+from conformance.errors import UsageError
 from conformance.options import DEFAULT_DIALECT, MAX_REQUESTS, MAX_TIME_S, MAX_TOKENS
 from conformance.reports import WRITERS, preview, terminal
 from conformance.run import Budget
 from conformance.secret import Secret
 from conformance.session import Wishes, contract_of, draft, prepare_server, refuse_idle_patterns, send
-from conformance.settings import RESULTS, read_reports, read_secret, read_verify, write
-from conformance.verdict import Verdict
+from conformance.settings import RESULTS, read_reports, read_secret, read_verify, save
 from openapi.contract import names
 
 if TYPE_CHECKING:
     from conformance.session import Outcome
     from openapi.contract import Contract
 
-CONFORMANT, NONCONFORMANT, USAGE, UNREACHABLE, EXHAUSTED, OWN_ERROR = range(6)
-INTERRUPTED = 130  # 128 + SIGINT, as shells report it
-LONGEST_MESSAGE = 2000
 EVERY = "all"
-TRACEBACK = "CHATPROOF_TRACEBACK"
 
 
 @click.command(name="check", context_settings={"help_option_names": ["-h", "--help"]})
@@ -152,7 +144,7 @@ def check(
     The URL may be http://HOST:PORT, carry a path prefix, or be the full endpoint.
     """
     console = Console(highlight=False)
-    try:
+    with exits.told():
         if url is not None and dialect is None:
             raise UsageError(f"name the API to judge by with --dialect: {', '.join(sorted(names()))}, or {EVERY}")
         chosen = list(dict.fromkeys(names().values())) if dialect == EVERY else [dialect or DEFAULT_DIALECT]
@@ -179,7 +171,7 @@ def check(
             wishes = replace(wishes, dialect=contract.name)
             if list_only or dry_run:
                 _show_plan(wishes, contract, console, requests=dry_run)
-                codes.append(CONFORMANT)
+                codes.append(exits.CONFORMANT)
                 continue
             with ExitStack() as running:
                 if url is None:
@@ -188,24 +180,12 @@ def check(
                     wishes, secret = replace(wishes, url=server.url), Secret(server.key) if server.key else None
                 outcome = _judge(wishes, secret, console)
             for kind, path in files[contract.name]:
-                write(path, WRITERS[kind](outcome.results))
+                save(path, WRITERS[kind](outcome.results))
                 console.print(f"[dim]{kind} written to {escape(str(path))}[/dim]")
-            codes.append(_code(outcome))
-    except UsageError as error:
-        _leave(str(error), USAGE)
-    except Unreachable as error:
-        _leave(str(error), UNREACHABLE)
-    except HarnessError as error:
-        _leave(str(error), OWN_ERROR)
-    except KeyboardInterrupt:
-        _leave("interrupted", INTERRUPTED)
-    except Exception as error:
-        if os.environ.get(TRACEBACK):
-            raise
-        _leave(f"our own error: {type(error).__name__}: {error} ({TRACEBACK}=1 shows where)", OWN_ERROR)
+            codes.append(exits.code_of(outcome))
     if len(codes) > 1 and not (dry_run or list_only):
         console.print(_summary([contract.name for contract in contracts], codes))
-    sys.exit(max(codes, key=lambda code: (code == OWN_ERROR, code == NONCONFORMANT, code)))
+    sys.exit(exits.worst(codes))
 
 
 def _judge(wishes: Wishes, secret: Secret | None, console: Console) -> Outcome:
@@ -218,16 +198,6 @@ def _judge(wishes: Wishes, secret: Secret | None, console: Console) -> Outcome:
     outcome = asyncio.run(judged())
     terminal.write(outcome.results, console)
     return outcome
-
-
-def _code(outcome: Outcome) -> int:
-    if any(row.outcome == "ERROR" for row in outcome.report.rows):
-        return OWN_ERROR
-    if outcome.report.exhausted == "interrupted":
-        return INTERRUPTED
-    if outcome.report.exhausted:
-        return EXHAUSTED
-    return CONFORMANT if outcome.report.verdict is Verdict.CONFORMANT else NONCONFORMANT
 
 
 def _named(files: list[tuple[str, Path]], dialects: list[str]) -> dict[str, list[tuple[str, Path]]]:
@@ -251,16 +221,15 @@ def _show_plan(wishes: Wishes, contract: Contract, console: Console, *, requests
 
 
 def _summary(dialects: list[str], codes: list[int]) -> Table:
-    words = {CONFORMANT: "[green]conformant[/green]", NONCONFORMANT: "[red]nonconformant[/red]",
-             EXHAUSTED: "[yellow]budget exhausted[/yellow]", OWN_ERROR: "[red]error of chatproof[/red]"}  # fmt: skip
+    words = {
+        exits.CONFORMANT: "[green]conformant[/green]",
+        exits.NONCONFORMANT: "[red]nonconformant[/red]",
+        exits.EXHAUSTED: "[yellow]budget exhausted[/yellow]",
+        exits.OWN_ERROR: "[red]error of chatproof[/red]",
+    }
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column("dialect")
     table.add_column("verdict")
     for name, code in zip(dialects, codes, strict=True):
         table.add_row(name, words.get(code, "[yellow]interrupted[/yellow]"))
     return table
-
-
-def _leave(message: str, code: int) -> None:
-    click.echo(f"chatproof: {terminal.safe(' '.join(message.split()), LONGEST_MESSAGE)}", err=True)
-    sys.exit(code)

@@ -24,7 +24,7 @@ from conformance.reports import WRITERS
 from conformance.run import Budget
 from conformance.secret import Secret
 from conformance.session import Wishes, contract_of, prepare_server, refuse_idle_patterns, send
-from conformance.settings import read_reports, read_secret, read_verify, write
+from conformance.settings import read_reports, read_secret, read_verify, save
 from conformance.verdict import Outcome, row_fails
 from openapi.contract import Keyword
 
@@ -93,7 +93,7 @@ class Judging:
         self._rows = {row.id: row for row in outcome.report.rows}
         self._whole = len(assertions) == len(plan.assertions)
         for kind, path in self._reports:
-            write(path, WRITERS[kind](outcome.results))
+            save(path, WRITERS[kind](outcome.results))
 
     @property
     def idle_waivers(self) -> list[Row]:

@@ -33,6 +33,8 @@ class RunFacts:
     started_at: str
     duration_s: float
     insecure: bool = False
+    only: tuple[str, ...] = ()
+    topics: tuple[str, ...] = ()
     known: tuple[str, ...] = ()  # all capabilities of the dialect
 
 
@@ -63,6 +65,8 @@ def build(report: Report, record: Record, contract: Contract, facts: RunFacts) -
             "retries": record.retries,
             "waited_s": round(record.waited_s, 3),
             "strict": facts.strict,
+            "only": list(facts.only),
+            "topics": list(facts.topics),
             "exhausted": report.exhausted,
         },
         "verdict": report.verdict.value,

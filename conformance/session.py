@@ -225,6 +225,8 @@ def conclude(prepared: Prepared, record: Record, started_at: str, duration_s: fl
         url=prepared.target.chat_url,
         model=prepared.model,
         declaration=prepared.declaration,
+        only=wishes.only,
+        topics=wishes.topics,
         known=tuple(prepared.contract.capabilities),
         strict=wishes.strict,
         started_at=started_at,

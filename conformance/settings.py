@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import ssl
 from pathlib import Path
@@ -62,9 +63,10 @@ def read_reports(reports: Iterable[str], always: tuple[tuple[str, Path], ...] = 
     return found
 
 
-def write(path: Path, content: str) -> None:
-    """Writes a report. Raises UsageError when the file cannot be written."""
+def save(path: Path, content: str) -> None:
+    """Writes a report, packed where the name ends in .gz. Raises UsageError when the file cannot be written."""
+    data = content.encode(errors="backslashreplace")
     try:
-        path.write_text(content, encoding="utf-8", errors="backslashreplace")
+        path.write_bytes(gzip.compress(data, mtime=0) if path.suffix == ".gz" else data)
     except OSError as error:
         raise UsageError(f"cannot write {path}: {error.strerror}") from error

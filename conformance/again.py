@@ -1,0 +1,99 @@
+"""The commands over a recorded run: `chatproof judge` and `chatproof replay`."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+from rich.console import Console
+from rich.text import Text
+
+from conformance import exits, offline, replay, waivers
+from conformance.client import Client
+from conformance.errors import Unreachable
+from conformance.occasion import shown
+from conformance.reports import WRITERS, terminal
+from conformance.settings import read_reports, read_secret, read_verify, save
+
+if TYPE_CHECKING:
+    from conformance.exchange import Exchange
+
+STYLES = {"+": "green", "-": "red", "@": "cyan"}
+
+
+@click.command(name="judge", context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--only", multiple=True, metavar="ID_OR_GLOB", help="Only these checks, requirements or scenarios.")
+@click.option("--topic", "topics", multiple=True, metavar="NAME", help="Only checks of this topic. Repeatable.")
+@click.option("--strict/--no-strict", default=None, help="A broken SHOULD fails too. Default: as the run was judged.")
+@click.option("--waivers", "waiver_file", type=click.Path(path_type=Path), metavar="FILE", help="As for check.")
+@click.option(
+    "--report", "reports", multiple=True, metavar="KIND=PATH", help=f"Write a report: {', '.join(WRITERS)}. Repeatable."
+)
+def judge(
+    file: Path,
+    only: tuple[str, ...],
+    topics: tuple[str, ...],
+    strict: bool | None,
+    waiver_file: Path | None,
+    reports: tuple[str, ...],
+) -> None:
+    """Judge a recorded run (results.json, plain or gzipped) by today's checks, and send nothing.
+
+    Exit codes are those of check.
+    """
+    console = Console(highlight=False)
+    with exits.told():
+        files = read_reports(reports)
+        waived = waivers.read(waiver_file) if waiver_file else ()
+        again = offline.judge_again(offline.read(file), strict=strict, only=only, topics=topics, waivers=waived)
+        terminal.write(again.outcome.results, console)
+        if again.unrecorded:
+            some = ", ".join(again.unrecorded[:5]) + (", ..." if len(again.unrecorded) > 5 else "")
+            console.print(f"not in the record, and so not judged: {len(again.unrecorded)} scenarios ({some})")
+        for kind, path in files:
+            save(path, WRITERS[kind](again.outcome.results))
+        code = exits.code_of(again.outcome)
+    sys.exit(code)
+
+
+@click.command(name="replay", context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option(
+    "--id", "identity", required=True, metavar="ID", help="An exchange, or a requirement: then its first finding."
+)
+@click.option("--api-key-env", metavar="VAR", help="Environment variable that holds the API key.")
+@click.option("--timeout", default=120.0, show_default=True, type=click.FloatRange(min=0, min_open=True))
+@click.option("--insecure", is_flag=True, help="Do not verify the server's certificate.")
+@click.option("--ca-file", type=click.Path(path_type=Path), metavar="FILE", help="Authorities to trust, PEM.")
+def replay_one(
+    file: Path, identity: str, api_key_env: str | None, timeout: float, insecure: bool, ca_file: Path | None
+) -> None:
+    """Send one exchange of a recorded run again and show what differs.
+
+    Exits with 0 when the answers say the same, with 1 when they differ.
+    """
+    console = Console(highlight=False)
+    with exits.told():
+        then = replay.choose(offline.read(file), identity)
+        secret = read_secret(api_key_env)
+        call = replay.call_of(then, with_key=secret is not None, deadline_s=timeout)
+        verify = read_verify(insecure, ca_file)
+
+        async def send() -> Exchange:
+            async with Client(call.url, secret, verify=verify) as client:
+                return await client.send(call)
+
+        now = asyncio.run(send())
+        if now.response is None and now.failure is not None and now.failure.kind in ("connect", "tls"):
+            raise Unreachable(now.failure.detail)
+        for label, exchange in (("then", then), ("now", now)):
+            console.print(Text(f"{label:<5}{terminal.safe(shown(exchange))}"), soft_wrap=True)
+        lines = replay.difference(then, now).lines
+        for line in lines:
+            console.print(Text(terminal.safe(line, 2000), STYLES.get(line[:1], "dim")), soft_wrap=True)
+        console.print("the answers differ" if lines else "the answers say the same")
+    sys.exit(exits.NONCONFORMANT if lines else exits.CONFORMANT)

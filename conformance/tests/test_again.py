@@ -1,0 +1,145 @@
+"""Recorded runs, again: judged offline to the same words, and one exchange sent again."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from conformance import offline, replay, results
+from conformance.errors import UsageError
+from conformance.mutants.editing import edit_answer
+from conformance.tests.sinner import Reply, Sinner, on_replies
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from conformance.exchange import Exchange
+    from conformance.tests.conftest import Good, Said
+    from conformance.tests.sinner import Sent
+
+
+def broken(good: Good, **options: Any) -> dict[str, Any]:
+    """The results of a run with findings in it, as read from a file."""
+
+    def break_(exchange: Exchange) -> Exchange:
+        fit = isinstance(exchange.json, dict) and "choices" in exchange.json
+        return edit_answer(exchange, lambda answer: answer.update(object="x")) if fit else exchange
+
+    found: dict[str, Any] = json.loads(results.text(good.outcome(good.changed(break_), **options).results))
+    return found
+
+
+def test_a_recorded_run_is_judged_to_the_same_words(good: Good) -> None:
+    content = broken(good)
+    again = offline.judge_again(content)
+    assert again.outcome.results["requirements"] == content["requirements"]
+    assert again.outcome.results["counts"]["FAIL"]
+    assert content["target"] == again.outcome.results["target"]
+    assert again.unrecorded == ()
+
+
+def test_a_run_can_be_judged_more_strictly_than_it_was(good: Good) -> None:
+    relaxed, strict = (offline.judge_again(broken(good), strict=each).outcome.results for each in (False, True))
+    assert {row["id"] for row in relaxed["requirements"] if row["fails"]} <= {
+        row["id"] for row in strict["requirements"] if row["fails"]
+    }
+    assert (relaxed["run"]["strict"], strict["run"]["strict"]) == (False, True)
+
+
+def test_what_was_not_recorded_is_named_and_fails_nothing(good: Good) -> None:
+    content = json.loads(good.results)
+    content["exchanges"] = [each for each in content["exchanges"] if each["scenario"] != "conversation"]
+    again = offline.judge_again(content)
+    assert again.unrecorded == ("conversation",)
+    assert again.outcome.results["verdict"] == "conformant"
+
+
+def test_an_exchange_that_asks_something_else_than_today_is_not_judged(good: Good) -> None:
+    content = json.loads(good.results)
+    for each in content["exchanges"]:
+        if each["scenario"] == "conversation":
+            each["request"]["body"] = each["request"]["body"].replace("max_tokens", "max_tokns")
+    assert "conversation" in offline.judge_again(content).unrecorded
+
+
+def test_a_packed_file_reads_as_the_plain_one(good: Good, tmp_path: Path) -> None:
+    (tmp_path / "r.json").write_text(good.results, encoding="utf-8")
+    (tmp_path / "r.json.gz").write_bytes(gzip.compress(good.results.encode()))
+    assert offline.read(tmp_path / "r.json") == offline.read(tmp_path / "r.json.gz")
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"{}", b"[]", b"\x1f\x8bxx", b'{"schema_version": 1}', b"\xff", b"[" * 100_000, b"nothing"]
+)
+def test_a_file_of_something_else_is_refused_in_one_line(tmp_path: Path, data: bytes) -> None:
+    (tmp_path / "r.json").write_bytes(data)
+    with pytest.raises(UsageError) as raised:
+        offline.read(tmp_path / "r.json")
+    assert len(str(raised.value).splitlines()) == 1
+
+
+def test_judge_is_a_command_with_the_exit_codes_of_check(
+    read_good: Callable[[str], Good], chatproof: Callable[..., Said], tmp_path: Path
+) -> None:
+    good = read_good("mindie-2.3")
+    (tmp_path / "good.json").write_text(good.results, encoding="utf-8")
+    (tmp_path / "bad.json").write_text(json.dumps(broken(good)), encoding="utf-8")
+    codes = [chatproof("judge", name).code for name in ("good.json", "bad.json", "none.json")]
+    assert codes == [0, 1, 2]
+    said = chatproof("judge", "bad.json", "--topic", "usage", "--report", "junit=j.xml")
+    assert (said.code, (tmp_path / "j.xml").exists()) == (0, True)
+
+
+def test_an_exchange_is_found_by_its_id_its_scenario_or_a_finding(read_good: Callable[[str], Good]) -> None:
+    content = broken(read_good("mindie-2.3"))
+    name = content["exchanges"][3]["id"]
+    assert replay.choose(content, name).id == name
+    assert replay.choose(content, "conversation").scenario == "conversation"
+    row = next(row for row in content["requirements"] if row["findings"])
+    assert replay.choose(content, row["id"]).id == row["findings"][0]["exchange"]
+    for identity, hint in (("nothing", "for example"), ("usage.total-is-sum", "nothing was found")):
+        with pytest.raises(UsageError, match=hint):
+            replay.choose(content, identity)
+
+
+def test_a_request_is_repeated_byte_for_byte_with_the_key_where_it_stood(read_good: Callable[[str], Good]) -> None:
+    for then in read_good("siliconstorm").exchanges.values():
+        keyed = any("[REDACTED]" in value for _, value in then.request.headers)
+        call = replay.call_of(then, with_key=True, deadline_s=1)
+        assert (call.body, call.method, call.with_key) == (then.request.body, then.request.method, keyed)
+        assert "[REDACTED]" not in json.dumps(dict(call.headers))
+
+
+def test_a_request_whose_key_is_gone_is_not_sent_without_it(read_good: Callable[[str], Good]) -> None:
+    then = read_good("siliconstorm").exchanges["conversation", "main"]
+    with pytest.raises(UsageError, match="--api-key-env"):
+        replay.call_of(then, with_key=False, deadline_s=1)
+    hidden = replace(then, request=replace(then.request, body=b'{"key": "[REDACTED]"}'))
+    with pytest.raises(UsageError, match="cannot be sent again"):
+        replay.call_of(hidden, with_key=True, deadline_s=1)
+
+
+def test_a_replay_shows_what_moved(honest: str, chatproof: Callable[..., Said]) -> None:
+    def change(sent: Sent, reply: Reply) -> Reply:
+        return replace(reply, status=201) if mood == ["bad"] else reply
+
+    mood = ["good"]
+    with Sinner(honest, on_replies(change)) as server:
+        chatproof("check", server.url, "--dialect", "mindie", "--only", "stop-text")
+        refused = chatproof("replay", "results.json", "--id", "no-such")
+        mood[0] = "bad"
+        said = chatproof("replay", "results.json", "--id", "stop-text/baseline")
+    assert (refused.code, said.code) == (2, 1)
+    assert "-status: 200" in said.stdout.splitlines()
+    assert "+status: 201" in said.stdout.splitlines()
+    gone = chatproof("replay", "results.json", "--id", "stop-text/baseline")
+    assert gone.code == 3
+
+
+def test_two_answers_that_say_the_same_do_not_differ(good: Good) -> None:
+    assert not [each.id for each in good.exchanges.values() if replay.difference(each, each).lines]
