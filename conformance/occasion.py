@@ -71,7 +71,7 @@ def _may_be_asked(scenario: Scenario, step: Step, contract: Contract) -> bool:
     return taken and _awaits_plain(scenario, step, contract)
 
 
-def _asks_for_logprobs(step: Step) -> bool:
+def asks_for_logprobs(step: Step) -> bool:
     """By name, or by a number of alternatives, which turns them on."""
     number = _member(step, "top_logprobs")
     return _member(step, "logprobs") is True or (
@@ -102,7 +102,7 @@ SEVERAL_CHOICES = Occasion(
     unsuccessful,
 )
 LOGPROBS = Occasion(
-    lambda scenario, step, contract: _may_be_asked(scenario, step, contract) and _asks_for_logprobs(step), unsuccessful
+    lambda scenario, step, contract: _may_be_asked(scenario, step, contract) and asks_for_logprobs(step), unsuccessful
 )
 TOOLS_FORBIDDEN = Occasion(
     lambda scenario, step, contract: (

@@ -159,7 +159,7 @@ class Run:
             self.record.exchanges[key] = exchange
         self.progress(self.record)
 
-    async def _exchange(self, scenario: Scenario, step: Step, stop: str | None) -> Exchange | None:
+    async def _exchange(self, scenario: Scenario, step: Step, stop: str | list[str] | None) -> Exchange | None:
         """Sends one request, again when the server asks to wait. None when the run ends before there is an answer."""
         allowance = self._allowance
         for attempt in range(MOST_RETRIES + 1):
@@ -194,17 +194,11 @@ class Run:
             self._allowance.settle(tokens, exchange)
         return exchange
 
-    def _stop(self, scenario: Scenario, wanted: StopFrom) -> str | None:
-        """A piece of the earlier answer that first stands in its middle, not at its start."""
+    def _stop(self, scenario: Scenario, wanted: StopFrom) -> str | list[str] | None:
+        """A piece of the earlier answer that first stands where it is wanted."""
         exchange = self.record.exchanges.get((scenario.id, wanted.step))
         text = exchange.content() if exchange is not None else None
-        if not text:
-            return None
-        for start in range(len(text) // 2, len(text) - wanted.length):
-            piece = text[start : start + wanted.length]
-            if piece.strip() and text.find(piece) == start:
-                return piece
-        return None
+        return wanted.cut(text) if text else None
 
     def _no_stop(self, scenario: Scenario, wanted: StopFrom) -> NotObserved:
         exchange = self.record.exchanges.get((scenario.id, wanted.step))
@@ -212,7 +206,7 @@ class Run:
             return NotObserved(f"step {wanted.step!r} was not answered")
         return NoOccasion(f"the answer to step {wanted.step!r} is too short to take a stop text from")
 
-    def _call(self, scenario: Scenario, step: Step, stop: str | None) -> Call:
+    def _call(self, scenario: Scenario, step: Step, stop: str | list[str] | None) -> Call:
         headers = {"Content-Type": JSON_TYPE} if step.method == "POST" else {}
         headers.update(step.headers)
         if step.credentials == "wrong":

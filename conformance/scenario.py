@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 Expectation = Literal["answer", "refusal", "either"]
 Credentials = Literal["given", "none", "wrong", "misplaced"]
 
+NEVER_SAID = "\ue000\ue001"  # characters of private use: no model says them
 GENEROUS = 1024  # tokens counted for a request that leaves its length to the server
 
 
@@ -41,10 +42,32 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class StopFrom:
-    """A stop text that is cut out of an earlier step's answer: `length` characters from the middle of it."""
+    """A stop text that is cut out of an earlier step's answer: `length` characters, from the middle of it or its start.
+
+    `form`: the text itself; `listed`, in a list of its own; `beside`, in a list behind a text that comes later in the
+    answer; `unfinished`, with characters behind it that the answer does not hold, so that it is never met whole.
+    """
 
     step: str
     length: int
+    place: Literal["middle", "start"] = "middle"
+    form: Literal["text", "listed", "beside", "unfinished"] = "text"
+
+    def cut(self, text: str) -> str | list[str] | None:
+        """What `stop` becomes, cut out of a text; None where the text has no such piece."""
+        starts = [0] if self.place == "start" else range(len(text) // 2, len(text) - self.length)
+        pieces = (text[start : start + self.length] for start in starts if self._is_first(text, start))
+        piece = next(pieces, None)
+        if piece is None or self.form == "text":
+            return piece
+        if self.form == "unfinished":
+            return piece + NEVER_SAID
+        later = text[text.find(piece) + self.length :][-self.length :]
+        return [piece] if self.form == "listed" else [later, piece] if len(later) == self.length else None
+
+    def _is_first(self, text: str, start: int) -> bool:
+        piece = text[start : start + self.length]
+        return len(piece) == self.length and bool(piece.strip()) and text.find(piece) == start
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +106,8 @@ class Step:
         widths = (self.body.get(name) for name in ("n", "best_of"))
         return limit * max([1, *(width for width in widths if type(width) is int)])
 
-    def payload(self, model: str, stop: str | None = None) -> bytes:
-        """The bytes of the body. `stop` is the text that `stop_from` asked for."""
+    def payload(self, model: str, stop: str | list[str] | None = None) -> bytes:
+        """The bytes of the body. `stop` is what `stop_from` asked for."""
         if self.raw is not None:
             return self.raw
         if self.body is None:

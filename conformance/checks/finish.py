@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from conformance.check import Context, Finding, NoOccasion, NotObserved, check, relation
+from conformance.checks.answer import choices_of
 from conformance.occasion import ANSWER, PLAIN_ANSWER, scenario, unsuccessful
+from openapi.strict_json import read_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
 
 KNOWN = ("stop", "length", "tool_calls")
 CERTAIN = 64  # tokens that every server can make, whatever its own limit
+CUTS = ("whole", *(f"at-{limit}" for limit in range(1, 7)))  # steps of one greedy request, cut shorter and shorter
 
 
 def limit_of(exchange: Exchange) -> int:
@@ -70,7 +73,7 @@ def length_means_that_the_limit_was_reached(exchange: Exchange, _: Context) -> I
         yield Finding("/choices/0/finish_reason", f"length only after {limit} tokens", f"length after {found} tokens")
 
 
-@check("finish.stop-when-stopped", on=scenario("stop-text", "stopped*"))
+@check("finish.stop-when-stopped", on=scenario("stop-*", "stopped*"))
 def reason_is_stop_after_a_stop_text(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """An answer that a stop text ends has the reason "stop"."""
     if lack := unsuccessful(exchange):
@@ -103,3 +106,67 @@ def streamed_reason_equals_the_plain_one(exchanges: Mapping[str, Exchange], _: C
         raise NoOccasion("the texts differ, so they may end differently")
     if plain.finish_reason() != streamed.finish_reason():
         yield Finding("/choices/0/finish_reason", repr(plain.finish_reason()), repr(streamed.finish_reason()))
+
+
+@check("finish.reason-given", on=PLAIN_ANSWER)
+def every_choice_says_why_it_ended(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """Every choice of a plain answer says why it ended, with a text that is not empty."""
+    for at, choice in enumerate(choices_of(exchange)):
+        found = choice.get("finish_reason")
+        if not isinstance(found, str) or not found:
+            yield Finding(f"/choices/{at}/finish_reason", "a reason", repr(found))
+
+
+@relation("finish.length-when-more-follows", over=CUTS, lacks=unsuccessful)
+def reason_is_length_when_more_would_follow(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """An answer that is cut off by a small max_tokens, while the same greedy answer goes on, ends with "length"."""
+    whole = exchanges["whole"].content() or ""
+    for name in CUTS[1:]:
+        text = (exchanges[name].content() or "").rstrip("\ufffd")
+        if not whole.startswith(text):
+            raise NoOccasion("the greedy answer did not repeat")
+        found = exchanges[name].finish_reason()
+        if len(text) < len(whole) and found != "length":
+            yield Finding(f"/{name}/choices/0/finish_reason", "length", repr(found))
+
+
+@relation("finish.stop-when-ended", over=("whole", "roomy"), lacks=unsuccessful)
+def reason_is_stop_when_the_model_ends(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """An answer that stays the same when max_tokens grows has ended by itself, with "stop"."""
+    whole, roomy = exchanges["whole"], exchanges["roomy"]
+    if whole.content() != roomy.content() or completion_of(whole) >= limit_of(whole):
+        raise NoOccasion("the answer may not have ended by itself")
+    for name, exchange in exchanges.items():
+        if exchange.finish_reason() != "stop":
+            yield Finding(f"/{name}/choices/0/finish_reason", "stop", repr(exchange.finish_reason()))
+
+
+@check("finish.calls-end-with-tool-calls", on=ANSWER)
+def a_called_tool_ends_with_tool_calls(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """An answer that calls a tool, and is not cut off, ends with "tool_calls".
+
+    Where one function is forced by name, OpenAI's own service ends with "stop": both reasons are taken then.
+    """
+    calling = [index for index, choice in exchange.choices.items() if choice.tool_calls]
+    sent: Any = exchange.request_json
+    if not calling or not isinstance(sent, dict) or isinstance(sent.get("tool_choice"), dict):
+        raise NoOccasion("no tool is called, or one is forced by name")
+    for index in calling:
+        found = exchange.finish_reason(index)
+        if found not in ("tool_calls", "length"):
+            yield Finding(f"/choices/{index}/finish_reason", "tool_calls", repr(found))
+
+
+@check("finish.length-when-call-cut", on=ANSWER)
+def a_cut_call_ends_with_length(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """A tool call whose arguments max_tokens has cut off ends with "length", not as if it could be carried out."""
+    cut = [
+        index
+        for index, choice in exchange.choices.items()
+        if any(read_json(call.arguments).error for call in choice.tool_calls)
+    ]
+    if not cut or completion_of(exchange) < limit_of(exchange):
+        raise NoOccasion("no tool call was cut off")
+    for index in cut:
+        if exchange.finish_reason(index) != "length":
+            yield Finding(f"/choices/{index}/finish_reason", "length", repr(exchange.finish_reason(index)))

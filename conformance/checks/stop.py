@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
-from conformance.check import Context, Finding, NoOccasion, NotObserved, relation
-from conformance.occasion import unsuccessful
+from conformance.check import Context, Finding, NoOccasion, NotObserved, check, relation
+from conformance.occasion import ANSWER, unsuccessful, written
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -13,6 +14,10 @@ if TYPE_CHECKING:
     from conformance.exchange import Exchange
 
 ASTRAY = "greedy answers of this server do not repeat"
+SPECIAL = re.compile(
+    r"<[|\uff5c][^<>\s]{1,40}[|\uff5c]>|^[a-z_]*[|\uff5c]>|[a-z_]+\|>$"  # <|im_end|>, and what is left of it
+    r"|</?s>|<(?:eos|bos|pad|unk|start_of_turn|end_of_turn)>|\[/?INST\]|<</?SYS>>"
+)
 
 
 def _stop_of(exchange: Exchange) -> str:
@@ -84,3 +89,92 @@ def _ends_with_the_stop_text(baseline: Exchange, stopped: Exchange) -> Iterator[
         if not _repeats(whole, text, _up_to(whole, stop, included=False)):
             raise NoOccasion(ASTRAY)
         yield Finding("/choices/0/message/content", f"a text that ends with {stop!r}", repr(text)[-200:])
+
+
+@relation("stop.earliest-wins", over=("baseline", "beside"), lacks=unsuccessful)
+def earliest_of_several_stop_texts_wins(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """Of several stop texts the one that comes first in the answer ends it, wherever it stands in the list."""
+    whole, text = (exchanges[name].content() or "" for name in ("baseline", "beside"))
+    stops = exchanges["beside"].request_json["stop"]
+    expected = whole[: min(whole.find(stop) for stop in stops if stop in whole)]
+    yield from _told(whole, text, expected, "/beside")
+
+
+@relation("stop.listed-as-alone", over=("baseline", "stopped", "listed"), lacks=unsuccessful)
+def a_list_of_one_stop_text_is_the_text(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """A list of one stop text ends the answer where the text alone does."""
+    whole, alone, listed = (exchanges[name].content() or "" for name in ("baseline", "stopped", "listed"))
+    if not whole.startswith(alone):
+        raise NoOccasion(ASTRAY)
+    yield from _told(whole, listed, alone, "/listed")
+
+
+@relation("stop.at-the-start", over=("baseline", "at-once"), lacks=unsuccessful)
+def a_stop_text_at_the_start_leaves_nothing(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """A stop text with which the answer begins leaves an empty answer that ends with "stop"."""
+    whole, text = (exchanges[name].content() or "" for name in ("baseline", "at-once"))
+    yield from _told(whole, text, "", "/at-once")
+    found = exchanges["at-once"].finish_reason()
+    if not text and found != "stop":
+        yield Finding("/at-once/choices/0/finish_reason", "stop", repr(found))
+
+
+@relation("stop.unfinished-changes-nothing", over=("baseline", "unfinished"), lacks=unsuccessful)
+def an_unfinished_stop_text_changes_nothing(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """An answer that holds only the beginning of a stop text goes on after it, and nothing is lost.
+
+    Servers hold back text that may become a stop text; what did not become one has to be sent after all.
+    """
+    yield from _undisturbed(exchanges, "unfinished")
+
+
+@relation("stop.unfinished-is-streamed", over=("baseline", "unfinished-streamed"), lacks=unsuccessful)
+def an_unfinished_stop_text_is_streamed(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """A stream that holds only the beginning of a stop text goes on after it, and nothing is lost."""
+    yield from _undisturbed(exchanges, "unfinished-streamed")
+
+
+@relation("stop.included-when-streamed-too", over=("baseline", "included-streamed"), lacks=unsuccessful)
+def stop_text_is_included_in_streams_on_request(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """With include_stop_str_in_output a streamed answer ends with the stop text, too."""
+    yield from _ends_with_the_stop_text(exchanges["baseline"], exchanges["included-streamed"])
+
+
+def _undisturbed(exchanges: Mapping[str, Exchange], name: str) -> Iterator[Finding]:
+    whole, text = (exchanges[each].content() or "" for each in ("baseline", name))
+    if text == whole:
+        return
+    if not _lacks_a_piece(whole, text):
+        raise NoOccasion(ASTRAY)
+    yield Finding(f"/{name}/choices/0/message/content", repr(whole)[:200], repr(text)[:200])
+
+
+def _lacks_a_piece(whole: str, text: str) -> bool:
+    """Whether the text is the whole one with one piece cut out, at its end or within."""
+    start, end = _agreeing(whole, text), _agreeing(whole[::-1], text[::-1])
+    return len(text) < len(whole) and start + end >= len(text)
+
+
+def _agreeing(first: str, second: str) -> int:
+    """How many characters both texts begin with."""
+    pairs = zip(first, second, strict=False)
+    return next((at for at, (one, other) in enumerate(pairs) if one != other), min(len(first), len(second)))
+
+
+def _told(whole: str, text: str, expected: str, place: str) -> Iterator[Finding]:
+    if text != expected:
+        if not _repeats(whole, text, expected):
+            raise NoOccasion(ASTRAY)
+        yield Finding(f"{place}/choices/0/message/content", repr(expected)[:200], repr(text)[:200])
+
+
+@check("stop.no-special-tokens", on=written(ANSWER))
+def special_tokens_do_not_leak(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """No marker of a chat template stands in the text, whole or in part, unless the request asks for it."""
+    sent: Any = exchange.request_json
+    if not isinstance(sent, dict) or sent.get("skip_special_tokens") is False or sent.get("ignore_eos"):
+        raise NoOccasion("the request asks for special tokens, or for text beyond the end")
+    for index, folded in exchange.choices.items():
+        found = SPECIAL.search(folded.content.strip())
+        if found and found.group() not in exchange.request.body.decode(errors="replace"):
+            yield Finding(f"/choices/{index}/message/content", "no special token", repr(folded.content)[-200:])

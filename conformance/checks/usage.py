@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from conformance.check import Context, Finding, NoOccasion, NotObserved, check, relation
-from conformance.checks.finish import completion_of, limit_of
-from conformance.occasion import ANSWER, scenario, unsuccessful
+from conformance.checks.finish import CERTAIN, CUTS, completion_of, limit_of
+from conformance.occasion import ANSWER, PLAIN_ANSWER, scenario, unsuccessful
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -108,3 +109,101 @@ def streamed_usage_equals_the_plain_one(exchanges: Mapping[str, Exchange], _: Co
         yield Finding(
             "/usage", f"{dict(zip(COUNTS, expected, strict=True))}", f"{dict(zip(COUNTS, found, strict=True))}"
         )
+
+
+def _prompt_of(exchange: Exchange) -> int:
+    return _counts(exchange)[0]
+
+
+@relation("usage.prompt-repeats", over=("plain", "plain-again"), lacks=unsuccessful)
+def same_prompt_counts_the_same(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """The same prompt counts the same tokens, however often it is sent and whatever is answered."""
+    first, second = (_prompt_of(exchanges[name]) for name in ("plain", "plain-again"))
+    if first != second:
+        yield Finding("/usage/prompt_tokens", f"{first} as before", f"{second}")
+
+
+@relation("usage.prompt-counted-alone", over=CUTS, lacks=unsuccessful)
+def prompt_tokens_do_not_depend_on_the_answer(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """prompt_tokens stays the same when only max_tokens differs: it counts no room for the answer."""
+    first, *others = (_prompt_of(exchanges[name]) for name in CUTS)
+    for name, found in zip(CUTS[1:], others, strict=True):
+        if found != first:
+            yield Finding(f"/{name}/usage/prompt_tokens", f"{first}", f"{found}")
+
+
+@relation("usage.completion-grows", over=CUTS, lacks=unsuccessful)
+def completion_tokens_grow_with_the_limit(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """An answer of which another one is the beginning counts at least as many tokens as that one."""
+    for shorter, longer in pairwise(CUTS[1:]):
+        text, more = (exchanges[name].content() or "" for name in (shorter, longer))
+        if not more.startswith(text.rstrip("\ufffd")):
+            raise NoOccasion("the greedy answer did not repeat")
+        fewer, many = (_counts(exchanges[name])[1] for name in (shorter, longer))
+        if many < fewer:
+            yield Finding(f"/{longer}/usage/completion_tokens", f"at least {fewer}", f"{many}")
+
+
+@relation("usage.system-counted", over=("bare", "instructed"), lacks=unsuccessful)
+def system_message_is_counted(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """A long system message before the same question adds to prompt_tokens: it reaches the model."""
+    bare, instructed = (_prompt_of(exchanges[name]) for name in ("bare", "instructed"))
+    if instructed <= bare:
+        yield Finding("/instructed/usage/prompt_tokens", f"more than {bare}", f"{instructed}")
+
+
+@relation("usage.history-counted", over=("bare", "second-turn", "third-turn"), lacks=unsuccessful)
+def history_is_counted(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """Every turn before the question adds to prompt_tokens: the whole conversation reaches the model."""
+    turns = ("bare", "second-turn", "third-turn")
+    for fewer, more in pairwise(turns):
+        known, found = _prompt_of(exchanges[fewer]), _prompt_of(exchanges[more])
+        if found <= known:
+            yield Finding(f"/{more}/usage/prompt_tokens", f"more than {known}", f"{found}")
+
+
+@check("usage.choices-summed", on=PLAIN_ANSWER)
+def tokens_of_all_choices_are_summed(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """completion_tokens counts all choices: several that max_tokens cuts off count max_tokens each.
+
+    Where more sequences were generated than come back (best_of, beams), these may be counted too.
+    """
+    if len(exchange.choices) < 2 or any(exchange.finish_reason(index) != "length" for index in exchange.choices):
+        raise NoOccasion("no two choices that max_tokens has cut off")
+    limit, found = limit_of(exchange), completion_of(exchange)
+    if limit > CERTAIN:
+        raise NoOccasion("the server's own limit may be lower than max_tokens")
+    if found < limit * len(exchange.choices):
+        expected = f"{limit} for each of {len(exchange.choices)} choices"
+        yield Finding("/usage/completion_tokens", expected, f"{found}")
+
+
+@check("usage.details-within-totals", on=ANSWER)
+def details_are_parts_of_their_totals(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """Every count in detail is an integer from 0 to the total that it is a part of."""
+    usage = _usage(exchange)
+    seen = False
+    for total in ("prompt_tokens", "completion_tokens"):
+        details = usage.get(f"{total}_details")
+        for name, part in details.items() if isinstance(details, dict) else ():
+            if part is None or not name.endswith("_tokens"):
+                continue
+            seen = True
+            whole = usage.get(total)
+            if type(part) is not int or part < 0 or (type(whole) is int and part > whole):
+                yield Finding(f"/usage/{total}_details/{name}", f"an integer from 0 to {whole}", repr(part)[:80])
+    if not seen:
+        raise NoOccasion("usage has no details")
+
+
+@check("usage.one-entry-per-token", on=PLAIN_ANSWER)
+def arrays_have_one_entry_for_each_token(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """Arrays of measurements in usage have one entry for each completion token, as in the document's examples."""
+    usage = _usage(exchange)
+    arrays = {name: usage[name] for name in ("batch_size", "queue_wait_time") if isinstance(usage.get(name), list)}
+    if not arrays or len(exchange.choices) > 1:
+        raise NoOccasion("usage has no arrays, or sums over several choices")
+    completion = completion_of(exchange)
+    for name, found in arrays.items():
+        if len(found) != completion:
+            yield Finding(f"/usage/{name}", f"{completion} entries", f"{len(found)} entries")

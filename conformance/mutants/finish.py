@@ -52,3 +52,33 @@ def answer_without_a_call_ends_with_tool_calls(exchange: Exchange) -> Exchange:
 def stream_ends_for_another_reason(exchange: Exchange) -> Exchange:
     """The streamed answer ends with another reason than the plain one."""
     return _ended(exchange, "length" if exchange.finish_reason() == "stop" else "stop")
+
+
+@mutant("finish.reason-given")
+def reason_is_null(exchange: Exchange) -> Exchange:
+    """The finish_reason of a plain answer is null."""
+    return edit_choice(exchange, lambda choice: choice.update(finish_reason=None))
+
+
+@mutant("finish.length-when-more-follows", steps="at-2")
+def answer_of_two_tokens_ends_with_stop(exchange: Exchange) -> Exchange:
+    """An answer that max_tokens 2 cuts off ends with "stop"."""
+    return _ended(exchange, "stop")
+
+
+@mutant("finish.stop-when-ended", steps="roomy")
+def ended_answer_says_length(exchange: Exchange) -> Exchange:
+    """An answer that ended by itself says "length"."""
+    return _ended(exchange, "length")
+
+
+@mutant("finish.calls-end-with-tool-calls")
+def call_ends_with_stop(exchange: Exchange) -> Exchange:
+    """An answer that calls a tool ends with "stop"."""
+    return _ended(exchange, "stop")
+
+
+@mutant("finish.length-when-call-cut")
+def cut_call_says_tool_calls(exchange: Exchange) -> Exchange:
+    """A tool call that max_tokens has cut off ends with "tool_calls"."""
+    return _ended(exchange, "tool_calls")

@@ -37,3 +37,45 @@ def stop_text_is_left_out(exchange: Exchange) -> Exchange:
 def stop_text_is_cut_when_streaming(exchange: Exchange) -> Exchange:
     """A streamed answer lacks the last character of its stop text."""
     return edit_text(exchange, lambda text: text[:-1])
+
+
+@mutant("stop.earliest-wins")
+def first_of_the_list_wins(exchange: Exchange) -> Exchange:
+    """Only the first text of the list is looked for, so the answer goes on past the second."""
+    return edit_text(exchange, lambda text: text + exchange.request_json["stop"][1])
+
+
+@mutant("stop.listed-as-alone")
+def list_is_not_looked_at(exchange: Exchange) -> Exchange:
+    """A stop text in a list does not end the answer."""
+    return edit_text(exchange, lambda text: text + exchange.request_json["stop"][0])
+
+
+@mutant("stop.at-the-start")
+def first_token_comes_through(exchange: Exchange) -> Exchange:
+    """A stop text at the very start comes through, for nothing is looked for before the second token."""
+    return edit_text(exchange, lambda text: text + _stop_of(exchange))
+
+
+@mutant("stop.unfinished-changes-nothing")
+def beginning_of_a_stop_text_ends_the_answer(exchange: Exchange) -> Exchange:
+    """The answer ends where only the beginning of the stop text stands."""
+    return edit_text(exchange, lambda text: text[: text.find(_stop_of(exchange)[0])])
+
+
+@mutant("stop.unfinished-is-streamed")
+def held_back_text_is_lost(exchange: Exchange) -> Exchange:
+    """Text that was held back when the stream ended is never sent."""
+    return edit_text(exchange, lambda text: text[:-1])
+
+
+@mutant("stop.included-when-streamed-too")
+def stop_text_is_left_out_of_the_stream(exchange: Exchange) -> Exchange:
+    """With include_stop_str_in_output a stream lacks the last character of the stop text."""
+    return edit_text(exchange, lambda text: text[:-1])
+
+
+@mutant("stop.no-special-tokens")
+def end_marker_leaks(exchange: Exchange) -> Exchange:
+    """The answer ends with the marker of its end, `<|im_end|>`."""
+    return edit_text(exchange, lambda text: f"{text}<|im_end|>")

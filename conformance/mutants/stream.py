@@ -174,7 +174,7 @@ def error_comes_in_mid_stream(exchange: Exchange) -> Exchange:
     return _insert(exchange, 1, b'{"error":"the model failed"}')
 
 
-@mutant("stream.usage-with-finish")
+@mutant("stream.usage-with-finish", scenario="greedy*")
 def usage_comes_after_the_finish(exchange: Exchange) -> Exchange:
     """Usage comes in a chunk of its own after the finish_reason."""
 

@@ -66,3 +66,66 @@ def long_prompt_counts_one_token(exchange: Exchange) -> Exchange:
 def streamed_prompt_counts_one_more(exchange: Exchange) -> Exchange:
     """The streamed answer counts one prompt token more than the plain one."""
     return add_tokens(exchange, prompt=1)
+
+
+@mutant("usage.prompt-repeats")
+def same_prompt_counts_one_more(exchange: Exchange) -> Exchange:
+    """The second time, the same prompt counts one token more."""
+    return add_tokens(exchange, prompt=1)
+
+
+@mutant("usage.prompt-counted-alone", steps="at-3")
+def limit_is_counted_as_prompt(exchange: Exchange) -> Exchange:
+    """prompt_tokens counts the room that max_tokens leaves for the answer."""
+    return add_tokens(exchange, prompt=3)
+
+
+@mutant("usage.completion-grows", steps="at-6")
+def longer_answer_counts_one_token(exchange: Exchange) -> Exchange:
+    """completion_tokens is 1 for every answer, however long."""
+    return add_tokens(exchange, completion=1 - exchange.usage["completion_tokens"] if exchange.usage else 0)
+
+
+@mutant("usage.system-counted")
+def system_message_is_dropped(exchange: Exchange) -> Exchange:
+    """The system message is dropped, and nothing is counted for it."""
+    return _prompt_of_one_token(exchange)
+
+
+@mutant("usage.history-counted")
+def history_is_dropped(exchange: Exchange) -> Exchange:
+    """All turns but the last are dropped, and nothing is counted for them."""
+    return _prompt_of_one_token(exchange)
+
+
+def _prompt_of_one_token(exchange: Exchange) -> Exchange:
+    return edit_usage(
+        exchange, lambda usage: usage.update(prompt_tokens=1, total_tokens=usage["completion_tokens"] + 1)
+    )
+
+
+@mutant("usage.choices-summed")
+def first_choice_alone_is_counted(exchange: Exchange) -> Exchange:
+    """Of several choices only the first is counted."""
+    limit = int(exchange.request_json["max_tokens"])
+
+    def edit(usage: dict[str, Any]) -> None:
+        usage.update(completion_tokens=limit, total_tokens=usage["prompt_tokens"] + limit)
+
+    return edit_usage(exchange, edit)
+
+
+@mutant("usage.details-within-totals")
+def more_is_cached_than_sent(exchange: Exchange) -> Exchange:
+    """More prompt tokens come from the cache than there are."""
+
+    def edit(usage: dict[str, Any]) -> None:
+        usage["prompt_tokens_details"] = {"cached_tokens": usage["prompt_tokens"] + 1}
+
+    return edit_usage(exchange, edit)
+
+
+@mutant("usage.one-entry-per-token")
+def array_lacks_an_entry(exchange: Exchange) -> Exchange:
+    """`batch_size` has one entry less than there are tokens."""
+    return edit_usage(exchange, lambda usage: usage.update(batch_size=usage["batch_size"][:-1]))

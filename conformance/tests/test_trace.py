@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -235,7 +236,7 @@ def test_a_check_shows_its_mutant_its_scenarios_and_the_sentences_that_call_for_
     code, said, _ = run("checks", "show", "stream.done-last")
     assert code == 0
     assert mutant.gather()["stream.done-last"].sin in said
-    assert "mindie-2.3  7 scenarios: greedy, greedy-multibyte, sampled-mix, long-stream, ..." in said
+    assert re.search(r"mindie-2\.3  \d+ scenarios: [a-z-]+, [a-z-]+, [a-z-]+, [a-z-]+, \.\.\.", said)
     assert "mindie-llm-2.3#stream/done  MUST  the event [DONE] ends the stream" in said
 
 
