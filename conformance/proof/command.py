@@ -45,10 +45,13 @@ class Proof:
 @click.command(name="run", context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--dialect", metavar="NAME", help="Show the faults in this dialect only.")
 @click.option("--only", multiple=True, metavar="GLOB", help="Only these faults. Repeatable; checks may stay idle then.")
+@click.option("--no-bounds", is_flag=True, help="Leave out the faults that the bounds of parameters make.")
 @click.option("--write", "written", type=click.Path(path_type=Path), metavar="FILE", help="Write the matrix.")
 @click.option("--check", "held", type=click.Path(path_type=Path), metavar="FILE", help="Fail if the matrix has moved.")
 @click.option("--verbose", is_flag=True, help="Print what every check said of every fault.")
-def run(dialect: str | None, only: tuple[str, ...], written: Path | None, held: Path | None, verbose: bool) -> None:
+def run(
+    dialect: str | None, only: tuple[str, ...], no_bounds: bool, written: Path | None, held: Path | None, verbose: bool
+) -> None:
     """Show every fault to the suite over a real socket: each must be named, and nobody else blamed.
 
     Exit codes: 0 the proof holds, 1 it does not, 2 usage, 5 our own error.
@@ -56,7 +59,7 @@ def run(dialect: str | None, only: tuple[str, ...], written: Path | None, held: 
     console = Console(highlight=False)
     started_s = time.monotonic()
     try:
-        proof = asyncio.run(_prove(dialect, only, console, verbose=verbose))
+        proof = asyncio.run(_prove(dialect, only, console, bounds=not no_bounds, verbose=verbose))
     except UsageError as error:
         _leave(str(error), USAGE)
     except HarnessError as error:
@@ -78,22 +81,24 @@ def _companion(matrix: Matrix) -> str:
     return json.dumps(matrices.as_data(matrix), indent=1, ensure_ascii=False) + "\n"
 
 
-async def _prove(dialect: str | None, only: tuple[str, ...], console: Console, *, verbose: bool) -> Proof:
+async def _prove(dialect: str | None, only: tuple[str, ...], console: Console, *, bounds: bool, verbose: bool) -> Proof:
     with console.status("starting the server that shows the faults"):
         running = hosting.start()
         host = running.__enter__()
     try:
-        return await _trials(host, dialect, only, console, verbose=verbose)
+        return await _trials(host, dialect, only, console, bounds=bounds, verbose=verbose)
     finally:
         running.__exit__(None, None, None)
 
 
-async def _trials(host: Host, dialect: str | None, only: tuple[str, ...], console: Console, *, verbose: bool) -> Proof:
+async def _trials(
+    host: Host, dialect: str | None, only: tuple[str, ...], console: Console, *, bounds: bool, verbose: bool
+) -> Proof:
     known = hosting.dialects()
     if dialect is not None and dialect not in known:
         raise UsageError(f"--dialect {dialect!r} is unknown; there are: {', '.join(sorted(known))}")
     dialects = (dialect,) if dialect else known
-    chosen = [each for each in host.faults if set(each.dialects) & set(dialects)]
+    chosen = [each for each in host.faults if set(each.dialects) & set(dialects) and (bounds or each.about is None)]
     if only:
         chosen = [each for each in chosen if any(fnmatchcase(each.name, pattern) for pattern in only)]
         if not chosen:
@@ -127,7 +132,7 @@ async def _trials(host: Host, dialect: str | None, only: tuple[str, ...], consol
             blamed += _innocent(f"the variation {fault.name} in {where}", kills)
         else:
             faults.append(matrices.trialled(fault, where, _strongest(kills)))
-    whole = not only and dialect is None
+    whole = bounds and not only and dialect is None
     checks = tuple(sorted(gather())) if whole else ()
     found = matrices.Matrix(tuple(faults), checks, EXCUSED if whole else {})
     return Proof(found, tuple(blamed), sum(each.benign for each in chosen), len(dialects), whole)

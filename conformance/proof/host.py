@@ -26,6 +26,7 @@ class Shown:
 
     bugs: numbers of the catalogue of bugs. declares, denies: capabilities that it claims to have or to lack while it
     shows the fault. about: the one parameter with which it shows. benign: a variation that nobody may be blamed for.
+    patience_s: how long an answer may take while it shows, if longer than usual.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Shown:
     denies: tuple[str, ...]
     about: str | None
     benign: bool
+    patience_s: float | None
     dialects: tuple[str, ...]
 
 
@@ -77,6 +79,7 @@ def _read(lines: tuple[str, ...]) -> tuple[Shown, ...]:
                 tuple(row["denies"]),
                 row["about"],
                 row["benign"],
+                row["patience_s"],
                 tuple(row["dialects"]),
             )
             for row in rows

@@ -12,8 +12,7 @@ from conformance.judgement import judge
 from conformance.proof.host import FAULTLESS
 from conformance.run import Budget, Run
 from conformance.secret import Secret
-from conformance.session import Wishes, draft, offered, prepare
-from conformance.target import parse
+from conformance.session import Wishes, draft, offered, prepare, target_of
 from openapi.contract import Keyword, load
 from openapi.validation import Validator
 
@@ -26,7 +25,8 @@ if TYPE_CHECKING:
     from conformance.scenario import Scenario
     from openapi.contract import Contract
 
-DEADLINE_S = 6.0  # for one exchange: a fault may never answer
+DEADLINE_S = 8.0  # for one exchange: a fault may never answer
+PATIENT_S = 60.0  # for the faultless server
 CONCURRENCY = 4
 STRENGTHS = {Keyword.MUST: "M", Keyword.SHOULD: "S", Keyword.MAY: "o"}
 
@@ -78,7 +78,7 @@ async def attempt(host: Host, made: Bench, fault: Shown) -> frozenset[Kill]:
     """What a fault is blamed for and the faultless server is not."""
     made = _claiming(made, fault)
     plan = made.plan if fault.about is None else _about(made.plan, fault.about)
-    judgements = await _judged(host, made, fault.name, plan)
+    judgements = await _judged(host, made, fault.name, plan, fault.patience_s or DEADLINE_S)
     if broken := [each.error for each in judgements if each.error]:
         raise HarnessError(f"fault {fault.name}: {broken[0]}")
     before = {each.requirement for each in made.blamed}
@@ -108,11 +108,13 @@ def _holds(scenario: Scenario, parameter: str) -> bool:
     return scenario.subject is not None and scenario.subject.parameter == parameter
 
 
-async def _judged(host: Host, made: Bench, fault: str, plan: Plan) -> tuple[Judgement, ...]:
+async def _judged(
+    host: Host, made: Bench, fault: str, plan: Plan, deadline_s: float = PATIENT_S
+) -> tuple[Judgement, ...]:
     contract = made.contract
-    target = parse(host.address(contract.name, fault), contract.path, contract.models_path)
+    target = target_of(host.address(contract.name, fault), contract)
     async with _client(host, contract, fault) as client:
-        budget = Budget(deadline_s=DEADLINE_S, concurrency=CONCURRENCY)
+        budget = Budget(deadline_s=deadline_s, concurrency=CONCURRENCY)
         record = await Run(plan, client, target, contract, made.model, budget).execute()
     return judge(plan.assertions, record.exchanges, made.narrowed, made.validator, made.model, record.missing)
 

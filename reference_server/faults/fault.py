@@ -33,6 +33,7 @@ class Fault:
     declares, denies: capabilities that the server claims to have, or to lack, while it shows the fault.
     about: the parameter that it is about, if it shows with that one only.
     around_app, around_engine: what is put around the application and the engine.
+    patience_s: how long an answer may take while it shows; None: no longer than usual.
     benign: it is no fault at all but a variation that every document allows.
     """
 
@@ -46,6 +47,7 @@ class Fault:
     denies: tuple[str, ...] = ()
     about: str | None = None
     benign: bool = False
+    patience_s: float | None = None
 
     @property
     def changes_engine(self) -> bool:

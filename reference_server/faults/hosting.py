@@ -97,6 +97,7 @@ def as_data() -> list[dict[str, Any]]:
                 "denies": list(fault.denies),
                 "about": fault.about,
                 "benign": fault.benign,
+                "patience_s": fault.patience_s,
                 "dialects": [],
             }
             rows.setdefault(fault.name, row)["dialects"].append(dialect)

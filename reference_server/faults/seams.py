@@ -16,7 +16,7 @@ from openapi import sse
 from reference_server.faults.fault import Fault, said
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
 
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -81,6 +81,7 @@ class Refused(Exception):
 class Seams:
     """What one fault does at each place. Everything is edited in place, but events and bodies, which are returned.
 
+    body: of an answer as a whole, streamed or not. plain: of plain answers only. pieces: what is sent at once.
     everywhere: also on other paths than the chat endpoint.
     """
 
@@ -88,6 +89,7 @@ class Seams:
     head: Callable[[Head, Told], None] | None = None
     answer: Callable[[Json, Told], None] | None = None
     body: Callable[[bytes, Told], bytes] | None = None
+    plain: Callable[[bytes, Told], bytes] | None = None
     chunk: Callable[[Json, Told], None] | None = None
     event: Callable[[bytes, Told], Iterable[bytes]] | None = None
     refusal: Callable[[Head, Any, Told], Any] | None = None
@@ -223,8 +225,9 @@ class _Answering:
         elif head.status < 300 and seams.answer is not None and (answer := _object(body)):
             seams.answer(answer, told)
             body = orjson.dumps(answer)
-        if head.status < 300 and seams.body is not None:
-            body = seams.body(body, told)
+        rewrite = seams.body if head.streams else seams.body or seams.plain
+        if head.status < 300 and rewrite is not None:
+            body = rewrite(body, told)
         await self._begin(len(body))
         await self._send({"type": "http.response.body", "body": body})
 
@@ -284,6 +287,7 @@ def fault(
     about: str | None = None,
     everywhere: bool = False,
     benign: bool = False,
+    patience_s: float | None = None,
 ) -> Callable[[Callable[..., Any]], Fault]:
     """Makes a function a fault at one seam (a field of Seams). Its docstring says what the server does."""
 
@@ -299,6 +303,7 @@ def fault(
             denies=denies,
             about=about,
             benign=benign,
+            patience_s=patience_s,
         )
 
     return make
@@ -314,6 +319,7 @@ def at_seams(
     denies: tuple[str, ...] = (),
     about: str | None = None,
     benign: bool = False,
+    patience_s: float | None = None,
     **seams: Any,
 ) -> Fault:
     """A fault that takes hold at several seams."""
@@ -328,6 +334,7 @@ def at_seams(
         denies=denies,
         about=about,
         benign=benign,
+        patience_s=patience_s,
     )
 
 
@@ -339,15 +346,66 @@ def around(
     declares: tuple[str, ...] = (),
     denies: tuple[str, ...] = (),
     benign: bool = False,
+    patience_s: float | None = None,
 ) -> Callable[[Callable[[ASGIApp, Contract], Callable[[Scope, Receive, Send], Awaitable[None]]]], Fault]:
     """Makes a function from an application to another one a fault: for what a server does beyond a single answer."""
 
     def make(function: Callable[[ASGIApp, Contract], Callable[[Scope, Receive, Send], Awaitable[None]]]) -> Fault:
         return Fault(
-            name, said(function), fits, function, bugs=tuple(bugs), declares=declares, denies=denies, benign=benign
+            name,
+            said(function),
+            fits,
+            function,
+            bugs=tuple(bugs),
+            declares=declares,
+            denies=denies,
+            benign=benign,
+            patience_s=patience_s,
         )
 
     return make
+
+
+def choices_of(holder: Json) -> Iterator[Json]:
+    """The choices of an answer or a chunk."""
+    yield from holder.get("choices") or ()
+
+
+def spoken(choice: Json) -> Json:
+    """The message of a choice, or its delta."""
+    part: Json = choice["message"] if "message" in choice else choice["delta"]
+    return part
+
+
+def said_by(
+    name: str,
+    edit: Callable[[Json, Told], object],
+    line: str,
+    *,
+    plain: bool = True,
+    streamed: bool = True,
+    **options: Any,
+) -> Fault:
+    """A fault of every choice, in plain answers and in chunks, or in one kind of them only."""
+
+    def change(holder: Json, told: Told) -> None:
+        for choice in choices_of(holder):
+            edit(choice, told)
+
+    return at_seams(name, line, answer=change if plain else None, chunk=change if streamed else None, **options)
+
+
+def held_by(
+    name: str,
+    edit: Callable[[Json, Told], object],
+    line: str,
+    *,
+    plain: bool = True,
+    streamed: bool = True,
+    **options: Any,
+) -> Fault:
+    """A fault of the envelope of plain answers and of chunks, or of one kind of them only."""
+    return at_seams(name, line, answer=edit if plain else None, chunk=edit if streamed else None, **options)
 
 
 class OtherEngine:
@@ -394,8 +452,12 @@ __all__ = [
     "always",
     "around",
     "at_seams",
+    "choices_of",
     "demands",
     "fault",
+    "held_by",
     "knows",
+    "said_by",
     "sampled",
+    "spoken",
 ]

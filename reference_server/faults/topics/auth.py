@@ -1,0 +1,79 @@
+"""Keys that are not asked for, or asked for too late."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from reference_server.faults.seams import Reply, around, fault
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+    from openapi.contract import Contract
+    from reference_server.faults.seams import Head, Told
+
+REFUSED = (401, 403)
+
+
+def asks(contract: Contract) -> bool:
+    """The dialect asks for a key."""
+    return contract.auth == "bearer"
+
+
+def _answer(model: str) -> bytes:
+    message = {"role": "assistant", "content": "Hello!"}
+    choice = {"index": 0, "message": message, "finish_reason": "stop"}
+    return orjson.dumps({"id": "1", "object": "chat.completion", "created": 1, "model": model, "choices": [choice]})
+
+
+@fault("key-not-demanded", "refusal", fits=asks)
+def key_is_not_demanded(head: Head, body: Any, told: Told) -> Any:
+    """Requests without a key, or with a wrong one, are answered."""
+    if head.status in REFUSED:
+        head.status = 200
+        return _answer(str(told.sent.get("model")))
+    return body
+
+
+@fault("key-500-when-streaming", "refusal", fits=asks)
+def key_fails_when_streaming(head: Head, body: Any, told: Told) -> Any:
+    """A streamed request without a key gets a 500."""
+    if head.status in REFUSED and told.sent.get("stream"):
+        head.status = 500
+    return body
+
+
+@fault("key-refused-without-code", "refusal", fits=asks, bugs=[133])
+def key_is_refused_without_a_code(head: Head, body: Any, _told: Told) -> Any:
+    """The refusal of a key is a bare text."""
+    if head.status in REFUSED:
+        head.headers["content-type"] = "text/plain"
+        return b"Unauthorized"
+    return body
+
+
+@fault("key-asked-for-last", "request", fits=asks)
+def key_is_asked_for_last(told: Told) -> Reply | None:
+    """Parameters are judged before the key is asked for."""
+    if "max_tokens" in told.sent and type(told.sent["max_tokens"]) is not int:
+        status, body = told.contract.errors.render("invalid_request", "max_tokens must be an integer")
+        return Reply(status, orjson.dumps(body))
+    return None
+
+
+@around("key-in-any-scheme", fits=asks)
+def key_in_any_scheme(app: ASGIApp, contract: Contract) -> Callable[[Scope, Receive, Send], Awaitable[None]]:
+    """Whatever stands in the Authorization header is taken for a key, and answered."""
+
+    async def ask(scope: Scope, receive: Receive, send: Send) -> None:
+        sent = [value for name, value in scope["headers"] if name == b"authorization"]
+        if sent and b" " not in sent[0] and scope["path"] == contract.path:
+            await Reply(200, _answer(contract.default_model))(scope, receive, send)
+        else:
+            await app(scope, receive, send)
+
+    return ask

@@ -1,0 +1,135 @@
+"""Log-probabilities that are missing, misshapen, or of other tokens."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from reference_server.faults.seams import at_seams, fault, knows, said_by
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from reference_server.faults.seams import Fault, Json, Told
+
+BUTTON = knows("logprobs")
+
+
+def told_of(name: str, edit: Callable[[Json], object], line: str, **options: Any) -> Fault:
+    """A fault of every entry that has log-probabilities."""
+
+    def change(choice: Json, _told: Told) -> None:
+        for entry in (choice.get("logprobs") or {}).get("content") or ():
+            edit(entry)
+
+    return said_by(name, change, line, fits=BUTTON, **options)
+
+
+def _whole(name: str, edit: Callable[[Json, list[Json]], object], line: str, **options: Any) -> Fault:
+    """A fault of the whole object."""
+
+    def change(choice: Json, _told: Told) -> None:
+        if isinstance(choice.get("logprobs"), dict):
+            edit(choice, choice["logprobs"].get("content") or [])
+
+    return said_by(name, change, line, fits=BUTTON, **options)
+
+
+def _older(choice: Json, content: list[Json]) -> None:
+    choice["logprobs"] = {
+        "tokens": [entry["token"] for entry in content],
+        "token_logprobs": [entry["logprob"] for entry in content],
+        "top_logprobs": None,
+        "text_offset": [],
+    }
+
+
+def _forget(told: Told) -> None:
+    for name in ("logprobs", "top_logprobs"):
+        told.sent.pop(name, None)
+
+
+def _always(choice: Json, _told: Told) -> None:
+    entry = {"token": "a", "logprob": -1.0, "bytes": [97], "top_logprobs": []}
+    if not isinstance(choice.get("logprobs"), dict):
+        choice["logprobs"] = {"content": [entry]}
+
+
+def _alternatives(edit: Callable[[list[Json]], object]) -> Callable[[Json], None]:
+    def change(entry: Json) -> None:
+        if entry.get("top_logprobs"):
+            edit(entry["top_logprobs"])
+
+    return change
+
+
+logprobs_ignored = at_seams("logprobs-ignored", "`logprobs` is ignored.", request=_forget, fits=BUTTON, bugs=[103])
+logprobs_null = _whole(
+    "logprobs-null", lambda choice, _content: choice.update(logprobs=None), "Log-probabilities are null.", bugs=[100]
+)
+logprobs_older_form = _whole(
+    "logprobs-older-form", _older, "Log-probabilities have the form of the older API.", bugs=[99]
+)
+logprobs_unasked = said_by("logprobs-unasked", _always, "Log-probabilities come unasked.", streamed=False, fits=BUTTON)
+logprobs_last_missing = _whole(
+    "logprobs-last-missing",
+    lambda _choice, content: content and content.pop(),
+    "The last token has no log-probability.",
+    streamed=False,
+    bugs=[104],
+)
+logprobs_other_text = told_of(
+    "logprobs-other-text", lambda entry: entry.update(token=entry["token"].strip() + "x", bytes=[120]),
+    "The tokens of log-probabilities do not add up to the text.", bugs=[104],
+)  # fmt: skip
+logprobs_bytes_wrong = told_of(
+    "logprobs-bytes-wrong", lambda entry: entry.update(bytes=[0]), "Bytes are not those of the token."
+)
+logprobs_positive = told_of(
+    "logprobs-positive", lambda entry: entry.update(logprob=-entry["logprob"] + 0.5), "Log-probabilities are positive."
+)
+logprobs_are_shares = told_of(
+    "logprobs-are-shares", lambda entry: entry.update(logprob=0.75), "Probabilities come without the logarithm."
+)
+alternatives_too_many = told_of(
+    "alternatives-too-many",
+    lambda entry: entry["top_logprobs"].append({"token": "zz", "logprob": -99.0, "bytes": [122, 122]}),
+    "One alternative more comes than was asked for.",
+)
+alternatives_missing = told_of(
+    "alternatives-missing", lambda entry: entry.update(top_logprobs=[]), "`top_logprobs` is ignored.", bugs=[100]
+)
+alternatives_reversed = told_of(
+    "alternatives-reversed", _alternatives(lambda each: each.reverse()), "The least likely alternative comes first."
+)
+alternatives_alike = told_of(
+    "alternatives-alike",
+    _alternatives(lambda each: each.__setitem__(slice(None), [each[0]] * len(each))),
+    "All alternatives are the same token.",
+)
+alternatives_beyond_one = told_of(
+    "alternatives-beyond-one",
+    _alternatives(lambda each: [entry.update(logprob=-0.01) for entry in each]),
+    "The probabilities of the alternatives add up to more than 1.",
+)
+chosen_otherwise = told_of(
+    "chosen-otherwise",
+    lambda entry: entry.update(logprob=entry["logprob"] - 1.5),
+    "A token has another log-probability than it has among its alternatives.",
+)
+logprobs_without_token = told_of(
+    "logprobs-without-token", lambda entry: entry.pop("token"), "Entries of log-probabilities lack their token."
+)
+
+
+@fault("logprobs-infinite", "body", bugs=[101], fits=BUTTON)
+def logprobs_infinite(body: bytes, _told: Told) -> bytes:
+    """A log-probability is minus infinity, which is no JSON."""
+    return body.replace(b'"logprob":-', b'"logprob":-Infinity,"rest":-', 1)
+
+
+@fault("logprobs-in-first-chunk", "chunk", fits=BUTTON)
+def logprobs_in_first_chunk(chunk: Json, told: Told) -> None:
+    """Only the first chunk of a stream has log-probabilities."""
+    for choice in chunk["choices"]:
+        if told.at > 1 and isinstance(choice.get("logprobs"), dict):
+            choice["logprobs"] = None

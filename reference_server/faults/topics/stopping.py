@@ -1,0 +1,109 @@
+"""Stop texts that leak, are ignored, or take too much with them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from reference_server.faults.seams import at_seams, demands, fault, sampled
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from reference_server.engine import SamplingParams
+    from reference_server.faults.seams import Json, Told
+
+
+def _stop_of(told: Told) -> str:
+    stop = told.sent.get("stop")
+    if isinstance(stop, list) and stop:
+        stop = stop[0]
+    return stop if isinstance(stop, str) else ""
+
+
+def _without(name: str) -> object:
+    def edit(told: Told) -> None:
+        told.sent.pop(name, None)
+
+    return edit
+
+
+stop_ignored = at_seams("stop-ignored", "`stop` is ignored.", request=_without("stop"), bugs=[63])
+include_stop_ignored = at_seams(
+    "include-stop-ignored", "include_stop_str_in_output is ignored.", request=_without("include_stop_str_in_output"),
+    fits=demands("stop.included-on-request"),
+)  # fmt: skip
+stop_cut_when_streaming = at_seams(
+    "stop-cut-when-streaming",
+    "A stop text is cut off streamed answers, where the dialect leaves it in.",
+    request=lambda told: told.sent.setdefault("include_stop_str_in_output", False) and None,
+    fits=demands("stop.included-when-streaming"),
+)
+
+
+@sampled("stop-text-kept", bugs=[61])
+def stop_text_kept(params: SamplingParams) -> SamplingParams:
+    """The stop text stays at the end of the answer."""
+    return replace(params, include_stop_str_in_output=True)
+
+
+@sampled("stop-at-first-character", bugs=[60])
+def stop_at_first_character(params: SamplingParams) -> SamplingParams:
+    """The first character of a stop text ends the answer."""
+    return replace(params, stop=tuple(each[0] for each in params.stop))
+
+
+@sampled("first-stop-only", bugs=[65])
+def first_stop_only(params: SamplingParams) -> SamplingParams:
+    """Of several stop texts the last one only ends an answer."""
+    return replace(params, stop=params.stop[-1:])
+
+
+@sampled("stop-in-capitals")
+def stop_needs_capitals(params: SamplingParams) -> SamplingParams:
+    """Stop texts are compared in capitals only."""
+    return replace(params, stop=tuple(each.upper() for each in params.stop))
+
+
+@sampled("special-tokens-shown", bugs=[64])
+def special_tokens_shown(params: SamplingParams) -> SamplingParams:
+    """Special tokens stand in the text although skip_special_tokens is on."""
+    return replace(params, skip_special_tokens=False)
+
+
+@fault("stop-leaks-first-character", "chunk", bugs=[58])
+def stop_leaks_first_character(chunk: Json, told: Told) -> None:
+    """The first character of a stop text is streamed before the rest is known."""
+    for choice in chunk["choices"]:
+        if choice["finish_reason"] == "stop" and _stop_of(told) and not told.memory.get("leaked"):
+            told.memory["leaked"] = True
+            choice["delta"]["content"] = (choice["delta"].get("content") or "") + _stop_of(told)[0]
+
+
+@fault("stop-loses-text", "answer", bugs=[60])
+def stop_loses_text(answer: Json, told: Told) -> None:
+    """The last word before a stop text is lost with it."""
+    for choice in answer["choices"]:
+        if choice["finish_reason"] == "stop" and _stop_of(told):
+            choice["message"]["content"] = (choice["message"]["content"] or "")[:-2]
+
+
+@fault("stop-reason-length", "answer", bugs=[63])
+def stop_reason_length(answer: Json, told: Told) -> None:
+    """What a stop text ended ends with length."""
+    for choice in answer["choices"]:
+        if choice["finish_reason"] == "stop" and _stop_of(told):
+            choice["finish_reason"] = "length"
+
+
+@fault("held-back-text-lost", "event", bugs=[58])
+def held_back_text_lost(frame: bytes, told: Told) -> Iterator[bytes]:
+    """Text that was held back for a possible stop text is lost when the stream ends otherwise."""
+    if _stop_of(told) and b'"finish_reason":"length"' in frame:
+        told.memory.pop("held", None)
+    if (held := told.memory.pop("held", None)) is not None:
+        yield held
+    if _stop_of(told) and b'"finish_reason":null' in frame:
+        told.memory["held"] = frame
+    else:
+        yield frame
