@@ -32,7 +32,8 @@ class Incoming(HTTPResponseParser):
         self._streamed = streamed
         self._sampled = sampled
         self._scan: Scan | None = None
-        self._pieces: list[bytes] = []
+        self._pieces: list[bytes | bytearray] = []
+        self._on_body = self._pieces.append  # without a frame of ours for every HTTP chunk
         self._plain = bytearray()
         self._in_body = False
         self._head: list[list[str]] = []
@@ -44,8 +45,9 @@ class Incoming(HTTPResponseParser):
         try:
             self.feed(data)
             if self._pieces:
-                pieces, self._pieces = self._pieces, []
-                self._take(pieces[0] if len(pieces) == 1 else b"".join(pieces), at_ns)
+                body = b"".join(self._pieces)
+                self._pieces.clear()
+                self._take(body, at_ns)
         except HTTPParseError as error:
             self.fail("malformed-http", str(error), at_ns)
         except TooLarge as error:
@@ -182,9 +184,6 @@ class Incoming(HTTPResponseParser):
             if media == "text/event-stream" and code < 300:
                 self._scan = Scan()
         return False
-
-    def _on_body(self, piece: bytearray | bytes) -> None:
-        self._pieces.append(bytes(piece))
 
     def _on_message_complete(self) -> None:
         self.finished = self._in_body

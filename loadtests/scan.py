@@ -9,10 +9,18 @@ What no known bytes mark is parsed. Nothing here does I/O or knows the time but 
 from __future__ import annotations
 
 import json
-from typing import Any, Final
+import re
+from collections import deque
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 DONE: Final = b"[DONE]"
 SPOKEN: Final = ("content", "reasoning_content", "reasoning")
+NOTHING: Final = re.compile(rb"(?!)")
+LAST: Final = 6
+"""Reads, and events of each, in which the end of a stream is looked for: finish, usage, [DONE] and comments."""
 LARGEST_EVENT: Final = 8 * 1024 * 1024
 """Bytes of an event that is still not complete when the scan gives up."""
 
@@ -29,9 +37,17 @@ class Scan:
     """
 
     __slots__ = (
-        "_finish", "_marks", "_tail", "_usage", "coalesced_reads", "counts", "done", "ended_ns", "error", "events",
+        "_last",
+        "_marked",
+        "_marks",
+        "_tail",
+        "coalesced_reads",
+        "counts",
+        "done",
+        "error",
+        "events",
         "stamps_ns",
-    )  # fmt: skip
+    )
 
     def __init__(self) -> None:
         self.stamps_ns: list[int] = []
@@ -40,108 +56,109 @@ class Scan:
         self.coalesced_reads = 0
         self.done = 0
         self.error: Any = None
-        self.ended_ns = 0
         self._tail = b""
-        self._marks: list[tuple[bytes, bytes]] = []
-        self._usage = b""
-        self._finish = b""
+        self._marks: list[bytes] = []
+        self._marked: Callable[[bytes], list[bytes]] = NOTHING.findall
+        self._last: deque[bytes] = deque(maxlen=LAST)
 
     def feed(self, data: bytes, at_ns: int) -> None:
         """Takes what one read brought. Raises TooLarge."""
         if self._tail:
             data = self._tail + data
             self._tail = b""
-        if b"\r" in data:  # raw ones end lines only: JSON escapes them
-            if data.endswith(b"\r"):  # its LF may be on the way
-                data, self._tail = data[:-1], b"\r"
-            data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
         if not data.endswith(b"\n\n"):
-            cut = data.rfind(b"\n\n") + 2
-            if cut < 2:
-                cut = 0
-            self._tail = data[cut:] + self._tail
-            data = data[:cut]
-            if len(self._tail) > LARGEST_EVENT:
-                raise TooLarge(f"an event of more than {LARGEST_EVENT} bytes")
-        if data:
-            self._read(data, at_ns)
-
-    def close(self, at_ns: int) -> None:
-        """Ends the stream: a CR held back was a line end. An event without its blank line is none, as for browsers."""
-        data = self._tail.replace(b"\r", b"\n")
-        self._tail = b""
-        if data.endswith(b"\n\n"):
-            self._read(data, at_ns)
-
-    def _read(self, data: bytes, at_ns: int) -> None:
-        events = data.count(b"\n\n")
-        self.events += events
-        content = 0
-        for mark, empty in self._marks:
-            content += data.count(mark) - data.count(empty)
-        if content != events:  # beginnings and ends, rarely more
+            data = self._whole(data)
+            if not data:
+                return
+        content = events = len(self._marked(data))
+        if data.count(b"\n") != 2 * content:  # beginnings and ends, rarely more; all else is one line with content
+            data = _in_lines(data)
+            events = data.count(b"\n\n")
             content = self._parse(data)
+        self._last.append(data)
+        self.events += events
         if content:
             self.stamps_ns.append(at_ns)
             self.counts.append(content)
-            self.ended_ns = at_ns
             self.coalesced_reads += content > 1
-        if b'"usage"' in data:
-            self._usage = data
-        if b'"finish_reason"' in data:
-            self._finish = data
-        if b'"error"' in data or b"event: error" in data:
-            self._note_error(data)
-        if DONE in data:
-            self.done += sum(_data(event) == DONE for event in data.split(b"\n\n"))
+
+    def close(self, at_ns: int) -> None:
+        """Ends the stream: a CR held back was a line end. An event without its blank line is none, as for browsers."""
+        data = _in_lines(self._tail)
+        self._tail = b""
+        if data.endswith(b"\n\n"):
+            self.feed(data, at_ns)
+
+    def _whole(self, data: bytes) -> bytes:
+        """The whole events of some bytes; the rest is held back."""
+        held = b""
+        if b"\r" in data:
+            if data.endswith(b"\r"):  # its LF may be on the way
+                data, held = data[:-1], b"\r"
+            data = _in_lines(data)
+        cut = data.rfind(b"\n\n")
+        cut = 0 if cut < 0 else cut + 2
+        self._tail = data[cut:] + held
+        if len(self._tail) > LARGEST_EVENT:
+            raise TooLarge(f"an event of more than {LARGEST_EVENT} bytes")
+        return data[:cut]
 
     def _parse(self, data: bytes) -> int:
-        """How many events bear content, by parsing them; learns the bytes that mark them."""
+        """How many events bear content, by parsing them; learns the bytes that mark them, notes ends and errors."""
         found = 0
         for event in data.split(b"\n\n"):
             raw = _data(event)
+            if raw == DONE:
+                self.done += 1
+                continue
             chunk = _object(raw)
             spoken = [key for delta in _deltas(chunk) for key in _speaks(delta)]
             found += bool(spoken)
             for key in spoken:
                 self._learn(key, raw)
+            if chunk.get("error") is not None or chunk.get("object") == "error" or b"event: error" in event:
+                self.error = chunk or event.decode(errors="replace")
         return found
 
     def _learn(self, key: str, raw: bytes) -> None:
         for colon in (b":", b": "):
             mark = b'"%b"%b"' % (key.encode(), colon)
-            if mark in raw and (mark, mark + b'"') not in self._marks:
-                self._marks.append((mark, mark + b'"'))
-
-    def _note_error(self, data: bytes) -> None:
-        for event in data.split(b"\n\n"):
-            chunk = _object(_data(event))
-            if chunk.get("error") is not None or chunk.get("object") == "error":
-                self.error = chunk
-            elif b"event: error" in event:
-                self.error = chunk or event.decode(errors="replace")
+            if mark in raw and mark not in self._marks:
+                self._marks.append(mark)
+                either = b"|".join(re.escape(each) for each in self._marks)
+                self._marked = re.compile(b'(?:%b)[^"]' % either if len(self._marks) > 1 else either + b'[^"]').findall
 
     @property
     def usage(self) -> dict[str, Any] | None:
         """The last usage that was sent, {} excluded."""
-        found = [_object(_data(event)).get("usage") for event in self._usage.split(b"\n\n")]
+        found = [chunk.get("usage") for chunk in self._last_chunks()]
         return next((each for each in reversed(found) if isinstance(each, dict) and each), None)
 
     @property
     def finish_reason(self) -> str | None:
         """The last finish reason that was sent."""
         found = None
-        for event in self._finish.split(b"\n\n"):
-            choices = _object(_data(event)).get("choices")
+        for chunk in self._last_chunks():
+            choices = chunk.get("choices")
             for choice in choices if isinstance(choices, list) else ():
                 reason = choice.get("finish_reason") if isinstance(choice, dict) else None
                 found = reason if isinstance(reason, str) and reason else found
         return found
 
+    def _last_chunks(self) -> list[dict[str, Any]]:
+        """The chunks of the last reads: what ends a stream stands in them."""
+        events = [event for data in self._last for event in data.split(b"\n\n")[-LAST:]]
+        return [_object(_data(event)) for event in events]
+
     @property
     def content_events(self) -> int:
         """Events that bear content."""
         return sum(self.counts)
+
+
+def _in_lines(data: bytes) -> bytes:
+    """With LF for every line end: a raw CR is nothing else, as JSON escapes it."""
+    return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in data else data
 
 
 def _data(event: bytes) -> bytes:

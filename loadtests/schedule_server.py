@@ -1,5 +1,7 @@
 """The calibration server: streams on a known schedule, and tells when it really sent each event.
 
+A request's `user` comes back in the truth, so that every stream can be held against its own times.
+
 One thread over epoll and a timerfd; a few microseconds before an event is due it spins. `GET /truth` answers with the
 times of all streams since `POST /reset`, in nanoseconds of CLOCK_MONOTONIC, which all processes of a machine share.
 Linux only. Run as `python -m loadtests.schedule_server [PORT]`; it prints its URL.
@@ -67,6 +69,7 @@ class _Stream:
 
     connection: _Connection
     schedule: Schedule
+    user: str
     read_ns: int
     due_ns: int
     sent_ns: list[int] = field(default_factory=list)
@@ -173,7 +176,7 @@ class ScheduleServer:
         heapq.heappush(self._due, (stream.due_ns, self._order, stream))
 
     def _record(self, stream: _Stream) -> None:
-        self._truth.append({"read_ns": stream.read_ns, "due_ns": stream.due_ns, "sent_ns": stream.sent_ns})
+        self._truth.append({"user": stream.user, "read_ns": stream.read_ns, "sent_ns": stream.sent_ns})
 
     def _accept(self) -> None:
         with contextlib.suppress(BlockingIOError):
@@ -215,19 +218,20 @@ class ScheduleServer:
     def _start(self, connection: _Connection, body: bytes) -> None:
         read_ns = time.monotonic_ns()
         try:
-            model = json.loads(body)["model"]
+            request = json.loads(body)
+            schedule = Schedule.parse(request["model"])
+            user = str(request.get("user", ""))
         except (ValueError, KeyError, TypeError):
-            model = ""
-        schedule = Schedule.parse(model) if isinstance(model, str) else None
+            schedule, user = None, ""
         if schedule is None:
             self._send_json(
                 connection, {"error": {"message": "the model's name states no schedule"}}, "400 Bad Request"
             )
         elif schedule.first_ns is None:
             self._send(connection, _HEAD + _ROLE + _CONTENT * schedule.count + _end(schedule.count))
-            self._record(_Stream(connection, schedule, read_ns, read_ns))
+            self._record(_Stream(connection, schedule, user, read_ns, read_ns))
         else:
-            self._plan(_Stream(connection, schedule, read_ns, read_ns + schedule.first_ns))
+            self._plan(_Stream(connection, schedule, user, read_ns, read_ns + schedule.first_ns))
 
     def _send_json(self, connection: _Connection, value: Any, status: str = "200 OK") -> None:
         data = json.dumps(value).encode()

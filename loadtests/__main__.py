@@ -1,0 +1,8 @@
+"""`python -m loadtests`: what `chatproof load` is."""
+
+from __future__ import annotations
+
+from loadtests.command import load
+
+if __name__ == "__main__":
+    load()
