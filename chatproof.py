@@ -30,17 +30,27 @@ class Room:
 
 @dataclass(frozen=True, slots=True)
 class Floor:
-    """A group of commands, and its line in the help."""
+    """A group of commands, and its line in the help. `default`: the command that is meant where none is named."""
 
     line: str
     rooms: Mapping[str, Room]
+    default: str | None = None
 
 
 DOOR: Mapping[str, Room | Floor] = {
     "check": Room("conformance.command:check", "Judge a chat-completions server."),
     "judge": Room("conformance.again:judge", "Judge a recorded run again, offline."),
     "replay": Room("conformance.again:replay_one", "Send one exchange of a recorded run again."),
-    "load": Room("loadtests.command:load", "Load-test a chat-completions server.", "load"),
+    "load": Floor(
+        "Load-test a chat-completions server.",
+        {
+            "run": Room("loadtests.command:load", "A load test; what is meant where no command is named.", "load"),
+            "calibrate": Room(
+                "loadtests.calibrate_command:calibrate", "Hold our clock against a known schedule.", "load"
+            ),
+        },
+        default="run",
+    ),
     "serve": Room("reference_server.serving:command", "Serve a model with the API of a dialect.", "server"),
     "spec": Floor(
         "The contract: its descriptions and where they come from.",
@@ -76,9 +86,16 @@ DOOR: Mapping[str, Room | Floor] = {
 class Lazy(click.Group):
     """A group that imports a command's module when the command is run, not when the help lists it."""
 
-    def __init__(self, rooms: Mapping[str, Room | Floor], **settings: Any) -> None:
-        super().__init__(context_settings=HELP, **settings)
+    def __init__(self, rooms: Mapping[str, Room | Floor], default: str | None = None, **settings: Any) -> None:
+        super().__init__(context_settings=HELP, no_args_is_help=default is None, **settings)
         self._rooms = rooms
+        self._default = default
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Names the default command where the arguments name none."""
+        if self._default and (not args or (args[0] not in self._rooms and args[0] not in HELP["help_option_names"])):
+            args = [self._default, *args]
+        return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The commands, in the order of the flow."""
@@ -88,7 +105,7 @@ class Lazy(click.Group):
         """Opens the room of a command."""
         found = self._rooms.get(cmd_name)
         if isinstance(found, Floor):
-            return Lazy(found.rooms, name=cmd_name, help=found.line)
+            return Lazy(found.rooms, found.default, name=cmd_name, help=found.line)
         return None if found is None else _open(cmd_name, found)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

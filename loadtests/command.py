@@ -10,16 +10,16 @@ import subprocess
 import sys
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from loadtests.options import DIALECT
+from loadtests.options import OPTIONS, kind
 from openapi.contract import ContractError
 from openapi.contract import load as load_contract
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
     from typing import Protocol
 
@@ -38,6 +38,7 @@ LOCUSTFILE: Final = Path(__file__).with_name("locustfile.py")
 DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)?")
 SECONDS: Final = {"ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0, None: 1.0}
 STOP_S: Final = 10
+REPORT: Final = "load.json"
 GUARD_S: Final = 30
 """Locust's own time limit is so much later than ours, which counts from the first request."""
 KEY_VARIABLE: Final = "CHATPROOF_LOAD_KEY"
@@ -58,52 +59,76 @@ class Duration(click.ParamType[float]):
         return float(found[1]) * SECONDS[found[2]]
 
 
+def _our_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Gives a command the options of the locustfile."""
+    for option in reversed(OPTIONS):
+        if option.default is False:
+            made = click.option(f"--{option.name}", is_flag=True, help=option.help)
+        else:
+            made = click.option(
+                f"--{option.name}",
+                default=REPORT if option.name == "report" else option.default or None,
+                show_default=True,
+                multiple=option.default == (),
+                type=click.Choice(option.choices) if option.choices else str if option.default == () else kind(option),
+                metavar=None if option.choices else option.metavar,
+                help=option.help,
+            )
+        command = made(command)
+    return command
+
+
+def _given(ours: dict[str, Any]) -> Iterator[str]:
+    """Our options as arguments for Locust."""
+    for option in OPTIONS:
+        value = ours[option.name.replace("-", "_")]
+        if value is True:
+            yield f"--{option.name}"
+        elif value is not None and value is not False:
+            for each in value if isinstance(value, tuple) else (value,):
+                yield f"--{option.name}={each}"
+
+
 @click.command(
     name="load",
     context_settings={"help_option_names": ["-h", "--help"], "ignore_unknown_options": True, "allow_extra_args": True},
 )
 @click.argument("url", required=False)
-@click.option("--dialect", default=DIALECT, show_default=True, metavar="NAME", help="The API of the server.")
 @click.option("--users", default=10, show_default=True, type=click.IntRange(1), help="Users of a closed loop.")
 @click.option("--time", "seconds", default="30s", show_default=True, type=Duration(), help="Measured time.")
 @click.option("--warm-up", default="2s", show_default=True, type=Duration(), help="Time before it, not measured.")
-@click.option("--report", default="load.json", show_default=True, metavar="FILE", help="Results as JSON.")
 @click.option("--web", is_flag=True, help="Locust's web page on 127.0.0.1 instead of a run at once.")
+@_our_options
 @click.argument("more", nargs=-1, type=click.UNPROCESSED)
 @click.pass_obj
 def load(
     embedded: Callable[[Contract], AbstractContextManager[Served]] | None,
+    /,
     url: str | None,
-    dialect: str,
     users: int,
     seconds: float,
     warm_up: float,
-    report: str,
     web: bool,
     more: tuple[str, ...],
+    **ours: Any,
 ) -> None:
     """Load-test a chat-completions server, or the embedded one when no URL is given.
 
-    All options of Locust and of our locustfile may follow: `chatproof load -- --help` lists them.
+    Options of Locust may follow, such as `--processes 2` or `--html FILE`; `locust --help` lists them.
     """
     if url is not None and url.startswith("-"):  # an option of Locust, which click takes for the URL
         more, url = (url, *more), None
-    planned = any(each.startswith(("--rate", "--trace")) for each in more)
     arguments = [
-        *("-f", str(LOCUSTFILE), "--dialect", dialect, "--report", report),
-        *(
-            "--seconds",
-            str(seconds),
-            "--warm-up",
-            str(warm_up),
-            "--run-time",
-            f"{math.ceil(seconds + warm_up) + GUARD_S}s",
-        ),
-        *("--users", "1" if planned else str(users), "--spawn-rate", str(max(1.0, users / max(0.5, warm_up / 2)))),
+        *("-f", str(LOCUSTFILE)),
+        *("--seconds", str(seconds), "--warm-up", str(warm_up)),
+        *("--run-time", f"{math.ceil(seconds + warm_up) + GUARD_S}s"),
+        *("--users", str(users), "--spawn-rate", str(max(1.0, users / max(0.5, warm_up / 2)))),
         *("--loglevel", "WARNING", "--stop-timeout", "0"),
         *(("--web-host", "127.0.0.1") if web else ("--headless",)),
+        *_given(ours),
         *more,
     ]
+    dialect = ours["dialect"]
     with ExitStack() as stack:
         environment = dict(os.environ)
         if url is None:

@@ -61,33 +61,66 @@ class Settings:
         return self.rate is not None or bool(self.trace)
 
 
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One option of ours: its name without dashes, its default, which tells its type, and its line of help.
+
+    A default of () may be given several times, False is a flag, None a number that need not be there.
+    """
+
+    name: str
+    metavar: str
+    default: Any
+    help: str
+    choices: tuple[str, ...] = ()
+
+
+OPTIONS: Final = (
+    Option("dialect", "NAME", DIALECT, "the API that requests are valid for"),
+    Option("model", "NAME", "", "model to ask for; default: the dialect's"),
+    Option("api-key-env", "VAR", "", "environment variable with the API key"),
+    Option("ca-file", "FILE", "", "authorities to trust, PEM"),
+    Option("insecure", "", False, "do not verify the server's certificate"),
+    Option("scenario", "FILE", "", "what requests are like, YAML"),
+    Option("objective", "BOUND", (), f"a bound to keep, repeatable: {objectives.EXAMPLE}"),
+    Option("rate", "PER_S", None, "an open loop of so many requests a second"),
+    Option("arrivals", "NAME", "poisson", "how an open loop's requests are spaced", ("constant", "poisson", "gamma")),
+    Option("burstiness", "K", 1.0, "shape of gamma; below 1 comes in bursts"),
+    Option("trace", "FILE", "", "recorded arrivals, JSONL of Mooncake or BurstGPT"),
+    Option("shape", "NAME", "steady", "the load over time", tuple(arrivals.SHAPES)),
+    Option("think", "S", 0.0, "pause of a user between requests"),
+    Option("seed", "N", 1, "of all that is drawn"),
+    Option("deadline", "S", 120.0, "most seconds that one answer may take"),
+    Option("max-requests", "N", MOST_REQUESTS, "end after so many"),
+    Option("max-in-flight", "N", 2000, "requests of an open loop; more are dropped and counted"),
+    Option("max-failures", "SHARE", 0.0, "failed requests allowed, 0 to 1"),
+    Option("sample", "N", 20, "judge one stream in N by the contract's rules; 0: none"),
+    Option("report", "FILE", "", "results as JSON"),
+)
+TIMES: Final = (
+    Option("seconds", "S", SECONDS, "measured time, after the warm-up"),
+    Option("warm-up", "S", 0.0, "time before that, not measured"),
+)
+
+
 def add(parser: ArgumentParser) -> None:
     """Adds our options to Locust's."""
     group: Any = parser.add_argument_group("chatproof", "What is sent, and what must be reached")
-    group.add_argument("--dialect", default=DIALECT, metavar="NAME", help="the API that requests are valid for")
-    group.add_argument("--model", default="", metavar="NAME", help="model to ask for; default: the dialect's")
-    group.add_argument("--api-key-env", default="", metavar="VAR", help="environment variable with the API key")
-    group.add_argument("--ca-file", default="", metavar="FILE", help="authorities to trust, PEM")
-    group.add_argument("--insecure", action="store_true", help="do not verify the server's certificate")
-    group.add_argument("--scenario", default="", metavar="FILE", help="what requests are like, YAML")
-    group.add_argument(
-        "--objective", action="append", default=[], metavar="BOUND", help=f"a bound to keep: {objectives.EXAMPLE}"
-    )
-    group.add_argument("--rate", type=float, default=None, metavar="PER_S", help="an open loop of so many a second")
-    group.add_argument("--arrivals", default="poisson", choices=("constant", "poisson", "gamma"), help="of --rate")
-    group.add_argument("--burstiness", type=float, default=1.0, metavar="K", help="of gamma; below 1 comes in bursts")
-    group.add_argument("--trace", default="", metavar="FILE", help="recorded arrivals, Mooncake or BurstGPT JSONL")
-    group.add_argument("--shape", default="steady", choices=tuple(arrivals.SHAPES), help="of the load over time")
-    group.add_argument("--seconds", type=float, default=SECONDS, metavar="S", help="measured time, after the warm-up")
-    group.add_argument("--warm-up", type=float, default=0.0, metavar="S", help="time before that, not measured")
-    group.add_argument("--think", type=float, default=0.0, metavar="S", help="pause of a user between requests")
-    group.add_argument("--seed", type=int, default=1, metavar="N", help="of all that is drawn")
-    group.add_argument("--deadline", type=float, default=120.0, metavar="S", help="most that one answer may take")
-    group.add_argument("--max-requests", type=int, default=MOST_REQUESTS, metavar="N", help="end after so many")
-    group.add_argument("--max-in-flight", type=int, default=2000, metavar="N", help="of an open loop; more is dropped")
-    group.add_argument("--max-failures", type=float, default=0.0, metavar="SHARE", help="failed requests allowed, 0..1")
-    group.add_argument("--sample", type=int, default=20, metavar="N", help="judge one stream in N; 0: none")
-    group.add_argument("--report", default="", metavar="FILE", help="results as JSON")
+    for option in (*OPTIONS, *TIMES):
+        given: dict[str, Any] = {"help": option.help}
+        if option.default is False:
+            given["action"] = "store_true"
+        elif option.default == ():
+            given |= {"action": "append", "default": [], "metavar": option.metavar}
+        else:
+            given |= {"default": option.default, "type": kind(option)}
+            given |= {"choices": option.choices} if option.choices else {"metavar": option.metavar}
+        group.add_argument(f"--{option.name}", **given)
+
+
+def kind(option: Option) -> type:
+    """The type of an option's value."""
+    return float if option.default is None else type(option.default)
 
 
 def settings(options: Namespace) -> Settings:

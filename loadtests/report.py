@@ -84,7 +84,8 @@ def show(made: dict[str, Any], path: Path | None) -> None:
         word = "met" if each["met"] else "MISSED"
         console.print(f"{word}: {escape(each['objective'])} ({_number(each['value'])})")
     for each in made["doubts"]:
-        console.print(f"measurement in doubt: {escape(each['text'])}")
+        word = "measurement in doubt" if each["invalid"] else "note"
+        console.print(f"{word}: {escape(each['text'])}")
     if path is not None:
         console.print(f"written to {path}")
 

@@ -42,7 +42,7 @@ def build(
     verdicts = [_verdict(each, latencies, rates, failed) for each in settings.objectives]
     lag = latencies.get("SEND LAG", {}).get("percentiles", {}).get("99")
     found = doubts(
-        tally, settings.objectives, lambda row: latencies.get(row, {}).get("count", 0), lag, cpu, paced=True
+        tally, settings.objectives, lambda row: latencies.get(row, {}).get("count", 0), lag, cpu, planned=settings.open
     )  # fmt: skip
     return {
         "schema_version": SCHEMA_VERSION,
@@ -86,7 +86,7 @@ def build(
         "latencies_ms": latencies,
         "definitions": dict(DEFINITIONS),
         "objectives": verdicts,
-        "doubts": [{"name": each.name, "text": each.text} for each in found],
+        "doubts": [{"name": each.name, "text": each.text, "invalid": each.invalid} for each in found],
         "own_cpu": round(cpu, 3),
         "seconds": [
             {"at_s": at, "sent": second.sent, "answers": second.answers, "failures": second.failures,
@@ -95,7 +95,7 @@ def build(
             for at, second in sorted(tally.seconds.items())
         ],
         "worst_streams": tally.worst,
-        "exit_code": exit_code(tally, settings.max_failures, verdicts, bool(found)),
+        "exit_code": exit_code(tally, settings.max_failures, verdicts, any(each.invalid for each in found)),
     }  # fmt: skip
 
 

@@ -20,10 +20,12 @@ CPU: Final = 0.9
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """One reason not to trust a measurement: what was seen, the bound, and what to do."""
+    """One reason not to trust a measurement: what was seen, the bound, and what to do. `invalid`: it touches what was
+    asked for; else it is a note."""
 
     name: str
     text: str
+    invalid: bool = True
 
 
 def doubts(
@@ -33,21 +35,21 @@ def doubts(
     lag_p99_ms: float | None,
     cpu: float,
     *,
-    paced: bool,
+    planned: bool,
 ) -> list[Doubt]:
     """Everything that speaks against a measurement.
 
-    `samples`: how many values a row holds. `cpu`: the busiest process's share of a core. `paced`: whether the server
-    sends events one at a time; an engine that sends several in one write cannot be told from a late reader.
+    `samples`: how many values a row holds. `cpu`: the busiest process's share of a core. `planned`: requests had times
+    to leave at. Reads with several events hide gaps, which only a bound on gaps depends on.
     """
     found = []
     if lag_p99_ms is not None and lag_p99_ms > LAG_MS:
         text = f"requests left late: p99 {lag_p99_ms:.3g} ms, more than {LAG_MS:g} ms; use more --processes"
-        found.append(Doubt("send-lag", text))
+        found.append(Doubt("send-lag", text, planned))
     share = tally.coalesced_reads / tally.reads if tally.reads else 0.0
-    if paced and share > COALESCED:
+    if share > COALESCED:
         text = f"{share:.1%} of reads held several events, more than {COALESCED:.0%}: gaps between them are not seen"
-        found.append(Doubt("coalesced-reads", text))
+        found.append(Doubt("coalesced-reads", text, any(each.name == "itl" for each in objectives)))
     if cpu > CPU:
         text = f"a process of the load generator used {cpu:.0%} of a core, more than {CPU:.0%}; use more --processes"
         found.append(Doubt("own-cpu", text))
