@@ -18,7 +18,7 @@ from starlette.routing import Route
 from reference_server import pages
 from reference_server.admission import KeyCheck, Places, check_type, read_body
 from reference_server.delivery import collect, stream
-from reference_server.errors import ApiError, as_api_error, response_to
+from reference_server.errors import ApiError, as_api_error, response_to, unavailable
 from reference_server.offer import description, served
 from reference_server.render import ChunkWriter, Heading, completion
 from reference_server.request import RequestReader
@@ -131,7 +131,7 @@ class ChatEndpoint:
         # In a thread, so that a large body delays its own request only.
         request, prompt = await asyncio.to_thread(self._read, body)
         if not self._engine.alive:
-            raise ApiError("overloaded", "the engine has stopped: restart the server")
+            raise unavailable()
         try:
             return request, self._engine.submit(prompt, request.params)
         except ValueError as error:  # what only the engine knows: how wide it can search

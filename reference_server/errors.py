@@ -9,7 +9,7 @@ import orjson
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from reference_server.engine import ChatTemplateError, EngineError, PromptTooLong
+from reference_server.engine import ChatTemplateError, EngineError, PromptTooLong, Unavailable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -47,11 +47,19 @@ def as_api_error(error: Exception) -> ApiError:
         )
     if isinstance(error, ChatTemplateError):
         return ApiError("invalid_request", "messages: the model's chat template cannot take this conversation")
+    if isinstance(error, Unavailable):
+        return unavailable()
     if isinstance(error, EngineError):
         _log.error("the engine failed: %s", error)
         return ApiError("engine_failure", "the engine could not go on with this request: send it again")
     _log.error("unexpected failure", exc_info=error)
     return ApiError("engine_failure", "the server failed on this request; its log says more")
+
+
+def unavailable() -> ApiError:
+    """The refusal of a request that the engine may well take in a while."""
+    later = {"Retry-After": str(RETRY_AFTER_S)}
+    return ApiError("overloaded", "the engine cannot take this request now: try again later", later)
 
 
 def _routing_error(error: HTTPException) -> ApiError:

@@ -9,7 +9,7 @@ import orjson
 from fastapi.openapi.docs import get_swagger_ui_html
 from starlette.responses import Response
 
-from reference_server.errors import ApiError
+from reference_server.errors import ApiError, unavailable
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -65,11 +65,11 @@ async def asset(request: Request) -> Response:
 
 
 def health(engine: Engine) -> Handler:
-    """GET /health: 200 while requests can be answered; the refusal of an overloaded server once the engine is dead."""
+    """GET /health: 200 while requests can be answered; the refusal of an overloaded server while the engine is down."""
 
     async def handle(_request: Request) -> Response:
         if not engine.alive:
-            raise ApiError("overloaded", "the engine has stopped: restart the server")
+            raise unavailable()
         return Response(b'{"status":"ok"}', media_type="application/json")
 
     return handle

@@ -109,7 +109,7 @@ class Server(uvicorn.Server):
 
     async def on_tick(self, counter: int) -> bool:
         """Called ten times a second; whether to end."""
-        self._engine_stopped = not self._engine.alive
+        self._engine_stopped = self._engine.dead
         return await super().on_tick(counter) or self._engine_stopped
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:

@@ -18,6 +18,7 @@ from .protocol import (
     Generation,
     PromptTooLong,
     TokenLogprob,
+    Unavailable,
 )
 from .repetition import Repetition
 
@@ -37,6 +38,7 @@ __all__ = [
     "Repetition",
     "SamplingParams",
     "TokenLogprob",
+    "Unavailable",
 ]
 
 

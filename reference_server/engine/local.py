@@ -16,7 +16,17 @@ from .bias import Bias, check_tokens
 from .checkpoint import Checkpoint, load_checkpoint
 from .device import select_device, torch
 from .generation import Item, LocalGeneration, hand_over
-from .protocol import CheckpointError, Delta, Engine, EngineError, Prompt, PromptTooLong, RankedLogprob
+from .protocol import (
+    CheckpointError,
+    Delta,
+    Engine,
+    EngineError,
+    Prompt,
+    PromptTooLong,
+    RankedLogprob,
+    Unavailable,
+)
+from .restarts import Restarts
 from .runner import PROMPT_POSITIONS, Runner, verified_runner
 from .sampler import Sampler
 from .scheduler import PREFILL_TOKENS, Batch, Scheduler
@@ -36,6 +46,9 @@ if TYPE_CHECKING:
 
 POSITIONS_UNLESS_ASKED = 4096
 SMALL_MODEL_PARAMETERS = 50_000_000
+CLOSED = "the engine was closed"
+HANG_S = 120.0
+"""Far more than a step takes, the first of a shape on a device that compiles included."""
 _log = logging.getLogger(__name__)
 
 
@@ -60,6 +73,8 @@ class LocalEngine(Engine):
         max_new_tokens: int,
         prefill_tokens: int = PREFILL_TOKENS,
         prefix_reuse: bool = True,
+        restarts: Restarts | None = None,
+        hang_s: float = HANG_S,
     ) -> None:
         self.vocabulary_size = runner.vocabulary_size
         self.max_model_len = max_model_len
@@ -68,13 +83,15 @@ class LocalEngine(Engine):
         self._vocabulary = Vocabulary(checkpoint.tokenizer)
         self._runner = runner
         self._slots = slots
-        self._sampler = Sampler(slots, self.vocabulary_size)
-        self._stepper = Stepper(runner, self._sampler)
-        self._scheduler = Scheduler(slots, prefill_tokens, reuse=prefix_reuse)
-        self._generations: dict[Sequence, LocalGeneration] = {}
+        self._prefill_tokens = prefill_tokens
+        self._prefix_reuse = prefix_reuse
+        self._restarts = restarts or Restarts()
+        self._hang_s = hang_s
         self._inbox: SimpleQueue[LocalGeneration | None] = SimpleQueue()
-        self._closing = False
-        self._failure: str | None = None
+        self._closing = threading.Event()
+        self._failure: str | None = None  # why nothing is taken now
+        self._step_began_s: float | None = None
+        self._begin()
         self._gate = threading.Lock()  # so that nothing enters the inbox after the thread has emptied it
         self._thread = threading.Thread(target=self._serve, name="engine", daemon=True)
         self._thread.start()
@@ -93,6 +110,8 @@ class LocalEngine(Engine):
         threads: int | None = None,
         prefill_tokens: int = PREFILL_TOKENS,
         prefix_reuse: bool = True,
+        restarts: Restarts | None = None,
+        hang_s: float = HANG_S,
     ) -> LocalEngine:
         """Load a checkpoint directory and start the engine.
 
@@ -107,6 +126,8 @@ class LocalEngine(Engine):
         prefill_tokens: a longer prompt goes through the model in chunks of so many tokens, between the steps of
             those that run; at least 16.
         prefix_reuse: whether a prompt takes over keys and values of its beginning that a slot holds already.
+        restarts: how often it may begin again after a failure that ends all requests.
+        hang_s: a step that takes longer never ends, it is assumed.
 
         Raises CheckpointError, and ValueError for an argument out of its range.
         """
@@ -138,11 +159,22 @@ class LocalEngine(Engine):
             max_new_tokens=new_tokens,
             prefill_tokens=prefill_tokens,
             prefix_reuse=prefix_reuse,
+            restarts=restarts,
+            hang_s=hang_s,
         )
 
     @property
     def alive(self) -> bool:
-        return self._failure is None and not self._closing and self._thread.is_alive()
+        return self._failure is None and not self._closing.is_set() and not self.dead
+
+    @property
+    def dead(self) -> bool:
+        return not self._thread.is_alive() or self._hangs
+
+    @property
+    def _hangs(self) -> bool:
+        began = self._step_began_s
+        return began is not None and time.monotonic() - began > self._hang_s
 
     def encode_chat(
         self,
@@ -178,8 +210,8 @@ class LocalEngine(Engine):
         submission = Submission(list(prompt), terms, seed=seed, ready_at=time.perf_counter())
         generation = LocalGeneration(submission, asyncio.get_running_loop())
         with self._gate:
-            if self._failure is not None or self._closing:
-                raise EngineError(self._failure or "the engine was closed")
+            if self._failure is not None or self._closing.is_set():
+                raise Unavailable(self._failure or CLOSED)
             self._inbox.put(generation)
         return generation
 
@@ -192,23 +224,54 @@ class LocalEngine(Engine):
     def close(self) -> None:
         atexit.unregister(self.close)
         with self._gate:
-            self._closing = True
+            self._closing.set()
             self._inbox.put(None)
-        self._thread.join()
+        while self._thread.is_alive() and not self._hangs:
+            self._thread.join(0.1)
+        if self._thread.is_alive():  # nothing can end it, so it is left alone; it touches no request any more
+            self._give_up("the engine hangs", None)
+
+    def _begin(self) -> None:
+        self._sampler = Sampler(self._slots, self.vocabulary_size)
+        self._stepper = Stepper(self._runner, self._sampler)
+        self._scheduler = Scheduler(self._slots, self._prefill_tokens, reuse=self._prefix_reuse)
+        self._generations: dict[Sequence, LocalGeneration] = {}
 
     def _serve(self) -> None:
-        """The thread: step while there is work, wait while there is none; on the way out, fail what is left."""
-        reason, cause = "the engine was closed", None
+        """The thread: run until closed; after a failure, begin again a few times."""
+        with torch.inference_mode():
+            while (error := self._run()) is not None:
+                _log.error("the engine died", exc_info=error)
+                self._give_up(f"the engine died: {type(error).__name__}: {error}", error)
+                pause_s = self._restarts.next_pause_s(time.monotonic())
+                if pause_s is None or self._closing.wait(pause_s):
+                    return
+                _log.warning("the engine begins again")
+                self._begin()
+        self._give_up(CLOSED, None)
+
+    def _run(self) -> Exception | None:
+        """Step while there is work, wait while there is none; what ended that, None for `close`."""
         try:
-            with torch.inference_mode():
-                while self._receive():
-                    for sequence in self._scheduler.drop_cancelled():
-                        del self._generations[sequence]
-                    if batch := self._scheduler.schedule():
-                        hand_over(self._step(batch))
-        except BaseException as error:
-            reason, cause = f"the engine died: {type(error).__name__}: {error}", error
-            _log.exception("the engine died")
+            if self._failure is not None:
+                self._runner.reset()  # what has failed may have left anything in the cache
+                self._failure = None
+            while self._receive():
+                for sequence in self._scheduler.drop_cancelled():
+                    del self._generations[sequence]
+                if batch := self._scheduler.schedule():
+                    self._step_began_s = time.monotonic()
+                    out = self._step(batch)
+                    self._step_began_s = None
+                    hand_over(out)
+        except Exception as error:
+            return error
+        finally:
+            self._step_began_s = None
+        return None
+
+    def _give_up(self, reason: str, cause: Exception | None) -> None:
+        """Take nothing more, and fail what is left."""
         with self._gate:
             self._failure = reason
         while not self._inbox.empty():
@@ -220,9 +283,9 @@ class LocalEngine(Engine):
         """Take in what was submitted, waiting only if there is nothing else to do; False once closing."""
         while not self._inbox.empty() or not self._scheduler.busy:
             self._enter(self._inbox.get())
-            if self._closing:
+            if self._closing.is_set():
                 break
-        return not self._closing
+        return not self._closing.is_set()
 
     def _enter(self, generation: LocalGeneration | None) -> None:
         if generation is not None:
@@ -273,7 +336,7 @@ class LocalEngine(Engine):
         return Prompt(tuple(prompt), text, (None, *told))
 
 
-def _failed(reason: str, cause: BaseException | None) -> EngineError:
+def _failed(reason: str, cause: Exception | None) -> EngineError:
     error = EngineError(reason)
     error.__cause__ = cause
     return error

@@ -17,6 +17,10 @@ class EngineError(Exception):
     """The engine died, was closed, or could not go on with this request."""
 
 
+class Unavailable(EngineError):
+    """The engine cannot take this request now; later it may."""
+
+
 class PromptTooLong(EngineError):
     """The prompt leaves no room for a single generated token."""
 
@@ -135,11 +139,16 @@ class Generation(Protocol):
 class Engine(Protocol):
     """A source of generations.
 
-    alive: False once the engine has died or was closed; then every submit raises EngineError.
+    alive: whether requests are taken; where not, every submit raises EngineError.
+    dead: whether that is for good.
     """
 
     @property
     def alive(self) -> bool: ...
+
+    @property
+    def dead(self) -> bool:
+        return not self.alive
 
     def encode_chat(
         self,

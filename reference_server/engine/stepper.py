@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from .beam_search import Beam
 from .bias import apply
+from .failures import failure as failed
+from .failures import no_logits
+from .prefill import Prefiller
 from .protocol import EngineError
 from .sampler import uniform, unusable
 from .scores import score
@@ -28,8 +30,6 @@ if TYPE_CHECKING:
     from .scores import Score
     from .sequence import Sequence
 
-_log = logging.getLogger(__name__)
-
 
 class Stepper:
     """Takes sequences one token further, through a model and a sampler."""
@@ -37,17 +37,21 @@ class Stepper:
     def __init__(self, runner: Runner, sampler: Sampler) -> None:
         self._runner = runner
         self._sampler = sampler
+        self._prefiller = Prefiller(runner, sampler)
 
     def step(self, batch: Batch) -> Iterator[tuple[Sequence, Delta | EngineError | None]]:
         """What every sequence of the batch got, or why it cannot go on; a beam gets nothing before the end.
 
         At the end of a search its first beams get all deltas of an answer each, and the others None: those are
-        over too. An exception means that the model or the sampler failed for all; what fails for one request
-        is its own.
+        over too. An exception means that the model failed for all; what fails for one request is its own.
         """
         started_at = time.perf_counter()
         if batch.prefill:
-            sequences, logits = self._prefill(batch, started_at)
+            for sequence in batch.sequences:
+                sequence.began_at = sequence.began_at or started_at
+            prefilled = self._prefiller.prefill(batch)
+            yield from prefilled.failures.items()
+            sequences, logits = prefilled.sequences, prefilled.logits
             if not sequences:
                 return
         else:
@@ -68,13 +72,29 @@ class Stepper:
             searches = self._search(sequences, slots, logits, lost)
         ended_at = time.perf_counter()
         step = Step(len(batch.sequences), started_at, ended_at)
-        for sample, (token, found) in zip(samples, chosen, strict=True):
-            taken = step if not batch.prefill else _since(sample, step)
-            yield sample, _unusable() if sample in lost else _append(sample, token, found, taken)
+        for sample, choice in zip(samples, chosen, strict=True):
+            if sample in lost:
+                yield sample, no_logits()
+            elif isinstance(choice, EngineError):
+                yield sample, choice
+            else:
+                yield sample, _append(sample, *choice, _since(sample, step) if batch.prefill else step)
         for search, failure in searches.items():
             yield from _outcome(search, failure, _since(search.beams[0], step) if batch.prefill else step)
 
     def _sample(
+        self, samples: Seq[Sampled], slots: Seq[int], logits: torch.Tensor, lost: set[Sequence]
+    ) -> Seq[tuple[int, Score | None] | EngineError]:
+        """As `_choose`; where that fails for all, each is tried alone, to find whose fault it is."""
+        try:
+            return self._choose(samples, slots, logits, lost)
+        except Exception as error:
+            if len(samples) == 1:
+                return [failed(error)]
+        each = range(len(samples))
+        return [self._sample([samples[row]], [slots[row]], logits[row : row + 1], lost)[0] for row in each]
+
+    def _choose(
         self, samples: Seq[Sampled], slots: Seq[int], logits: torch.Tensor, lost: set[Sequence]
     ) -> list[tuple[int, Score | None]]:
         """A token for each, with its score where that is asked for; adds to `lost` who has none to choose from."""
@@ -107,11 +127,11 @@ class Stepper:
         for search in outcomes:
             try:
                 if not lost.isdisjoint(search.beams):
-                    raise _unusable()
+                    raise no_logits()
                 rows = [place[beam] for beam in search.beams]
                 moves += self._advance(search, logits[rows], {beam: slot[beam] for beam in search.beams})
             except Exception as error:
-                outcomes[search] = _failure(error)
+                outcomes[search] = failed(error)
         if moves:
             self._runner.copy(moves, max(beam.position for beam in beams))
         return outcomes
@@ -120,7 +140,7 @@ class Stepper:
         """A search one step further; which slot must take over what another holds: (from, to)."""
         biased, exhausted = _biased(search.beams, logits)
         if not {search.beams[row] for row in exhausted}.isdisjoint(search.running()):
-            raise _unusable()
+            raise no_logits()
         penalised = self._sampler.penalised(biased, list(slots.values())) if search.params.penalised else biased
         moves = [(slots[source], slots[target]) for source, target in search.advance(logits, penalised)]
         if search.params.penalised:
@@ -129,39 +149,6 @@ class Stepper:
             if running := search.running():
                 self._sampler.count([slots[beam] for beam in running], [beam.last_token for beam in running])
         return moves
-
-    def _prefill(self, batch: Batch, started_at: float) -> tuple[tuple[Sequence, ...], torch.Tensor]:
-        """The sequences whose prompts are whole now, and the logits after them.
-
-        A prompt that sequences share goes through the model once.
-        """
-        for copy in batch.copies:
-            self._runner.copy([(copy.source, copy.target)], copy.length)
-        rows: dict[int, int] = {}  # of a prompt among those that go through the model
-        pieces: list[Seq[int]] = []
-        slots: list[int] = []
-        starts: list[int] = []
-        whole: list[Sequence] = []
-        shares: list[tuple[int, int]] = []
-        for sequence, slot, start, until in zip(batch.sequences, batch.slots, batch.since, batch.until, strict=True):
-            if sequence.began_at is None:
-                sequence.began_at = started_at
-            row = rows.setdefault(id(sequence.prompt), len(pieces))
-            if row == len(pieces):
-                pieces.append(sequence.prompt[start:until])
-                slots.append(slot)
-                starts.append(start)
-            elif until == len(sequence.prompt):
-                shares.append((slots[row], slot))
-            if until == len(sequence.prompt):
-                self._sampler.open(slot, sequence.params, sequence.prompt)
-                whole.append(sequence)
-        logits = self._runner.prefill(pieces, slots, starts)
-        if shares:
-            self._runner.copy(shares, max(len(sequence.prompt) for sequence in whole))
-        if len(whole) < len(pieces) or shares:
-            logits = logits[[rows[id(sequence.prompt)] for sequence in whole]]
-        return tuple(whole), logits
 
     def _decode(self, batch: Batch) -> torch.Tensor:
         tokens = [sequence.last_token for sequence in batch.sequences]
@@ -190,7 +177,7 @@ def _append(sample: Sampled, token: int, score: Score | None, step: Step) -> Del
     try:
         return sample.append(token, score, step)
     except Exception as error:
-        return _failure(error)
+        return failed(error)
 
 
 def _outcome(
@@ -203,7 +190,7 @@ def _outcome(
         try:
             answers = search.answers()
         except Exception as error:
-            failure = _failure(error)
+            failure = failed(error)
     if failure is not None:
         yield search.beams[0], failure
     elif answers:
@@ -211,19 +198,3 @@ def _outcome(
             yield from ((beam, delta) for delta in deltas)
         for beam in search.beams[len(answers) :]:
             yield beam, None
-
-
-def _failure(error: Exception) -> EngineError:
-    """What a request is told: whatever a tokenizer raises for one must not be everybody's end."""
-    if isinstance(error, EngineError):
-        return error
-    _log.error("an answer cannot go on", exc_info=error)
-    failure = EngineError(f"the answer cannot go on: {type(error).__name__}: {error}")
-    failure.__cause__ = error
-    return failure
-
-
-def _unusable() -> EngineError:
-    return EngineError(
-        "no token is left to choose for this answer: the model's logits are unusable, or all are ruled out"
-    )

@@ -8,6 +8,7 @@ import pytest
 
 from reference_server.engine.device import torch
 from reference_server.engine.local import LocalEngine
+from reference_server.engine.restarts import Restarts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -85,10 +86,12 @@ def random_checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def load_engine(random_checkpoint: Path) -> Iterator[Callable[..., LocalEngine]]:
-    """LocalEngine.load over the random checkpoint on the CPU; what was loaded is closed after the test."""
+    """LocalEngine.load over the random checkpoint on the CPU, dying for good; what was loaded is closed after the
+    test."""
     engines: list[LocalEngine] = []
 
     def load(**options: Any) -> LocalEngine:
+        options = {"restarts": Restarts(most=0), **options}
         engines.append(LocalEngine.load(random_checkpoint, device="cpu", **options))
         return engines[-1]
 

@@ -85,6 +85,10 @@ class ScriptedEngine:
         self._pace_s = pace_s
         self._encoded: tuple[list[dict[str, Any]], Mapping[str, Any] | None] = ([], None)
 
+    @property
+    def dead(self) -> bool:
+        return not self.alive
+
     def encode_chat(
         self,
         messages: list[dict[str, Any]],

@@ -1,0 +1,274 @@
+"""What goes wrong ends as little as it can: one request, or all that run, but hardly ever the engine."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from reference_server.engine import Delta, EngineError, SamplingParams, Unavailable
+from reference_server.engine.device import torch
+from reference_server.engine.restarts import Restarts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from reference_server.engine.local import LocalEngine
+
+GREEDY = SamplingParams(temperature=0, max_tokens=5, ignore_eos=True)
+AT_ONCE = 0.0
+PATIENCE_S = 20
+
+
+async def collect(engine: LocalEngine, prompt: list[int], params: SamplingParams = GREEDY) -> list[int] | EngineError:
+    try:
+        return [delta.token_id async for delta in engine.submit(prompt, params)]
+    except EngineError as error:
+        return error
+
+
+async def until_alive(engine: LocalEngine) -> None:
+    async with asyncio.timeout(PATIENCE_S):
+        while not engine.alive:
+            await asyncio.sleep(0.001)
+
+
+async def until_dead(engine: LocalEngine) -> None:
+    async with asyncio.timeout(PATIENCE_S):
+        while not engine.dead:
+            await asyncio.sleep(0.001)
+
+
+@pytest.fixture
+def failing(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Makes a method of an engine's part raise errors, one for each call, None standing for none."""
+
+    def script(part: Any, method: str, *errors: Exception | None) -> None:
+        kept, left = getattr(part, method), list(errors)
+
+        def scripted(*arguments: Any) -> Any:
+            error = left.pop(0) if left else None
+            if error is not None:
+                raise error
+            return kept(*arguments)
+
+        monkeypatch.setattr(part, method, scripted)
+
+    return script
+
+
+class TestRestarts:
+    """How many there are, and how long an engine waits."""
+
+    def test_pauses_double_until_there_have_been_enough(self) -> None:
+        restarts = Restarts(most=3, pause_s=0.5)
+        assert [restarts.next_pause_s(now) for now in (1, 2, 3, 4)] == [0.5, 1.0, 2.0, None]
+
+    def test_those_of_long_ago_do_not_count(self) -> None:
+        restarts = Restarts(most=2, window_s=10, pause_s=1)
+        assert [restarts.next_pause_s(now) for now in (0, 5, 9, 10, 11, 15)] == [1, 2, None, 2, None, 2]
+
+
+class TestModel:
+    """The model fails: everybody's request is lost, the engine is not."""
+
+    def test_all_that_run_fail_and_the_next_request_succeeds(
+        self, load_engine: Callable[..., LocalEngine], failing: Callable[..., None], caplog: pytest.LogCaptureFixture
+    ) -> None:
+        engine = load_engine(slots=2, restarts=Restarts(pause_s=AT_ONCE))
+        expected = asyncio.run(collect(engine, [1] * 30))
+        failing(engine._runner, "decode", None, RuntimeError("device lost"))
+
+        async def scenario() -> None:
+            lost = await asyncio.gather(*(collect(engine, [number] * 30) for number in range(5)))
+            assert [str(each) for each in lost] == ["the engine died: RuntimeError: device lost"] * 5
+            await until_alive(engine)
+            assert await collect(engine, [1] * 30) == expected
+
+        asyncio.run(scenario())
+        assert "begins again" in caplog.text
+        assert (engine._generations, engine._scheduler.free_slots) == ({}, 2)
+
+    def test_nothing_of_what_the_failure_left_in_the_cache_is_reused(
+        self, load_engine: Callable[..., LocalEngine], failing: Callable[..., None]
+    ) -> None:
+        engine = load_engine(slots=2, restarts=Restarts(pause_s=AT_ONCE))
+        failing(engine._runner, "decode", RuntimeError("device lost"))
+
+        async def scenario() -> list[Delta]:
+            await collect(engine, [1] * 30)
+            await until_alive(engine)
+            for stored in (*engine._runner._cache.keys, *engine._runner._cache.values):
+                assert not stored.any()
+            return [delta async for delta in engine.submit([1] * 40, GREEDY)]
+
+        assert [delta.cached_tokens for delta in asyncio.run(scenario())] == [0] * 5
+
+    def test_too_many_failures_end_it_for_good(
+        self, load_engine: Callable[..., LocalEngine], failing: Callable[..., None]
+    ) -> None:
+        engine = load_engine(restarts=Restarts(most=2, pause_s=AT_ONCE))
+        failing(engine._runner, "prefill", *[RuntimeError("device lost")] * 3)
+
+        async def scenario() -> None:
+            for _ in range(3):
+                await until_alive(engine)
+                assert isinstance(await collect(engine, [1]), EngineError)
+            await until_dead(engine)
+            with pytest.raises(Unavailable, match="device lost"):
+                engine.submit([1], GREEDY)
+
+        asyncio.run(scenario())
+
+    def test_a_device_that_cannot_be_cleared_counts_as_a_failure(
+        self, load_engine: Callable[..., LocalEngine], failing: Callable[..., None]
+    ) -> None:
+        engine = load_engine(restarts=Restarts(most=2, pause_s=AT_ONCE))
+        failing(engine._runner, "decode", RuntimeError("device lost"))
+        failing(engine._runner, "reset", *[RuntimeError("device lost")] * 2)
+
+        async def scenario() -> None:
+            await collect(engine, [1])
+            await until_dead(engine)
+
+        asyncio.run(scenario())
+
+    def test_close_does_not_wait_for_a_restart(
+        self, load_engine: Callable[..., LocalEngine], failing: Callable[..., None]
+    ) -> None:
+        engine = load_engine(restarts=Restarts(pause_s=1e6))
+        failing(engine._runner, "decode", RuntimeError("device lost"))
+        assert isinstance(asyncio.run(collect(engine, [1])), EngineError)
+        assert not engine.dead
+        engine.close()
+        assert engine.dead
+
+    def test_a_step_that_never_ends_ends_the_engine(
+        self, load_engine: Callable[..., LocalEngine], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        engine = load_engine(hang_s=0.05)
+        over = threading.Event()
+        decode = engine._runner.decode
+
+        def hanging(*arguments: Any) -> torch.Tensor:
+            over.wait(PATIENCE_S)
+            return decode(*arguments)
+
+        monkeypatch.setattr(engine._runner, "decode", hanging)
+
+        async def scenario() -> None:
+            generation = engine.submit([1], GREEDY)
+            await anext(generation)
+            await until_dead(engine)
+            await asyncio.to_thread(engine.close)
+            with pytest.raises(EngineError, match="hangs"):
+                await anext(generation)
+            with pytest.raises(Unavailable):
+                engine.submit([1], GREEDY)
+
+        try:
+            asyncio.run(scenario())
+        finally:
+            over.set()
+
+
+class TestOneRequest:
+    """What fails for one request is its own."""
+
+    @pytest.mark.parametrize("error", [torch.OutOfMemoryError("no room"), RuntimeError("can't allocate memory: 9 GB")])
+    def test_a_prompt_without_memory_fails_alone(
+        self, engine: LocalEngine, monkeypatch: pytest.MonkeyPatch, error: Exception
+    ) -> None:
+        prefill = engine._runner.prefill
+        expected = asyncio.run(collect(engine, [2, 3]))
+
+        def greedy_for_memory(pieces: list[list[int]], *others: Any) -> torch.Tensor:
+            if any(len(piece) > 30 for piece in pieces):
+                raise error
+            return prefill(pieces, *others)
+
+        monkeypatch.setattr(engine._runner, "prefill", greedy_for_memory)
+
+        async def scenario() -> Any:
+            asked = ([2, 3], [1] * 40, [2, 3], [4, 5])
+            return await asyncio.gather(*(collect(engine, prompt) for prompt in asked))
+
+        first, failed, second, third = asyncio.run(scenario())
+        assert isinstance(failed, Unavailable)
+        assert [first, second, len(third)] == [expected, expected, 5]
+        assert (engine.alive, engine._generations, engine._scheduler.free_slots) == (True, {}, 4)
+
+    def test_all_choices_of_a_prompt_without_memory_fail_as_one(
+        self, engine: LocalEngine, failing: Callable[..., None]
+    ) -> None:
+        failing(engine._runner, "prefill", *[torch.OutOfMemoryError("no room")] * 2)
+        several = SamplingParams(n=3, max_tokens=5, ignore_eos=True)
+
+        async def scenario() -> Any:
+            return await asyncio.gather(collect(engine, [1] * 40, several), collect(engine, [2]))
+
+        failed, other = asyncio.run(scenario())
+        assert isinstance(failed, Unavailable)
+        assert len(other) == 5
+        assert (engine.alive, engine._generations, engine._scheduler.free_slots) == (True, {}, 4)
+
+    @pytest.mark.parametrize("method", ["sample", "open"])
+    def test_whatever_breaks_the_sampler_breaks_no_other_answer(
+        self, engine: LocalEngine, monkeypatch: pytest.MonkeyPatch, method: str
+    ) -> None:
+        expected = asyncio.run(collect(engine, [2]))
+        kept = getattr(engine._sampler, method)
+        slots: list[int] = []
+
+        def picky(first: Any, second: Any, *others: Any) -> Any:
+            if method == "open" and others[0] == [1, 1]:
+                raise ZeroDivisionError
+            if method == "sample" and 1 in second:  # the slot of the second request
+                slots.extend(second)
+                raise ZeroDivisionError
+            return kept(first, second, *others)
+
+        monkeypatch.setattr(engine._sampler, method, picky)
+
+        async def scenario() -> Any:
+            return await asyncio.gather(*(collect(engine, prompt) for prompt in ([2], [1, 1], [2])))
+
+        first, failed, third = asyncio.run(scenario())
+        assert [first, third] == [expected, expected]
+        assert str(failed) == "the answer cannot go on: ZeroDivisionError: "
+        assert (engine.alive, engine._generations) == (True, {})
+
+
+class TestCancelledPrompt:
+    """A request given up while its prompt goes through the model."""
+
+    def test_no_further_chunk_is_computed(
+        self, load_engine: Callable[..., LocalEngine], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        engine = load_engine(slots=1, prefill_tokens=16)
+        begun, cancelled = threading.Event(), threading.Event()
+        chunks: list[int] = []
+        prefill = engine._runner.prefill
+
+        def recorded(pieces: list[list[int]], slots: list[int], starts: list[int]) -> torch.Tensor:
+            chunks.append(starts[0])
+            if len(chunks) == 3:
+                begun.set()
+                cancelled.wait(PATIENCE_S)
+            return prefill(pieces, slots, starts)
+
+        monkeypatch.setattr(engine._runner, "prefill", recorded)
+
+        async def scenario() -> None:
+            generation = engine.submit(list(range(200)), GREEDY)
+            await asyncio.to_thread(begun.wait, PATIENCE_S)
+            generation.cancel()
+            cancelled.set()
+            assert [delta async for delta in generation] == []
+            assert await collect(engine, [7] * 20) != []
+
+        asyncio.run(scenario())
+        assert chunks == [0, 16, 32, 0, 16]
+        assert (engine._generations, engine._scheduler.free_slots) == ({}, 1)

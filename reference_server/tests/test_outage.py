@@ -1,0 +1,189 @@
+"""An engine that fails while a server runs over it, and clients that leave, over real sockets."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import pytest
+
+from openapi.contract import load
+from reference_server.engine.restarts import Restarts
+from reference_server.server import EngineStoppedError
+from reference_server.settings import Settings
+from reference_server.tests.scripted import PATIENCE_S, Running, running
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from reference_server.engine import LocalEngine
+    from reference_server.engine.device import torch
+
+DIALECT = "mindie-2.3"
+SAID = [{"role": "user", "content": "hello"}]
+
+
+def body(**options: Any) -> dict[str, Any]:
+    return {"model": "mindie", "messages": SAID, "temperature": 0, "max_tokens": 8, "ignore_eos": True, **options}
+
+
+@pytest.fixture
+def serve(load_engine: Callable[..., LocalEngine]) -> Iterator[Callable[..., tuple[LocalEngine, Running]]]:
+    """An engine and a server over it."""
+    open_contexts: list[Any] = []
+
+    def start(**options: Any) -> tuple[LocalEngine, Running]:
+        engine = load_engine(**options)
+        context = running(load(DIALECT), engine, Settings("mindie"))
+        open_contexts.append(context)
+        return engine, context.__enter__()
+
+    yield start
+    for context in open_contexts:
+        context.__exit__(None, None, None)
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    end = time.monotonic() + PATIENCE_S
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.005)
+
+
+def answered(address: str, **options: Any) -> httpx.Response:
+    return httpx.post(f"{address}{load(DIALECT).path}", json=body(**options), timeout=PATIENCE_S)
+
+
+def test_what_runs_fails_health_turns_503_and_the_next_request_succeeds(
+    serve: Callable[..., tuple[LocalEngine, Running]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine, server = serve(slots=2, restarts=Restarts(pause_s=0.0))
+    broken, repaired = threading.Event(), threading.Event()
+    decode, reset = engine._runner.decode, engine._runner.reset
+
+    def failing(*arguments: Any) -> torch.Tensor:
+        if not broken.is_set():
+            broken.set()
+            raise RuntimeError("device lost at 0xbeef")
+        return decode(*arguments)
+
+    def patient() -> None:
+        repaired.wait(PATIENCE_S)
+        reset()
+
+    monkeypatch.setattr(engine._runner, "decode", failing)
+    monkeypatch.setattr(engine._runner, "reset", patient)
+    plain = answered(server.address)
+    assert (plain.status_code, "device lost" in plain.text) == (
+        load(DIALECT).errors.render("engine_failure", "")[0],
+        False,
+    )
+    health, refused = httpx.get(f"{server.address}/health"), answered(server.address)
+    assert [each.status_code for each in (health, refused)] == [503, 503]
+    assert [each.headers["retry-after"] for each in (health, refused)] == ["1", "1"]
+    repaired.set()
+    wait_for(lambda: httpx.get(f"{server.address}/health").status_code == 200)
+    again = answered(server.address)
+    assert (again.status_code, again.json()["usage"]["completion_tokens"]) == (200, 8)
+
+
+def test_a_stream_that_runs_when_the_engine_fails_ends_with_the_dialects_error(
+    serve: Callable[..., tuple[LocalEngine, Running]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine, server = serve(restarts=Restarts(pause_s=0.0))
+    steps = iter(range(100))
+    decode = engine._runner.decode
+
+    def failing(*arguments: Any) -> torch.Tensor:
+        if next(steps) == 2:
+            raise RuntimeError("device lost")
+        return decode(*arguments)
+
+    monkeypatch.setattr(engine._runner, "decode", failing)
+    events = answered(server.address, stream=True).text.strip().split("\n\n")
+    _, error = load(DIALECT).errors.render("engine_failure", "")
+    assert json.loads(events[-1].removeprefix("data:")).keys() == error.keys()
+    assert "[DONE]" not in "".join(events)
+    wait_for(lambda: httpx.get(f"{server.address}/health").status_code == 200)
+    assert answered(server.address, stream=True).text.strip().endswith("[DONE]")
+
+
+def test_a_prompt_without_memory_gets_503_and_nobody_else(
+    serve: Callable[..., tuple[LocalEngine, Running]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine, server = serve()
+    prefill = engine._runner.prefill
+
+    def greedy_for_memory(pieces: list[list[int]], *others: Any) -> torch.Tensor:
+        if any(len(piece) > 60 for piece in pieces):
+            raise MemoryError
+        return prefill(pieces, *others)
+
+    monkeypatch.setattr(engine._runner, "prefill", greedy_for_memory)
+    long = [{"role": "user", "content": "hello " * 40}]
+    assert [answered(server.address, messages=each).status_code for each in (SAID, long, SAID)] == [200, 503, 200]
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")  # how a server ends in a thread
+def test_an_engine_that_fails_for_good_ends_the_server(
+    serve: Callable[..., tuple[LocalEngine, Running]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine, server = serve()
+    ends: list[BaseException | None] = []
+    monkeypatch.setattr(threading, "excepthook", lambda raised: ends.append(raised.exc_value))
+
+    def failing(*_: Any) -> torch.Tensor:
+        raise RuntimeError("device lost")
+
+    monkeypatch.setattr(engine._runner, "decode", failing)
+    answered(server.address)
+    assert server.ended()
+    assert [type(end) for end in ends] == [EngineStoppedError]
+
+
+@pytest.mark.parametrize("stream", [True, False])
+@pytest.mark.parametrize("when", ["before the first token", "after the first token"])
+def test_a_client_that_leaves_costs_no_further_step(
+    serve: Callable[..., tuple[LocalEngine, Running]], monkeypatch: pytest.MonkeyPatch, stream: bool, when: str
+) -> None:
+    engine, server = serve(slots=1, prefill_tokens=16)
+    held, go_on = threading.Event(), threading.Event()
+    steps_after = []
+    runner = engine._runner
+    prefill, decode = runner.prefill, runner.decode
+
+    def hold() -> None:
+        if go_on.is_set():
+            steps_after.append(1)
+        else:
+            held.set()
+            go_on.wait(PATIENCE_S)
+
+    def recorded_prefill(pieces: list[list[int]], slots: list[int], starts: list[int]) -> torch.Tensor:
+        if when == "before the first token" and starts[0]:
+            hold()
+        return prefill(pieces, slots, starts)
+
+    def recorded_decode(*arguments: Any) -> torch.Tensor:
+        hold()
+        return decode(*arguments)
+
+    monkeypatch.setattr(runner, "prefill", recorded_prefill)
+    monkeypatch.setattr(runner, "decode", recorded_decode)
+    host, port = server.address.removeprefix("http://").split(":")
+    sent = json.dumps(
+        body(stream=stream, max_tokens=400, messages=[{"role": "user", "content": "hello " * 8}])
+    ).encode()
+    head = f"POST {load(DIALECT).path} HTTP/1.1\r\nHost: {host}\r\nContent-Length: {len(sent)}\r\n\r\n".encode()
+    with socket.create_connection((host, int(port))) as client:
+        client.sendall(head + sent)
+        assert held.wait(PATIENCE_S)
+        (generation,) = set(engine._generations.values())
+    wait_for(lambda: generation.submission.cancellation.requested)
+    go_on.set()
+    wait_for(lambda: engine._scheduler.free_slots == 1 and not engine._generations)
+    assert steps_after == []
