@@ -369,7 +369,7 @@ class TestDeath:
 
         outcomes = asyncio.run(scenario())
         assert [str(outcome) for outcome in outcomes] == ["the engine died: RuntimeError: device lost"] * 10
-        assert {EngineError} == {type(outcome) for outcome in outcomes}
+        assert all(isinstance(outcome, EngineError) for outcome in outcomes)  # some were asked for too late
         assert not engine.alive
         with pytest.raises(EngineError, match="device lost"):
             run(engine, [1], GREEDY)
