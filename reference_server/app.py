@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from reference_server.engine import Engine, Generation
     from reference_server.request import ChatRequest
     from reference_server.settings import Settings
+    from reference_server.telling import Telling
 
 
 def create_app(contract: Contract, engine: Engine, settings: Settings) -> FastAPI:
@@ -113,12 +114,12 @@ class ChatEndpoint:
         errors = self._contract.errors
         with self._places.one():
             request, generation = await self._accept(Headers(scope=scope), receive)
-            heading = self._heading()
+            heading = self._heading(request.telling)
             if request.stream:
                 end = await stream(generation, self._writer(request, generation, heading), receive, send, errors)
             else:
                 deltas = await collect(generation, receive)
-                answer = completion(self._contract, heading, generation.prompt_tokens, deltas)
+                answer = completion(self._contract, heading, generation.prompt_tokens, deltas, request.telling)
         # The place is free before the client can know that its answer is whole, and ask again.
         if request.stream:
             await send({"type": "http.response.body", "body": end})
@@ -148,13 +149,13 @@ class ChatEndpoint:
             generation,
             request.params,
             full_text=self._settings.full_text,
-            include_usage=request.include_usage,
+            telling=request.telling,
         )
 
-    def _heading(self) -> Heading:
+    def _heading(self, telling: Telling) -> Heading:
         prefix = self._contract.answer.id_prefix
-        name = None if prefix is None else f"{prefix}{next(self._numbers)}"
-        return Heading(name, int(time.time()), self._settings.model)
+        name = None if prefix is None else f"{prefix}{telling.name or next(self._numbers)}"
+        return Heading(name, int(time.time()), self._settings.model, telling.tier)
 
 
 class Models:

@@ -14,10 +14,8 @@ LACKING: Final = frozenset(
     {
         *("tools", "media"),
         *("audio", "functions", "moderation"),
-        *("obfuscation", "prediction", "prompt_cache", "prompt_logprobs", "refusals", "repetition_detection"),
-        *("service_tiers", "storage", "structured_output", "verbosity", "watermarking", "web_search"),
-        *("continuous_usage", "disaggregation", "extensions", "priority", "request_id", "stream_interval"),
-        *("template", "token_output", "truncation"),
+        *("prediction", "prompt_cache", "refusals", "storage", "structured_output", "watermarking", "web_search"),
+        *("disaggregation", "extensions", "template"),
     }
 )
 """Capabilities that the server has not got. Their neutral values are accepted, all others refused by name."""
@@ -26,6 +24,11 @@ READ: Final = frozenset(
     {
         *("n", "best_of", "use_beam_search", "length_penalty", "diversity_penalty", "logprobs", "top_logprobs"),
         *("max_completion_tokens", "min_tokens", "min_p", "logit_bias", "allowed_token_ids", "bad_words"),
+        *("logprob_token_ids", "return_tokens_as_token_ids", "prompt_logprobs", "request_id", "priority"),
+        *("return_token_ids", "return_prompt_text", "return_weight_versions", "routed_experts_prompt_start"),
+        *("spaces_between_special_tokens", "stream_interval", "repetition_detection", "verbosity", "service_tier"),
+        *("truncate_prompt_tokens", "truncation_side"),
+        *("reasoning_effort", "thinking_token_budget", "include_reasoning"),
     }
 )
 """Parameters that the server reads, of those that belong to capabilities.

@@ -9,13 +9,15 @@ from openapi.parameter import ABSENT
 from openapi.strict_json import NOT_JSON, quote, read_json
 from openapi.validation import BodyRequest, Validator
 from reference_server.errors import ApiError
-from reference_server.sampling import sampling_params
+from reference_server.sampling import effort_kwargs, sampling_params
+from reference_server.telling import telling
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from openapi.contract import Contract
     from reference_server.engine import SamplingParams
+    from reference_server.telling import Telling
 
 DEEPEST: Final = 64
 """Levels of objects and lists that a body may nest; what the documents describe takes fewer than ten."""
@@ -50,13 +52,13 @@ class ChatRequest:
     """A request that keeps the contract, with every default filled in.
 
     messages: role and content of each turn; content is one text.
-    include_usage: whether a stream whose usage is sent on request shall send it.
+    telling: what the answer shall say beside what the model does.
     """
 
     messages: list[dict[str, Any]]
     params: SamplingParams
     stream: bool
-    include_usage: bool
+    telling: Telling
     template_kwargs: Mapping[str, Any]
 
 
@@ -69,8 +71,9 @@ class RequestReader:
         self._validator = Validator(contract)
         self._validator.prepare()  # now, not in the first request
         self._thinks = "thinking" in contract.capabilities
-        # A server without `thinking` never lets the template's own default decide.
-        self._template_defaults = {} if self._thinks else {"enable_thinking": False}
+        # Only where requests can turn thoughts off does the template's own default decide.
+        decides = self._thinks and "chat_template_kwargs" in contract.parameters
+        self._template_defaults = {} if decides else {"enable_thinking": False}
 
     def read(self, body: bytes) -> ChatRequest:
         """The request that a body holds; raises ApiError."""
@@ -89,7 +92,7 @@ class RequestReader:
     def _chat_request(self, body: Mapping[str, Any]) -> ChatRequest:
         given = {name: self._given(body, name) for name in self._contract.parameters}
         stream = bool(given.get("stream"))
-        template_kwargs = self._template_kwargs(given.get("chat_template_kwargs") or {})
+        template_kwargs = self._template_kwargs(given)
         return ChatRequest(
             messages=[_message(message) for message in body["messages"]],
             params=sampling_params(
@@ -100,7 +103,7 @@ class RequestReader:
                 reasoning=self._thinks and template_kwargs.get("enable_thinking") is not False,
             ),
             stream=stream,
-            include_usage=bool((given.get("stream_options") or {}).get("include_usage")),
+            telling=telling(given),
             template_kwargs=template_kwargs,
         )
 
@@ -115,13 +118,14 @@ class RequestReader:
         sent = body.get("include_stop_str_in_output")
         return stream and self._contract.stream.stop_text == "included" if sent is None else sent
 
-    def _template_kwargs(self, sent: Mapping[str, Any]) -> dict[str, Any]:
+    def _template_kwargs(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        sent = given.get("chat_template_kwargs") or {}
         taken = sorted(TEMPLATE_OPTIONS.intersection(sent))
         if taken:
             raise ApiError(
                 "invalid_request", f"chat_template_kwargs.{taken[0]} is not an argument of the template: leave it out"
             )
-        return {**self._template_defaults, **sent}
+        return {**self._template_defaults, **effort_kwargs(given.get("reasoning_effort")), **sent}
 
 
 def parse(body: bytes) -> dict[str, Any]:

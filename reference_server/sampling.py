@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, Final
 
-from reference_server.engine import SamplingParams
+from reference_server.engine import MOST_LOGPROBS, Repetition, SamplingParams
 from reference_server.errors import ApiError
 
 if TYPE_CHECKING:
@@ -16,6 +17,11 @@ INT32_MIN: Final = -(2**31)
 INT32_MAX: Final = 2**31 - 1
 LEAST_BIAS: Final = -100.0
 GREATEST_BIAS: Final = 100.0
+PRIORITIES: Final = {"flex": 1, "priority": -1, "fast": -1}
+"""Where requests of a service tier stand in the queue; the others are 0."""
+VERBOSITY: Final = {"low": math.log(3), "high": -math.log(3)}
+EFFORTS: Final = {"none": 0, "minimal": 32, "low": 128, "medium": 512, "high": 2048, "xhigh": 8192}
+"""Most tokens of a thought for each effort; the greatest, max, has no limit. The numbers are this server's own."""
 
 TOP_TURNS_ON: Final = "top-logprobs-turns-on-logprobs"
 NONE_IN_STREAMS: Final = "logprobs-in-streams"
@@ -50,12 +56,17 @@ def sampling_params(
         "seed": _integer(given.get("seed")),
         "skip_special_tokens": given.get("skip_special_tokens"),
         "ignore_eos": given.get("ignore_eos"),
+        "spaces_between_special_tokens": given.get("spaces_between_special_tokens"),
     }
     try:
         return SamplingParams(
             **{name: value for name, value in plain.items() if value is not None},
             **_choices(sent, given),
             **_named_tokens(given),
+            **_prompt(given),
+            **_ends(given),
+            thinking_budget=thinking_budget(given),
+            priority=_integer(given.get("priority")) or PRIORITIES.get(given.get("service_tier") or "auto", 0),
             stop=(stop,) if isinstance(stop, str) else tuple(stop),
             # Ids beyond int32 are ignored: mindie-llm-2.3#request/stop_token_ids.
             stop_token_ids=frozenset(
@@ -77,7 +88,52 @@ def _named_tokens(given: Mapping[str, Any]) -> dict[str, Any]:
         "logit_bias": tuple((int(token), max(LEAST_BIAS, min(value, GREATEST_BIAS))) for token, value in bias),
         "allowed_token_ids": None if allowed is None else frozenset(map(int, allowed)),
         "bad_words": tuple(given.get("bad_words") or ()),
+        "logprob_token_ids": tuple(map(int, given.get("logprob_token_ids") or ())),
     }
+
+
+def _prompt(given: Mapping[str, Any]) -> dict[str, Any]:
+    """What becomes of the prompt, and what is told of it."""
+    logprobs = given.get("prompt_logprobs")
+    if logprobs is not None and given.get("stream"):
+        raise ApiError("invalid_request", "prompt_logprobs: a stream carries none: leave out stream or this")
+    return {
+        "prompt_logprobs": _integer(logprobs),
+        "returns_prompt": bool(given.get("return_token_ids") or given.get("return_prompt_text")),
+        "truncate_prompt_tokens": _integer(given.get("truncate_prompt_tokens")),
+        "keeps_beginning": given.get("truncation_side") == "right",
+    }
+
+
+def _ends(given: Mapping[str, Any]) -> dict[str, Any]:
+    """What else ends an answer: a repetition, where there is a longest pattern, and verbosity, by making ends likelier.
+
+    A shortest pattern of 0 tokens is one of 1, as in vLLM. Verbosity is a bias: with VERBOSITY["low"] an end is three
+    times as likely against any other token as with "medium", with "high" a third.
+    """
+    asked = given.get("repetition_detection") or {}
+    longest = int(asked.get("max_pattern_size") or 0)
+    repetition = None
+    if longest:
+        shortest, count = int(asked.get("min_pattern_size") or 0), int(asked.get("min_count") or 0)
+        try:
+            repetition = Repetition(longest, max(shortest, 1), count)
+        except ValueError as error:
+            raise ApiError("invalid_request", f"repetition_detection: {error}") from error
+    return {"repetition": repetition, "end_bias": VERBOSITY.get(given.get("verbosity") or "medium", 0.0)}
+
+
+def effort_kwargs(effort: str | None) -> dict[str, Any]:
+    """What an effort of reasoning tells the template: whether the model thinks, and how much, if it knows of that."""
+    return {} if effort is None else {"enable_thinking": effort != "none", "reasoning_effort": effort}
+
+
+def thinking_budget(given: Mapping[str, Any]) -> int | None:
+    """Tokens for a thought: what the request says in numbers, else what its effort stands for here."""
+    budget = _integer(given.get("thinking_token_budget"))
+    if budget is not None:
+        return None if budget < 0 else budget
+    return EFFORTS.get(given.get("reasoning_effort") or "max")
 
 
 def _choices(sent: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
@@ -110,6 +166,8 @@ def _logprobs(contract: Contract, sent: Mapping[str, Any]) -> int | None:
     asked, top = sent.get("logprobs"), sent.get("top_logprobs")
     if asked is False and top:
         raise ApiError("invalid_request", f"top_logprobs is {top} and logprobs is false: leave one of them out")
+    if top == -1:  # vLLM too lists at most 20 where its operator has not set another limit
+        raise ApiError("invalid_request", f"top_logprobs is -1: this server lists {MOST_LOGPROBS} at most")
     if asked is None and top is not None and TOP_TURNS_ON in contract.rules:
         asked = True
     if not asked or (sent.get("stream") and NONE_IN_STREAMS in contract.rules):

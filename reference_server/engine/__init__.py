@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .params import SamplingParams
+from .params import MOST_LOGPROBS, SamplingParams
 from .protocol import (
     ChatTemplateError,
     CheckpointError,
@@ -16,7 +16,9 @@ from .protocol import (
     EngineError,
     FinishReason,
     Generation,
+    Prompt,
     PromptTooLong,
+    RankedLogprob,
     TokenLogprob,
     Unavailable,
 )
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from .local import LocalEngine
 
 __all__ = [
+    "MOST_LOGPROBS",
     "ChatTemplateError",
     "CheckpointError",
     "Delta",
@@ -34,7 +37,9 @@ __all__ = [
     "FinishReason",
     "Generation",
     "LocalEngine",
+    "Prompt",
     "PromptTooLong",
+    "RankedLogprob",
     "Repetition",
     "SamplingParams",
     "TokenLogprob",

@@ -49,6 +49,9 @@ class Bias:
         self.added = dict(params.logit_bias)
         self._min_tokens = params.min_tokens
         self._ends = sorted(token for token in ends if 0 <= token < vocabulary_size)
+        if params.end_bias:
+            for token in set(self._ends) - params.stop_token_ids:
+                self.added[token] = self.added.get(token, 0.0) + params.end_bias
         words = [word for text in params.bad_words for word in _spellings(text, vocabulary)]
         self._words = [word for word in words if len(word) > 1]
         self._never = sorted({word[0] for word in words if len(word) == 1})
@@ -72,8 +75,9 @@ class Bias:
         thinking: bool = False,
     ) -> Bias | None:
         """The bias of a request, or None where it asks for none."""
-        asked = params.logit_bias or params.min_tokens or params.bad_words or params.allowed_token_ids is not None
-        if not asked and (params.thinking_budget is None or not params.reasoning):
+        plain = not (params.logit_bias or params.end_bias or params.min_tokens or params.bad_words)
+        endless = params.thinking_budget is None or not params.reasoning
+        if plain and endless and params.allowed_token_ids is None:
             return None
         return cls(params, vocabulary, vocabulary_size, ends, thinking=thinking)
 

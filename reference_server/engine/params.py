@@ -26,6 +26,7 @@ class SamplingParams:
         temperature and before top_k, as in vLLM.
     logit_bias: (token id, number) pairs, added to the logits before the penalties.
     allowed_token_ids: the only tokens that may be generated, at least one; None: all.
+    end_bias: added to the logits of the model's own end-of-sequence tokens, where they end the sequence.
     bad_words: texts whose last token is never chosen after the others; none is empty. As in vLLM, their tokens are
         those of the word alone and, where those are as many, of the word after a space.
     min_tokens: so many tokens come before one of them may end the sequence; stop texts count after them too.
@@ -80,6 +81,7 @@ class SamplingParams:
     min_p: float = 0.0
     logit_bias: tuple[tuple[int, float], ...] = ()
     allowed_token_ids: frozenset[int] | None = None
+    end_bias: float = 0.0
     bad_words: tuple[str, ...] = ()
     min_tokens: int = 0
     presence_penalty: float = 0.0
@@ -128,7 +130,7 @@ class SamplingParams:
             raise ValueError(f"min_tokens is {self.min_tokens}: it must be from 0 to max_tokens, {self.max_tokens}")
         if not (math.isfinite(self.repetition_penalty) and self.repetition_penalty > 0):
             raise ValueError(f"repetition_penalty is {self.repetition_penalty}: it must be a positive finite number")
-        for name in ("presence_penalty", "frequency_penalty", "length_penalty", "diversity_penalty"):
+        for name in ("presence_penalty", "frequency_penalty", "length_penalty", "diversity_penalty", "end_bias"):
             if not math.isfinite(getattr(self, name)):
                 raise ValueError(f"{name} is {getattr(self, name)}: it must be finite")
         if self.seed is not None and not 0 <= self.seed < SEED_LIMIT:

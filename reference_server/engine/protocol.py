@@ -47,12 +47,14 @@ class TokenLogprob:
         the text: one that ends the sequence, or a special one where those are left out.
     logprob: natural logarithm of the model's own probability, at most 0, possibly -inf.
     top: the most likely tokens at this place, the likeliest first; empty in the entries of `top` itself.
+    token_id: -1 where nobody here can know.
     """
 
     text: str
     data: bytes | None
     logprob: float
     top: tuple[TokenLogprob, ...] = ()
+    token_id: int = -1
 
 
 @dataclass(frozen=True, slots=True)

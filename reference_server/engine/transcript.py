@@ -153,7 +153,8 @@ class Transcript:
 
     def _named(self, token_id: int, logprob: float, top: tuple[TokenLogprob, ...] = ()) -> TokenLogprob:
         data = self._terms.vocabulary.data(token_id, first=self._first)
-        return TokenLogprob(data.decode(errors="replace"), None if token_id in self._hidden else data, logprob, top)
+        shown = None if token_id in self._hidden else data
+        return TokenLogprob(data.decode(errors="replace"), shown, logprob, top, token_id)
 
     def _scan(self, splitter: ReasoningSplitter, thought: str, answer: str) -> tuple[str, str, bool]:
         """(thought, answer) without what may be the beginning of a stop text, and whether one was found."""

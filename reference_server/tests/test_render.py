@@ -13,9 +13,10 @@ import pytest
 from openapi.contract import load, names
 from openapi.stream import walk
 from openapi.validation import Validator
-from reference_server.engine import Delta, SamplingParams, TokenLogprob
+from reference_server.engine import Delta, Prompt, RankedLogprob, SamplingParams, TokenLogprob
 from reference_server.offer import served
 from reference_server.render import ChunkWriter, Heading, completion
+from reference_server.telling import DISGUISE, Telling
 from reference_server.tests.scripted import deltas
 
 if TYPE_CHECKING:
@@ -39,10 +40,12 @@ def stream_of(
     *,
     full_text: bool = False,
     usage: bool = False,
+    telling: Telling | None = None,
 ) -> list[dict[str, Any]]:
     params = params or SamplingParams()
     counted = SimpleNamespace(prompt_tokens=54)
-    writer = ChunkWriter(load(dialect), heading(dialect), counted, params, full_text=full_text, include_usage=usage)
+    told = telling or Telling(usage=usage)
+    writer = ChunkWriter(load(dialect), heading(dialect), counted, params, full_text=full_text, telling=told)
     opening = list(writer.opening())
     return [*opening, *(chunk for delta in said for chunk in writer.add(delta)), *writer.closing()]
 
@@ -321,3 +324,98 @@ def test_usage_counts_the_tokens_that_a_delta_stands_for_and_says_nothing_that_n
         "total_tokens": 12,
     }
     assert (answer["prefill_time"], answer["decode_time_arr"]) == (500.0, [])
+
+
+TOLD = Prompt((5, 6), "<s>Hello", (None, (RankedLogprob(6, "Hello", -0.5, 2), RankedLogprob(9, "Bye", -0.25, 1))))
+
+
+def told(dialect: str, telling: Telling, params: SamplingParams | None = None) -> tuple[Any, list[dict[str, Any]]]:
+    """The answer and the stream of the same deltas; the first one holds the prompt, the last one a stop text."""
+    first, *others = deltas(TEXTS)
+    said = [replace(first, prompt=TOLD), *others[:-1], replace(others[-1], stop_reason="the end")]
+    answer = completion(load(dialect), heading(dialect), 54, said, telling)
+    return answer, stream_of(dialect, said, params, telling=telling)
+
+
+def test_what_is_told_on_request_fits_the_description() -> None:
+    every = Telling(usage=True, every_usage=True, token_ids=True, prompt_text=True, weight_versions=True)
+    validator = Validator(served(load("vllm"), bearer=False))
+    answer, stream = told("vllm", every)
+    assert validator.problems("ChatCompletion", answer) == ()
+    assert [validator.problems("ChatCompletionChunk", chunk) for chunk in stream] == [()] * len(stream)
+
+
+def test_tokens_and_the_prompt_are_told_once_each() -> None:
+    answer, stream = told("vllm", Telling(token_ids=True, prompt_text=True))
+    assert ([5, 6], "<s>Hello") == (answer["prompt_token_ids"], answer["prompt_text"])
+    assert {"6": {"logprob": -0.5, "rank": 2, "decoded_token": "Hello"}} == {
+        key: value for key, value in answer["prompt_logprobs"][1].items() if key == "6"
+    }
+    assert answer["choices"][0]["token_ids"] == [7, 8, 9, 10, 11]
+    assert [[5, 6]] == [chunk["prompt_token_ids"] for chunk in stream if "prompt_token_ids" in chunk]
+    assert [7, 8, 9, 10, 11] == [token for chunk in stream for token in chunk["choices"][0]["token_ids"]]
+    assert not any("prompt_logprobs" in chunk for chunk in stream)
+
+
+def test_the_end_is_told_with_the_finish_reason() -> None:
+    answer, stream = told("vllm", Telling(weight_versions=True))
+    assert answer["choices"][0]["stop_reason"] == "the end"
+    assert [None] * (len(stream) - 1) + ["the end"] == [chunk["choices"][0].get("stop_reason") for chunk in stream]
+    span = [{"version": "tiny", "start": 0, "end": 5}]
+    assert answer["choices"][0]["weight_versions"] == span == stream[-1]["choices"][0]["weight_versions"]
+    assert "stop_reason" not in told("openai", Telling())[0]["choices"][0]
+
+
+@pytest.mark.parametrize("interval", [1, 2, 3, 4, 100])
+def test_so_many_tokens_stand_in_a_chunk_at_least_and_nothing_is_lost(interval: int) -> None:
+    _, stream = told("vllm", Telling(interval=interval, token_ids=True), SamplingParams())
+    counts = [len(chunk["choices"][0]["token_ids"]) for chunk in stream[1:]]
+    assert sum(counts) == 5
+    assert all(count >= interval for count in counts[:-2] if count)
+    assert "".join(TEXTS) == "".join(map(content, stream))
+    assert stream[-1]["choices"][0]["finish_reason"] == "stop"
+
+
+def test_usage_so_far_stands_in_every_chunk() -> None:
+    _, stream = told("vllm", Telling(usage=True, every_usage=True))
+    counts = [chunk["usage"]["completion_tokens"] for chunk in stream]
+    assert [0, 1, 2, 3, 4, 5, 5] == counts
+    assert {54} == {chunk["usage"]["prompt_tokens"] for chunk in stream}
+    assert all(chunk["usage"]["total_tokens"] == 54 + chunk["usage"]["completion_tokens"] for chunk in stream)
+
+
+def test_obfuscated_chunks_of_short_texts_have_one_size() -> None:
+    _, stream = told("openai", Telling(obfuscation=True))
+    sizes = {len(json.dumps(content(chunk))) + len(chunk["obfuscation"]) for chunk in stream}
+    assert sizes == {DISGUISE}
+
+
+def test_a_tier_is_told_in_every_part() -> None:
+    head = replace(heading("openai"), tier="flex")
+    answer = completion(load("openai"), head, 9, deltas(TEXTS))
+    assert answer["service_tier"] == "flex"
+    writer = ChunkWriter(
+        load("openai"), head, SimpleNamespace(prompt_tokens=9), SamplingParams(), full_text=False, telling=Telling()
+    )
+    assert [chunk["service_tier"] for chunk in writer.opening()] == ["flex"]
+
+
+def test_thoughts_that_are_not_shown_are_counted() -> None:
+    thoughts = ("Hm", "m", "", "")
+    pairs = zip(deltas(("", "", "Yes", "")), thoughts, strict=True)
+    said = [replace(delta, reasoning=thought) for delta, thought in pairs]
+    usage = {"reasoning_tokens": 2}
+    for dialect, telling in (("openai", Telling()), ("vllm", Telling(reasoning=False))):
+        answer = completion(load(dialect), heading(dialect), 9, said, telling)
+        assert "Hm" not in json.dumps(answer)
+        assert usage == answer["usage"]["completion_tokens_details"]
+        assert "Hm" not in json.dumps(stream_of(dialect, said, telling=telling))
+    assert completion(load("vllm"), heading("vllm"), 9, said)["choices"][0]["message"]["reasoning"] == "Hmm"
+
+
+def test_log_probabilities_name_tokens_by_id_on_request() -> None:
+    token = TokenLogprob("a", b"a", -1.0, (TokenLogprob("b", b"b", -0.5, (), 98),), 97)
+    said = [replace(deltas(("a",))[0], logprob=token)]
+    for telling, called in ((Telling(), ("a", "b")), (Telling(tokens_as_ids=True), ("token_id:97", "token_id:98"))):
+        entry = completion(load("vllm"), heading("vllm"), 9, said, telling)["choices"][0]["logprobs"]["content"][0]
+        assert called == (entry["token"], entry["top_logprobs"][0]["token"])

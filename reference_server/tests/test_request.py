@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -10,10 +11,11 @@ from typing import Any
 import pytest
 
 from openapi.contract import Contract, load, names
-from reference_server.engine import SamplingParams
+from reference_server.engine import Repetition, SamplingParams
 from reference_server.errors import ApiError
 from reference_server.offer import served
 from reference_server.request import ChatRequest, RequestReader
+from reference_server.telling import DISGUISE, Telling, disguise
 
 DIALECTS = sorted(set(names().values()))
 MESSAGES = [{"role": "user", "content": "Hello!"}]
@@ -136,7 +138,7 @@ def test_media_are_refused(parts: list[dict[str, str]]) -> None:
 def test_nothing_asked_for_gives_the_documented_defaults() -> None:
     request = read()
     assert SamplingParams(reasoning=True) == request.params
-    assert (request.stream, request.include_usage) == (False, False)
+    assert (request.stream, request.telling) == (False, Telling())
     assert request.template_kwargs == {}
 
 
@@ -231,7 +233,20 @@ def test_logprobs_are_asked_for_as_the_dialect_says(dialect: str, sent: dict[str
         ("ovms", {"n": 3, "best_of": 2}, "best_of"),
         ("openai", {"top_logprobs": 2}, "logprobs"),
         ("vllm", {"n": 1000}, "n is 1000"),
-        ("vllm", {"logprobs": True}, "logprobs"),
+        ("vllm", {"logprobs": True, "top_logprobs": -1}, "top_logprobs is -1: this server lists 20 at most"),
+        ("vllm", {"prompt_logprobs": 1, "stream": True}, "prompt_logprobs"),
+        ("vllm", {"prompt_logprobs": -1}, "prompt_logprobs is -1"),
+        ("vllm", {"min_tokens": 3, "max_tokens": 2}, "min_tokens is 3"),
+        ("vllm", {"truncate_prompt_tokens": 0}, "truncate_prompt_tokens is 0"),
+        ("vllm", {"request_id": "x" * 257}, "request_id"),
+        (
+            "vllm",
+            {"repetition_detection": {"max_pattern_size": 2, "min_pattern_size": 3, "min_count": 2}},
+            "repetition",
+        ),
+        ("vllm", {"repetition_detection": {"max_pattern_size": 2}}, "repetition_detection"),
+        ("vllm", {"logit_bias": {"9" * 5000: 1}}, "limit"),
+        ("openai", {"logit_bias": {"5": 101}}, "logit_bias"),
     ],
 )
 def test_values_that_exclude_each_other_or_that_are_not_served_are_refused(
@@ -325,3 +340,98 @@ def test_a_huge_broken_list_is_refused_by_its_first_items() -> None:
     assert kind == "invalid_request"
     assert "messages[0]" in message
     assert "messages[49999]" not in message
+
+
+VLLM = replace(PLAIN, reasoning=True)
+
+
+@pytest.mark.parametrize(
+    ("dialect", "sent", "expected"),
+    [
+        ("openai", {"max_completion_tokens": 7}, replace(PLAIN, max_tokens=7)),
+        ("vllm", {"max_completion_tokens": 7, "max_tokens": 9}, replace(VLLM, max_tokens=7)),
+        ("vllm", {"min_tokens": 3, "min_p": 0.5}, replace(VLLM, min_tokens=3, min_p=0.5)),
+        ("vllm", {"logit_bias": {" 5 ": -1000, "7": 0.5}}, replace(VLLM, logit_bias=((5, -100.0), (7, 0.5)))),
+        ("openai", {"logit_bias": {"5": 100}}, replace(PLAIN, logit_bias=((5, 100.0),))),
+        ("vllm", {"allowed_token_ids": [3, 3.0]}, replace(VLLM, allowed_token_ids=frozenset({3}))),
+        ("vllm", {"bad_words": ["rude"]}, replace(VLLM, bad_words=("rude",))),
+        ("vllm", {"logprobs": True, "logprob_token_ids": [3]}, replace(VLLM, logprobs=0, logprob_token_ids=(3,))),
+        ("vllm", {"prompt_logprobs": 2}, replace(VLLM, prompt_logprobs=2)),
+        ("vllm", {"return_token_ids": True}, replace(VLLM, returns_prompt=True)),
+        ("vllm", {"return_prompt_text": True}, replace(VLLM, returns_prompt=True)),
+        ("vllm", {"priority": -3}, replace(VLLM, priority=-3)),
+        ("openai", {"service_tier": "flex"}, replace(PLAIN, priority=1)),
+        ("openai", {"service_tier": "fast"}, replace(PLAIN, priority=-1)),
+        ("openai", {"service_tier": "auto"}, PLAIN),
+        ("openai", {"verbosity": "low"}, replace(PLAIN, end_bias=math.log(3))),
+        ("openai", {"verbosity": "high"}, replace(PLAIN, end_bias=-math.log(3))),
+        ("openai", {"verbosity": "medium"}, PLAIN),
+        (
+            "vllm",
+            {"repetition_detection": {"max_pattern_size": 4, "min_count": 3}},
+            replace(VLLM, repetition=Repetition(4, 1, 3)),
+        ),
+        ("vllm", {"repetition_detection": {"max_pattern_size": 0}}, VLLM),
+        (
+            "vllm",
+            {"truncate_prompt_tokens": 9, "truncation_side": "right"},
+            replace(VLLM, truncate_prompt_tokens=9, keeps_beginning=True),
+        ),
+        ("vllm", {"truncation_side": "left"}, VLLM),
+        ("vllm", {"spaces_between_special_tokens": False}, replace(VLLM, spaces_between_special_tokens=False)),
+        ("vllm", {"thinking_token_budget": 8}, replace(VLLM, thinking_budget=8)),
+        ("vllm", {"thinking_token_budget": -1, "reasoning_effort": "low"}, replace(VLLM, thinking_budget=None)),
+        ("vllm", {"reasoning_effort": "low"}, replace(VLLM, thinking_budget=128)),
+        ("openai", {"reasoning_effort": "max"}, VLLM),
+        ("openai", {"reasoning_effort": "none"}, replace(PLAIN, thinking_budget=0)),
+    ],
+)
+def test_what_a_dialect_documents_reaches_the_engine(
+    dialect: str, sent: dict[str, Any], expected: SamplingParams
+) -> None:
+    assert expected == read(dialect, **sent).params
+
+
+def test_an_effort_turns_thoughts_on_and_tells_the_template() -> None:
+    assert read("openai").template_kwargs == {"enable_thinking": False}
+    assert read("vllm").template_kwargs == {}
+    for dialect in ("openai", "vllm"):
+        low = read(dialect, reasoning_effort="low").template_kwargs
+        assert low == {"enable_thinking": True, "reasoning_effort": "low"}
+        assert read(dialect, reasoning_effort="none").template_kwargs["enable_thinking"] is False
+
+
+@pytest.mark.parametrize(
+    ("dialect", "sent", "expected"),
+    [
+        ("vllm", {"stream_options": {"include_usage": True}, "stream": True}, Telling(usage=True)),
+        (
+            "vllm",
+            {"stream_options": {"include_usage": True, "continuous_usage_stats": True}, "stream": True},
+            Telling(usage=True, every_usage=True),
+        ),
+        ("vllm", {"stream_options": {"continuous_usage_stats": True}, "stream": True}, Telling()),
+        ("openai", {"stream_options": {"include_obfuscation": True}, "stream": True}, Telling(obfuscation=True)),
+        ("vllm", {"stream_interval": 3}, Telling(interval=3)),
+        ("vllm", {"return_token_ids": True}, Telling(token_ids=True)),
+        ("vllm", {"return_prompt_text": True}, Telling(prompt_text=True)),
+        ("vllm", {"return_weight_versions": True}, Telling(weight_versions=True)),
+        ("vllm", {"return_tokens_as_token_ids": True}, Telling(tokens_as_ids=True)),
+        ("vllm", {"include_reasoning": False}, Telling(reasoning=False)),
+        ("vllm", {"request_id": "one"}, Telling(name="one")),
+        ("openai", {"service_tier": "scale"}, Telling(tier="default")),
+        ("openai", {"service_tier": "flex"}, Telling(tier="flex")),
+        ("openai", {"service_tier": "fast"}, Telling(tier="priority")),
+        ("mindie", {"request_id": "one", "stream_interval": 3, "service_tier": "flex"}, Telling()),
+    ],
+)
+def test_what_a_request_wants_told_is_read(dialect: str, sent: dict[str, Any], expected: Telling) -> None:
+    found = read(dialect, **sent).telling
+    assert expected == (found if "service_tier" in sent else replace(found, tier=None))
+
+
+def test_random_characters_fill_a_text_up_to_whole_blocks() -> None:
+    for length in range(100):
+        text = "a\n" * length
+        assert (len(json.dumps(text)) + len(disguise(text))) % DISGUISE == 0
+    assert len({disguise("abc") for _ in range(20)}) == 20
