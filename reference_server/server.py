@@ -62,7 +62,7 @@ class Server(uvicorn.Server):
     """One application over one engine.
 
     grace_s: how long answers may go on once the server was told to end. announce: called with the server's address
-    as soon as it listens. limits: bounds of every connection.
+    as soon as it listens. limits: bounds of every connection. farewell: called on the loop once all answers are over.
     """
 
     def __init__(
@@ -73,6 +73,7 @@ class Server(uvicorn.Server):
         *,
         grace_s: float = GRACE_S,
         limits: Limits | None = None,
+        farewell: Callable[[], None] | None = None,
     ) -> None:
         limits = limits or Limits()
         config = uvicorn.Config(
@@ -91,6 +92,7 @@ class Server(uvicorn.Server):
         self._engine = engine
         self._announce = announce
         self._grace_s = grace_s
+        self._farewell = farewell
         self._engine_stopped = False
 
     def run_on(self, listener: socket.socket) -> None:
@@ -120,6 +122,8 @@ class Server(uvicorn.Server):
             await super().shutdown(sockets=sockets)
         finally:
             end.cancel()
+            if self._farewell is not None:
+                self._farewell()
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:

@@ -20,6 +20,7 @@ from reference_server.faults.assembly import with_faults
 from reference_server.faults.fault import UnknownFault, chosen
 from reference_server.server import GRACE_S, EngineStoppedError, Server, ServingError, bind
 from reference_server.settings import Settings
+from reference_server.upstream.options import Upstreams, UpstreamSettingsError, open_upstreams, upstream_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -129,6 +130,7 @@ class Stop(click.ClickException):
     metavar="NAME",
     help="Misbehave on purpose; `list` prints the names. Repeatable.",
 )
+@upstream_options
 def command(
     dialect: str | None,
     checkpoint: Path | None,
@@ -146,6 +148,7 @@ def command(
     api_key_env: str | None,
     full_text: bool,
     faults: tuple[str, ...],
+    upstreams: Upstreams,
 ) -> None:
     """Serve a dialect as its documents say, and print one line when listening."""
     if LIST in faults:
@@ -165,26 +168,32 @@ def command(
         check(contract, settings)
         shown = chosen(faults, listing.known_faults(contract.name)) if faults else ()
         with bind(host, port) as listener:
-            engine, place = _load_engine(
-                checkpoint or EMBEDDED,
-                device,
-                dtype=dtype,
-                slots=slots,
-                max_model_len=max_model_len,
-                max_new_tokens=max_new_tokens,
-                prefill_tokens=prefill_tokens,
-                prefix_reuse=prefix_reuse,
-            )
+            engine: Engine
+            farewell: Callable[[], None] | None = None
+            if upstreams.urls:
+                engine, contract, place = open_upstreams(upstreams, contract, settings.model)
+                farewell = engine.balance.close
+            else:
+                engine, place = _load_engine(
+                    checkpoint or EMBEDDED,
+                    device,
+                    dtype=dtype,
+                    slots=slots,
+                    max_model_len=max_model_len,
+                    max_new_tokens=max_new_tokens,
+                    prefill_tokens=prefill_tokens,
+                    prefix_reuse=prefix_reuse,
+                )
 
             def announce(address: str) -> None:
                 click.echo(f"chatproof serving {contract.name} (model {settings.model}, {place}) at {address}")
 
             with closing(engine):
                 app = with_faults(contract, engine, settings, shown)
-                Server(app, engine, announce).run_on(listener)
+                Server(app, engine, announce, farewell=farewell).run_on(listener)
     except EngineStoppedError as error:
         raise Stop(str(error)) from error
-    except (ContractError, ServingError, UnknownFault) as error:
+    except (ContractError, ServingError, UnknownFault, UpstreamSettingsError) as error:
         raise Refusal(str(error)) from error
 
 

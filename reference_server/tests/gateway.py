@@ -1,0 +1,26 @@
+"""A gateway in front of servers that a test has started, all on real sockets of the loopback."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from reference_server.settings import Settings
+from reference_server.tests.scripted import Running, running
+from reference_server.upstream.options import Upstreams, open_upstreams
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from openapi.contract import Contract
+
+
+@contextmanager
+def gateway(
+    contract: Contract, *urls: str, name: str = "tiny", api_key: str | None = None, **told: Any
+) -> Iterator[Running]:
+    """A gateway that calls its model `name`; told: the rest of what its operator says of the upstreams."""
+    engine, offered, _ = open_upstreams(Upstreams(urls, **told), contract, name)
+    settings = Settings(model=name, api_key=api_key)
+    with running(offered, engine, settings, farewell=engine.balance.close) as server:
+        yield server

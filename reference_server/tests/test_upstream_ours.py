@@ -1,0 +1,57 @@
+"""The gateway in front of servers of ours: what comes out of it is what they said, in the gateway's own dialect."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+import pytest
+
+from openapi import sse
+from openapi.contract import load, names
+from openapi.stream import walk
+from openapi.validation import Validator
+from reference_server.settings import Settings
+from reference_server.tests.gateway import gateway
+from reference_server.tests.scripted import PATIENCE_S, ScriptedEngine, running
+
+DIALECTS = sorted(set(names().values()))
+KEY = "key-1"
+TEXTS = ["The", " capital", " is", " Paris", ".", ""]
+REQUEST = {"model": "tiny", "messages": [{"role": "user", "content": "What is it"}]}
+
+
+def post(address: str, dialect: str, **members: Any) -> httpx.Response:
+    return httpx.post(
+        address + load(dialect).path,
+        json={**REQUEST, **members},
+        headers={"Authorization": f"Bearer {KEY}"},
+        timeout=PATIENCE_S,
+    )
+
+
+@pytest.fixture
+def key(monkeypatch: pytest.MonkeyPatch) -> str:
+    """The name of a variable that holds the upstream's key."""
+    monkeypatch.setenv("CHATPROOF_TEST_UPSTREAM", KEY)
+    return "CHATPROOF_TEST_UPSTREAM"
+
+
+@pytest.mark.parametrize("upstream", DIALECTS)
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_every_dialect_in_front_of_every_other_says_the_same(dialect: str, upstream: str, key: str) -> None:
+    behind = running(load(upstream), ScriptedEngine(TEXTS), Settings(model="theirs", api_key=KEY))
+    with behind as server, gateway(load(dialect), server.address, api_key=KEY, key_variable=key) as front:
+        plain = post(front.address, dialect)
+        streamed = post(front.address, dialect, stream=True)
+    answer = plain.json()
+    assert (plain.text, 200) == (plain.text, plain.status_code)
+    assert (plain.status_code, Validator(load(dialect)).problems("ChatCompletion", answer)) == (200, ())
+    choice = answer["choices"][0]
+    assert ("The capital is Paris.", "stop") == (choice["message"]["content"], choice["finish_reason"])
+    counts = {"prompt_tokens": 3, "completion_tokens": 6, "total_tokens": 9}
+    assert counts == {name: answer["usage"][name] for name in counts}
+    walked = walk([event.data for event in sse.decode([(0.0, streamed.content)]).events])
+    assert walked.breaches == ()
+    assert ("The capital is Paris.", "stop") == (walked.choices[0].content, walked.choices[0].finish_reason)
+    assert [answer["usage"]] == [usage for _, usage in walked.usages] or load(dialect).stream.usage == "on-request"

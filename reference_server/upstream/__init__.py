@@ -1,0 +1,1 @@
+"""The gateway: an engine that is another server, asked over HTTP in its own words."""

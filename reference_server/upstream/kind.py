@@ -1,0 +1,209 @@
+"""Kind: what one kind of upstream takes as it is, what the gateway does in its place, and what it has to refuse.
+
+All of it is data: a YAML file for each kind beside this module, or a dialect of `openapi`, which says itself what it
+takes. `words.yaml` holds the names of the parameters.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+import yaml
+
+from openapi.contract import load, names
+from reference_server.engine import SamplingParams
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping
+
+    from openapi.contract import Contract, Schema
+
+FILES: Final = ("vllm", "sglang", "transformers")
+INEXACT: Final = "it has no such parameter, and nothing exact can stand in for it"
+NO_STREAMED_LOGPROBS: Final = "logprobs-in-streams"
+"""Rule of a contract whose streams carry no log-probabilities."""
+BY_BEST_OF: Final = "best_of"
+"""The parameter that starts a beam search where use_beam_search is none (ovms-2024.4#request/unsupported)."""
+
+Form = Literal["same", "asked", "texts", "ids", "count", "folded", "alternatives", "nothing"]
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """What becomes of one parameter of the engine. Exactly one of passed, emulated and refused is not None.
+
+    passed: under this name. emulated: by this means. refused: for this reason, unless it asks for nothing.
+    cut: passed, but the gateway cuts the text too.
+    least, most: bounds of the upstream, where its contract has some: of the number, or of how many texts there are.
+    """
+
+    passed: str | None = None
+    emulated: Literal["cut", "requests", "ranked"] | None = None
+    refused: str | None = None
+    form: Form = "same"
+    cut: bool = False
+    least: int | None = None
+    most: int | None = None
+
+    @property
+    def word(self) -> str:
+        """passed, emulated or refused."""
+        return "passed" if self.passed is not None else "emulated" if self.emulated is not None else "refused"
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """One parameter of the engine: its names in the documents, its form on the wire, and what it belongs to."""
+
+    names: tuple[str, ...]
+    form: Form = "same"
+    capability: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One kind of upstream.
+
+    path, models_path: of its endpoints. ways: for every parameter of the engine.
+    usage: which chunks tell how many tokens there are: each its choice's so far, the one that finishes a choice, or
+    one for the whole. template: whether it takes chat_template_kwargs. streams_logprobs: whether its streams do.
+    too_long: words that tell the refusal of a prompt that is too long from others.
+    """
+
+    name: str
+    title: str
+    path: str
+    models_path: str
+    ways: Mapping[str, Way]
+    usage: Literal["each-chunk", "with-finish", "whole"]
+    usage_on_request: bool
+    template: bool
+    streams_logprobs: bool
+    too_long: tuple[str, ...] = ("the prompt has",)
+
+    @property
+    def lacking(self) -> frozenset[str]:
+        """Capabilities that cannot be offered through it."""
+        return frozenset(
+            word.capability
+            for field, word in words().items()
+            if word.capability is not None and self.ways[field].refused is not None and field not in OPTIONAL
+        )
+
+    def refused(self) -> Iterator[tuple[str, str]]:
+        """(parameter, reason) of everything that is refused and no capability of its own."""
+        for field, word in words().items():
+            reason = self.ways[field].refused
+            if reason is not None and word.capability is None:
+                yield field, reason
+
+
+BARE: Final = Kind("", "", "/v1/chat/completions", "/v1/models", {}, "whole", True, False, True)
+"""What is taken for granted of servers that are like OpenAI's."""
+
+OPTIONAL: Final = frozenset({"length_penalty", "diversity_penalty"})
+"""Parts of a capability that a server may go without and still have it."""
+
+
+@cache
+def words() -> Mapping[str, Word]:
+    """Every parameter of the engine that can be asked of an upstream."""
+    rows = _read("words.yaml")
+    known = {field.name for field in fields(SamplingParams)}
+    found = {}
+    for field, row in rows.items():
+        if field in known:
+            found[field] = Word(tuple(row["names"]), row.get("form", "same"), row.get("capability"))
+    return found
+
+
+def kinds() -> tuple[str, ...]:
+    """Every name that `kind` takes."""
+    return (*FILES, *(name for name in names() if name not in FILES))
+
+
+@cache
+def kind(name: str) -> Kind:
+    """The kind of this name: a file of this package, else a dialect, which a server of its vendor speaks.
+
+    Raises ContractError for a name that stands for neither.
+    """
+    if name not in FILES:
+        return kind_of(load(name))
+    row = _read(f"{name}.yaml")
+    contract = load(row["contract"]) if "contract" in row else None
+    if contract is not None:
+        return _told(kind_of(contract), row, {name: each.schema for name, each in contract.parameters.items()})
+    return _told(BARE, {"name": name, **row}, {name: {} for name in row["takes"]})
+
+
+def kind_of(contract: Contract) -> Kind:
+    """A server that keeps a contract, or what is left of it: a parameter that it lacks is not taken."""
+    taken = {name: each.schema for name, each in contract.parameters.items() if not each.lacking}
+    ways = {field: _way(field, word, taken, contract.capabilities) for field, word in words().items()}
+    if contract.stream.stop_text == "included":  # its streams may not do without: what nobody wants is cut here
+        ways["stop"] = replace(ways["stop"], cut=True)
+        ways["include_stop_str_in_output"] = replace(ways["include_stop_str_in_output"], form="asked")
+    return Kind(
+        name=contract.name,
+        title=contract.title,
+        path=contract.path,
+        models_path=contract.models_path,
+        ways=ways,
+        usage="with-finish" if contract.stream.usage == "with-finish" else "whole",
+        usage_on_request="stream_options" in taken,
+        template="chat_template_kwargs" in taken,
+        streams_logprobs=NO_STREAMED_LOGPROBS not in contract.rules,
+    )
+
+
+def _told(found: Kind, row: Mapping[str, Any], taken: Mapping[str, Schema]) -> Kind:
+    """The kind with what a file says of it."""
+    ways = {field: _way(field, word, taken, ("thinking",)) for field, word in words().items()}
+    ways |= {field: Way(**way, form=words()[field].form) for field, way in row["ways"].items()}
+    return replace(
+        found,
+        name=row.get("name", found.name),
+        title=row["title"],
+        ways=ways,
+        usage=row["usage"],
+        usage_on_request=row["usage"] != "with-finish",
+        template="chat_template_kwargs" in taken,
+        too_long=tuple(row.get("too_long", ())),
+    )
+
+
+def marks(name: str) -> Mapping[str, str]:
+    """By what a kind with a file of its own is recognised."""
+    return dict(_read(f"{name}.yaml").get("recognised", {}))
+
+
+def _way(field: str, word: Word, taken: Mapping[str, Schema], capabilities: Collection[str]) -> Way:
+    name = next((name for name in word.names if name in taken), None)
+    if name is not None:
+        schema = taken[name]
+        items = [branch.get("maxItems") for branch in (schema, *schema.get("anyOf", ())) if branch.get("maxItems")]
+        most = items[0] if items else schema.get("maximum")
+        return Way(passed=name, form=word.form, least=schema.get("minimum"), most=most)
+    if field == "beam_search" and BY_BEST_OF in taken and "length_penalty" in taken:
+        return Way(passed=BY_BEST_OF, form="nothing")
+    if field in {"stop", "include_stop_str_in_output"}:
+        return Way(emulated="cut")
+    if field == "n":
+        return Way(emulated="requests")
+    if field == "best_of" and "logprobs" in taken:
+        return Way(emulated="ranked")
+    if field == "reasoning":
+        if word.capability in capabilities:
+            return Way(passed="", form=word.form)  # it is the upstream's way of answering, not a parameter
+        return Way(refused="it does not tell thoughts from answers")
+    return Way(refused=INEXACT)
+
+
+def _read(name: str) -> dict[str, Any]:
+    text = files("reference_server.upstream").joinpath(name).read_text(encoding="utf-8")
+    rows: dict[str, Any] = yaml.safe_load(text)
+    return rows
