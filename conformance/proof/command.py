@@ -6,7 +6,6 @@ import asyncio
 import json
 import sys
 import time
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
@@ -15,31 +14,21 @@ import click
 from rich.console import Console
 from rich.markup import escape
 
-from conformance.check import gather
 from conformance.errors import HarnessError, UsageError
 from conformance.proof import host as hosting
 from conformance.proof import matrix as matrices
-from conformance.proof import trial
-from conformance.proof.ledger import COMPANION, EXCUSED
+from conformance.proof.ledger import COMPANION, read
+from conformance.proof.proving import prove
+from openapi.contract import names
 
 if TYPE_CHECKING:
-    from conformance.proof.host import Host, Shown
-    from conformance.proof.matrix import Matrix, Trialled
-    from conformance.proof.trial import Bench, Kill
+    from collections.abc import Callable, Sequence
+
+    from conformance.proof.host import Shown
+    from conformance.proof.proving import Proof
 
 HELD, FAILED, USAGE, OWN_ERROR = 0, 1, 2, 5
-AT_ONCE = 2  # trials: the machine that must do with the fewest has two cores
-
-
-@dataclass(frozen=True, slots=True)
-class Proof:
-    """The matrix, and what the innocent are blamed for: by name, in words."""
-
-    matrix: Matrix
-    blamed: tuple[str, ...]
-    variations: int
-    dialects: int
-    whole: bool
+TOLD_EVERY_S = 15.0  # where the output is no terminal
 
 
 @click.command(name="run", context_settings={"help_option_names": ["-h", "--help"]})
@@ -48,137 +37,108 @@ class Proof:
 @click.option("--no-bounds", is_flag=True, help="Leave out the faults that the bounds of parameters make.")
 @click.option("--write", "written", type=click.Path(path_type=Path), metavar="FILE", help="Write the matrix.")
 @click.option("--check", "held", type=click.Path(path_type=Path), metavar="FILE", help="Fail if the matrix has moved.")
-@click.option("--verbose", is_flag=True, help="Print what every check said of every fault.")
-def run(
-    dialect: str | None, only: tuple[str, ...], no_bounds: bool, written: Path | None, held: Path | None, verbose: bool
-) -> None:
+def run(dialect: str | None, only: tuple[str, ...], no_bounds: bool, written: Path | None, held: Path | None) -> None:
     """Show every fault to the suite over a real socket: each must be named, and nobody else blamed.
 
     Exit codes: 0 the proof holds, 1 it does not, 2 usage, 5 our own error.
     """
     console = Console(highlight=False)
     started_s = time.monotonic()
+    whole = not (dialect or only or no_bounds)
     try:
-        proof = asyncio.run(_prove(dialect, only, console, bounds=not no_bounds, verbose=verbose))
+        if (written or held) and not whole:
+            raise UsageError("--write and --check take the whole proof: leave --dialect, --only and --no-bounds out")
+        proof = _proof(dialect, only, console, bounds=not no_bounds, whole=whole)
     except UsageError as error:
         _leave(str(error), USAGE)
     except HarnessError as error:
         _leave(str(error), OWN_ERROR)
-    text = matrices.render(proof.matrix, _said(proof))
-    failed = _show(proof, console)
-    console.print(f"[dim]{time.monotonic() - started_s:.0f} s[/dim]")
+    _show(proof, console)
+    moved = matrices.moves(read(), matrices.as_data(proof.matrix)) if held else []
+    text = matrices.render(proof.matrix, [_innocence(proof)])
+    if held is not None and not moved and (not held.exists() or _head(held) != _head_of(text)):
+        moved = [f"{held} is not what the ledger says"]
+    if moved:
+        console.print(f"[red]the matrix has moved; chatproof faults run --write {escape(str(held))}[/red]")
+        for line in moved:
+            console.print(f"  {escape(line)}", soft_wrap=True)
     if written is not None:
         written.write_text(text, encoding="utf-8")
-        COMPANION.write_text(_companion(proof.matrix), encoding="utf-8")
-        console.print(f"[dim]written to {escape(str(written))}[/dim]")
-    if held is not None and (not held.exists() or held.read_text(encoding="utf-8") != text):
-        console.print(f"[red]{escape(str(held))} has moved: chatproof faults run --write {escape(str(held))}[/red]")
-        failed = True
-    sys.exit(FAILED if failed else HELD)
+        COMPANION.write_text(json.dumps(matrices.as_data(proof.matrix), indent=1) + "\n", encoding="utf-8")
+        console.print(f"[dim]written to {escape(str(written))} and {escape(COMPANION.name)}[/dim]")
+    console.print(f"[dim]{time.monotonic() - started_s:.0f} s[/dim]")
+    sys.exit(HELD if proof.holds and not moved else FAILED)
 
 
-def _companion(matrix: Matrix) -> str:
-    return json.dumps(matrices.as_data(matrix), indent=1, ensure_ascii=False) + "\n"
+def _head(path: Path) -> str:
+    return _head_of(path.read_text(encoding="utf-8"))
 
 
-async def _prove(dialect: str | None, only: tuple[str, ...], console: Console, *, bounds: bool, verbose: bool) -> Proof:
-    with console.status("starting the server that shows the faults"):
-        running = hosting.start()
-        host = running.__enter__()
-    try:
-        return await _trials(host, dialect, only, console, bounds=bounds, verbose=verbose)
-    finally:
-        running.__exit__(None, None, None)
+def _head_of(text: str) -> str:
+    """The matrix up to its tables, which the ledger holds too."""
+    return text.partition("\n## ")[0]
 
 
-async def _trials(
-    host: Host, dialect: str | None, only: tuple[str, ...], console: Console, *, bounds: bool, verbose: bool
-) -> Proof:
-    known = hosting.dialects()
-    if dialect is not None and dialect not in known:
-        raise UsageError(f"--dialect {dialect!r} is unknown; there are: {', '.join(sorted(known))}")
-    dialects = (dialect,) if dialect else known
-    chosen = [each for each in host.faults if set(each.dialects) & set(dialects) and (bounds or each.about is None)]
-    if only:
-        chosen = [each for each in chosen if any(fnmatchcase(each.name, pattern) for pattern in only)]
-        if not chosen:
-            raise UsageError(f"--only {' '.join(only)} matches no fault; `chatproof faults list` shows them")
-    benches: dict[str, Bench] = {}
-    blamed: list[str] = []
-    with console.status("judging the faultless server") as status:
-        for name in dialects:
-            benches[name] = await trial.bench(host, name)
-            blamed += _innocent(f"the faultless server in {name}", benches[name].blamed)
-            blamed += benches[name].errors
-        done = 0
-        places = asyncio.Semaphore(AT_ONCE)
-
-        async def one(fault: Shown) -> tuple[Shown, str, frozenset[Kill]]:
-            nonlocal done
-            async with places:
-                where = next(name for name in dialects if name in fault.dialects)
-                kills = await trial.attempt(host, benches[where], fault)
-                done += 1
-                status.update(f"{done} of {len(chosen)} faults shown; last: {escape(fault.name)}")
-                if verbose:
-                    for kill in sorted(kills, key=lambda each: each.requirement):
-                        console.print(f"{fault.name} {kill.strength} {kill.requirement} {kill.words}", markup=False)
-                return fault, where, kills
-
-        trials = await asyncio.gather(*map(one, chosen))
-    faults: list[Trialled] = []
-    for fault, where, kills in trials:
-        if fault.benign:
-            blamed += _innocent(f"the variation {fault.name} in {where}", kills)
-        else:
-            faults.append(matrices.trialled(fault, where, _strongest(kills)))
-    whole = bounds and not only and dialect is None
-    checks = tuple(sorted(gather())) if whole else ()
-    found = matrices.Matrix(tuple(faults), checks, EXCUSED if whole else {})
-    return Proof(found, tuple(blamed), sum(each.benign for each in chosen), len(dialects), whole)
+def _proof(dialect: str | None, only: tuple[str, ...], console: Console, *, bounds: bool, whole: bool) -> Proof:
+    if dialect is not None and dialect not in names():
+        raise UsageError(f"--dialect {dialect!r} is unknown; there are: {', '.join(sorted(names()))}")
+    dialects = (names()[dialect],) if dialect else hosting.dialects()
+    with console.status("starting the server that shows the faults") as status, hosting.start() as host:
+        shown = [each for each in host.faults if set(each.dialects) & set(dialects) and (bounds or each.about is None)]
+        shown = _chosen(shown, only)
+        return asyncio.run(prove(host, shown, dialects, _teller(console, status.update), whole=whole))
 
 
-def _innocent(who: str, kills: frozenset[Kill]) -> list[str]:
-    """What somebody is blamed for who did nothing wrong; what is only observed is no blame."""
-    return [f"{who}: {each.requirement}: {each.words}" for each in kills if each.strength != "o"]
-
-
-def _strongest(kills: frozenset[Kill]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for strength in ("o", "S", "M"):
-        found |= {each.check: strength for each in kills if each.strength == strength}
+def _chosen(shown: list[Shown], only: Sequence[str]) -> list[Shown]:
+    if not only:
+        return shown
+    found = [each for each in shown if any(fnmatchcase(each.name, pattern) for pattern in only)]
+    if not found:
+        raise UsageError(f"--only {' '.join(only)} matches no fault; `chatproof faults list` shows them")
     return found
 
 
-def _said(proof: Proof) -> list[str]:
+def _teller(console: Console, update: Callable[[str], None]) -> Callable[[str], None]:
+    """Shows progress: always at a terminal, else a line now and then."""
+    told_s = time.monotonic()
+
+    def tell(line: str) -> None:
+        nonlocal told_s
+        update(escape(line))
+        if not console.is_terminal and time.monotonic() - told_s > TOLD_EVERY_S:
+            told_s = time.monotonic()
+            click.echo(line, err=True)
+
+    return tell
+
+
+def _innocence(proof: Proof) -> str:
     found = f"{len(proof.blamed)} findings" if proof.blamed else "no findings"
-    return [
-        f"the faultless server in {proof.dialects} dialects, and {proof.variations} variations that every document "
-        f"allows: {found}",
-    ]
+    variations = len(proof.matrix.variations)
+    return f"the faultless server in {len(proof.dialects)} dialects, and {variations} variations: {found}"
 
 
-def _show(proof: Proof, console: Console) -> bool:
-    """Prints the matrix; whether the proof fails."""
+def _show(proof: Proof, console: Console) -> None:
     matrix = proof.matrix
-    for each in matrix.faults:
-        killers = ", ".join(sorted(each.killers)) or "[red]nobody[/red]"
-        console.print(f"{escape(each.name)} [dim]{each.dialect}[/dim]  {killers}", soft_wrap=True)
+    for each in matrix.rows:
+        nobody = "" if each.benign else "[red]nobody[/red]"
+        console.print(
+            f"{escape(each.name)} [dim]{each.dialect}[/dim]  {', '.join(sorted(each.killers)) or nobody}",
+            soft_wrap=True,
+        )
     named = len(matrix.faults) - len(matrix.survivors)
     console.print(f"{named} of {len(matrix.faults)} faults named, mutation score {matrix.score:.1%}")
-    for title, names in (
+    console.print(_innocence(proof))
+    for title, found in (
         ("faults that nobody names", matrix.survivors),
         ("checks that name nothing", matrix.idle),
+        ("checks that are excused and name something", matrix.stale),
         ("blamed without a fault", proof.blamed),
     ):
-        if names:
-            console.print(f"[red]{len(names)} {title}:[/red]")
-            for name in names:
-                console.print(f"  {escape(name)}", soft_wrap=True)
-    stale = [check for check in matrix.excused if matrix.killed_by(check)]
-    if stale:
-        console.print(f"[red]excused, but not idle: {', '.join(stale)}[/red]")
-    return not matrix.holds or bool(proof.blamed) or bool(stale)
+        if found:
+            console.print(f"[red]{len(found)} {title}:[/red]")
+            for line in found:
+                console.print(f"  {escape(line)}", soft_wrap=True)
 
 
 def _leave(message: str, code: int) -> NoReturn:

@@ -25,7 +25,8 @@ class Shown:
     """One fault as the server lists it.
 
     bugs: numbers of the catalogue of bugs. declares, denies: capabilities that it claims to have or to lack while it
-    shows the fault. about: the one parameter with which it shows. benign: a variation that nobody may be blamed for.
+    shows the fault. about: the one parameter with which it shows. in_answers: it shows
+    in answers only. benign: a variation that nobody may be blamed for.
     patience_s: how long an answer may take while it shows, if longer than usual.
     """
 
@@ -35,6 +36,7 @@ class Shown:
     declares: tuple[str, ...]
     denies: tuple[str, ...]
     about: str | None
+    in_answers: bool
     benign: bool
     patience_s: float | None
     dialects: tuple[str, ...]
@@ -78,6 +80,7 @@ def _read(lines: tuple[str, ...]) -> tuple[Shown, ...]:
                 tuple(row["declares"]),
                 tuple(row["denies"]),
                 row["about"],
+                row["in_answers"],
                 row["benign"],
                 row["patience_s"],
                 tuple(row["dialects"]),

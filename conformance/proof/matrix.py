@@ -2,34 +2,61 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from conformance.proof.host import Shown
 
+INTRODUCTION: Final = """\
+# Kill matrix
+
+Written by `chatproof faults run --write docs/kill-matrix.md`, and held against the run by `tox -e faults`.
+
+Each fault is a misbehaviour that the reference server shows over a real socket (`chatproof serve --fault NAME`). It
+meets the plan of the first dialect whose contract speaks to it: what is written down the whole of it (what shows in
+answers only: all but what must be refused), what the bounds of a contract make every request about their parameter. A
+check is named where it has a finding that the faultless server does not cause; `*` marks a SHOULD, `°` what is only
+observed (MAY). Checks that go by the clock stand only where no other names the fault. Variations are what every
+document allows: they may be observed, and nobody is blamed for them.
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Trialled:
-    """One fault and what named it: check -> how binding the requirement is that broke (M, S, or o: only observed)."""
+    """One fault and what named it: check -> how binding the requirement is that broke (M, S, or o: only observed).
+
+    made: by a bound of a contract, not written down. benign: a variation that nobody may be blamed for.
+    """
 
     name: str
     line: str
     dialect: str
     bugs: tuple[int, ...]
-    made: bool  # by a bound of a contract, not written down
+    made: bool
     killers: Mapping[str, str]
+    benign: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """All faults and all checks. checks: each with the strongest keyword that any dialect gives it."""
+    """All faults and variations, and all checks. excused: checks that nothing here can show, with the reason."""
 
-    faults: tuple[Trialled, ...]
+    rows: tuple[Trialled, ...]
     checks: tuple[str, ...]
     excused: Mapping[str, str]
+
+    @property
+    def faults(self) -> tuple[Trialled, ...]:
+        """What must be named."""
+        return tuple(each for each in self.rows if not each.benign)
+
+    @property
+    def variations(self) -> tuple[Trialled, ...]:
+        """What may be observed, and no more."""
+        return tuple(each for each in self.rows if each.benign)
 
     @property
     def survivors(self) -> tuple[str, ...]:
@@ -39,8 +66,12 @@ class Matrix:
     @property
     def idle(self) -> tuple[str, ...]:
         """Checks that name no fault and are not excused."""
-        used = {check for each in self.faults for check in each.killers}
-        return tuple(each for each in self.checks if each not in used and each not in self.excused)
+        return tuple(each for each in self.checks if not self.killed_by(each) and each not in self.excused)
+
+    @property
+    def stale(self) -> tuple[str, ...]:
+        """Checks that are excused although they name something."""
+        return tuple(each for each in self.excused if self.killed_by(each))
 
     @property
     def score(self) -> float:
@@ -48,75 +79,84 @@ class Matrix:
         return 1 - len(self.survivors) / len(self.faults) if self.faults else 1.0
 
     def killed_by(self, check: str) -> tuple[str, ...]:
-        """The faults that a check names."""
-        return tuple(each.name for each in self.faults if check in each.killers)
+        """The faults that a check names, and the variations that it observes."""
+        return tuple(each.name for each in self.rows if check in each.killers)
 
     @property
     def holds(self) -> bool:
         """Whether every fault is named and every check names one."""
-        return not self.survivors and not self.idle
+        return not (self.survivors or self.idle or self.stale)
 
 
 def trialled(fault: Shown, dialect: str, killers: Mapping[str, str]) -> Trialled:
     """A fault with its killers."""
-    return Trialled(fault.name, fault.line, dialect, fault.bugs, fault.about is not None, killers)
+    return Trialled(fault.name, fault.line, dialect, fault.bugs, fault.about is not None, killers, fault.benign)
+
+
+def joined(one: Trialled, other: Trialled) -> Trialled:
+    """The same in two dialects."""
+    return replace(one, dialect=f"{one.dialect}, {other.dialect}", killers={**other.killers, **one.killers})
 
 
 def as_data(matrix: Matrix) -> dict[str, Any]:
-    """What is committed for machines: the faults of each check."""
-    return {
-        "faults": {
-            each.name: {"line": each.line, "dialect": each.dialect, "bugs": list(each.bugs),
-                        "killed_by": dict(sorted(each.killers.items()))}
-            for each in matrix.faults
-        },
-    }  # fmt: skip
+    """What is committed for machines."""
+    rows = {
+        each.name: {"line": each.line, "dialect": each.dialect, "killed_by": dict(sorted(each.killers.items()))}
+        | ({"benign": True} if each.benign else {})
+        for each in sorted(matrix.rows, key=lambda each: each.name)
+    }
+    return {"faults": rows}
 
 
 def faults_of(data: Mapping[str, Any], check: str) -> list[tuple[str, str]]:
     """(fault, line) for each that a check names, those first that the fewest checks name."""
-    found = [
-        (len(row["killed_by"]), name, row["line"]) for name, row in data["faults"].items() if check in row["killed_by"]
-    ]
-    return [(name, line) for _, name, line in sorted(found)]
+    named = [(name, row) for name, row in data["faults"].items() if check in row["killed_by"]]
+    named.sort(key=lambda pair: (pair[1].get("benign", False), len(pair[1]["killed_by"]), pair[0]))
+    return [(name, row["line"]) for name, row in named]
+
+
+def moves(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
+    """Where two ledgers differ, a line each."""
+    old, new = before["faults"], after["faults"]
+    found = [f"{name}: no longer there" for name in old if name not in new]
+    for name, row in new.items():
+        if name not in old:
+            found.append(f"{name}: new")
+        elif old[name] != row:
+            parts = [part for part in row if row[part] != old[name].get(part)]
+            found.append(f"{name}: {', '.join(f'{part} {old[name].get(part)} -> {row[part]}' for part in parts)}")
+    return found
 
 
 def render(matrix: Matrix, proofs: Collection[str]) -> str:
     """The matrix as Markdown."""
     killed = len(matrix.faults) - len(matrix.survivors)
-    written = [each for each in matrix.faults if not each.made]
-    bounds = [each for each in matrix.faults if each.made]
+    able = len(matrix.checks) - len(matrix.idle) - len(matrix.excused)
     lines = [
-        "# Kill matrix",
-        "",
-        "Written by `chatproof faults run --write docs/kill-matrix.md`; checked for drift by `tox -e faults`.",
-        "",
-        "Each fault is a misbehaviour that the reference server shows over a real socket (`serve --fault NAME`).",
-        "Faults that are written down meet the whole plan of a dialect, the first whose contract speaks to them; those",
-        "that the bounds of a contract make meet every request about their parameter. A check is named where it has a",
-        "finding that the faultless server does not cause; `*` marks a SHOULD, `°` what is only observed (MAY).",
-        "",
+        INTRODUCTION,
         f"- {killed} of {len(matrix.faults)} faults are named: mutation score {matrix.score:.1%}",
-        f"- {len(matrix.checks) - len(matrix.idle) - len(matrix.excused)} of {len(matrix.checks)} checks name a fault",
+        f"- {able} of {len(matrix.checks)} checks name something",
         *(f"- {each}" for each in proofs),
         "",
     ]
-    if matrix.survivors:
-        lines += ["Faults that nobody names: " + ", ".join(f"`{name}`" for name in matrix.survivors), ""]
-    if matrix.idle:
-        lines += ["Checks that name nothing: " + ", ".join(f"`{name}`" for name in matrix.idle), ""]
+    for title, found in (("Faults that nobody names", matrix.survivors), ("Checks that name nothing", matrix.idle)):
+        if found:
+            lines += [f"{title}: {', '.join(f'`{name}`' for name in found)}", ""]
     if matrix.excused:
-        lines += ["Checks that cannot name anything here:", ""]
+        lines += ["Checks that nothing here can show:", ""]
         lines += [f"- `{check}`: {reason}" for check, reason in matrix.excused.items()]
         lines += [""]
-    lines += ["## Checks", "", "| check | faults | the narrowest |", "|---|---|---|"]
-    width = {each.name: len(each.killers) for each in matrix.faults}
+    lines += ["## Checks", "", "| check | faults | those that the fewest checks name |", "|---|---|---|"]
+    data = as_data(matrix)
     for check in matrix.checks:
-        names = sorted(matrix.killed_by(check), key=lambda name: (width[name], name))
-        shown = ", ".join(f"`{name}`" for name in names[:3])
-        lines.append(f"| `{check}` | {len(names)} | {shown} |")
-    for title, part in (("Faults", written), ("Faults that the bounds make", bounds)):
-        lines += ["", f"## {title}", "", "| fault | what the server does | dialect | named by |", "|---|---|---|---|"]
+        names = [name for name, _line in faults_of(data, check)]
+        lines.append(f"| `{check}` | {len(names)} | {', '.join(f'`{name}`' for name in names[:3])} |")
+    for title, part in (
+        ("Faults", [each for each in matrix.faults if not each.made]),
+        ("Faults that the bounds make", [each for each in matrix.faults if each.made]),
+        ("Variations", matrix.variations),
+    ):
+        lines += ["", f"## {title}", "", "| name | what the server does | dialect | named by |", "|---|---|---|---|"]
         lines += [
             f"| `{each.name}` | {_cell(each.line)} | {each.dialect} | {_killers(each)} |"
             for each in sorted(part, key=lambda each: each.name)
@@ -126,7 +166,7 @@ def render(matrix: Matrix, proofs: Collection[str]) -> str:
 
 def _killers(fault: Trialled) -> str:
     marks = {"M": "", "S": "*", "o": "°"}
-    return ", ".join(f"`{check}`{marks[strength]}" for check, strength in sorted(fault.killers.items())) or "nobody"
+    return ", ".join(f"`{check}`{marks[strength]}" for check, strength in sorted(fault.killers.items()))
 
 
 def _cell(text: str) -> str:

@@ -17,7 +17,7 @@ from openapi.contract import Keyword, load
 from openapi.validation import Validator
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection
 
     from conformance.judgement import Judgement
     from conformance.plan import Plan
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 DEADLINE_S = 8.0  # for one exchange: a fault may never answer
 PATIENT_S = 60.0  # for the faultless server
 CONCURRENCY = 4
+TIMED = frozenset(  # checks whose word depends on how fast things go
+    {"stream.arrives-bit-by-bit", "sse.events-arrive-singly", "sse.keep-alive-in-silence"}
+)
 STRENGTHS = {Keyword.MUST: "M", Keyword.SHOULD: "S", Keyword.MAY: "o"}
 
 
@@ -77,7 +80,7 @@ async def bench(host: Host, dialect: str) -> Bench:
 async def attempt(host: Host, made: Bench, fault: Shown) -> frozenset[Kill]:
     """What a fault is blamed for and the faultless server is not."""
     made = _claiming(made, fault)
-    plan = made.plan if fault.about is None else _about(made.plan, fault.about)
+    plan = _part(made.plan, lambda each: _meets(fault, each))
     judgements = await _judged(host, made, fault.name, plan, fault.patience_s or DEADLINE_S)
     if broken := [each.error for each in judgements if each.error]:
         raise HarnessError(f"fault {fault.name}: {broken[0]}")
@@ -97,15 +100,19 @@ def _claiming(made: Bench, fault: Shown) -> Bench:
     return replace(made, narrowed=narrowed, declaration=declaration, plan=plan, validator=Validator(narrowed))
 
 
-def _about(plan: Plan, parameter: str) -> Plan:
-    """The part of a plan that holds a parameter."""
-    kept = tuple(each for each in plan.scenarios if _holds(each, parameter))
+def _part(plan: Plan, is_met: Callable[[Scenario], bool]) -> Plan:
+    """The part of a plan that has these scenarios."""
+    kept = tuple(each for each in plan.scenarios if is_met(each))
     ids = {each.id for each in kept}
     return replace(plan, scenarios=kept, assertions=tuple(each for each in plan.assertions if each.scenario.id in ids))
 
 
-def _holds(scenario: Scenario, parameter: str) -> bool:
-    return scenario.subject is not None and scenario.subject.parameter == parameter
+def _meets(fault: Shown, scenario: Scenario) -> bool:
+    """Whether a fault may show: one about a parameter with that one, one of answers wherever one must come."""
+    subject = scenario.subject
+    if fault.about is not None:
+        return subject is not None and subject.parameter == fault.about
+    return not fault.in_answers or subject is None or subject.expect == "accept"
 
 
 async def _judged(

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from click.testing import CliRunner
+
+from chatproof import main
 from conformance.check import gather
 from conformance.proof import ledger
-from conformance.proof.matrix import Matrix, Trialled, as_data, faults_of, render
+from conformance.proof.matrix import Matrix, Trialled, as_data, faults_of, moves, render
+from conformance.proof.proving import strongest
+from conformance.proof.trial import Kill
 
 
 def fault(name: str, **killers: str) -> Trialled:
@@ -33,6 +40,46 @@ def test_the_matrix_tells_the_fault_that_the_fewest_checks_name_first() -> None:
     assert "| `broad` | It does broad. | mindie-2.3 | `topic.a`, `topic.b`* |" in text
     assert "- nobody else is blamed" in text
     assert [("narrow", "It does narrow."), ("broad", "It does broad.")] == faults_of(as_data(matrix), "topic.a")
+
+
+def test_what_is_allowed_may_be_observed_and_is_no_fault() -> None:
+    odd = replace(fault("odd", b="o"), benign=True)
+    matrix = Matrix((fault("one", a="M"), odd), ("topic.a", "topic.b"), {})
+    assert matrix.holds
+    assert ((), 1.0, ("odd",)) == (matrix.survivors, matrix.score, matrix.killed_by("topic.b"))
+
+
+def test_an_excuse_that_is_no_longer_needed_fails() -> None:
+    matrix = Matrix((fault("one", a="M"),), ("topic.a",), {"topic.a": "nobody can show it"})
+    assert ("topic.a",) == matrix.stale
+    assert not matrix.holds
+
+
+def test_what_moved_since_the_matrix_was_written_is_told() -> None:
+    before = as_data(Matrix((fault("gone", a="M"), fault("kept", a="M")), (), {}))
+    after = as_data(Matrix((fault("kept", a="S"), fault("new", a="M")), (), {}))
+    said = ["gone: no longer there", "kept: killed_by {'topic.a': 'M'} -> {'topic.a': 'S'}", "new: new"]
+    assert said == moves(before, after)
+    assert [] == moves(before, before)
+
+
+def test_checks_that_go_by_the_clock_count_only_where_no_other_names_the_fault() -> None:
+    slow, other = (Kill(check, check, "M", "") for check in ("stream.arrives-bit-by-bit", "stream.done-last"))
+    assert {"stream.done-last": "M"} == strongest([slow, other])
+    assert {"stream.arrives-bit-by-bit": "M"} == strongest([slow])
+
+
+def test_the_most_binding_requirement_counts() -> None:
+    kills = [Kill("topic.a", f"topic.a.{strength}", strength, "") for strength in "MSo"]
+    assert {"topic.a": "M"} == strongest(kills)
+
+
+def test_a_check_shows_the_faults_that_it_names() -> None:
+    check = next(check for row in ledger.read()["faults"].values() for check in row["killed_by"])
+    found = faults_of(ledger.read(), check)
+    said = CliRunner().invoke(main, ["checks", "show", check])
+    assert 0 == said.exit_code, said.output
+    assert f"fault   {found[0][0]}" in said.output
 
 
 def test_the_committed_ledger_and_its_excuses_speak_of_checks_that_exist() -> None:

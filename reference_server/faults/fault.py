@@ -29,11 +29,13 @@ def _as_it_is(engine: Engine) -> Engine:
 class Fault:
     """One misbehaviour. `line` says what the server does.
 
-    fits: whether the contract of a dialect speaks to it. bugs: rows of `bugs.yaml` that it stands for.
+    fits: whether the contract of a dialect speaks to it, less what the server lacks and does not claim.
+    bugs: rows of `bugs.yaml` that it stands for.
     declares, denies: capabilities that the server claims to have, or to lack, while it shows the fault.
     about: the parameter that it is about, if it shows with that one only.
     around_app, around_engine: what is put around the application and the engine.
     patience_s: how long an answer may take while it shows; None: no longer than usual.
+    in_answers: it shows in answers only, whatever was asked.
     benign: it is no fault at all but a variation that every document allows.
     """
 
@@ -46,6 +48,7 @@ class Fault:
     declares: tuple[str, ...] = ()
     denies: tuple[str, ...] = ()
     about: str | None = None
+    in_answers: bool = False
     benign: bool = False
     patience_s: float | None = None
 
@@ -82,7 +85,7 @@ def faults_of(contract: Contract, served: Contract) -> dict[str, Fault]:
     """
     from reference_server.faults.bounds import made_of
 
-    written = (each for each in gather().values() if each.fits(contract))
+    written = (each for each in gather().values() if each.fits(contract if each.declares else served))
     return {each.name: each for each in (*written, *made_of(served))}
 
 

@@ -96,6 +96,7 @@ def as_data() -> list[dict[str, Any]]:
                 "declares": list(fault.declares),
                 "denies": list(fault.denies),
                 "about": fault.about,
+                "in_answers": fault.in_answers,
                 "benign": fault.benign,
                 "patience_s": fault.patience_s,
                 "dialects": [],

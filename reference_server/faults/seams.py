@@ -96,6 +96,11 @@ class Seams:
     pieces: Callable[[bytes, Told], AsyncIterator[bytes]] | None = None
     everywhere: bool = False
 
+    @property
+    def in_answers(self) -> bool:
+        """Whether they touch nothing but answers."""
+        return self.request is None and self.refusal is None and not self.everywhere
+
 
 class Faulty:
     """An application with a fault around it."""
@@ -303,6 +308,7 @@ def fault(
             denies=denies,
             about=about,
             benign=benign,
+            in_answers=seams.in_answers,
             patience_s=patience_s,
         )
 
@@ -335,6 +341,7 @@ def at_seams(
         about=about,
         benign=benign,
         patience_s=patience_s,
+        in_answers=made.in_answers,
     )
 
 

@@ -9,6 +9,7 @@ from click.testing import CliRunner
 
 from chatproof import main
 from openapi.contract import load
+from reference_server.faults.bounds import BUGS
 from reference_server.faults.fault import UnknownFault, chosen, gather
 from reference_server.faults.listing import all_faults, bugs, known_faults
 
@@ -17,7 +18,7 @@ def test_every_bug_has_a_fault_or_a_reason_why_not() -> None:
     shown = {number for fault in gather().values() for number in fault.bugs}
     left = {number for number, row in bugs().items() if "left" in row}
     assert set() == shown & left
-    assert set(bugs()) >= shown
+    assert set(bugs()) == shown | left | set(BUGS.values())
 
 
 def test_names_and_lines_are_plain() -> None:
@@ -32,7 +33,7 @@ def test_every_bound_of_a_parameter_makes_two_faults() -> None:
 
 def test_a_name_that_is_unknown_is_refused_with_one_that_is_near() -> None:
     known = known_faults(load("mindie").name)
-    with pytest.raises(UnknownFault, match="near: omits-done"):
+    with pytest.raises(UnknownFault, match=r"near: .*omits-done"):
         chosen(["done"], known)
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from openapi.contract import Contract
-    from reference_server.faults.seams import Json, Told
+    from reference_server.faults.seams import Told
 
     Ask = Callable[[Scope, Receive, Send], Awaitable[None]]
 
@@ -185,16 +185,3 @@ async def silent_for_long(body: bytes, told: Told) -> AsyncIterator[bytes]:
     if body.endswith(DONE) and (told.sent.get("max_tokens") or 0) > LEFT_TOKENS:
         await asyncio.sleep(16.0)
     yield body
-
-
-def _thinks(contract: Contract) -> bool:
-    return "thinking" in contract.capabilities
-
-
-@fault("thoughts-in-content", "answer", fits=_thinks, bugs=[136])
-def thoughts_in_content(answer: Json, _told: Told) -> None:
-    """Thoughts stand in the content of plain answers, between their tags."""
-    for choice in answer["choices"]:
-        said = choice["message"]
-        thought = said.pop("reasoning_content", None) or said.pop("reasoning", None) or "Let me think."
-        said["content"] = f"<think>{thought}</think>{said['content']}"

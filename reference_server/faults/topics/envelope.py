@@ -49,10 +49,10 @@ def full_text_short(chunk: Json, told: Told) -> None:
             chunk["full_text"] = told.memory["text"][:-1]
 
 
-@fault("duplicate-keys", "body")
+@fault("duplicate-keys", "plain")
 def duplicate_keys(body: bytes, _told: Told) -> bytes:
     """A plain answer holds `created` twice."""
-    return body.replace(b'"created":', b'"created":0,"created":', 1) if body.startswith(b"{") else body
+    return body.replace(b'"created":', b'"created":0,"created":', 1)
 
 
 @fault("duplicate-keys-streamed", "event")

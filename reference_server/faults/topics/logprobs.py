@@ -121,7 +121,7 @@ logprobs_without_token = told_of(
 )
 
 
-@fault("logprobs-infinite", "body", bugs=[101], fits=BUTTON)
+@fault("logprobs-infinite", "plain", bugs=[101], fits=BUTTON)
 def logprobs_infinite(body: bytes, _told: Told) -> bytes:
     """A log-probability is minus infinity, which is no JSON."""
     return body.replace(b'"logprob":-', b'"logprob":-Infinity,"rest":-', 1)

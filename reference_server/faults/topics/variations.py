@@ -26,9 +26,9 @@ def allowed(name: str, line: str, **seams: Any) -> Fault:
     return at_seams(name, line, benign=True, **seams)
 
 
-def _bytes(name: str, line: str, edit: Callable[[bytes], bytes]) -> Fault:
+def _bytes(name: str, line: str, edit: Callable[[bytes], bytes], **more: Any) -> Fault:
     """Every event of a stream written otherwise."""
-    return allowed(name, line, event=lambda frame, _told: [edit(frame)])
+    return allowed(name, line, event=lambda frame, _told: [edit(frame)], **more)
 
 
 def _written(name: str, line: str, write: Callable[[Any], bytes]) -> Fault:
@@ -47,8 +47,8 @@ def _written(name: str, line: str, write: Callable[[Any], bytes]) -> Fault:
     )
 
 
-def _headed(name: str, line: str, edit: Callable[[Head], object]) -> Fault:
-    return allowed(name, line, head=lambda head, _told: edit(head), everywhere=True)
+def _headed(name: str, line: str, edit: Callable[[Head], object], **more: Any) -> Fault:
+    return allowed(name, line, head=lambda head, _told: edit(head), everywhere=True, **more)
 
 
 def _typed(name: str, line: str, edit: Callable[[str], str]) -> Fault:
@@ -72,11 +72,16 @@ def _said(name: str, line: str, edit: Callable[[Json], object]) -> Fault:
 line_ends_crlf = _bytes("line-ends-crlf", "Lines end in CRLF.", lambda frame: frame.replace(b"\n", b"\r\n"))
 line_ends_cr = _bytes("line-ends-cr", "Lines end in CR.", lambda frame: frame.replace(b"\n", b"\r"))
 comments_before = _bytes(
-    "comments-before-events", "A comment comes before every event.", lambda frame: b": keep-alive\n\n" + frame
+    "comments-before-events",
+    "A comment comes before every event.",
+    lambda frame: b": keep-alive\n\n" + frame,
+    bugs=[6],
 )
 comments_inside = _bytes("comments-inside-events", "An event begins with a comment.", lambda frame: b":\n" + frame)
 comments_bare = _bytes("comments-bare", "Bare colons keep the connection alive.", lambda frame: b":\n\n" + frame)
-unspaced = _bytes("no-space-after-colon", "No space follows `data:`.", lambda frame: frame.replace(DATA, b"data:", 1))
+unspaced = _bytes(
+    "no-space-after-colon", "No space follows `data:`.", lambda frame: frame.replace(DATA, b"data:", 1), bugs=[4]
+)
 named = _bytes("events-named-message", "Events are named message.", lambda frame: b"event: message\n" + frame)
 numbered = _bytes("events-with-id", "Events have an id.", lambda frame: b"id: 7\n" + frame)
 retrying = _bytes("events-with-retry", "Events set the time to reconnect.", lambda frame: b"retry: 3000\n" + frame)
@@ -171,6 +176,16 @@ def _escaped_slashes(value: Any) -> bytes:
     return orjson.dumps(value).replace(b"/", b"\\/")
 
 
+first_null = allowed(
+    "content-null-at-the-end",
+    "The content of the last delta is null.",
+    chunk=lambda chunk, _told: [
+        choice["delta"].update(content=choice["delta"].get("content") or None)
+        for choice in choices_of(chunk)
+        if choice.get("finish_reason")
+    ],
+    bugs=[39],
+)
 more_members = _written(
     "more-members", "Objects hold members that no document names.", lambda value: orjson.dumps(_larger(value))
 )
@@ -237,6 +252,7 @@ closes_connections = _headed(
     "closes-connections",
     "Every answer closes its connection.",
     lambda head: head.headers.update({"connection": "close"}),
+    bugs=[23],
 )
 length_unstated = allowed(
     "plain-in-chunks",
@@ -261,6 +277,7 @@ empty_calls = allowed(
     "tool-calls-empty",
     "Plain answers hold an empty list of tool calls.",
     answer=lambda answer, _told: [spoken(choice).update(tool_calls=[]) for choice in choices_of(answer)],
+    bugs=[98],
 )
 
 

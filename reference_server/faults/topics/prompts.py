@@ -1,0 +1,52 @@
+"""Prompts that are cut, changed, or not read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from reference_server.faults.seams import at_seams, fault
+
+if TYPE_CHECKING:
+    from reference_server.faults.seams import Head, Json, Told
+
+LONG: Final = 4_000  # characters
+
+
+def _messages(told: Told) -> list[Json]:
+    """The messages of a request that are objects with a text."""
+    messages = told.sent.get("messages")
+    found = messages if isinstance(messages, list) else []
+    return [each for each in found if isinstance(each, dict) and isinstance(each.get("content"), str)]
+
+
+def _cut(told: Told) -> None:
+    for each in _messages(told):
+        if len(each["content"]) > LONG:
+            each["content"] = each["content"][-LONG // 8 :]
+
+
+def _last_only(told: Told) -> None:
+    found = _messages(told)
+    if len(found) > 1 and found[-1].get("role") == "user":
+        told.sent["messages"] = found[-1:]
+
+
+def _no_system(told: Told) -> None:
+    found = _messages(told)
+    if any(each.get("role") == "system" for each in found) and any(each.get("role") == "user" for each in found):
+        told.sent["messages"] = [each for each in told.sent["messages"] if each.get("role") != "system"]
+
+
+long_prompts_cut = at_seams(
+    "long-prompts-cut", "A prompt that is too long is cut without a word.", request=_cut, bugs=[123]
+)
+history_ignored = at_seams("history-ignored", "Only the last message is read.", request=_last_only)
+system_ignored = at_seams("system-ignored", "The system's message is ignored.", request=_no_system)
+
+
+@fault("long-prompts-500", "refusal", bugs=[124])
+def long_prompts_are_500(head: Head, body: Any, told: Told) -> Any:
+    """A prompt that is too long gets a 500."""
+    if len(told.body) > LONG:
+        head.status = 500
+    return body

@@ -1,0 +1,227 @@
+"""Tool calls that are broken, lost, or made against the client's will."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import orjson
+
+from openapi import sse
+from reference_server.faults.seams import DONE, Refused, at_seams, choices_of, fault, said_by, spoken
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from openapi.contract import Contract
+    from reference_server.faults.seams import Fault, Head, Json, Told
+
+CALL: Final[Json] = {
+    "index": 0,
+    "id": "call-1",
+    "type": "function",
+    "function": {"name": "get_weather", "arguments": "{}"},
+}
+DATA: Final = b"data: "
+
+
+def calls(contract: Contract) -> bool:
+    """The dialect has tools."""
+    return "tools" in contract.capabilities
+
+
+def called(
+    name: str,
+    edit: Callable[[list[Json], Json], object],
+    line: str,
+    *,
+    plain: bool = True,
+    streamed: bool = True,
+    **more: Any,
+) -> Fault:
+    """A fault of tool calls, where there are some."""
+
+    def change(choice: Json, _told: Told) -> None:
+        found = spoken(choice).get("tool_calls")
+        if found:
+            edit(found, choice)
+
+    return said_by(name, change, line, plain=plain, streamed=streamed, **{"fits": calls, **more})
+
+
+def _each(edit: Callable[[Json], object]) -> Callable[[list[Json], Json], None]:
+    def change(found: list[Json], _choice: Json) -> None:
+        for call in found:
+            edit(call)
+
+    return change
+
+
+def _function(edit: Callable[[Json], object]) -> Callable[[list[Json], Json], None]:
+    return _each(lambda call: edit(call.setdefault("function", {})))
+
+
+def _arguments(edit: Callable[[str], Any]) -> Callable[[list[Json], Json], None]:
+    def change(function: Json) -> None:
+        if function.get("arguments"):
+            function["arguments"] = edit(function["arguments"])
+
+    return _function(change)
+
+
+call_index_missing = called(
+    "call-index-missing", _each(lambda call: call.pop("index", None)), "Pieces of tool calls have no index.",
+    plain=False, bugs=[79],
+)  # fmt: skip
+call_index_zero = called(
+    "call-index-zero", _each(lambda call: call.update(index=0)), "All tool calls have the index 0.",
+    plain=False, bugs=[80],
+)  # fmt: skip
+call_name_in_each_piece = called(
+    "call-name-in-each-piece", _function(lambda each: each.update(name="get_weather")),
+    "The name of a tool comes with every piece of its call.", plain=False, bugs=[82],
+)  # fmt: skip
+call_name_empty = called(
+    "call-name-empty", _function(lambda each: each.update(name="")), "The name of a tool is an empty text.", bugs=[82]
+)
+call_arguments_twice = called(
+    "call-arguments-twice", _arguments(lambda text: text + text), "Arguments come twice.", bugs=[83]
+)
+call_arguments_broken = called(
+    "call-arguments-broken", _arguments(lambda text: text.rstrip("}")), "Arguments lack their last brace.", bugs=[84]
+)
+call_arguments_are_objects = called(
+    "call-arguments-are-objects", _arguments(lambda text: {"text": text}), "Arguments are an object, not JSON as text.",
+    bugs=[84],
+)  # fmt: skip
+call_arguments_stray = called(
+    "call-arguments-stray", _arguments(lambda text: text.replace("{", '{"stray": 1, ', 1)),
+    "Arguments hold a member that the tool's schema does not know.", bugs=[84],
+)  # fmt: skip
+call_id_missing = called(
+    "call-id-missing", _each(lambda call: call.pop("id", None)), "Tool calls have no id.", bugs=[87]
+)
+call_ids_repeat = called(
+    "call-ids-repeat", _each(lambda call: call.update(id="0") if call.get("id") else None),
+    "All tool calls have the same id.", bugs=[88],
+)  # fmt: skip
+call_type_missing = called("call-type-missing", _each(lambda call: call.pop("type", None)), "Tool calls have no type.")
+call_of_unknown_tool = called(
+    "call-of-unknown-tool",
+    _function(lambda each: each.update(name="no_such_tool") if each.get("name") else None),
+    "A tool is called that was not offered.",
+)
+calls_lost_in_streams = called(
+    "calls-lost-in-streams", lambda found, choice: spoken(choice).pop("tool_calls") and found,
+    "Streams lose tool calls.", plain=False, bugs=[89],
+)  # fmt: skip
+calls_in_content = called(
+    "calls-in-content",
+    lambda found, choice: spoken(choice).update(tool_calls=[], content=f"<tool_call>{found}</tool_call>"),
+    "Tool calls stand in the content, between their tags.",
+    streamed=False,
+    bugs=[89, 84],
+)
+
+
+def _ends_with_stop(choice: Json, _told: Told) -> None:
+    if choice.get("finish_reason") == "tool_calls":
+        choice["finish_reason"] = "stop"
+
+
+calls_end_with_stop = said_by(
+    "calls-end-with-stop", _ends_with_stop, "An answer that calls tools ends with stop.", fits=calls, bugs=[51]
+)
+
+
+def _called_when_cut(choice: Json, told: Told) -> None:
+    if told.sent.get("tools") and choice.get("finish_reason") == "length":
+        choice["finish_reason"] = "tool_calls"
+
+
+cut_calls_end_with_tool_calls = said_by(
+    "cut-calls-end-with-tool-calls", _called_when_cut, "What the limit cut ends with tool_calls.",
+    fits=calls, bugs=[52],
+)  # fmt: skip
+
+
+@fault("call-arguments-before-name", "event", fits=calls, bugs=[86])
+def call_arguments_before_name(frame: bytes, told: Told) -> Iterator[bytes]:
+    """Arguments of a tool call are streamed before its name."""
+    chunk = {} if frame == DONE else orjson.loads(frame.removeprefix(DATA))
+    for choice in choices_of(chunk):
+        for call in choice.get("delta", {}).get("tool_calls") or ():
+            name = call.get("function", {}).pop("name", None)
+            if name is not None:
+                told.memory["name"] = (name, chunk)
+    if b'"finish_reason":"' in frame and "name" in told.memory:
+        name, first = told.memory.pop("name")
+        first["choices"][0]["delta"]["tool_calls"][0]["function"] = {"name": name}
+        yield sse.encode(orjson.dumps(first))
+    yield frame if frame == DONE else sse.encode(orjson.dumps(chunk))
+
+
+def _forget_choice(told: Told) -> None:
+    if told.sent.get("tool_choice") not in (None, "auto", "none"):
+        told.sent["tool_choice"] = "auto"
+
+
+def _forget_tools(told: Told) -> None:
+    if told.sent.get("tools"):
+        for name in ("tools", "tool_choice", "parallel_tool_calls"):
+            told.sent.pop(name, None)
+
+
+def _call_all_the_same(holder: Json, told: Told) -> None:
+    if told.sent.get("tool_choice") == "none" and told.sent.get("tools"):
+        for choice in choices_of(holder):
+            spoken(choice)["tool_calls"] = [CALL]
+
+
+choice_ignored = at_seams(
+    "tool-choice-ignored", "`tool_choice` required, or a named tool, is ignored.", request=_forget_choice, fits=calls,
+    bugs=[92],
+)  # fmt: skip
+tools_ignored = at_seams(
+    "tools-ignored", "`tools` is taken and ignored.", request=_forget_tools, fits=calls, declares=("tools",), bugs=[92]
+)
+none_ignored = at_seams(
+    "tool-choice-none-ignored",
+    "A tool is called although `tool_choice` is none.",
+    request=_forget_tools,
+    answer=_call_all_the_same,
+    chunk=_call_all_the_same,
+    fits=calls,
+    declares=("tools",),
+    bugs=[91],
+)
+
+
+def _refuse_null_content(told: Told) -> None:
+    messages = told.sent.get("messages")
+    for each in messages if isinstance(messages, list) else ():
+        if isinstance(each, dict) and each.get("role") == "assistant" and each.get("content", "") is None:
+            raise Refused("invalid_request", "messages: content must not be null")
+
+
+def _refuse_empty_content(told: Told) -> None:
+    messages = told.sent.get("messages")
+    for each in messages if isinstance(messages, list) else ():
+        if isinstance(each, dict) and each.get("content") == "":
+            raise Refused("invalid_request", "messages: content must not be empty")
+
+
+null_content_refused = at_seams(
+    "null-content-refused", "An assistant's message without content is refused.", request=_refuse_null_content,
+    fits=calls, bugs=[94],
+)  # fmt: skip
+empty_content_refused = at_seams(
+    "empty-content-refused", "An empty content is refused.", request=_refuse_empty_content, bugs=[95]
+)
+
+
+@fault("bad-history-500", "refusal", fits=calls, bugs=[96])
+def bad_history_is_500(head: Head, body: Any, told: Told) -> Any:
+    """Bad tool calls in the history get a 500."""
+    if b'"tool_calls"' in told.body:
+        head.status = 500
+    return body
