@@ -147,6 +147,14 @@ def written(occasion: Occasion) -> Occasion:
     )
 
 
+def greedy(occasion: Occasion) -> Occasion:
+    """The same, but only at temperature 0: a model that samples may well say half a character."""
+    return Occasion(
+        lambda found, step, contract: _member(step, "temperature") == 0 and occasion.fits(found, step, contract),
+        occasion.lacks,
+    )
+
+
 def scenario(pattern: str, step: str = "*", *, refused: bool = False) -> Occasion:
     """The steps of the scenarios whose id matches a glob; with `refused`, only when the server refused."""
 

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from conformance.check import Context, Finding, NoOccasion, NotObserved, check
-from conformance.occasion import EXPECTED_ANSWER, LOGPROBS, PLAIN_ANSWER, SEVERAL_CHOICES, shown, written
+from conformance.occasion import EXPECTED_ANSWER, LOGPROBS, PLAIN_ANSWER, SEVERAL_CHOICES, greedy, shown, written
 from openapi.stream import reports_error
 from openapi.strict_json import read_json
 
@@ -235,7 +235,7 @@ def _is_measure(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and value >= 0
 
 
-@check("answer.text-well-encoded", on=written(PLAIN_ANSWER))
+@check("answer.text-well-encoded", on=greedy(written(PLAIN_ANSWER)))
 def text_holds_no_replacement_character(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """The text holds no U+FFFD, which stands where a character was cut."""
     for index, folded in exchange.choices.items():

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from conformance.check import Context, Finding, NoOccasion, NotObserved, check, relation
 from conformance.checks.answer import created_faults
 from conformance.checks.finish import KNOWN
-from conformance.occasion import EXPECTED_STREAM, STREAM, STREAMED_ANSWER, shown, unsuccessful, written
+from conformance.occasion import EXPECTED_STREAM, STREAM, STREAMED_ANSWER, greedy, shown, unsuccessful, written
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -284,7 +284,7 @@ def full_text_is_the_whole_answer(exchange: Exchange, _: Context) -> Iterator[Fi
         yield Finding("/events/*/full_text", repr(last)[:80], repr(whole)[:80])
 
 
-@check("stream.text-well-encoded", on=written(STREAM))
+@check("stream.text-well-encoded", on=greedy(written(STREAM)))
 def streamed_text_holds_no_replacement_character(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """No delta holds U+FFFD, which stands where a character was cut between two chunks."""
     for index, folded in exchange.choices.items():

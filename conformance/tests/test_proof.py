@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from click.testing import CliRunner
 
 from chatproof import main
@@ -74,12 +75,13 @@ def test_the_most_binding_requirement_counts() -> None:
     assert {"topic.a": "M"} == strongest(kills)
 
 
-def test_a_check_shows_the_faults_that_it_names() -> None:
-    check = next(check for row in ledger.read()["faults"].values() for check in row["killed_by"])
-    found = faults_of(ledger.read(), check)
-    said = CliRunner().invoke(main, ["checks", "show", check])
+def test_a_check_shows_the_faults_that_it_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = (replace(fault("broad"), killers={"stream.done-last": "M", "stream.done-once": "M"}),)
+    rows += (replace(fault("narrow"), killers={"stream.done-last": "M"}),)
+    monkeypatch.setattr(ledger, "read", lambda: as_data(Matrix(rows, (), {})))
+    said = CliRunner().invoke(main, ["checks", "show", "stream.done-last"])
     assert 0 == said.exit_code, said.output
-    assert f"fault   {found[0][0]}" in said.output
+    assert "fault   narrow  It does narrow.\nfault   broad  It does broad.\n" in said.output
 
 
 def test_the_committed_ledger_and_its_excuses_speak_of_checks_that_exist() -> None:
