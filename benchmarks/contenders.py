@@ -1,0 +1,136 @@
+"""Who takes part: this server, the one that transformers ships, and a loop in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import httpx
+
+from benchmarks.streams import BenchmarkError, Target
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+ROOT: Final = Path(__file__).resolve().parent.parent
+HOST: Final = "127.0.0.1"
+PATIENCE_S: Final = 180.0
+NO_THOUGHTS: Final = {"chat_template_kwargs": {"enable_thinking": False}}
+
+
+def endless(checkpoint: Path, target: Path) -> Path:
+    """A copy of a checkpoint without a token that ends answers, for servers that cannot ignore it."""
+    shutil.copytree(checkpoint, target)
+    for name in ("config.json", "generation_config.json"):
+        settings = json.loads((target / name).read_text())
+        (target / name).write_text(json.dumps({**settings, "eos_token_id": None}))
+    return target
+
+
+@contextmanager
+def chatproof(checkpoint: Path, slots: int, *options: str) -> Iterator[Target]:
+    """This server."""
+    command = [sys.executable, "-m", "reference_server", "--dialect", "mindie", "--port", "0"]
+    command += ["--checkpoint", str(checkpoint), "--slots", str(slots), "--device", "cpu", *options]
+    with _process(command) as process:
+        line = process.stdout.readline() if process.stdout else ""
+        if " at http" not in line:
+            raise BenchmarkError(f"this server did not start: {line}")
+        port = int(line.rpartition(":")[2])
+        yield Target(
+            HOST,
+            port,
+            "/v1/chat/completions",
+            process.pid,
+            {"model": "mindie", "ignore_eos": True, **NO_THOUGHTS},
+        )
+
+
+@contextmanager
+def transformers(checkpoint: Path, port: int, *options: str) -> Iterator[Target]:
+    """`transformers serve`."""
+    program = Path(sys.executable).with_name("transformers")
+    command = [str(program), "serve", str(checkpoint), "--host", HOST, "--port", str(port)]
+    command += ["--device", "cpu", "--dtype", "float32", *options]
+    with _process(command) as process:
+        end = time.monotonic() + PATIENCE_S
+        while True:
+            try:
+                if httpx.get(f"http://{HOST}:{port}/health", timeout=5).is_success:
+                    break
+            except httpx.TransportError:
+                pass
+            if process.poll() is not None or time.monotonic() > end:
+                raise BenchmarkError(f"`{' '.join(command)}` did not start")
+            time.sleep(0.2)
+        yield Target(HOST, port, "/v1/chat/completions", process.pid, {"model": str(checkpoint), **NO_THOUGHTS})
+
+
+@contextmanager
+def _process(command: Sequence[str]) -> Iterator[subprocess.Popen[str]]:
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
+    with subprocess.Popen(  # noqa: S603  # our own words
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.send_signal(signal.SIGCONT)
+            process.terminate()
+            try:
+                process.wait(10)
+            except subprocess.TimeoutExpired:
+                process.kill()
+
+
+@contextmanager
+def alone(target: Target, others: Sequence[Target]) -> Iterator[Target]:
+    """Stops all processes but one for a while: some servers compute even when nobody asks."""
+    for other in others:
+        if other.pid != target.pid:
+            os.kill(other.pid, signal.SIGSTOP)
+    try:
+        yield target
+    finally:
+        for other in others:
+            os.kill(other.pid, signal.SIGCONT)
+
+
+class Loop:
+    """A batch of equal prompts through transformers' own model and DynamicCache, greedy, nothing else."""
+
+    def __init__(self, checkpoint: Path) -> None:
+        from reference_server.engine.device import torch
+
+        torch.set_num_threads(1)
+        from transformers import AutoModelForCausalLM
+
+        self._torch = torch
+        self._model: Any = AutoModelForCausalLM.from_pretrained(
+            checkpoint, dtype="float32", attn_implementation="sdpa", local_files_only=True
+        ).eval()
+
+    def figures(self, batch: int, prompt_tokens: int, new_tokens: int) -> Mapping[str, float]:
+        """Tokens a second, and CPU time for each."""
+        torch = self._torch
+        from transformers import DynamicCache
+
+        began, cpu = time.perf_counter(), time.process_time()
+        with torch.inference_mode():
+            cache = DynamicCache(config=self._model.config)
+            tokens = torch.arange(batch * prompt_tokens).view(batch, prompt_tokens) % 4000
+            for _ in range(new_tokens):
+                logits = self._model(input_ids=tokens, past_key_values=cache, use_cache=True, logits_to_keep=1).logits
+                tokens = logits[:, -1:].argmax(-1)
+                tokens.tolist()
+        count = batch * new_tokens
+        wall, spent = time.perf_counter() - began, time.process_time() - cpu
+        return {"tokens_per_s": count / wall, "cpu_us_per_token": spent / count * 1e6}

@@ -1,0 +1,188 @@
+"""How fast the reference server generates, beside `transformers serve` and a loop over the same model.
+
+    python -m benchmarks.serving [--rounds 3] [--json FILE]
+
+All take turns within one run, in another order each round, while the others are stopped, so that what else the machine
+does falls on all of them alike. A ratio is the median of the ratios within a round.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import platform
+import random
+import socket
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.contenders import Loop, alone, chatproof, endless, transformers
+from benchmarks.streams import Target, load, worst_gap_s
+from reference_server.serving import EMBEDDED
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+SLOTS: Final = 32
+STREAMS: Final = {1: 4, 8: 2, 32: 1}
+"""Clients at once -> answers that each asks for, one after the other."""
+PLAIN: Final = {"temperature": 0.8}
+FEATURES: Final = {
+    "presence_penalty": 0.5,
+    "frequency_penalty": 0.3,
+    "repetition_penalty": 1.1,
+    "top_k": 50,
+    "top_p": 0.9,
+    "logprobs": True,
+    "top_logprobs": 5,
+}
+OURS: Final = "chatproof"
+OURS_FULL: Final = "chatproof, all sampling features"
+SEQUENTIAL: Final = "transformers serve"
+BATCHING: Final = "transformers serve, continuous batching"
+LOOP: Final = "DynamicCache loop, in process"
+THEIRS: Final[Mapping[str, Sequence[str]]] = {
+    SEQUENTIAL: (),
+    BATCHING: ("--continuous-batching", "--cb-max-memory-percent", "0.1"),  # unless told, it takes over half of all
+}
+RATIOS: Final[tuple[tuple[str, str, Mapping[int, float]], ...]] = (
+    (OURS, BATCHING, {1: 1.4, 8: 1.8, 32: 2.4}),
+    (OURS, SEQUENTIAL, {}),
+    (OURS, LOOP, {32: 0.8}),
+    (OURS_FULL, OURS, {32: 0.8}),
+)
+"""(who, beside whom, streams -> the least ratio of tokens a second that the project wants)."""
+COLUMNS: Final = {
+    "tokens_per_s": "tokens/s",
+    "ttft_p50_ms": "TTFT p50 ms",
+    "ttft_p99_ms": "p99",
+    "itl_p50_ms": "ITL p50 ms",
+    "itl_p99_ms": "p99",
+    "cpu_us_per_token": "CPU us/token",
+    "rss_mib": "RSS MiB",
+}
+
+Figures = dict[tuple[str, int], list["Mapping[str, float]"]]
+
+
+@click.command()
+@click.option("--rounds", default=3, show_default=True, type=click.IntRange(1))
+@click.option("--tokens", default=64, show_default=True, type=click.IntRange(2), help="Length of every answer.")
+@click.option("--checkpoint", type=click.Path(path_type=Path), default=EMBEDDED, help="Default: the embedded one.")
+@click.option("--only", multiple=True, metavar="NAME", help="Only contenders whose name begins so. Repeatable.")
+@click.option("--json", "target", type=click.Path(path_type=Path), help="Write all figures here.")
+def main(rounds: int, tokens: int, checkpoint: Path, only: tuple[str, ...], target: Path | None) -> None:
+    """Measure, print the tables."""
+    figures: Figures = {}
+    gaps: dict[str, list[float]] = {}
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        copy = endless(checkpoint, folder / "endless")
+        ways: dict[str, tuple[Target, Mapping[str, Any]]] = {}
+        ours = stack.enter_context(chatproof(checkpoint, SLOTS))
+        whole = stack.enter_context(chatproof(checkpoint, SLOTS, "--prefill-tokens", "4096"))
+        ways[OURS], ways[OURS_FULL] = (ours, PLAIN), (ours, {**PLAIN, **FEATURES})
+        for name, flags in THEIRS.items():
+            if not only or any(name.startswith(each) for each in only):
+                ways[name] = stack.enter_context(transformers(copy, _free_port(), *flags)), PLAIN
+        ways = {name: way for name, way in ways.items() if not only or any(name.startswith(each) for each in only)}
+        others = [ours, whole, *(each for each, _ in ways.values())]
+        loop = Loop(copy)
+        for name, (each, options) in ways.items():  # the first answers compile, allocate and import
+            with alone(each, others):
+                _run(each, min(8, SLOTS), 1, tokens, options, seed=-1)
+                click.echo(f"{name} is warm", err=True)
+        for number in range(rounds):
+            order = random.Random(number).sample(sorted([*ways, LOOP]), len(ways) + 1)
+            for streams, repeats in STREAMS.items():
+                for name in order:
+                    if name == LOOP:
+                        with alone(Target("", 0, "", os.getpid(), {}), others):
+                            made = loop.figures(streams, 48, tokens)
+                    else:
+                        with alone(ways[name][0], others):
+                            made = _run(ways[name][0], streams, repeats, tokens, ways[name][1], seed=number)
+                    figures.setdefault((name, streams), []).append(made)
+            for name, server, words in (
+                ("no long prompt", ours, 0),
+                ("in chunks of 256", ours, 900),
+                ("in one piece", whole, 900),
+            ):
+                with alone(server, others):
+                    gap = asyncio.run(worst_gap_s(server, running=4, words=words, max_tokens=300, options=PLAIN))
+                gaps.setdefault(name, []).append(gap * 1e3)
+            click.echo(f"round {number + 1} of {rounds}, load average {os.getloadavg()[0]:.1f}", err=True)
+    console = Console(width=150)
+    console.print(f"{platform.machine()}, {os.cpu_count()} cores, CPU only, load average {os.getloadavg()[0]:.1f}")
+    console.print(_table(figures))
+    console.print(_ratios(figures))
+    console.print(_gaps(gaps))
+    if target is not None:
+        rows = [{"name": name, "streams": streams, "rounds": each} for (name, streams), each in figures.items()]
+        target.write_text(json.dumps({"loads": rows, "worst_gap_ms": gaps}, indent=1))
+
+
+def _run(
+    target: Target, streams: int, repeats: int, tokens: int, options: Mapping[str, Any], seed: int
+) -> Mapping[str, float]:
+    measured = load(target, streams=streams, repeats=repeats, max_tokens=tokens, options=options, seed=seed)
+    return asyncio.run(measured).figures()
+
+
+def _free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])
+
+
+def _table(figures: Figures) -> Table:
+    table = Table("streams", "who", title="median of all rounds")
+    for title in COLUMNS.values():
+        table.add_column(title, justify="right")
+    for (name, streams), rounds in sorted(figures.items(), key=lambda item: (item[0][1], item[0][0])):
+        cells = [f"{median(each[key] for each in rounds):,.1f}" if key in rounds[0] else "" for key in COLUMNS]
+        table.add_row(str(streams), name, *cells)
+    return table
+
+
+def _ratios(figures: Figures) -> Table:
+    table = Table("ratio", "of", *(f"{streams} streams" for streams in STREAMS), title="ratios, median of all rounds")
+    for who, beside, wanted in RATIOS:
+        cells = [_ratio(figures, who, beside, streams, wanted.get(streams)) for streams in STREAMS]
+        table.add_row("tokens/s", f"{who} / {beside}", *cells)
+    cells = [_ratio(figures, OURS, BATCHING, streams, None, "ttft_p50_ms") for streams in STREAMS]
+    table.add_row("TTFT p50", f"{OURS} / {BATCHING}", *cells)
+    for who, beside, _ in RATIOS:
+        cells = [_ratio(figures, who, beside, streams, None, "cpu_us_per_token") for streams in STREAMS]
+        table.add_row("CPU/token", f"{who} / {beside}", *cells)
+    return table
+
+
+def _ratio(
+    figures: Figures, who: str, beside: str, streams: int, wanted: float | None, key: str = "tokens_per_s"
+) -> str:
+    rounds = list(zip(figures.get((who, streams), []), figures.get((beside, streams), []), strict=True))
+    if not rounds:
+        return ""
+    ratios = [ours[key] / theirs[key] for ours, theirs in rounds]
+    spread = f"{median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
+    return spread if wanted is None else f"{spread}, wanted {wanted}"
+
+
+def _gaps(gaps: Mapping[str, Sequence[float]]) -> Table:
+    table = Table("a prompt of 2,000 tokens", "worst gap, ms", title="worst gap of 4 running streams")
+    for name, each in gaps.items():
+        table.add_row(name, f"{median(each):.0f} ({min(each):.0f} to {max(each):.0f})")
+    return table
+
+
+if __name__ == "__main__":
+    main()
