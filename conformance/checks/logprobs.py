@@ -203,9 +203,16 @@ def entries_are_as_many_as_the_tokens(exchange: Exchange, _: Context) -> Iterato
         yield Finding("/choices/0/logprobs/content", f"{completion} entries", f"{told} entries")
 
 
+def _none_named(exchange: Exchange) -> None:
+    """Raises NoOccasion where tokens were asked for by their ids, which are listed beside the likeliest."""
+    if exchange.request_json.get("logprob_token_ids"):
+        raise NoOccasion("the request names tokens that are listed too")
+
+
 @check("logprobs.as-many-alternatives-as-asked", on=ASKED)
 def alternatives_are_as_many_as_asked(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """Every entry has `top_logprobs` alternatives, and one more at most, where the chosen token is not among them."""
+    _none_named(exchange)
     asked = exchange.request_json.get("top_logprobs") or 0
     for entry in _each(exchange):
         found = len(entry.top)
@@ -219,6 +226,7 @@ def alternatives_are_as_many_as_asked(exchange: Exchange, _: Context) -> Iterato
 @check("logprobs.alternatives-sorted", on=ASKED)
 def alternatives_are_sorted(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """Alternatives stand in order, the most likely first; a chosen token that is not among them may follow."""
+    _none_named(exchange)
     for entry in _each(exchange):
         asked = exchange.request_json.get("top_logprobs") or 0
         listed = entry.top if len(entry.top) <= asked else [each for each in entry.top if each.token != entry.token]
