@@ -157,8 +157,9 @@ def usage(contract: Contract, prompt_tokens: int, deltas: Sequence[Delta]) -> Js
     """Tokens counted, with what was measured for each generated token where the form has it."""
     form = contract.answer
     counts: Json = {"prompt_tokens": prompt_tokens}
-    if form.cached_tokens:
-        counts["prompt_tokens_details"] = {"cached_tokens": max(delta.cached_tokens for delta in deltas)}
+    cached = [delta.cached_tokens for delta in deltas if delta.cached_tokens is not None]
+    if form.cached_tokens and cached:
+        counts["prompt_tokens_details"] = {"cached_tokens": max(cached)}
     completion_tokens = sum(delta.tokens for delta in deltas)
     counts |= {"completion_tokens": completion_tokens, "total_tokens": prompt_tokens + completion_tokens}
     if "UsageCompletionDetails" in contract.schemas and any(delta.reasoning for delta in deltas):

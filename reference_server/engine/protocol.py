@@ -95,7 +95,7 @@ class Delta:
     logprob: of the token, where the request asked for it.
     reasoning: what text is to the answer, to the thought before it, where the request wants them apart.
     cached_tokens: on a choice's first delta, how many tokens of the prompt needed not be computed, because
-        another request had left them; on all others 0.
+        another request had left them; on all others 0. None: nobody here can know.
     stop_reason: beside a finish reason, the stop text or the token id of stop_token_ids that ended the choice.
     prompt: on the first delta of a request that asked for it.
     tokens: how many tokens it stands for: where another server generates, several may come together, or an end alone.
@@ -113,7 +113,7 @@ class Delta:
     logprob: TokenLogprob | None = None
     reasoning: str = ""
     tokens: int = 1
-    cached_tokens: int = 0
+    cached_tokens: int | None = 0
     stop_reason: str | int | None = None
     prompt: Prompt | None = None
 

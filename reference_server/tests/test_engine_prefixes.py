@@ -30,7 +30,7 @@ def run(engine: LocalEngine, prompt: list[int], params: SamplingParams = ONE) ->
     return asyncio.run(read())
 
 
-def cached(deltas: list[Delta]) -> list[int]:
+def cached(deltas: list[Delta]) -> list[int | None]:
     return [delta.cached_tokens for delta in deltas]
 
 

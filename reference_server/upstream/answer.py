@@ -27,9 +27,12 @@ MOST_TOKENS: Final = 2**40
 class _Choice:
     """What has come of one choice. counted: its tokens so far; sent: those that deltas stand for.
 
-    begun: whether anything came; the first chunk of many upstreams says only whose turn it is. chunks: all the others.
+    at: when the last chunk came. begun: whether anything did; the first chunk of many upstreams says only whose turn it
+    is. chunks: all the others.
     """
 
+    index: int
+    at: float
     scanner: StopScanner | None
     over: bool = False
     counted: int | None = None
@@ -47,10 +50,12 @@ class AnswerReader:
     def __init__(self, ask: Ask, started_at: float) -> None:
         self.prompt_tokens = 0
         self.cut = False
+        self._cached: int | None = None
         self._params = ask.params
-        self._at = started_at
         cut = (ask.params.stop, ask.params.include_stop_str_in_output)
-        self._choices = [_Choice(StopScanner(*cut) if ask.cut else None) for _ in range(ask.params.n)]
+        self._choices = [
+            _Choice(index, started_at, StopScanner(*cut) if ask.cut else None) for index in range(ask.params.n)
+        ]
         self._completion_tokens: int | None = None
         self._last: Delta | None = None  # waits for the count of all tokens
 
@@ -90,14 +95,19 @@ class AnswerReader:
         total = self._completion_tokens
         if total is None:  # nobody counted: upstreams like that send one chunk for each token
             total = sum(choice.counted if choice.counted is not None else choice.chunks for choice in self._choices)
-        yield replace(last, tokens=last.tokens + max(0, total - told - last.tokens))
+        tokens = last.tokens + max(0, total - told - last.tokens)
+        yield replace(last, tokens=tokens, cached_tokens=self._cached)
 
     def _count(self, usage: Json, choices: Sequence[object]) -> None:
         """Beside choices usage is theirs so far, as with vLLM's continuous_usage_stats and MindIE's finish reasons."""
         prompt: Any = usage.get("prompt_tokens")
         completion: Any = usage.get("completion_tokens")
+        details = usage.get("prompt_tokens_details")
+        cached: Any = details.get("cached_tokens") if isinstance(details, dict) else None
         if _counts(prompt):
             self.prompt_tokens = prompt
+        if _counts(cached):
+            self._cached = cached
         if not _counts(completion):
             return
         if not choices:
@@ -128,12 +138,34 @@ class AnswerReader:
             self.cut, reason = True, "stop"
         if not (text or reasoning or logprobs or reason):
             return
-        step_s, self._at = at - self._at, at
-        index = self._choices.index(choice)
-        *others, last = _shared_out(text, logprobs) or [(text, None)]
-        deltas = [Delta(part, -1, None, None, None, None, index, logprob) for part, logprob in others]
-        deltas.append(Delta(last[0], -1, reason, None, None, step_s, index, last[1], reasoning))
-        yield from self._counted(choice, deltas, bool(logprobs))
+        *before, (text, logprob) = _shared_out(text, logprobs) or [(text, None)]
+        for part, told in before:
+            choice.sent += 1
+            yield Delta(part, -1, None, None, None, None, choice.index, told, cached_tokens=None)
+        tokens = 1 if logprobs else 0  # where neither this nor usage says it, the last delta of all has what is left
+        if choice.counted is not None:
+            tokens = max(0, choice.counted - choice.sent)
+        delta = Delta(
+            text=text,
+            token_id=-1,
+            finish_reason=reason,
+            batch_size=None,
+            queue_wait_s=None,
+            step_s=at - choice.at,
+            index=choice.index,
+            logprob=logprob,
+            reasoning=reasoning,
+            tokens=tokens,
+            cached_tokens=self._cached if reason else None,
+            stop_reason=_stop_reason(row) if reason else None,
+        )
+        choice.at = at
+        choice.over = reason is not None
+        if choice.over and self.over and choice.counted is None:
+            self._last = delta
+        else:
+            choice.sent += tokens
+            yield delta
 
     def _cut(self, choice: _Choice, text: str, *, ended: bool) -> tuple[str, bool]:
         """(text, whether a stop text was found) where stop texts are cut here."""
@@ -141,30 +173,6 @@ class AnswerReader:
             return text, False
         text, stopped = choice.scanner.push(text)
         return (text, True) if stopped else (text + choice.scanner.flush() if ended else text, False)
-
-    def _counted(self, choice: _Choice, deltas: list[Delta], told: bool) -> Iterator[Delta]:
-        """The deltas with their tokens: known by log-probabilities, by the choice's usage, or at the end of all."""
-        if told:
-            known = len(deltas)
-        elif choice.counted is not None:
-            known = max(0, choice.counted - choice.sent)
-        else:
-            known = 0
-        *before, last = [replace(delta, tokens=1 if told else 0) for delta in deltas]
-        last = replace(last, tokens=known - sum(delta.tokens for delta in before))
-        if last.finish_reason is not None and choice.counted is not None:
-            last = replace(last, tokens=last.tokens + max(0, choice.counted - choice.sent - known))
-        choice.sent += sum(delta.tokens for delta in (*before, last))
-        yield from before
-        if last.finish_reason is None:
-            yield last
-            return
-        choice.over = True
-        if self.over and choice.counted is None:
-            choice.sent -= last.tokens
-            self._last = last
-        else:
-            yield last
 
 
 def _text(value: object) -> str:
@@ -181,6 +189,11 @@ def _reason(value: object) -> FinishReason | None:
     if value not in FINISHES:
         raise Dropped(f"the answer ended with finish_reason {str(value)[:40]!r}", begun=True)
     return FINISHES[str(value)]
+
+
+def _stop_reason(row: Json) -> str | int | None:
+    value = row.get("stop_reason")
+    return value if isinstance(value, (str, int)) and not isinstance(value, bool) else None
 
 
 def _shared_out(text: str, logprobs: list[TokenLogprob]) -> list[tuple[str, TokenLogprob | None]]:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from reference_server.upstream.server import Reply, UpstreamServer
 
-PROBE_EVERY_S: Final = 5.0
+PROBE_EVERY_S: Final = 1.0
 
 
 class Balance:
@@ -39,6 +39,8 @@ class Balance:
 
         Another one is asked only where nothing was sent. Raises Unreachable once all were tried.
         """
+        if not all(server.reachable for server in self.servers):
+            self._probe()
         failure: UpstreamFailure = Unreachable("no upstream was tried")
         for server in self._turn():
             try:

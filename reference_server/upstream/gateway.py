@@ -10,6 +10,7 @@ import orjson
 
 from openapi import sse
 from reference_server.engine import Engine, Generation
+from reference_server.errors import ApiError
 from reference_server.upstream.answer import AnswerReader
 from reference_server.upstream.choices import Ranked, Several
 from reference_server.upstream.connection import Dropped, UpstreamFailure
@@ -49,7 +50,11 @@ class UpstreamEngine(Engine):
 
     @property
     def alive(self) -> bool:
-        return not self._closed
+        return not self._closed and self.balance.reachable
+
+    @property
+    def dead(self) -> bool:
+        return self._closed
 
     def encode_chat(
         self,
@@ -87,6 +92,7 @@ class UpstreamGeneration(Generation):
         self._ready: deque[Delta] = deque()
         self._since_event = 0
         self._ended = False  # nothing more will be read
+        self._failure: ApiError | None = None
         self._cancelled = False
 
     def __aiter__(self) -> UpstreamGeneration:
@@ -94,15 +100,18 @@ class UpstreamGeneration(Generation):
 
     async def __anext__(self) -> Delta:
         while not self._ready:
-            if self._ended or self._cancelled:
+            if self._cancelled or (self._ended and self._failure is None):
                 raise StopAsyncIteration
+            if self._failure is not None:
+                raise self._failure
             try:
                 await self._advance()
             except UpstreamFailure as error:
-                self._leave()
-                if self._cancelled:
-                    raise StopAsyncIteration from None
-                raise failure(error, begun=self._reply is not None) from error
+                self._failure = failure(error, begun=self._reply is not None)
+            except ApiError as error:
+                self._failure = error
+            if self._failure is not None:
+                self._leave()  # what came before it goes out first
             self.prompt_tokens = self._reader.prompt_tokens
         return self._ready.popleft()
 
@@ -113,7 +122,7 @@ class UpstreamGeneration(Generation):
     async def _advance(self) -> None:
         """Reads one piece of the answer."""
         if self._reply is None:
-            self._reply = await self._begin()
+            await self._begin()
             return
         data = await self._reply.read()
         at = time.perf_counter()
@@ -128,12 +137,13 @@ class UpstreamGeneration(Generation):
             if event.data == DONE:
                 self._finish()
                 return
-            self._ready.extend(self._deltas(event.data, at))
+            for delta in self._deltas(event.data, at):
+                self._ready.append(delta)
             if self._reader.over and self._reader.cut and not self._ask.ends:
                 self._finish()
                 return
 
-    async def _begin(self) -> Reply:
+    async def _begin(self) -> None:
         engine = self._engine
         body = orjson.dumps({"model": engine.model, **self._ask.members})
         reply = await engine.balance.post(engine.kind.path, body)
@@ -143,21 +153,15 @@ class UpstreamGeneration(Generation):
             answer = await reply.whole(MOST_REFUSAL_BYTES)
             self._ended = True
             raise refusal(engine.kind, reply.status, reply.headers, answer, engine.names())
+        self._reply = reply
         if reply.media_type != EVENT_STREAM:
-            answer = orjson.loads(await reply.whole())
-            self._ready.extend(self._reader.whole(answer, time.perf_counter()))
+            whole = _object(await reply.whole())
+            self._ready.extend(self._reader.whole(whole, time.perf_counter()))
             self._finish()
-        return reply
 
     def _deltas(self, data: str, at: float) -> Iterator[Delta]:
-        try:
-            chunk = orjson.loads(data)
-        except orjson.JSONDecodeError:
-            raise Dropped("an event of the upstream is not JSON", begun=True) from None
-        if not isinstance(chunk, dict):
-            raise Dropped("an event of the upstream is no object", begun=True)
+        chunk = _object(data)
         if "choices" not in chunk and ("error" in chunk or chunk.get("object") == "error" or "code" in chunk):
-            self._leave()
             raise error_event(chunk)
         yield from self._reader.chunk(chunk, at)
 
@@ -171,3 +175,14 @@ class UpstreamGeneration(Generation):
         self._ended = True
         if self._reply is not None:
             self._reply.close()
+
+
+def _object(data: bytes | str) -> dict[str, Any]:
+    """The JSON object; raises Dropped for anything else."""
+    try:
+        value = orjson.loads(data)
+    except orjson.JSONDecodeError:
+        raise Dropped("the upstream sent what is not JSON", begun=True) from None
+    if not isinstance(value, dict):
+        raise Dropped("the upstream sent JSON that is no object", begun=True)
+    return value

@@ -6,7 +6,7 @@ takes. `words.yaml` holds the names of the parameters.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import yaml
 
 from openapi.contract import load, names
-from reference_server.engine import SamplingParams
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -28,7 +27,7 @@ NO_STREAMED_LOGPROBS: Final = "logprobs-in-streams"
 BY_BEST_OF: Final = "best_of"
 """The parameter that starts a beam search where use_beam_search is none (ovms-2024.4#request/unsupported)."""
 
-Form = Literal["same", "asked", "texts", "ids", "count", "folded", "alternatives", "nothing"]
+Form = Literal["same", "asked", "bias", "texts", "ids", "count", "folded", "alternatives", "nothing"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +55,15 @@ class Way:
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """One parameter of the engine: its names in the documents, its form on the wire, and what it belongs to."""
+    """One parameter of the engine: its names in the documents, its form on the wire, and what it belongs to.
+
+    part: the capability is there without it.
+    """
 
     names: tuple[str, ...]
     form: Form = "same"
     capability: str | None = None
+    part: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,39 +88,31 @@ class Kind:
     too_long: tuple[str, ...] = ("the prompt has",)
 
     @property
-    def lacking(self) -> frozenset[str]:
-        """Capabilities that cannot be offered through it."""
-        return frozenset(
-            word.capability
-            for field, word in words().items()
-            if word.capability is not None and self.ways[field].refused is not None and field not in OPTIONAL
-        )
+    def capabilities(self) -> frozenset[str]:
+        """Everything that can be offered through it, whatever the dialect."""
+        refused = {word.capability for field, word in words().items() if self.ways[field].refused and not word.part}
+        named = {word.capability for word in words().values() if word.capability is not None}
+        return frozenset((named - refused) | set(_words()["own"]))
 
-    def refused(self) -> Iterator[tuple[str, str]]:
-        """(parameter, reason) of everything that is refused and no capability of its own."""
+    def lacking(self) -> Iterator[str]:
+        """Parameters by their names in the documents that are refused unless they ask for nothing."""
         for field, word in words().items():
-            reason = self.ways[field].refused
-            if reason is not None and word.capability is None:
-                yield field, reason
+            if self.ways[field].refused is not None:
+                yield from word.names
+        yield from _words()["beyond"]
 
 
 BARE: Final = Kind("", "", "/v1/chat/completions", "/v1/models", {}, "whole", True, False, True)
 """What is taken for granted of servers that are like OpenAI's."""
 
-OPTIONAL: Final = frozenset({"length_penalty", "diversity_penalty"})
-"""Parts of a capability that a server may go without and still have it."""
-
 
 @cache
 def words() -> Mapping[str, Word]:
     """Every parameter of the engine that can be asked of an upstream."""
-    rows = _read("words.yaml")
-    known = {field.name for field in fields(SamplingParams)}
-    found = {}
-    for field, row in rows.items():
-        if field in known:
-            found[field] = Word(tuple(row["names"]), row.get("form", "same"), row.get("capability"))
-    return found
+    return {
+        field: Word(tuple(row["names"]), row.get("form", "same"), row.get("capability"), row.get("part", False))
+        for field, row in _words()["parameters"].items()
+    }
 
 
 def kinds() -> tuple[str, ...]:
@@ -201,6 +196,11 @@ def _way(field: str, word: Word, taken: Mapping[str, Schema], capabilities: Coll
             return Way(passed="", form=word.form)  # it is the upstream's way of answering, not a parameter
         return Way(refused="it does not tell thoughts from answers")
     return Way(refused=INEXACT)
+
+
+@cache
+def _words() -> dict[str, Any]:
+    return _read("words.yaml")
 
 
 def _read(name: str) -> dict[str, Any]:

@@ -18,9 +18,12 @@ MEASURED_THERE: Final = ("batch_size", "queue_wait_time")
 
 
 def through(contract: Contract, kind: Kind) -> Contract:
-    """What a gateway of this contract offers in front of such an upstream: neutral values of the rest still pass."""
-    narrowed = contract.without(kind.lacking)
-    refused = dict(kind.refused())
+    """What a gateway of this contract offers in front of such an upstream: neutral values of the rest still pass.
+
+    What a kind's capabilities do not name is lacking, so that nothing new is offered before somebody thought of it.
+    """
+    narrowed = contract.without(set(contract.capabilities) - kind.capabilities)
+    refused = set(kind.lacking())
     return replace(
         narrowed,
         parameters={
@@ -28,7 +31,7 @@ def through(contract: Contract, kind: Kind) -> Contract:
             for name, each in narrowed.parameters.items()
         },
         schemas={name: _less(schema) for name, schema in narrowed.schemas.items()},
-        answer=replace(narrowed.answer, token_arrays=False, cached_tokens=False),
+        answer=replace(narrowed.answer, token_arrays=False),
     )
 
 

@@ -20,7 +20,7 @@ INT64: Final = 2**63
 THOUGHTLESS: Final = {"enable_thinking": False}
 """What the server itself tells the template where its dialect knows no thoughts."""
 
-CHOICES: Final = frozenset({"n", "best_of", "beam_search", "length_penalty"})
+CHOICES: Final = frozenset({"n", "best_of", "beam_search", "length_penalty", "diversity_penalty"})
 STOPS: Final = frozenset({"stop", "include_stop_str_in_output"})
 SEED_STEP: Final = 0x9E3779B97F4A7C15
 """Of one choice's seed from the next, modulo 2**64 (the odd step of SplitMix64)."""
@@ -127,6 +127,8 @@ def _written(way: Way, value: Any) -> Json:
             return {name: sorted(value)} if value else {}
         case "asked":
             return {name: True} if value else {}
+        case "bias":
+            return {name: {str(token): bias for token, bias in value}} if value else {}
         case "count":
             return {name: value if value > 0 else 0 if way.least == 0 else -1}
         case "folded":
@@ -159,8 +161,11 @@ def _choices(kind: Kind, params: SamplingParams) -> Json:
             if params.width > params.n and best_of.passed is None:
                 raise ApiError("invalid_request", "best_of beside a beam search cannot be had from the engine here")
             members |= {best_of.passed: params.width} if best_of.passed and params.width > params.n else {}
-        if params.beam_groups > 1 and kind.ways["diversity_penalty"].passed is None:
-            raise ApiError("invalid_request", "diversity_penalty cannot be had from the engine here")
+        diversity = kind.ways["diversity_penalty"]
+        if params.beam_groups > 1:
+            if diversity.passed is None:
+                raise ApiError("invalid_request", "diversity_penalty cannot be had from the engine here: leave it out")
+            members |= {diversity.passed: params.diversity_penalty}
         lengths = kind.ways["length_penalty"]
         if lengths.passed is not None:
             members |= {lengths.passed: params.length_penalty}
