@@ -25,9 +25,9 @@ class Shown:
     """One fault as the server lists it.
 
     bugs: numbers of the catalogue of bugs. declares, denies: capabilities that it claims to have or to lack while it
-    shows the fault. about: the one parameter with which it shows. in_answers: it shows
-    in answers only. benign: a variation that nobody may be blamed for.
-    patience_s: how long an answer may take while it shows, if longer than usual.
+    shows the fault. about: the one parameter with which it shows. shows: where it does: in
+    "requests" that are read, in "sampling", in "answers" or "refusals" that are written, or "anywhere". benign: a
+    variation that nobody may be blamed for. patience_s: how long an answer may take while it shows, if longer than usual.
     """
 
     name: str
@@ -36,7 +36,7 @@ class Shown:
     declares: tuple[str, ...]
     denies: tuple[str, ...]
     about: str | None
-    in_answers: bool
+    shows: str
     benign: bool
     patience_s: float | None
     dialects: tuple[str, ...]
@@ -80,7 +80,7 @@ def _read(lines: tuple[str, ...]) -> tuple[Shown, ...]:
                 tuple(row["declares"]),
                 tuple(row["denies"]),
                 row["about"],
-                row["in_answers"],
+                row["shows"],
                 row["benign"],
                 row["patience_s"],
                 tuple(row["dialects"]),

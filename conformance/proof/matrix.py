@@ -16,11 +16,12 @@ INTRODUCTION: Final = """\
 Written by `chatproof faults run --write docs/kill-matrix.md`, and held against the run by `tox -e faults`.
 
 Each fault is a misbehaviour that the reference server shows over a real socket (`chatproof serve --fault NAME`). It
-meets the plan of the first dialect whose contract speaks to it: what is written down the whole of it (what shows in
-answers only: all but what must be refused), what the bounds of a contract make every request about their parameter. A
-check is named where it has a finding that the faultless server does not cause; `*` marks a SHOULD, `°` what is only
-observed (MAY). Checks that go by the clock stand only where no other names the fault. Variations are what every
-document allows: they may be observed, and nobody is blamed for them.
+meets the plan of the first dialect whose contract speaks to it: one that the bounds of a contract make, every request
+about its parameter; one that is written down, all that may show it (one of answers, what must be answered; one of
+refusals, what may be refused) but generated requests whose answers are long. A check is named where it has a finding
+that the faultless server does not cause; `*` marks a SHOULD, `°` what is only observed (MAY). Checks that go by the
+clock stand only where no other names the fault. Variations are what every document allows: they may be observed, and
+nobody is blamed for them.
 """
 
 

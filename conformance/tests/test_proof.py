@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-import pytest
 from click.testing import CliRunner
 
 from chatproof import main
@@ -13,6 +13,9 @@ from conformance.proof import ledger
 from conformance.proof.matrix import Matrix, Trialled, as_data, faults_of, moves, render
 from conformance.proof.proving import strongest
 from conformance.proof.trial import Kill
+
+if TYPE_CHECKING:
+    import pytest
 
 
 def fault(name: str, **killers: str) -> Trialled:
@@ -76,8 +79,10 @@ def test_the_most_binding_requirement_counts() -> None:
 
 
 def test_a_check_shows_the_faults_that_it_names(monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = (replace(fault("broad"), killers={"stream.done-last": "M", "stream.done-once": "M"}),)
-    rows += (replace(fault("narrow"), killers={"stream.done-last": "M"}),)
+    rows = (
+        replace(fault("broad"), killers={"stream.done-last": "M", "stream.done-once": "M"}),
+        replace(fault("narrow"), killers={"stream.done-last": "M"}),
+    )
     monkeypatch.setattr(ledger, "read", lambda: as_data(Matrix(rows, (), {})))
     said = CliRunner().invoke(main, ["checks", "show", "stream.done-last"])
     assert 0 == said.exit_code, said.output

@@ -6,7 +6,7 @@ import importlib
 import pkgutil
 from dataclasses import dataclass
 from inspect import cleandoc
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
     from openapi.contract import Contract
     from reference_server.engine import Engine
+
+
+Place = Literal["requests", "sampling", "answers", "refusals", "anywhere"]
 
 
 class UnknownFault(ValueError):
@@ -35,7 +38,7 @@ class Fault:
     about: the parameter that it is about, if it shows with that one only.
     around_app, around_engine: what is put around the application and the engine.
     patience_s: how long an answer may take while it shows; None: no longer than usual.
-    in_answers: it shows in answers only, whatever was asked.
+    shows: where it does: in how requests are read, in what is generated, in how answers or refusals are written.
     benign: it is no fault at all but a variation that every document allows.
     """
 
@@ -48,7 +51,7 @@ class Fault:
     declares: tuple[str, ...] = ()
     denies: tuple[str, ...] = ()
     about: str | None = None
-    in_answers: bool = False
+    shows: Place = "anywhere"
     benign: bool = False
     patience_s: float | None = None
 

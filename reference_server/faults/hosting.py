@@ -96,7 +96,7 @@ def as_data() -> list[dict[str, Any]]:
                 "declares": list(fault.declares),
                 "denies": list(fault.denies),
                 "about": fault.about,
-                "in_answers": fault.in_answers,
+                "shows": fault.shows,
                 "benign": fault.benign,
                 "patience_s": fault.patience_s,
                 "dialects": [],

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from openapi.contract import Contract
     from reference_server.engine import Engine, Generation, SamplingParams
+    from reference_server.faults.fault import Place
 
 Json = dict[str, Any]
 DATA: Final = b"data: "
@@ -97,9 +98,16 @@ class Seams:
     everywhere: bool = False
 
     @property
-    def in_answers(self) -> bool:
-        """Whether they touch nothing but answers."""
-        return self.request is None and self.refusal is None and not self.everywhere
+    def shows(self) -> Place:
+        """Where they show."""
+        if self.everywhere or self.head is not None:
+            return "anywhere"
+        if self.request is not None:
+            return "requests"
+        in_answers = (self.answer, self.body, self.plain, self.chunk, self.event, self.pieces)
+        if self.refusal is None:
+            return "answers"
+        return "anywhere" if any(each is not None for each in in_answers) else "refusals"
 
 
 class Faulty:
@@ -308,7 +316,7 @@ def fault(
             denies=denies,
             about=about,
             benign=benign,
-            in_answers=seams.in_answers,
+            shows=seams.shows,
             patience_s=patience_s,
         )
 
@@ -341,7 +349,7 @@ def at_seams(
         about=about,
         benign=benign,
         patience_s=patience_s,
-        in_answers=made.in_answers,
+        shows=made.shows,
     )
 
 
@@ -439,7 +447,7 @@ def sampled(
         def other(engine: Engine) -> Engine:
             return OtherEngine(engine, function)  # what is not here is the engine's own
 
-        return Fault(name, said(function), fits, lambda app, _contract: app, other, bugs=tuple(bugs))
+        return Fault(name, said(function), fits, lambda app, _contract: app, other, bugs=tuple(bugs), shows="sampling")
 
     return make
 

@@ -55,14 +55,14 @@ def stop_at_first_character(params: SamplingParams) -> SamplingParams:
 
 @sampled("first-stop-only", bugs=[65])
 def first_stop_only(params: SamplingParams) -> SamplingParams:
-    """Of several stop texts the last one only ends an answer."""
-    return replace(params, stop=params.stop[-1:])
+    """Of several stop texts only the first one ends an answer."""
+    return replace(params, stop=params.stop[:1])
 
 
-@sampled("stop-in-capitals")
-def stop_needs_capitals(params: SamplingParams) -> SamplingParams:
-    """Stop texts are compared in capitals only."""
-    return replace(params, stop=tuple(each.upper() for each in params.stop))
+@sampled("stop-stripped")
+def stop_is_stripped(params: SamplingParams) -> SamplingParams:
+    """Stop texts lose the white space around them."""
+    return replace(params, stop=tuple(each.strip() or each for each in params.stop))
 
 
 @sampled("special-tokens-shown", bugs=[64])
