@@ -27,7 +27,7 @@ class Shown:
     bugs: numbers of the catalogue of bugs. declares, denies: capabilities that it claims to have or to lack while it
     shows the fault. about: the one parameter with which it shows. shows: where it does: in
     "requests" that are read, in "sampling", in "answers" or "refusals" that are written, or "anywhere". benign: a
-    variation that nobody may be blamed for. patience_s: how long an answer may take while it shows, if longer than usual.
+    variation that nobody may be blamed for. patience_s: how long an answer may take, if longer than usual.
     """
 
     name: str

@@ -20,7 +20,7 @@ meets the plan of the first dialect whose contract speaks to it: one that the bo
 about its parameter; one that is written down, all that may show it (one of answers, what must be answered; one of
 refusals, what may be refused) but generated requests whose answers are long. A check is named where it has a finding
 that the faultless server does not cause; `*` marks a SHOULD, `°` what is only observed (MAY). Checks that go by the
-clock stand only where no other names the fault. Variations are what every document allows: they may be observed, and
+clock stand only beside faults that play with time. Variations are what every document allows: they may be observed, and
 nobody is blamed for them.
 """
 

@@ -67,7 +67,7 @@ async def prove(
     for (fault, where), kills in zip(tasks, found, strict=True):
         if fault.benign:
             blamed += _innocent(f"the variation {fault.name} in {where}", kills)
-        row = matrices.trialled(fault, where, strongest(kills))
+        row = matrices.trialled(fault, where, strongest(kills, timed=fault.patience_s is not None))
         rows[fault.name] = matrices.joined(rows[fault.name], row) if fault.name in rows else row
     checks = tuple(sorted(gather())) if whole else ()
     return Proof(matrices.Matrix(tuple(rows.values()), checks, EXCUSED if whole else {}), tuple(blamed), tuple(benches))
@@ -85,13 +85,13 @@ def _innocent(who: str, kills: Collection[Kill]) -> list[str]:
     return [f"{who}: {each.requirement}: {each.words}" for each in kills if each.strength != "o"]
 
 
-def strongest(kills: Collection[Kill]) -> dict[str, str]:
+def strongest(kills: Collection[Kill], *, timed: bool) -> dict[str, str]:
     """Check -> how binding the most binding requirement is by which it names a fault.
 
-    Checks that go by the clock are left out where others name it too: their word is not the same every time.
+    timed: the fault plays with time. Checks that go by the clock are left out for all others: how fast a busy machine
+    answers is not their doing.
     """
     found: dict[str, str] = {}
     for strength in ("o", "S", "M"):
         found |= {each.check: strength for each in kills if each.strength == strength}
-    steady = {check: strength for check, strength in found.items() if check not in trial.TIMED}
-    return steady or found
+    return {check: strength for check, strength in found.items() if timed or check not in trial.TIMED}

@@ -119,7 +119,10 @@ def _meets(fault: Shown, scenario: Scenario) -> bool:
         return subject is not None and subject.parameter == fault.about
     if subject is not None and sum(step.tokens for step in scenario.steps) > SHORT:
         return False
-    if scenario.rounds and fault.shows not in ("requests", "sampling"):  # statistics of what is generated
+    if getattr(scenario, "rounds", 0) and fault.shows not in (
+        "requests",
+        "sampling",
+    ):  # statistics of what is generated
         return False
     if fault.shows in ("answers", "sampling"):
         return subject is None or subject.expect == "accept"

@@ -20,9 +20,14 @@ if TYPE_CHECKING:
 def with_faults(contract: Contract, engine: Engine, settings: Settings, faults: Iterable[Fault]) -> ASGIApp:
     """The server of a dialect with faults around its engine and its application, in order from the inside."""
     chosen = tuple(faults)
-    for each in chosen:
+    return around(create_app(contract, behind(engine, chosen), settings), contract, chosen)
+
+
+def behind(engine: Engine, faults: Iterable[Fault]) -> Engine:
+    """An engine with faults around it."""
+    for each in faults:
         engine = each.around_engine(engine)
-    return around(create_app(contract, engine, settings), contract, chosen)
+    return engine
 
 
 def around(app: ASGIApp, contract: Contract, faults: Iterable[Fault]) -> ASGIApp:

@@ -55,11 +55,6 @@ class Fault:
     benign: bool = False
     patience_s: float | None = None
 
-    @property
-    def changes_engine(self) -> bool:
-        """Whether the engine behind the application is another one."""
-        return self.around_engine is not _as_it_is
-
 
 def said(function: Callable[..., object]) -> str:
     """The line of a fault: the docstring of its function."""

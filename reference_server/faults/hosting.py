@@ -6,6 +6,7 @@ import json
 import logging
 import os
 from contextlib import closing
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,8 +14,9 @@ import click
 
 from openapi.contract import load, names
 from reference_server.app import create_app
-from reference_server.faults.assembly import around, with_faults
+from reference_server.faults.assembly import around, behind
 from reference_server.faults.listing import known_faults
+from reference_server.faults.remembering import Memory, Remembering
 from reference_server.server import Server, bind
 from reference_server.serving import EMBEDDED
 from reference_server.settings import Settings
@@ -22,20 +24,32 @@ from reference_server.settings import Settings
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-    from openapi.contract import Contract
     from reference_server.engine import Engine
 
 FAULTLESS: Final = "none"
 SLOTS: Final = 20
 
 
-@dataclass(frozen=True, slots=True)
-class Dialect:
-    """One dialect that is hosted: its contract, the faultless server, and what it was made with."""
+CURRENT: Final[ContextVar[Engine]] = ContextVar("CURRENT")
+"""The engine of the server that is asked."""
 
-    contract: Contract
-    settings: Settings
+
+class Current:
+    """The engine that every application is made with: that of the server that is asked, else the shared one."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(CURRENT.get(self._engine), name)
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A server with its fault: the application, and the engine behind it."""
+
     app: ASGIApp
+    engine: Engine
 
 
 class Host:
@@ -46,42 +60,38 @@ class Host:
 
     def __init__(self, engine: Engine, key: str) -> None:
         self._engine = engine
+        self._memory = Memory()
         self._key = key
-        self._dialects: dict[str, Dialect] = {}
-        self._apps: dict[tuple[str, str], ASGIApp] = {}
+        self._faultless: dict[str, ASGIApp] = {}
+        self._shown: dict[tuple[str, str], Shown] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         _, dialect, fault, path = [*scope["path"].split("/", 3), "", "", ""][:4]
-        app = self._app(dialect, fault)
-        if app is None:
+        shown = self._find(dialect, fault)
+        if shown is None:
             await send({"type": "http.response.start", "status": 404, "headers": []})
             await send({"type": "http.response.body", "body": b"there is no such dialect or fault"})
             return
-        await app({**scope, "path": f"/{path}", "raw_path": f"/{path}".encode()}, receive, send)
+        CURRENT.set(shown.engine)
+        await shown.app({**scope, "path": f"/{path}", "raw_path": f"/{path}".encode()}, receive, send)
 
-    def _app(self, dialect: str, fault: str) -> ASGIApp | None:
-        if (dialect, fault) not in self._apps:
-            if dialect not in names().values() or (fault != FAULTLESS and fault not in known_faults(dialect)):
+    def _find(self, dialect: str, name: str) -> Shown | None:
+        if (dialect, name) not in self._shown:
+            if dialect not in names().values() or (name != FAULTLESS and name not in known_faults(dialect)):
                 return None
-            self._apps[dialect, fault] = self._made(dialect, fault)
-        return self._apps[dialect, fault]
+            faults = [] if name == FAULTLESS else [known_faults(dialect)[name]]
+            app = around(self._app(dialect), load(dialect), faults)
+            self._shown[dialect, name] = Shown(app, behind(Remembering(self._engine, self._memory), faults))
+        return self._shown[dialect, name]
 
-    def _made(self, dialect: str, name: str) -> ASGIApp:
-        base = self._base(dialect)
-        if name == FAULTLESS:
-            return base.app
-        fault = known_faults(dialect)[name]
-        if fault.changes_engine:
-            return with_faults(base.contract, self._engine, base.settings, [fault])
-        return around(base.app, base.contract, [fault])
-
-    def _base(self, dialect: str) -> Dialect:
-        if dialect not in self._dialects:
+    def _app(self, dialect: str) -> ASGIApp:
+        """The faultless server of a dialect."""
+        if dialect not in self._faultless:
             contract = load(dialect)
             key = self._key if contract.auth == "bearer" else None
             settings = Settings(model=contract.default_model, api_key=key)
-            self._dialects[dialect] = Dialect(contract, settings, create_app(contract, self._engine, settings))
-        return self._dialects[dialect]
+            self._faultless[dialect] = create_app(contract, Current(self._engine), settings)
+        return self._faultless[dialect]
 
 
 def as_data() -> list[dict[str, Any]]:

@@ -92,7 +92,7 @@ def event_is_a_word(frame: bytes, told: Told) -> Iterator[bytes]:
         yield b"data: ping\n\n"
 
 
-@fault("arrives-at-once", "pieces", bugs=[9])
+@fault("arrives-at-once", "pieces", bugs=[9], patience_s=20.0)
 async def arrives_at_once(body: bytes, told: Told) -> AsyncIterator[bytes]:
     """A stream is collected, and sent as a whole at its end."""
     told.memory["held"] = told.memory.get("held", b"") + body
@@ -120,7 +120,7 @@ async def breaks_off(body: bytes, told: Told) -> AsyncIterator[bytes]:
             yield frame + FRAME_END
 
 
-@fault("never-ends", "pieces")
+@fault("never-ends", "pieces", patience_s=4.0)
 async def never_ends(body: bytes, told: Told) -> AsyncIterator[bytes]:
     """A stream of which everything was sent is not ended."""
     yield body
