@@ -146,9 +146,9 @@ def whole_tool(url: str, streams: int, schedule: Schedule, seconds: float) -> Me
     """A load test as a user runs it; its report against the server's record."""
     _ask(url, "/reset")
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "load.json"
+        path = Path(folder) / "results.json"
         command = [sys.executable, "-m", "loadtests", url, "--dialect", "openai", "--model", str(schedule)]
-        command += ["--users", str(streams), "--time", f"{seconds}s", "--warm-up", "5s", "--report", str(path)]
+        command += ["--users", str(streams), "--time", f"{seconds}s", "--warm-up", "5s", "--out", folder]
         subprocess.run(command, check=False, capture_output=True)  # noqa: S603 - our own module
         if not path.exists():
             raise UsageError("the calibration failed: the load test wrote no report")

@@ -38,7 +38,7 @@ LOCUSTFILE: Final = Path(__file__).with_name("locustfile.py")
 DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)?")
 SECONDS: Final = {"ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0, None: 1.0}
 STOP_S: Final = 10
-REPORT: Final = "load.json"
+OUT: Final = "load-report"
 GUARD_S: Final = 30
 """Locust's own time limit is so much later than ours, which counts from the first request."""
 KEY_VARIABLE: Final = "CHATPROOF_LOAD_KEY"
@@ -67,7 +67,7 @@ def _our_options(command: Callable[..., None]) -> Callable[..., None]:
         else:
             made = click.option(
                 f"--{option.name}",
-                default=REPORT if option.name == "report" else option.default or None,
+                default=OUT if option.name == "out" else option.default or None,
                 show_default=True,
                 multiple=option.default == (),
                 type=click.Choice(option.choices) if option.choices else str if option.default == () else kind(option),
@@ -126,6 +126,7 @@ def load(
         *("--loglevel", "WARNING", "--stop-timeout", "0"),
         *(("--web-host", "127.0.0.1") if web else ("--headless",)),
         *_given(ours),
+        *(("--csv", str(Path(ours["out"]) / "locust")) if ours["out"] else ()),
         *more,
     ]
     dialect = ours["dialect"]

@@ -53,7 +53,7 @@ class Settings:
     max_in_flight: int
     max_failures: float
     sample: int
-    report: Path | None
+    out: Path | None
 
     @property
     def open(self) -> bool:
@@ -95,7 +95,7 @@ OPTIONS: Final = (
     Option("max-in-flight", "N", 2000, "requests of an open loop; more are dropped and counted"),
     Option("max-failures", "SHARE", 0.0, "failed requests allowed, 0 to 1"),
     Option("sample", "N", 20, "judge one stream in N by the contract's rules; 0: none"),
-    Option("report", "FILE", "", "results as JSON"),
+    Option("out", "FOLDER", "", "where results.json and report.html go"),
 )
 TIMES: Final = (
     Option("seconds", "S", SECONDS, "measured time, after the warm-up"),
@@ -172,7 +172,7 @@ def settings(options: Namespace) -> Settings:
         max_in_flight=options.max_in_flight,
         max_failures=options.max_failures,
         sample=options.sample,
-        report=Path(options.report) if options.report else None,
+        out=Path(options.out) if options.out else None,
     )
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from locust.runners import WorkerRunner
 
-from loadtests import report, results, rows
+from loadtests import page, report, results, rows, web
 from loadtests.latency import DEFINITIONS
 
 if TYPE_CHECKING:
@@ -32,27 +32,34 @@ def listen(environment: Environment, session: Session) -> None:
             session.tally.merge(data["chatproof"])
             shares[client_id] = data["chatproof_cpu"]
 
+    def started(**_: Any) -> None:
+        ended_ns.clear()
+
     def stopped(**_: Any) -> None:
         ended_ns.append(time.monotonic_ns())
+
+    def so_far() -> dict[str, Any]:
+        last_ns = ended_ns[-1] if ended_ns else time.monotonic_ns()
+        measured_s = max(0.0, (last_ns - session.began_ns) / 1e9) if session.began_ns else 0.0
+        cpu = max(shares.values(), default=session.cpu())
+        return results.build(session.settings, session.tally, *_rows(environment), cpu, measured_s)
 
     def quitting(environment: Environment, **_: Any) -> None:
         runner: Any = environment.runner
         if isinstance(runner, WorkerRunner):
             environment.process_exit_code = 0
             return
-        cpu = max(shares.values(), default=session.cpu())
         runner.quit()
-        last_ns = ended_ns[-1] if ended_ns else time.monotonic_ns()
-        measured_s = max(0.0, (last_ns - session.began_ns) / 1e9) if session.began_ns else 0.0
-        made = results.build(session.settings, session.tally, *_rows(environment), cpu, measured_s)
-        environment.process_exit_code = _finish(session, made)
+        environment.process_exit_code = _finish(session, so_far())
 
     environment.events.report_to_master.add_listener(to_master)
     environment.events.worker_report.add_listener(from_worker)
+    environment.events.test_start.add_listener(started)
     environment.events.test_stop.add_listener(stopped)
     environment.events.quitting.add_listener(quitting)
     logging.getLogger("locust.stats_logger").disabled = True  # our table says it, with our rows and units
     report.follow(environment, session)
+    web.add(environment, so_far)
 
 
 def _rows(environment: Environment) -> tuple[dict[str, results.Buckets], dict[str, tuple[float, float, float]]]:
@@ -70,15 +77,17 @@ def _rows(environment: Environment) -> tuple[dict[str, results.Buckets], dict[st
 
 
 def _finish(session: Session, made: dict[str, Any]) -> int:
-    """Prints the report and writes the file; the exit code."""
+    """Prints the report and writes the files; the exit code."""
     code: int = made["exit_code"]
-    path = session.settings.report
-    if path is not None:
+    out = session.settings.out
+    if out is not None:
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(json.dumps(made, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+            out.mkdir(parents=True, exist_ok=True)
+            text = json.dumps(made, ensure_ascii=False, indent=1)
+            (out / "results.json").write_text(text + "\n", encoding="utf-8")
+            (out / "report.html").write_text(page.page(made), encoding="utf-8")
         except OSError as error:
-            report.complain(f"--report {path}: {error}")
+            report.complain(f"--out {out}: {error}")
             code = results.OWN_ERROR
-    report.show(made, path)
+    report.show(made, out)
     return code

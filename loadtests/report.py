@@ -58,7 +58,7 @@ def complain(text: str) -> None:
     sys.stderr.write(f"Error: {text}\n")
 
 
-def show(made: dict[str, Any], path: Path | None) -> None:
+def show(made: dict[str, Any], out: Path | None) -> None:
     """The tables of a finished test."""
     if sys.stderr.isatty():
         sys.stderr.write("\r\x1b[2K")
@@ -86,8 +86,8 @@ def show(made: dict[str, Any], path: Path | None) -> None:
     for each in made["doubts"]:
         word = "measurement in doubt" if each["invalid"] else "note"
         console.print(f"{word}: {escape(each['text'])}")
-    if path is not None:
-        console.print(f"written to {path}")
+    if out is not None:
+        console.print(f"written to {out}")
 
 
 def _print_latencies(console: Console, made: dict[str, Any]) -> None:
