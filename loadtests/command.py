@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 LOCUSTFILE: Final = Path(__file__).with_name("locustfile.py")
 DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)?")
 SECONDS: Final = {"ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0, None: 1.0}
-STOP_S: Final = 10
 OUT: Final = "load-report"
 GUARD_S: Final = 30
 """Locust's own time limit is so much later than ours, which counts from the first request."""
@@ -147,15 +146,20 @@ def load(
 
 
 def run(arguments: list[str], environment: dict[str, str]) -> int:
-    """Runs Locust as a child and gives its exit code; an interrupt reaches both, and the child writes its reports."""
+    """Runs Locust as a child and gives its exit code. An interrupt is passed on once, whoever else the terminal tells,
+    so that the child ends its test and writes its reports."""
     command = [sys.executable, "-m", "locust", *arguments]
-    with subprocess.Popen(command, env=environment) as process:  # noqa: S603 - our own interpreter
+    with subprocess.Popen(command, env=environment, start_new_session=True) as process:  # noqa: S603 - our own
+        told = False
+
+        def end(_number: int, _frame: object) -> None:
+            nonlocal told
+            process.send_signal(signal.SIGKILL if told else signal.SIGTERM)
+            told = True
+
+        before = {each: signal.signal(each, end) for each in (signal.SIGINT, signal.SIGTERM)}
         try:
             return process.wait()
-        except KeyboardInterrupt:
-            signal.signal(signal.SIGINT, signal.SIG_IGN)
-            try:
-                return process.wait(STOP_S)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                return process.wait()
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
