@@ -45,6 +45,8 @@ DOOR: Mapping[str, Room | Floor] = {
         "Load-test a chat-completions server.",
         {
             "run": Room("loadtests.command:load", "A load test; what is meant where no command is named.", "load"),
+            "search": Room("loadtests.search_command:search", "The highest rate whose objectives hold.", "load"),
+            "compare": Room("loadtests.compare_command:compare", "What changed between two load tests.", "load"),
             "calibrate": Room(
                 "loadtests.calibrate_command:calibrate", "Hold our clock against a known schedule.", "load"
             ),

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
         @property
         def key(self) -> str: ...
 
+    Embedder = Callable[[Contract], AbstractContextManager[Served]]
+
 
 LOCUSTFILE: Final = Path(__file__).with_name("locustfile.py")
 DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)?")
@@ -58,7 +60,7 @@ class Duration(click.ParamType[float]):
         return float(found[1]) * SECONDS[found[2]]
 
 
-def _our_options(command: Callable[..., None]) -> Callable[..., None]:
+def our_options(command: Callable[..., None]) -> Callable[..., None]:
     """Gives a command the options of the locustfile."""
     for option in reversed(OPTIONS):
         if option.default is False:
@@ -77,10 +79,10 @@ def _our_options(command: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
-def _given(ours: dict[str, Any]) -> Iterator[str]:
+def given(ours: dict[str, Any]) -> Iterator[str]:
     """Our options as arguments for Locust."""
     for option in OPTIONS:
-        value = ours[option.name.replace("-", "_")]
+        value = ours.get(option.name.replace("-", "_"))
         if value is True:
             yield f"--{option.name}"
         elif value is not None and value is not False:
@@ -97,11 +99,11 @@ def _given(ours: dict[str, Any]) -> Iterator[str]:
 @click.option("--time", "seconds", default="30s", show_default=True, type=Duration(), help="Measured time.")
 @click.option("--warm-up", default="2s", show_default=True, type=Duration(), help="Time before it, not measured.")
 @click.option("--web", is_flag=True, help="Locust's web page on 127.0.0.1 instead of a run at once.")
-@_our_options
+@our_options
 @click.argument("more", nargs=-1, type=click.UNPROCESSED)
 @click.pass_obj
 def load(
-    embedded: Callable[[Contract], AbstractContextManager[Served]] | None,
+    embedded: Embedder | None,
     /,
     url: str | None,
     users: int,
@@ -124,32 +126,41 @@ def load(
         *("--users", str(users), "--spawn-rate", str(max(1.0, users / max(0.5, warm_up / 2)))),
         *("--loglevel", "WARNING", "--stop-timeout", "0"),
         *(("--web-host", "127.0.0.1") if web else ("--headless",)),
-        *_given(ours),
+        *given(ours),
         *(("--csv", str(Path(ours["out"]) / "locust")) if ours["out"] else ()),
         *more,
     ]
-    dialect = ours["dialect"]
     with ExitStack() as stack:
         environment = dict(os.environ)
-        if url is None:
-            if embedded is None:
-                raise click.UsageError("name the URL of the server to load")
-            try:
-                server = stack.enter_context(embedded(load_contract(dialect)))
-            except ContractError as error:
-                raise click.UsageError(f"--dialect: {error}") from error
-            url = server.url
-            if server.key:
-                environment[KEY_VARIABLE] = server.key
-                arguments += ["--api-key-env", KEY_VARIABLE]
-        raise SystemExit(run([*arguments, "--host", url], environment))
+        arguments += target(stack, embedded, url, ours["dialect"], environment)
+        raise SystemExit(run(arguments, environment))
 
 
-def run(arguments: list[str], environment: dict[str, str]) -> int:
+def target(
+    stack: ExitStack, embedded: Embedder | None, url: str | None, dialect: str, environment: dict[str, str]
+) -> list[str]:
+    """The arguments that name the server: the one at the URL, else the embedded one, which lives as long as the stack
+    does and whose key goes into the environment."""
+    if url is not None:
+        return ["--host", url]
+    if embedded is None:
+        raise click.UsageError("name the URL of the server to load")
+    try:
+        server = stack.enter_context(embedded(load_contract(dialect)))
+    except ContractError as error:
+        raise click.UsageError(f"--dialect: {error}") from error
+    if not server.key:
+        return ["--host", server.url]
+    environment[KEY_VARIABLE] = server.key
+    return ["--host", server.url, "--api-key-env", KEY_VARIABLE]
+
+
+def run(arguments: list[str], environment: dict[str, str], *, quiet: bool = False) -> int:
     """Runs Locust as a child and gives its exit code. An interrupt is passed on once, whoever else the terminal tells,
-    so that the child ends its test and writes its reports."""
+    so that the child ends its test and writes its reports. `quiet`: without its report."""
     command = [sys.executable, "-m", "locust", *arguments]
-    with subprocess.Popen(command, env=environment, start_new_session=True) as process:  # noqa: S603 - our own
+    words = subprocess.DEVNULL if quiet else None
+    with subprocess.Popen(command, env=environment, stdout=words, start_new_session=True) as process:  # noqa: S603
         told = False
 
         def end(_number: int, _frame: object) -> None:
