@@ -40,7 +40,8 @@ def listen(environment: Environment, session: Session) -> None:
 
     def so_far() -> dict[str, Any]:
         last_ns = ended_ns[-1] if ended_ns else time.monotonic_ns()
-        measured_s = max(0.0, (last_ns - session.began_ns) / 1e9) if session.began_ns else 0.0
+        passed_s = (last_ns - session.began_ns) / 1e9 if session.began_ns else 0.0
+        measured_s = min(session.settings.seconds, max(0.0, passed_s))
         cpu = max(shares.values(), default=session.cpu())
         return results.build(session.settings, session.tally, *_rows(environment), cpu, measured_s)
 

@@ -33,10 +33,11 @@ def build(
 ) -> dict[str, Any]:  # fmt: skip
     """The whole document. `rows`: the buckets of each latency; `extremes`: its least, greatest and sum."""
     latencies = {name: _summary(rows[name], *extremes[name]) for name in DEFINITIONS if rows.get(name)}
+    window = [second for at, second in tally.seconds.items() if at < measured_s]  # not those waited for afterwards
     rates = {
-        "requests": _rate(tally.requests - tally.failures, measured_s),
-        "tokens": _rate(tally.tokens, measured_s),
-        "goodput": _rate(tally.good, measured_s),
+        "requests": _rate(sum(each.answers - each.failures for each in window), measured_s),
+        "tokens": _rate(sum(each.tokens for each in window), measured_s),
+        "goodput": _rate(sum(each.good for each in window), measured_s),
     }
     failed = tally.failures / tally.requests if tally.requests else None
     verdicts = [_verdict(each, latencies, rates, failed) for each in settings.objectives]

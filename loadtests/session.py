@@ -29,6 +29,10 @@ if TYPE_CHECKING:
 
 REQUEST: Final = "chat completion"
 SHARE: Final = "chatproof_share"
+DRAINED: Final = "chatproof_drained"
+DRAIN_S: Final = 30.0
+"""How long answers are waited for when the time is up; what has not ended then has failed."""
+LOOK_S: Final = 0.05
 PAUSE_S: Final = 1.0
 """How long a user waits after a request that did not even reach the server, so that a dead one is not hammered."""
 
@@ -46,6 +50,9 @@ class Session:
         self._met = met_by(settings.objectives)
         self._numbers: Iterator[int] = iter(())
         self._share = (0, 1)
+        self._in_flight = 0
+        self._closing = False
+        self._undrained: set[str] = set()
         self._pump: Any = None
         self._idle: list[Caller] = []
         self._cpu_s = time.process_time()
@@ -60,16 +67,49 @@ class Session:
         self.tally.clear()
         self._cpu_s = time.process_time()
         self.began_ns = time.monotonic_ns() + round(self.settings.warm_up_s * 1e9)
+        self._closing, self._undrained = False, set()
         if isinstance(runner, MasterRunner):
             workers = runner.clients.all
+            self._undrained = {worker.id for worker in workers}
             for index, worker in enumerate(workers):
                 runner.send_message(SHARE, {"index": index, "count": len(workers)}, worker.id)
         else:
             self._numbers = itertools.count(self._share[0], self._share[1])
             if self.settings.open:
                 self._pump = runner.greenlet.spawn(self._send_by_plan)
-        if not isinstance(runner, WorkerRunner):
-            runner.greenlet.spawn(self._end_in_time)
+        runner.greenlet.spawn(self._end_in_time)
+
+    def _end_in_time(self) -> None:
+        gevent.sleep(self.settings.warm_up_s + self.settings.seconds)
+        self._drain()
+
+    def _drain(self) -> None:
+        """Nothing more is sent, and answers on their way are waited for: to cut them off would leave the slowest out
+        of every figure."""
+        if self._closing:
+            return
+        self._closing = True
+        deadline_ns = time.monotonic_ns() + round(DRAIN_S * 1e9)
+        while (self._in_flight or self._undrained) and time.monotonic_ns() < deadline_ns:
+            gevent.sleep(LOOK_S)
+        self._count_unfinished()
+        runner: Any = self.environment.runner
+        if isinstance(runner, WorkerRunner):
+            runner.send_message(DRAINED)
+        else:
+            self._end()
+
+    def _count_unfinished(self) -> None:
+        if self._in_flight:
+            self.tally.requests += self._in_flight
+            self.tally.failures += self._in_flight
+            self.tally.kinds["unfinished"] += self._in_flight
+            self.tally.details.setdefault("unfinished", f"no end {DRAIN_S:g} s after the end of the test")
+
+    def _end(self) -> None:
+        """Ends the test; a run that was started from the web page leaves the page open."""
+        runner: Any = self.environment.runner
+        gevent.spawn(runner.stop if self.environment.web_ui else runner.quit)
 
     def stop(self) -> None:
         """The test ends: what is in flight is given up."""
@@ -82,18 +122,14 @@ class Session:
         runner: Any = self.environment.runner
         if isinstance(runner, WorkerRunner):
             runner.register_message(SHARE, self._take_share)
+        elif isinstance(runner, MasterRunner):
+            runner.register_message(DRAINED, self._hear_drained)
+
+    def _hear_drained(self, msg: Any, **_: Any) -> None:
+        self._undrained.discard(msg.node_id)
 
     def _take_share(self, msg: Any, **_: Any) -> None:
         self._share = (msg.data["index"], msg.data["count"])
-
-    def _end_in_time(self) -> None:
-        gevent.sleep(self.settings.warm_up_s + self.settings.seconds)
-        self._end()
-
-    def _end(self) -> None:
-        """Ends the test; a run that was started from the web page leaves the page open."""
-        runner: Any = self.environment.runner
-        gevent.spawn(runner.stop if self.environment.web_ui else runner.quit)
 
     def caller(self) -> Caller:
         """A connection of its own."""
@@ -103,7 +139,7 @@ class Session:
     def next_request(self, caller: Caller) -> None:
         """Closed loop: one request of a user, as soon as the last one is answered."""
         number = next(self._numbers)
-        if number >= self.settings.max_requests:
+        if self._closing or number >= self.settings.max_requests:
             self._over()
         answer = self._send(caller, number, time.monotonic_ns())
         if answer.retry_after_s is not None:
@@ -121,6 +157,8 @@ class Session:
         plan = itertools.islice(enumerate(self._plan()), index, self.settings.max_requests, count)
         try:
             for number, (at_s, lengths) in plan:
+                if at_s > self.settings.warm_up_s + self.settings.seconds:
+                    break
                 intended_ns = started_ns + round(at_s * 1e9)
                 pause_s = (intended_ns - time.monotonic_ns()) / 1e9
                 if pause_s > 0:
@@ -156,13 +194,19 @@ class Session:
         words, tokens = lengths or (None, None)
         request = self.workload.request(number, prompt_words=words, max_tokens=tokens)
         sampled = bool(self.settings.sample) and request.streamed and number % self.settings.sample == 0
-        answer = caller.call(request.body, intended_ns, streamed=request.streamed, sampled=sampled)
+        self._in_flight += 1
+        try:
+            answer = caller.call(request.body, intended_ns, streamed=request.streamed, sampled=sampled)
+        finally:
+            self._in_flight -= 1
         self._note(answer, request)
         return answer
 
     def _note(self, answer: Answer, request: Request) -> None:
-        if answer.sent_ns < self.began_ns:
-            return  # warm-up
+        if answer.sent_ns < self.began_ns:  # warm-up
+            if answer.ended_ns >= self.began_ns:
+                self.tally.add(answer, self.began_ns, self._met)
+            return
         if answer.segments and answer.succeeded:
             self.tally.sampled += 1
             for rule, detail in judging.findings(answer, request.canary):
@@ -187,9 +231,9 @@ class Session:
         return spent_s / max(0.001, (time.monotonic_ns() - self.began_ns) / 1e9)
 
     def _over(self) -> None:
-        """Nothing is left to send: a local run ends at once, a distributed one when the time is up."""
-        if not isinstance(self.environment.runner, WorkerRunner):
-            self._end()
+        """Nothing is left to send; whoever calls waits for the end."""
+        if not self._closing:
+            gevent.spawn(self._drain)
         while True:
             gevent.sleep(PAUSE_S)
 

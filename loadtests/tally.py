@@ -54,30 +54,38 @@ class Tally:
     seconds: defaultdict[int, Second] = field(default_factory=lambda: defaultdict(Second))
     worst: list[dict[str, Any]] = field(default_factory=list)
 
-    def add(self, answer: Answer, began_ns: int, met: Callable[[Mapping[str, float | None]], bool]) -> None:
-        """Counts one answer. `met`: whether its own latencies stay within the objectives."""
-        self.requests += 1
-        self.seconds[max(0, (answer.sent_ns - began_ns) // 1_000_000_000)].sent += 1
+    def add(
+        self, answer: Answer, began_ns: int, met: Callable[[Mapping[str, float | None]], bool]
+    ) -> None:  # fmt: skip
+        """Counts one answer. `met`: whether its own latencies stay within the objectives.
+
+        What was sent before the test began, in the warm-up, counts only towards what a second brought to its end:
+        without it the first seconds would seem empty.
+        """
         second = self.seconds[max(0, (answer.ended_ns - began_ns) // 1_000_000_000)]
-        second.answers += 1
+        singles = dict(latency.of(answer)) if answer.succeeded else {}
+        tokens, content = answer.completion_tokens, sum(answer.counts)
+        good = answer.succeeded and met(singles)
+        if answer.ended_ns >= began_ns:
+            second.answers += 1
+            second.failures += not answer.succeeded
+            second.good += good
+            second.tokens += (content if tokens is None else tokens) if answer.succeeded else 0
+        if answer.sent_ns < began_ns:
+            return
+        self.requests += 1
+        self.seconds[(answer.sent_ns - began_ns) // 1_000_000_000].sent += 1
         if answer.failure is not None:
             self.failures += 1
-            second.failures += 1
             self.kinds[answer.failure] += 1
             self.details.setdefault(answer.failure, answer.detail)
             return
-        content = sum(answer.counts)
-        tokens = answer.completion_tokens
+        self.good += good
         self.tokens_unknown += tokens is None
         self.tokens += content if tokens is None else tokens
-        second.tokens += content if tokens is None else tokens
         self.events += content
         self.reads += len(answer.counts)
         self.coalesced_reads += answer.coalesced_reads
-        singles = dict(latency.of(answer))
-        good = met(singles)
-        self.good += good
-        second.good += good
         if "TTFT" in singles:
             second.ttft_ms[latency.bucket(singles["TTFT"])] += 1
             gaps, together = latency.gaps_ms(answer)

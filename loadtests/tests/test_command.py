@@ -1,0 +1,121 @@
+"""chatproof load as a user runs it: real processes, real sockets, exit codes and files."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from loadtests.tests.scripted import DONE, chunked, content, event, serving
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the calibration server needs a timerfd")
+MODEL = "schedule-T20-D5-N20"
+
+
+@contextmanager
+def scheduled() -> Iterator[str]:
+    command = [sys.executable, "-m", "loadtests.schedule_server"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            yield (process.stdout.readline() if process.stdout else "").strip()
+        finally:
+            process.terminate()
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    with scheduled() as found:
+        yield found
+
+
+def load(url: str, out: Path, *arguments: str) -> tuple[int, str, dict[str, Any]]:
+    command = [sys.executable, "-m", "loadtests", url, "--dialect", "openai", "--model", MODEL]
+    command += ["--warm-up", "500ms", "--time", "2s", "--users", "3", "--out", str(out), *arguments]
+    made = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    file = out / "results.json"
+    return made.returncode, made.stdout + made.stderr, json.loads(file.read_text()) if file.exists() else {}
+
+
+def test_a_good_run_ends_with_0_and_writes_every_report(url: str, tmp_path: Path) -> None:
+    code, words, made = load(url, tmp_path, "--objective", "ttft_p50=5s")
+    assert 0 == code, words
+    assert {"results.json", "report.html", "locust_stats.csv"} <= {each.name for each in tmp_path.iterdir()}
+    assert made["counts"]["content_events"] == made["counts"]["tokens"] == 20 * made["counts"]["requests"] > 0
+    assert 20 <= made["latencies_ms"]["TTFT"]["min"]
+    assert [] == made["conformance"]["findings"]
+
+
+def test_a_missed_objective_ends_with_3(url: str, tmp_path: Path) -> None:
+    code, words, made = load(url, tmp_path, "--objective", "ttft_p50=1ms")
+    assert 3 == code, words
+    assert [False] == [each["met"] for each in made["objectives"]]
+
+
+def test_two_processes_send_what_one_sends(url: str, tmp_path: Path) -> None:
+    counts = []
+    for number, more in enumerate(([], ["--processes", "2"])):
+        options = ["--rate", "10", "--arrivals", "constant", "--max-requests", "15", *more]
+        _, words, made = load(url, tmp_path / str(number), *options)
+        assert made, words
+        counts.append([made["counts"][name] for name in ("requests", "failures", "content_events", "tokens")])
+    assert counts[0] == counts[1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--rate", "0"], "--rate"),
+        (["--objective", "fast"], "--objective"),
+        (["--scenario", "nowhere.yaml"], "--scenario"),
+        (["--dialect", "nobody"], "nobody"),
+        (["--time", "soon"], "soon"),
+    ],
+)
+def test_a_wrong_option_ends_with_2_and_one_line(url: str, tmp_path: Path, arguments: list[str], words: str) -> None:
+    code, said, _ = load(url, tmp_path, *arguments)
+    assert 2 == code
+    assert words in said
+    assert "Traceback" not in said
+
+
+def test_a_dead_server_is_a_failure_and_not_a_traceback(tmp_path: Path) -> None:
+    code, said, made = load("http://127.0.0.1:9", tmp_path)
+    assert (1, ["connect"]) == (code, [each["kind"] for each in made["failures"]])
+    assert "Traceback" not in said
+
+
+def test_a_server_that_repeats_an_event_under_load_is_reported(tmp_path: Path) -> None:
+    """Honest for few streams: only many at a time make it send an event twice."""
+    lock, streams = threading.Lock(), [0]
+    usage = event('{"id":"c","choices":[],"usage":{"prompt_tokens":1,"completion_tokens":2,"total_tokens":3}}')
+    finish = event('{"id":"c","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}')
+
+    def script(peer: Any, _: bytes) -> None:
+        with lock:
+            streams[0] += 1
+            crowded = streams[0] > 20
+        pieces = [content("a"), content("b"), *([content("b")] if crowded else []), finish, usage, DONE]
+        try:
+            answer = chunked(*pieces)
+            peer.sendall(answer[:40])
+            threading.Event().wait(0.2)
+            peer.sendall(answer[40:])
+        finally:
+            with lock:
+                streams[0] -= 1
+
+    with serving(script) as port:
+        address = f"http://127.0.0.1:{port}"
+        few = load(address, tmp_path / "few", "--users", "4", "--sample", "1")
+        many = load(address, tmp_path / "many", "--users", "40", "--sample", "1")
+    assert (0, []) == (few[0], few[2]["conformance"]["findings"])
+    assert (1, ["repeated-events"]) == (many[0], [each["rule"] for each in many[2]["conformance"]["findings"]])

@@ -1,0 +1,134 @@
+"""Results: percentiles, exit codes, merging, comparison and the page, from answers whose times are known."""
+
+from __future__ import annotations
+
+import random
+import re
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from loadtests import latency, results
+from loadtests.answer import Answer
+from loadtests.compare import differences
+from loadtests.objectives import met_by, parse
+from loadtests.page import page
+from loadtests.tally import Tally
+
+MS = 1_000_000
+
+
+def answer(at_ms: float, ttft_ms: float, gaps: int = 4, gap_ms: float = 20.0, failure: str | None = None) -> Answer:
+    sent = round(at_ms * MS)
+    stamps = [sent + round((ttft_ms + gap_ms * number) * MS) for number in range(gaps + 1)]
+    return Answer(sent, sent, None, stamps[-1] + MS, 200, failure, "<script>alert(1)</script>" if failure else "",
+                  stamps, [1] * len(stamps), usage={"completion_tokens": gaps + 1})  # fmt: skip
+
+
+def settings(*bounds: str, **others: Any) -> Any:
+    made = SimpleNamespace(
+        objectives=tuple(parse(each) for each in bounds), base="http://h", contract=SimpleNamespace(name="openai"),
+        model="m", open=False, users=3, rate=None, trace=(), process="poisson", shape="steady", seed=1, warm_up_s=0.0,
+        seconds=10.0, max_failures=0.0,
+    )  # fmt: skip
+    made.__dict__.update(others)
+    return made
+
+
+def built(answers: list[Answer], *bounds: str, **others: Any) -> dict[str, Any]:
+    tally, asked = Tally(), settings(*bounds, **others)
+    rows: dict[str, dict[float, int]] = {}
+    sums: dict[str, list[float]] = {}
+    for each in answers:
+        tally.add(each, 0, met_by(asked.objectives))
+        if each.succeeded:
+            gaps, _ = latency.gaps_ms(each)
+            for name, value in [*latency.of(each), *(("ITL", gap) for gap in gaps)]:
+                rows.setdefault(name, {}).setdefault(latency.bucket(value), 0)
+                rows[name][latency.bucket(value)] += 1
+                sums.setdefault(name, []).append(value)
+    extremes = {name: (min(values), max(values), sum(values)) for name, values in sums.items()}
+    return results.build(asked, tally, {name: list(row.items()) for name, row in rows.items()}, extremes, 0.1, 10.0)
+
+
+MANY = [answer(at * 10, 50 + at / 10) for at in range(1000)]
+
+
+def test_percentiles_are_those_of_the_values_within_a_bucket() -> None:
+    ttft = built(MANY)["latencies_ms"]["TTFT"]
+    values = sorted(50 + at / 10 for at in range(1000))
+    for name, share in (("50", 0.5), ("99", 0.99)):
+        assert abs(ttft["percentiles"][name] / values[round(share * 1000) - 1] - 1) < 0.01
+    assert (1000, 50.0, 149.9) == (ttft["count"], ttft["min"], ttft["max"])
+
+
+@pytest.mark.parametrize(
+    ("bounds", "answers", "code"),
+    [
+        (("ttft_p95=200ms",), MANY, results.MET),
+        ((), MANY, results.MET),
+        (("ttft_p95=60ms",), MANY, results.MISSED),
+        (("ttft_p95=200ms",), MANY[:20], results.INVALID),
+        (("goodput=1/s",), [*MANY, answer(5, 5, failure="http-500")], results.FAILURES),
+        ((), [], results.FAILURES),
+    ],
+)
+def test_the_exit_code_says_what_happened(bounds: tuple[str, ...], answers: list[Answer], code: int) -> None:
+    assert code == built(answers, *bounds)["exit_code"]
+
+
+def test_goodput_counts_answers_that_keep_every_bound() -> None:
+    made = built(MANY, "ttft_p50=99.95ms")
+    assert 500 == made["counts"]["good"]
+
+
+def counted(*shares: list[Answer]) -> dict[str, Any]:
+    """What a master knows after its workers have counted their shares."""
+    master = Tally()
+    for share in shares:
+        worker = Tally()
+        for each in share:
+            worker.add(each, 0, met_by(()))
+        master.merge(worker.take())
+        assert 0 == worker.requests
+    made = master.take()
+    for second in made["seconds"].values():
+        second["ttft_ms"].sort()
+        second["gap_ms"].sort()
+    return made
+
+
+def test_what_workers_counted_adds_up_to_what_one_would_have_counted() -> None:
+    answers = [*MANY[:100], answer(5, 5, failure="cut-off")]
+    one, two = counted(answers), counted(answers[::2], answers[1::2])
+    longest = [[each["longest_ms"] for each in made.pop("worst")] for made in (one, two)]
+    assert one == two
+    assert longest[0] == longest[1]
+
+
+def test_what_was_sent_in_the_warm_up_is_in_no_latency() -> None:
+    tally = Tally()
+    tally.add(replace(answer(0, 50)), 60 * MS, met_by(()))
+    assert (0, 1) == (tally.requests, tally.seconds[0].answers)
+
+
+def test_two_draws_of_one_server_do_not_differ_and_a_slower_one_is_worse() -> None:
+    rng = random.Random(1)
+    one, other = (built([answer(at * 10, rng.gauss(100, 10)) for at in range(900)]) for _ in "ab")
+    slower = built([answer(at * 10, rng.gauss(130, 10)) for at in range(900)])
+    named = {each.name: each.verdict for each in differences(one, other)}
+    assert {"unclear"} == {named["TTFT p50 ms"], named["TTFT p95 ms"]}
+    assert "worse" == {each.name: each.verdict for each in differences(one, slower)}["TTFT p50 ms"]
+    assert "better" == {each.name: each.verdict for each in differences(slower, one)}["TTFT p50 ms"]
+
+
+def test_the_page_holds_its_charts_and_nothing_that_runs() -> None:
+    made = built([*MANY, answer(5, 5, failure="http-500")], "ttft_p50=1s")
+    made["search"] = {"steps": [{"rate_per_s": 1.0, "goodput_per_s": 1.0}, {"rate_per_s": 2.0, "goodput_per_s": 1.5}]}
+    text = page(made)
+    assert 7 == text.count("<svg")
+    assert "<script" not in text
+    assert "&lt;script&gt;" in text
+    assert [] == re.findall(r'(?:src|href)="', text)
