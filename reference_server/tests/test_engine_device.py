@@ -1,42 +1,84 @@
-"""The engine on an accelerator that is only simulated: it is found, and every tensor is where it belongs."""
+"""The engine on an accelerator that is only simulated: it is found, every tensor is where it belongs, few travel, and
+the model sees few shapes."""
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 ROOT = Path(__file__).parents[2]
 
 PROGRAM = """
-import asyncio, pathlib, sys
+import asyncio, collections, json, pathlib, random, sys
 from reference_server.tests import simulated_npu
 registrations = simulated_npu.install()
 from reference_server.engine import LocalEngine, SamplingParams
-from reference_server.engine.device import select_device
+
+generator = random.Random(4)
+KINDS = [
+    {"temperature": 0},
+    {"top_p": 0.9, "top_k": 20, "logprobs": 3},
+    {"n": 2, "presence_penalty": 0.5, "frequency_penalty": 0.2, "repetition_penalty": 1.2},
+    {"n": 3, "best_of": 4},
+    {"beam_search": True, "n": 3},
+    {"beam_search": True, "n": 2, "best_of": 4, "beam_groups": 2, "diversity_penalty": 0.5, "logprobs": 1},
+]
+HEAD = list(range(40))
+PROMPTS = [HEAD * (at % 2) + [generator.randrange(200) for _ in range(generator.randrange(1, 300))] for at in range(24)]
 
 def generate(device):
-    engine = LocalEngine.load(pathlib.Path(sys.argv[1]), device=device, dtype="float32", slots=3)
-    async def one(length, **options):
-        params = SamplingParams(max_tokens=8, ignore_eos=True, **options)
-        return [delta.token_id async for delta in engine.submit(list(range(length)), params)]
+    engine = LocalEngine.load(pathlib.Path(sys.argv[1]), device=device, dtype="float32", slots=20)
+    shapes, steps = set(), collections.defaultdict(set)
+    forward, passes = engine._runner._forward, {name: getattr(engine._runner, name) for name in ("prefill", "decode")}
+
+    def seen(ids, positions, read):
+        shapes.add((*ids.shape, read))
+        return forward(ids, positions, read)
+
+    def counted(name):
+        def run(*arguments):
+            before = dict(simulated_npu.transfers)
+            logits = passes[name](*arguments)
+            for way, count in simulated_npu.transfers.items():
+                steps[name, way].add(count - before.get(way, 0))
+            return logits
+        return run
+
+    engine._runner._forward = seen
+    for name in passes:
+        setattr(engine._runner, name, counted(name))
+
+    async def one(at):
+        params = SamplingParams(max_tokens=8, seed=at, ignore_eos=True, **KINDS[at % len(KINDS)])
+        return [(d.index, d.token_id, d.text, d.cached_tokens > 0) async for d in engine.submit(PROMPTS[at], params)]
+
     async def all():
-        return await asyncio.gather(one(3, temperature=0), one(70, seed=1), one(20, seed=2, n=2),
-                                    one(1, seed=3), one(70, beam_search=True, n=3))
+        return await asyncio.gather(*map(one, range(len(PROMPTS))))
+
     try:
-        return asyncio.run(all()), str(engine._checkpoint.model.device)
+        said = [sorted(each) for each in asyncio.run(all())]
+        travelled = {f"{name} {way}": max(counts) for (name, way), counts in steps.items() if way != "within it"}
+        return said, str(engine._checkpoint.model.device), travelled, sorted(shapes)
     finally:
         engine.close()
 
-tokens, _ = generate("cpu")
-simulated_npu.transfers.clear()
-same, device = generate("auto")
-print(tokens == same, device, sorted(simulated_npu.transfers))
+expected, _, _, on_cpu = generate("cpu")
+said, device, travelled, shapes = generate("auto")
+reused = sum(item[-1] for each in said for item in each)
+print(json.dumps({"same": said == expected, "device": device, "reused": reused, "travelled": travelled,
+                  "shapes": shapes, "shapes on the CPU": len(on_cpu)}))
 """
 
 
-def test_the_accelerator_is_found_and_gives_the_tokens_of_the_cpu(random_checkpoint: Path) -> None:
+@pytest.fixture(scope="module")
+def found(random_checkpoint: Path) -> dict[str, Any]:
+    """What a process of its own found out: the simulation changes a process for good."""
     result = subprocess.run(
         [sys.executable, "-c", PROGRAM, str(random_checkpoint)],
         env=os.environ | {"PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"},
@@ -45,5 +87,27 @@ def test_the_accelerator_is_found_and_gives_the_tokens_of_the_cpu(random_checkpo
         check=False,
     )
     assert result.returncode == 0, result.stderr
-    expected = "True npu:0 ['from the device', 'to the device', 'within it']\n"
-    assert result.stdout == expected
+    told: dict[str, Any] = json.loads(result.stdout)
+    return told
+
+
+def test_the_accelerator_is_found_and_gives_the_tokens_of_the_cpu(found: dict[str, Any]) -> None:
+    """Greedy, sampled, penalised, several, ranked and searched for; prompts in chunks, heads reused."""
+    assert (True, "npu:0") == (found["same"], found["device"])
+    assert found["reused"] > 0
+
+
+def test_a_step_sends_one_tensor_to_the_device_and_takes_the_logits_back(found: dict[str, Any]) -> None:
+    expected = {f"{step} {way} the device": 1 for step in ("prefill", "decode") for way in ("to", "from")}
+    assert expected == found["travelled"]
+
+
+def test_the_model_sees_few_shapes(found: dict[str, Any]) -> None:
+    """Every shape is compiled once: rows, tokens and positions double, up to all slots and the whole cache."""
+    doubling = [2**power for power in range(10)]
+    for rows, tokens, read in found["shapes"]:
+        assert rows in (*doubling, 20)
+        assert tokens == 1 or tokens // 16 in doubling
+        assert read // 64 in doubling
+    assert len(found["shapes"]) <= found["shapes on the CPU"]
+    assert len([shape for shape in found["shapes"] if shape[1] == 1]) <= 4 * 4
