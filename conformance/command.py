@@ -22,6 +22,7 @@ from conformance.errors import UsageError
 from conformance.options import DEFAULT_DIALECT, MAX_REQUESTS, MAX_TIME_S, MAX_TOKENS
 from conformance.reports import WRITERS, preview, terminal
 from conformance.run import Budget
+from conformance.scenarios.drawn import Draw, refuse_seedless
 from conformance.secret import Secret
 from conformance.session import Wishes, contract_of, draft, prepare_server, refuse_idle_patterns, send
 from conformance.settings import RESULTS, read_reports, read_secret, read_verify, save
@@ -55,6 +56,15 @@ EVERY = "all"
     "--only", multiple=True, metavar="ID_OR_GLOB", help="Only these checks, requirements or scenarios. Repeatable."
 )
 @click.option("--topic", "topics", multiple=True, metavar="NAME", help="Only checks of this topic. Repeatable.")
+@click.option(
+    "--coverage",
+    default=0,
+    type=click.IntRange(0),
+    metavar="N",
+    help="Also send N of the cases that schemathesis makes of the description, the same in every run.",
+)
+@click.option("--fuzz", default=0, type=click.IntRange(0), metavar="N", help="Also send N requests drawn by chance.")
+@click.option("--seed", type=click.IntRange(0), metavar="S", help="What chance follows from. Default: 0.")
 @click.option(
     "--capability",
     "capabilities",
@@ -125,6 +135,9 @@ def check(
     concurrency: int,
     only: tuple[str, ...],
     topics: tuple[str, ...],
+    coverage: int,
+    fuzz: int,
+    seed: int | None,
     capabilities: tuple[str, ...],
     strict: bool,
     waiver_file: Path | None,
@@ -145,6 +158,7 @@ def check(
     """
     console = Console(highlight=False)
     with exits.told():
+        refuse_seedless(fuzz, seed)
         if url is not None and dialect is None:
             raise UsageError(f"name the API to judge by with --dialect: {', '.join(sorted(names()))}, or {EVERY}")
         chosen = list(dict.fromkeys(names().values())) if dialect == EVERY else [dialect or DEFAULT_DIALECT]
@@ -157,6 +171,7 @@ def check(
             model=model,
             only=only,
             topics=topics,
+            draw=Draw(coverage, fuzz, seed or 0),
             capabilities=capability_option.read(capabilities),
             strict=strict,
             budget=Budget(max_requests, max_tokens, max_time, rate, timeout, concurrency),
@@ -165,7 +180,7 @@ def check(
             waivers=waivers.read(waiver_file) if waiver_file else (),
         )
         for contract in contracts:
-            refuse_idle_patterns(contract, only, topics)
+            refuse_idle_patterns(contract, only, topics, wishes.draw)
         codes = []
         for contract in contracts:
             wishes = replace(wishes, dialect=contract.name)
@@ -212,7 +227,7 @@ def _named(files: list[tuple[str, Path]], dialects: list[str]) -> dict[str, list
 def _show_plan(wishes: Wishes, contract: Contract, console: Console, *, requests: bool) -> None:
     """What would be judged or sent, of a server that says nothing of itself."""
     declaration = assumed(contract).overruled(contract, wishes.capabilities)
-    plan = draft(contract, declaration, wishes.only, wishes.topics)
+    plan = draft(contract, declaration, wishes.only, wishes.topics, wishes.draw)
     if not console.is_terminal:
         console = Console(highlight=False, width=preview.WIDE)
     model = wishes.model or contract.default_model

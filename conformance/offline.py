@@ -18,6 +18,7 @@ from conformance.errors import UsageError
 from conformance.exchange import Exchange
 from conformance.results import schema, with_others
 from conformance.run import Made, Record, made
+from conformance.scenarios.drawn import Draw
 from conformance.secret import REDACTED
 from conformance.session import Outcome, Prepared, Wishes, conclude, contract_of, draft
 from openapi.address import parse
@@ -81,6 +82,7 @@ def judge_again(
         model=results["target"]["model"],
         only=only or tuple(run.get("only", ())),
         topics=topics or tuple(run.get("topics", ())),
+        draw=Draw(**run.get("draw", {})),
         strict=run["strict"] if strict is None else strict,
         verify=results["target"]["tls_verified"],
         waivers=waivers,
@@ -113,7 +115,7 @@ def _one(
     """Today's plan for one dialect of the record, what of it was recorded, and the scenarios that were not."""
     contract = contract_of(target["dialect"])
     declaration = _declaration(target)
-    plan = draft(contract, declaration, wishes.only, wishes.topics)
+    plan = draft(contract, declaration, wishes.only, wishes.topics, wishes.draw)
     record = Record()
     for scenario in plan.scenarios:
         known = before.get(scenario.sends(target["model"]), {})

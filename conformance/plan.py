@@ -65,15 +65,17 @@ def make(
     only: Collection[str] = (),
     undeclared: tuple[Capability, ...] = (),
     topics: Collection[str] = (),
+    more: Collection[Assertion] = (),
 ) -> Plan:
     """Pairs scenarios and checks of a contract that is narrowed to what the server declares.
 
     `only` keeps assertions whose check, requirement or scenario matches a glob, `topics` those whose check is of such
-    a topic. Raises UsageError when a pattern or a topic matches nothing.
+    a topic. `more` are assertions of checks that no dialect has a row for. Raises UsageError when a pattern or a topic
+    matches nothing.
     """
     assertions = [found for scenario in scenarios for found in _assertions(contract, scenario, checks)]
+    assertions += more
     if topics:
-        refuse_unknown(topics, checks)
         assertions = [found for found in assertions if found.check.topic in topics]
     if only:
         refuse_idle(only, assertions, contract)

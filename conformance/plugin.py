@@ -22,6 +22,7 @@ from conformance.errors import HarnessError, Unreachable, UsageError
 from conformance.options import DEFAULT_DIALECT
 from conformance.reports import WRITERS
 from conformance.run import Budget
+from conformance.scenarios.drawn import Draw
 from conformance.secret import Secret
 from conformance.session import Wishes, contract_of, prepare_server, refuse_idle_patterns, send
 from conformance.settings import read_reports, read_secret, read_verify, save
@@ -63,7 +64,8 @@ class Judging:
         url = option("base_url")
         self._secret = read_secret(option("api_key_env"))
         only, topics = tuple(option("only")), tuple(option("topic"))
-        refuse_idle_patterns(contract, only, topics)
+        wanted = Draw(option("coverage"), option("fuzz"), option("fuzz_seed"))
+        refuse_idle_patterns(contract, only, topics, wanted)
         waived = waivers.read(Path(option("waivers"))) if option("waivers") else ()
         verify = read_verify(option("insecure"), Path(option("ca_file")) if option("ca_file") else None)
         if url is None:
@@ -75,6 +77,7 @@ class Judging:
             model=option("model"),
             only=only,
             topics=topics,
+            draw=wanted,
             capabilities=capability_option.read(option("capability")),
             strict=self.strict,
             budget=_budget(option),

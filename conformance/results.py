@@ -12,6 +12,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from conformance.curl import curl
+from conformance.scenarios.drawn import NOTHING, Draw
 
 if TYPE_CHECKING:
     from conformance.declaration import Declaration
@@ -35,6 +36,7 @@ class RunFacts:
     insecure: bool = False
     only: tuple[str, ...] = ()
     topics: tuple[str, ...] = ()
+    draw: Draw = NOTHING
     known: tuple[str, ...] = ()  # all capabilities of the dialect
 
 
@@ -67,6 +69,7 @@ def build(report: Report, record: Record, contract: Contract, facts: RunFacts) -
             "strict": facts.strict,
             "only": list(facts.only),
             "topics": list(facts.topics),
+            "draw": asdict(facts.draw),
             "exhausted": report.exhausted,
         },
         "verdict": report.verdict.value,

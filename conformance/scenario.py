@@ -135,6 +135,7 @@ class Scenario:
     capabilities: frozenset[str] = frozenset()  # all must be declared
     parameters: frozenset[str] = frozenset()  # all must be in the contract
     auth: bool = False  # only where the contract asks for a key
+    case: Any = field(default=None, compare=False, repr=False)  # what schemathesis knows of a drawn scenario
 
     def sends(self, model: str) -> tuple[object, ...]:
         """What goes over the wire: two scenarios that send the same need to be sent once."""

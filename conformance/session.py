@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from conformance import oracle, verdict
 from conformance import plan as planning
-from conformance import verdict
 from conformance.check import gather
 from conformance.client import Call, Client
 from conformance.declaration import Declaration, assumed, told
@@ -23,6 +23,7 @@ from conformance.results import RunFacts, build, with_others
 from conformance.run import Budget, Record, Run, made
 from conformance.scenario import Step
 from conformance.scenarios import scenarios
+from conformance.scenarios.drawn import NOTHING, Draw, draw
 from openapi.address import AddressError, parse
 from openapi.contract import load, names
 from openapi.validation import Validator
@@ -52,6 +53,7 @@ class Wishes:
     model: str | None = None
     only: tuple[str, ...] = ()
     topics: tuple[str, ...] = ()
+    draw: Draw = NOTHING
     capabilities: tuple[tuple[str, bool], ...] = ()
     strict: bool = False
     budget: Budget = field(default_factory=Budget)
@@ -132,28 +134,36 @@ async def prepare(wishes: Wishes, client: Client) -> Prepared:
             declared = told(other, description) or assumed(other)
             known = tuple(wish for wish in wishes.capabilities if wish[0] in other.capabilities)
             declared = declared.overruled(other, known)
-            others.append(
-                Prepared(wishes, other, target, model, declared, draft(other, declared, wishes.only, wishes.topics))
-            )
-    plan = draft(contract, declaration, wishes.only, wishes.topics)
+            drafted = draft(other, declared, wishes.only, wishes.topics, wishes.draw)
+            others.append(Prepared(wishes, other, target, model, declared, drafted))
+    plan = draft(contract, declaration, wishes.only, wishes.topics, wishes.draw)
     return Prepared(wishes, contract, target, model, declaration, plan, tuple(others))
 
 
 def draft(
-    contract: Contract, declaration: Declaration, only: tuple[str, ...] = (), topics: tuple[str, ...] = ()
+    contract: Contract,
+    declaration: Declaration,
+    only: tuple[str, ...] = (),
+    topics: tuple[str, ...] = (),
+    wanted: Draw = NOTHING,
 ) -> Plan:
     """The plan for a server of this contract that declares these capabilities."""
     undeclared = tuple(each for name, each in contract.capabilities.items() if name not in declaration.declared)
     narrowed = offered(contract, declaration.declared)
-    return planning.make(narrowed, scenarios(contract, declaration), gather(), only, undeclared, topics)
+    drawn = draw(narrowed, wanted)
+    sent = (*scenarios(contract, declaration), *drawn)
+    return planning.make(narrowed, sent, gather(), only, undeclared, topics, oracle.assertions(narrowed, drawn))
 
 
-def refuse_idle_patterns(contract: Contract, only: tuple[str, ...], topics: tuple[str, ...] = ()) -> None:
+def refuse_idle_patterns(
+    contract: Contract, only: tuple[str, ...], topics: tuple[str, ...] = (), wanted: Draw = NOTHING
+) -> None:
     """Raises UsageError for a topic or a pattern of `only` that can match nothing, whatever a server declares."""
-    planning.refuse_unknown(topics, gather())
+    planning.refuse_unknown(topics, {**gather(), **(oracle.CHECKS if wanted != NOTHING else {})})
     if only:
         every = frozenset(contract.capabilities)
-        plans = [draft(contract, Declaration(some, every - some, "")) for some in (every, frozenset[str]())]
+        declared = [Declaration(some, every - some, "") for some in (every, frozenset[str]())]
+        plans = [draft(contract, each, wanted=wanted) for each in declared]
         planning.refuse_idle(only, [assertion for plan in plans for assertion in plan.assertions], contract)
 
 
@@ -227,6 +237,7 @@ def conclude(prepared: Prepared, record: Record, started_at: str, duration_s: fl
         declaration=prepared.declaration,
         only=wishes.only,
         topics=wishes.topics,
+        draw=wishes.draw,
         known=tuple(prepared.contract.capabilities),
         strict=wishes.strict,
         started_at=started_at,
