@@ -46,7 +46,7 @@ def _filled(form: Any, fills: Mapping[str, Any]) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class AnswerForm:
-    """How the reference server writes a plain answer."""
+    """How the reference server writes a plain answer. silence: the content where there are calls and no words."""
 
     id_prefix: str | None
     message: Mapping[str, Any]
@@ -54,6 +54,7 @@ class AnswerForm:
     timings: bool
     token_arrays: bool
     cached_tokens: bool
+    silence: str | None = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import secrets
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import orjson
@@ -18,6 +20,7 @@ from starlette.routing import Route
 from reference_server import pages
 from reference_server.admission import KeyCheck, Places, check_type, read_body
 from reference_server.delivery import collect, stream
+from reference_server.engine import UnusableGrammar
 from reference_server.errors import ApiError, as_api_error, response_to, unavailable
 from reference_server.offer import description, served
 from reference_server.render import ChunkWriter, Heading, completion
@@ -31,7 +34,6 @@ if TYPE_CHECKING:
     from reference_server.engine import Engine, Generation
     from reference_server.request import ChatRequest
     from reference_server.settings import Settings
-    from reference_server.telling import Telling
 
 
 def create_app(contract: Contract, engine: Engine, settings: Settings) -> FastAPI:
@@ -106,7 +108,7 @@ class ChatEndpoint:
         self._contract = contract
         self._engine = engine
         self._settings = settings
-        self._reader = RequestReader(contract, settings.model)
+        self._reader = RequestReader(contract, settings.model, parsed=engine.parsed_arguments)
         self._places = Places(settings.max_in_flight)
         self._numbers = itertools.count(1)
 
@@ -114,7 +116,7 @@ class ChatEndpoint:
         errors = self._contract.errors
         with self._places.one():
             request, generation = await self._accept(Headers(scope=scope), receive)
-            heading = self._heading(request.telling)
+            heading = self._heading(request)
             if request.stream:
                 end = await stream(generation, self._writer(request, generation, heading), receive, send, errors)
             else:
@@ -140,7 +142,12 @@ class ChatEndpoint:
 
     def _read(self, body: bytes) -> tuple[ChatRequest, list[int]]:
         request = self._reader.read(body)
-        return request, self._engine.encode_chat(request.messages, None, request.template_kwargs)
+        prompt = self._engine.encode_chat(request.messages, request.tools, request.template_kwargs)
+        try:
+            self._engine.prepare(prompt, request.params)
+        except UnusableGrammar as error:
+            raise ApiError("invalid_request", str(error)) from error
+        return request, prompt
 
     def _writer(self, request: ChatRequest, generation: Generation, heading: Heading) -> ChunkWriter:
         return ChunkWriter(
@@ -152,10 +159,11 @@ class ChatEndpoint:
             telling=request.telling,
         )
 
-    def _heading(self, telling: Telling) -> Heading:
+    def _heading(self, request: ChatRequest) -> Heading:
         prefix = self._contract.answer.id_prefix
-        name = None if prefix is None else f"{prefix}{telling.name or next(self._numbers)}"
-        return Heading(name, int(time.time()), self._settings.model, telling.tier)
+        name = None if prefix is None else f"{prefix}{request.telling.name or next(self._numbers)}"
+        calls = replace(request.call_form, name=f"call_{secrets.token_hex(8)}")
+        return Heading(name, int(time.time()), self._settings.model, request.telling.tier, calls)
 
 
 class Models:

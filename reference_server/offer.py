@@ -12,8 +12,7 @@ if TYPE_CHECKING:
 
 LACKING: Final = frozenset(
     {
-        *("tools", "media"),
-        *("audio", "functions", "moderation"),
+        *("media", "audio", "functions", "moderation"),
         *("prediction", "prompt_cache", "refusals", "storage", "structured_output", "watermarking", "web_search"),
         *("disaggregation", "extensions", "template"),
     }
@@ -29,6 +28,7 @@ READ: Final = frozenset(
         *("spaces_between_special_tokens", "stream_interval", "repetition_detection", "verbosity", "service_tier"),
         *("truncate_prompt_tokens", "truncation_side"),
         *("reasoning_effort", "thinking_token_budget", "include_reasoning"),
+        *("tools", "tool_choice", "parallel_tool_calls"),
     }
 )
 """Parameters that the server reads, of those that belong to capabilities.

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from reference_server.called import FUNCTIONS, CallForm, CallWriter
 from reference_server.telling import Telling, disguise
 
 if TYPE_CHECKING:
@@ -29,12 +30,16 @@ REASONING_MEMBERS: Final = ("reasoning", "reasoning_content")
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """What all parts of one answer share. id: None where the dialect has none; created: Unix time in seconds."""
+    """What all parts of one answer share. id: None where the dialect has none; created: Unix time in seconds.
+
+    calls: how calls of tools are written.
+    """
 
     id: str | None
     created: int
     model: str
     tier: str | None = None
+    calls: CallForm = FUNCTIONS
 
     def members(self, kind: str) -> Json:
         """The heading of an answer or a chunk; `kind` is its `object`."""
@@ -53,7 +58,7 @@ def completion(
     choices = by_choice(deltas)
     answer: Json = {
         **heading.members("chat.completion"),
-        "choices": [_choice(contract, index, said, telling, heading.model) for index, said in choices.items()],
+        "choices": [_choice(contract, index, said, telling, heading) for index, said in choices.items()],
         "usage": usage(contract, prompt_tokens, list(chain.from_iterable(choices.values()))),
         **_prompt(deltas, telling),
     }
@@ -108,19 +113,27 @@ def _ended(members: Container[str], deltas: Sequence[Delta], model: str, telling
     return told
 
 
-def _choice(contract: Contract, index: int, deltas: Sequence[Delta], telling: Telling, model: str) -> Json:
+def _choice(contract: Contract, index: int, deltas: Sequence[Delta], telling: Telling, heading: Heading) -> Json:
     text, reasoning = _said(deltas)
+    called = CallWriter(heading.calls, index).whole(deltas)
     member = reasoning_member(contract)
     thought = {member: reasoning} if reasoning and member and telling.reasoning else {}
     told = {"logprobs": logprobs(contract, deltas, telling)} if deltas[0].logprob is not None else {}
     return {
         "index": index,
-        "message": {"role": ROLE, "content": text, **thought, **contract.answer.message, **thought},
+        "message": {
+            "role": ROLE,
+            "content": (text or contract.answer.silence) if called else text,
+            **thought,
+            **contract.answer.message,
+            **thought,
+            **called,
+        },
         **contract.answer.choice,
         **told,
         **_ids(deltas, telling),
-        **_ended(contract.answer.choice, deltas, model, telling),
-        "finish_reason": deltas[-1].finish_reason,
+        **_ended(contract.answer.choice, deltas, heading.model, telling),
+        "finish_reason": heading.calls.reason(deltas[-1].finish_reason),
     }
 
 
@@ -215,6 +228,7 @@ class ChunkWriter:
     ) -> None:
         self._contract = contract
         self._form = contract.stream
+        self._calls = heading.calls
         self._heading = heading.members("chat.completion.chunk")
         self._counted = counted
         self._whole = params.known_at_end
@@ -226,7 +240,7 @@ class ChunkWriter:
         self._asked_for_usage = telling.usage and self._form.usage == "on-request"
         self._members = contract.schemas["ChunkChoice"]["properties"]
         self._thought = reasoning_member(contract) if telling.reasoning else None
-        self._choices = [_Choice() for _ in range(params.n)]
+        self._choices = [_Choice(CallWriter(heading.calls, index)) for index in range(params.n)]
 
     def opening(self) -> Iterator[Json]:
         """The chunk that some dialects send of each choice before its first token."""
@@ -245,7 +259,7 @@ class ChunkWriter:
         new = choice.deltas if self._whole else choice.unsent(self._telling.interval, finished=finished)
         if not new:
             return
-        if not finished or (any(_said(new)) and not self._full_text):
+        if not finished or (any(_said(new)) and not self._full_text) or any(each.calls for each in new):
             yield self._chunk(delta.index, new, None)
             new = []
         if finished:
@@ -254,7 +268,7 @@ class ChunkWriter:
                 extra["full_text"] = choice.text
             if self._form.usage == "with-finish":
                 extra["usage"] = usage(self._contract, self._counted.prompt_tokens, choice.deltas)
-            yield self._chunk(delta.index, new, delta.finish_reason, extra)
+            yield self._chunk(delta.index, new, self._calls.reason(delta.finish_reason), extra)
 
     def closing(self) -> Iterator[Json]:
         """The chunk of usage alone, after the last token, where the request asked for it."""
@@ -268,7 +282,9 @@ class ChunkWriter:
     ) -> Json:
         choice = self._choices[index]
         text, reasoning = (choice.text, choice.reasoning) if self._full_text else _said(new)
-        delta: Json = {"content": text}
+        called = choice.calls.added(new)
+        silent = called and not text and self._contract.answer.silence is None
+        delta: Json = {**({} if silent else {"content": text}), **called}
         if reasoning and self._thought:
             delta[self._thought] = reasoning
         if self._form.role == "every-delta" or (self._form.role == "first-delta" and not choice.opened):
@@ -305,6 +321,7 @@ class ChunkWriter:
 class _Choice:
     """What has come of one choice. opened: whether anything of it was sent. sent: how many deltas."""
 
+    calls: CallWriter
     deltas: list[Delta] = field(default_factory=list)
     text: str = ""
     reasoning: str = ""

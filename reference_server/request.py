@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from openapi.parameter import ABSENT
 from openapi.strict_json import NOT_JSON, quote, read_json
 from openapi.validation import BodyRequest, Validator
+from reference_server.called import FUNCTIONS, CallForm
+from reference_server.calling import calling, earlier_calls
 from reference_server.errors import ApiError
 from reference_server.sampling import effort_kwargs, sampling_params
 from reference_server.telling import telling
@@ -51,8 +53,9 @@ TEMPLATE_OPTIONS: Final = frozenset(
 class ChatRequest:
     """A request that keeps the contract, with every default filled in.
 
-    messages: role and content of each turn; content is one text.
+    messages: role and content of each turn; content is one text. A turn may have calls, or answer one.
     telling: what the answer shall say beside what the model does.
+    tools: those that the prompt names. call_form: how calls of them are written.
     """
 
     messages: list[dict[str, Any]]
@@ -60,13 +63,19 @@ class ChatRequest:
     stream: bool
     telling: Telling
     template_kwargs: Mapping[str, Any]
+    tools: list[dict[str, Any]] | None = None
+    call_form: CallForm = FUNCTIONS
 
 
 class RequestReader:
-    """Reads the bodies of one served contract. It may be shared between threads."""
+    """Reads the bodies of one served contract. It may be shared between threads.
 
-    def __init__(self, contract: Contract, model: str) -> None:
+    parsed: whether the model's chat template takes arguments of earlier calls as objects, not as texts.
+    """
+
+    def __init__(self, contract: Contract, model: str, *, parsed: bool = True) -> None:
         self._contract = contract
+        self._parsed = parsed
         self._model = model
         self._validator = Validator(contract)
         self._validator.prepare()  # now, not in the first request
@@ -93,18 +102,22 @@ class RequestReader:
         given = {name: self._given(body, name) for name in self._contract.parameters}
         stream = bool(given.get("stream"))
         template_kwargs = self._template_kwargs(given)
+        called = calling(given)
+        params = sampling_params(
+            self._contract,
+            body,
+            given,
+            stop_text_shown=self._stop_text_shown(body, stream),
+            reasoning=self._thinks and template_kwargs.get("enable_thinking") is not False,
+        )
         return ChatRequest(
-            messages=[_message(message) for message in body["messages"]],
-            params=sampling_params(
-                self._contract,
-                body,
-                given,
-                stop_text_shown=self._stop_text_shown(body, stream),
-                reasoning=self._thinks and template_kwargs.get("enable_thinking") is not False,
-            ),
+            messages=[_message(message, parsed=self._parsed) for message in body["messages"]],
+            params=replace(params, tools=called.use),
             stream=stream,
             telling=telling(given),
             template_kwargs=template_kwargs,
+            tools=called.shown,
+            call_form=called.form,
         )
 
     def _given(self, body: Mapping[str, Any], name: str) -> Any:
@@ -168,9 +181,14 @@ def _depth(value: object) -> int:
     return depth
 
 
-def _message(message: Mapping[str, Any]) -> dict[str, Any]:
-    """Role and content of a turn; text parts become one text, a line each, as templates for text expect it."""
-    content = message["content"]
+def _message(message: Mapping[str, Any], *, parsed: bool) -> dict[str, Any]:
+    """A turn; text parts become one text, a line each, as templates for text expect it, and no content an empty one."""
+    content = message.get("content") or ""
     if isinstance(content, list):
         content = "\n".join(part["text"] for part in content)
-    return {"role": message["role"], "content": content}
+    turn = {"role": message["role"], "content": content}
+    if message.get("tool_calls"):
+        turn["tool_calls"] = earlier_calls(message["tool_calls"], parsed=parsed)
+    if message.get("tool_call_id") is not None:
+        turn["tool_call_id"] = message["tool_call_id"]
+    return turn

@@ -21,14 +21,17 @@ from .protocol import (
     RankedLogprob,
     TokenLogprob,
     Unavailable,
+    UnusableGrammar,
 )
 from .repetition import Repetition
+from .tool_use import CallPiece, Keyword, Tool, ToolUse
 
 if TYPE_CHECKING:
     from .local import LocalEngine
 
 __all__ = [
     "MOST_LOGPROBS",
+    "CallPiece",
     "ChatTemplateError",
     "CheckpointError",
     "Delta",
@@ -36,6 +39,7 @@ __all__ = [
     "EngineError",
     "FinishReason",
     "Generation",
+    "Keyword",
     "LocalEngine",
     "Prompt",
     "PromptTooLong",
@@ -43,7 +47,10 @@ __all__ = [
     "Repetition",
     "SamplingParams",
     "TokenLogprob",
+    "Tool",
+    "ToolUse",
     "Unavailable",
+    "UnusableGrammar",
 ]
 
 

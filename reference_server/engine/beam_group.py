@@ -43,7 +43,7 @@ class Hypothesis:
         stopped = False
         if transcript is not None:
             transcript = transcript.fork()
-            stopped = transcript.add(token).finish_reason in ("stop", "repetition")
+            stopped = transcript.add(token).finish_reason not in (None, "length")
         scores = () if scorer is None else (*self.scores, scorer.score(parent, token))
         return Hypothesis((*self.tokens, token), total, scores, parent, transcript, stopped)
 

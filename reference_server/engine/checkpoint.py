@@ -10,10 +10,13 @@ import tokenizers
 from .chat import ChatEncoder
 from .device import load_npu, torch
 from .protocol import CheckpointError
+from .tool_format import chosen_format
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
+
+    from .tool_format import ToolFormat
 
 DTYPES = ("auto", "float32", "bfloat16", "float16")
 # Parameters of transformers' apply_chat_template that are not variables of the template.
@@ -36,13 +39,17 @@ ROPES_THAT_LOOK_AT_THE_BATCH = {"dynamic", "longrope"}
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """model: a transformers causal language model in evaluation mode, on its device."""
+    """model: a transformers causal language model in evaluation mode, on its device.
+
+    tool_format: how its chat template writes calls, if it does in a way that is known.
+    """
 
     model: Any
     tokenizer: tokenizers.Tokenizer
     chat: ChatEncoder
     eos_token_ids: frozenset[int]
     position_limit: int
+    tool_format: ToolFormat | None
 
 
 def load_checkpoint(path: Path, device: torch.device, dtype: str) -> Checkpoint:
@@ -82,7 +89,13 @@ def load_checkpoint(path: Path, device: torch.device, dtype: str) -> Checkpoint:
         chat=ChatEncoder(render, backend),
         eos_token_ids=frozenset(token_id for token_id in ends if token_id is not None),
         position_limit=model.config.get_text_config().max_position_embeddings,
+        tool_format=chosen_format(_template_source(tokenizer.chat_template)),
     )
+
+
+def _template_source(template: str | dict[str, str]) -> str:
+    """The text of a chat template; some checkpoints have several, by name."""
+    return template if isinstance(template, str) else "\n".join(template.values())
 
 
 def _read(path: Path, dtype: str) -> tuple[Any, Any]:

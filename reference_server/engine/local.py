@@ -9,13 +9,17 @@ import secrets
 import threading
 import time
 from dataclasses import replace
+from functools import partial
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from .bias import Bias, check_tokens
 from .checkpoint import Checkpoint, load_checkpoint
 from .device import select_device, torch
+from .form import answer_grammar
 from .generation import Item, LocalGeneration, hand_over
+from .grammar import Grammars
+from .lark import Spelling
 from .protocol import (
     CheckpointError,
     Delta,
@@ -25,6 +29,7 @@ from .protocol import (
     PromptTooLong,
     RankedLogprob,
     Unavailable,
+    UnusableGrammar,
 )
 from .restarts import Restarts
 from .runner import PROMPT_POSITIONS, Runner, verified_runner
@@ -33,6 +38,7 @@ from .scheduler import PREFILL_TOKENS, Batch, Scheduler
 from .scores import along
 from .stepper import Stepper
 from .submission import Submission
+from .tool_format import ANY_OBJECT, spaced
 from .transcript import Terms
 from .vocabulary import Vocabulary
 
@@ -41,8 +47,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence as Seq
     from pathlib import Path
 
+    from .grammar import Matcher
     from .params import SamplingParams
     from .sequence import Sequence
+    from .tool_use import Tool
 
 POSITIONS_UNLESS_ASKED = 4096
 SMALL_MODEL_PARAMETERS = 50_000_000
@@ -81,6 +89,9 @@ class LocalEngine(Engine):
         self.max_new_tokens = max_new_tokens
         self._checkpoint = checkpoint
         self._vocabulary = Vocabulary(checkpoint.tokenizer)
+        self._grammars = Grammars(checkpoint.tokenizer, self.vocabulary_size, checkpoint.eos_token_ids)
+        self.parsed_arguments = checkpoint.tool_format is None or checkpoint.tool_format.history == "parsed"
+        self._spelling = Spelling(self._vocabulary.control_ids)
         self._runner = runner
         self._slots = slots
         self._prefill_tokens = prefill_tokens
@@ -184,6 +195,9 @@ class LocalEngine(Engine):
     ) -> list[int]:
         return self._checkpoint.chat.encode(messages, tools, template_kwargs)
 
+    def prepare(self, prompt: list[int], params: SamplingParams) -> None:
+        self._matcher(params, self._thinking(prompt, params))
+
     def submit(self, prompt: list[int], params: SamplingParams) -> LocalGeneration:
         if not prompt:
             raise ValueError("the prompt is empty: it needs at least one token")
@@ -194,10 +208,12 @@ class LocalEngine(Engine):
             raise PromptTooLong(len(prompt), self.max_model_len - 1)
         if params.beam_search and params.width > min(self._slots, self.vocabulary_size):
             raise ValueError(f"a search with {params.width} beams needs as many slots, and there are {self._slots}")
+        if params.beam_search and (params.tools is not None or params.grammar is not None):
+            raise ValueError("a search takes no grammar, and so no tools: leave one of them out")
         room = min(self.max_new_tokens, self.max_model_len - len(prompt))
         check_tokens("logprob_token_ids", params.logprob_token_ids, self.vocabulary_size)
         ends = params.stop_token_ids if params.ignore_eos else params.stop_token_ids | self._checkpoint.eos_token_ids
-        thinking = params.reasoning and self._vocabulary.opens_thought(prompt)
+        thinking = self._thinking(prompt, params)
         terms = Terms(
             self._vocabulary,
             params,
@@ -205,6 +221,8 @@ class LocalEngine(Engine):
             ends,
             thinking=thinking,
             bias=Bias.of(params, self._vocabulary, self.vocabulary_size, ends, thinking=thinking),
+            matcher=self._matcher(params, thinking),
+            tool_format=self._checkpoint.tool_format,
         )
         seed = secrets.randbits(64) if params.seed is None else params.seed
         submission = Submission(list(prompt), terms, seed=seed, ready_at=time.perf_counter())
@@ -220,6 +238,42 @@ class LocalEngine(Engine):
         if most is None or len(prompt) <= most:
             return prompt
         return prompt[:most] if params.keeps_beginning else prompt[-most:]
+
+    def _thinking(self, prompt: list[int], params: SamplingParams) -> bool:
+        return params.reasoning and self._vocabulary.opens_thought(prompt)
+
+    def _matcher(self, params: SamplingParams, thinking: bool) -> Matcher | None:
+        """At the beginning of the grammar that a request asks for; the second time it is there already."""
+        form = partial(
+            answer_grammar,
+            form=self._checkpoint.tool_format,
+            spelling=self._spelling,
+            thought_markers=self._vocabulary.thought_markers,
+            thinking=thinking,
+        )
+        grammar = form(params)
+        if grammar is None:
+            return None
+        try:
+            return self._grammars.compile(grammar)
+        except UnusableGrammar:
+            if params.tools is None:
+                raise
+        tools = tuple(self._possible(tool) for tool in params.tools.tools)
+        grammar = form(replace(params, tools=replace(params.tools, tools=tools)))
+        return None if grammar is None else self._grammars.compile(grammar)
+
+    def _possible(self, tool: Tool) -> Tool:
+        """The tool, or one that takes any arguments where only some were wished for and no grammar can hold to it."""
+        try:
+            self._grammars.compile(f"start: {spaced(tool.schema)}")
+        except UnusableGrammar as error:
+            if tool.exact:
+                raise UnusableGrammar(
+                    f"tools: calls of {tool.name} cannot be held to its parameters: {error}"
+                ) from error
+            return replace(tool, schema=ANY_OBJECT, keywords=None)
+        return tool
 
     def close(self) -> None:
         atexit.unregister(self.close)

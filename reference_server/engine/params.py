@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .repetition import Repetition
+    from .tool_use import ToolUse
 
 SEED_LIMIT = 2**64
 MOST_LOGPROBS = 20
@@ -110,6 +111,8 @@ class SamplingParams:
     length_penalty: float = 1.0
     beam_groups: int = 1
     diversity_penalty: float = 0.0
+    tools: ToolUse | None = None
+    grammar: str | None = None
 
     def __post_init__(self) -> None:
         if self.max_tokens is not None and self.max_tokens < 1:

@@ -9,8 +9,9 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
 
     from .params import SamplingParams
+    from .tool_use import CallPiece
 
-FinishReason = Literal["stop", "length", "repetition"]
+FinishReason = Literal["stop", "length", "repetition", "tool_calls"]
 
 
 class EngineError(Exception):
@@ -32,6 +33,10 @@ class PromptTooLong(EngineError):
 
 class ChatTemplateError(EngineError, ValueError):
     """The checkpoint's chat template cannot render these messages."""
+
+
+class UnusableGrammar(ValueError):
+    """No grammar can be made of what a request asks; the words say why, and of which part."""
 
 
 class CheckpointError(Exception):
@@ -98,6 +103,7 @@ class Delta:
         another request had left them; on all others 0. None: nobody here can know.
     stop_reason: beside a finish reason, the stop text or the token id of stop_token_ids that ended the choice.
     prompt: on the first delta of a request that asked for it.
+    calls: what it added to the calls of tools.
     tokens: how many tokens it stands for: where another server generates, several may come together, or an end alone.
 
     Where nobody here can know, batch_size, queue_wait_s and step_s are None, and token_id is -1.
@@ -116,6 +122,7 @@ class Delta:
     cached_tokens: int | None = 0
     stop_reason: str | int | None = None
     prompt: Prompt | None = None
+    calls: tuple[CallPiece, ...] = ()
 
 
 class Generation(Protocol):
@@ -143,7 +150,10 @@ class Engine(Protocol):
 
     alive: whether requests are taken; where not, every submit raises EngineError.
     dead: whether that is for good.
+    parsed_arguments: whether `encode_chat` takes the arguments of earlier calls as objects, not as JSON text.
     """
+
+    parsed_arguments: bool = True
 
     @property
     def alive(self) -> bool: ...
@@ -160,6 +170,10 @@ class Engine(Protocol):
     ) -> Any:
         """The prompt, up to where the assistant begins, as `submit` of the same engine takes it: token ids, where
         the engine is ours. Raises ChatTemplateError."""
+
+    def prepare(self, prompt: Any, params: SamplingParams) -> None:
+        """Work out ahead, in a thread of the request's own, what may take long; raises UnusableGrammar."""
+        del prompt, params  # an engine may have nothing to work out
 
     def submit(self, prompt: Any, params: SamplingParams) -> Generation:
         """Queue a request, from the event loop's thread; raises PromptTooLong, ValueError or EngineError."""

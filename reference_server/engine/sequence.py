@@ -9,6 +9,7 @@ from .transcript import Transcript
 
 if TYPE_CHECKING:
     from .bias import Bias
+    from .grammar import Matcher
     from .params import SamplingParams
     from .protocol import Delta
     from .scores import Score
@@ -36,6 +37,7 @@ class Sequence:
     prompt, cancellation: the same ones for all sequences of a request. bias: as its terms have it.
     prefilled: how many tokens of the prompt the cache holds. cached: how many of them it held before.
     began_at: when the prefill of the prompt began, on the clock of time.perf_counter, in seconds.
+    matcher: where its answer stands in its grammar, if there is one.
     """
 
     def __init__(
@@ -44,6 +46,7 @@ class Sequence:
         self.prompt = prompt
         self.params = params
         self.bias = bias
+        self.matcher: Matcher | None = None
         self.cancellation = cancellation
         self.status = Status.WAITING
         self.slot: int | None = None
@@ -87,6 +90,7 @@ class Sampled(Sequence):
         self.ready_at = ready_at
         self.top = 0 if terms.params.logprobs is None and terms.params.ranked else terms.params.logprobs
         self.logprob = 0.0
+        self.matcher = None if terms.matcher is None else terms.matcher.fork()
         self._transcript = Transcript(terms, index)
 
     def append(self, token_id: int, score: Score | None, step: Step) -> Delta:
@@ -94,6 +98,10 @@ class Sampled(Sequence):
         self.generated.append(token_id)
         if score is not None:
             self.logprob += score.logprob
-        delta = self._transcript.delta(token_id, score, step, self.ready_at)
+        over = False
+        if self.matcher is not None:
+            self.matcher.consume(token_id)
+            over = self.matcher.over
+        delta = self._transcript.delta(token_id, score, step, self.ready_at, over=over)
         self.ready_at = step.ended_at
         return delta

@@ -10,6 +10,7 @@ from .beam_search import Beam
 from .bias import apply
 from .failures import failure as failed
 from .failures import no_logits
+from .grammar import forbid
 from .prefill import Prefiller
 from .protocol import EngineError
 from .sampler import uniform, unusable
@@ -161,12 +162,16 @@ def _since(sequence: Sequence, step: Step) -> Step:
 
 
 def _biased(sequences: Seq[Sequence], logits: torch.Tensor) -> tuple[torch.Tensor, list[int]]:
-    """(the logits with every sequence's bias, the rows from which nothing is left to choose; these are unchanged)."""
+    """(the logits with every sequence's bias and grammar, the rows from which nothing is left to choose; these are
+    unchanged)."""
     rows = [(row, each.bias, each.generated) for row, each in enumerate(sequences) if each.bias is not None]
-    if not rows:
+    held = {row: each.matcher for row, each in enumerate(sequences) if each.matcher is not None}
+    if not rows and not held:
         return logits, []
     biased = logits.clone()  # scores are those of the model
     apply(biased, rows)
+    if held:
+        forbid(biased, held)
     exhausted = unusable(biased)
     if exhausted:
         biased[exhausted] = logits[exhausted]

@@ -10,11 +10,15 @@ from .detokenizer import Detokenizer, StopScanner
 from .protocol import Delta, FinishReason, TokenLogprob
 from .reasoning import ReasoningSplitter
 from .repetition import RepetitionWatch
+from .tool_parser import CallParser
 
 if TYPE_CHECKING:
     from .bias import Bias
+    from .grammar import Matcher
     from .params import SamplingParams
     from .scores import Score
+    from .tool_format import ToolFormat
+    from .tool_use import CallPiece
     from .vocabulary import Vocabulary
 
 
@@ -24,6 +28,8 @@ class Terms:
 
     limit: each is over after so many tokens, at least 1. ends: or with one of these token ids.
     thinking: whether the prompt has opened a thought. bias: what is added to the logits, where anything is.
+    matcher: at the beginning of the grammar that holds the answers, where there is one.
+    tool_format: how the model writes calls, if it can.
     """
 
     vocabulary: Vocabulary
@@ -32,6 +38,8 @@ class Terms:
     ends: frozenset[int]
     thinking: bool = False
     bias: Bias | None = None
+    matcher: Matcher | None = None
+    tool_format: ToolFormat | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +52,13 @@ class Step:
 
 
 class Addition(NamedTuple):  # made for every token, and cheaper than a dataclass
-    """What a token makes certain of an answer, of the thought before it, and why they are over."""
+    """What a token makes certain of an answer, of the thought before it, of calls, and why they are over."""
 
     text: str
     reasoning: str
     finish_reason: FinishReason | None
     stop_reason: str | int | None = None
+    calls: tuple[CallPiece, ...] = ()
 
 
 class Transcript:
@@ -73,10 +82,15 @@ class Transcript:
         self._thought_stops = copy(self._stops)
         self._splitter: ReasoningSplitter | None = None
         self._markers: dict[int, str] = {}  # that the text leaves out
+        self._calls: CallParser | None = None
         if params.reasoning:
             self._splitter = ReasoningSplitter(*vocabulary.thought_markers, opened=terms.thinking)
             ids = {vocabulary.tokenizer.token_to_id(marker): marker for marker in vocabulary.thought_markers}
             self._markers = {each: marker for each, marker in ids.items() if each is not None and each in self._hidden}
+        if params.tools is not None and params.tools.tools and terms.tool_format is not None:
+            self._calls = CallParser(terms.tool_format, params.tools)
+            texts = {each: vocabulary.data(each, first=False).decode() for each in vocabulary.special & self._hidden}
+            self._markers |= {each: text for each, text in texts.items() if text in terms.tool_format.texts}
 
     def fork(self) -> Transcript:
         """Another one that begins with the same text."""
@@ -86,12 +100,16 @@ class Transcript:
         other._thought_stops = copy(self._thought_stops)
         other._splitter = copy(self._splitter)
         other._watch = self._watch and self._watch.fork()
+        other._calls = None if self._calls is None else self._calls.fork()
         return other
 
-    def delta(self, token_id: int, score: Score | None, step: Step, ready_at: float) -> Delta:
-        """What a token adds that a step chose, after it could have been scheduled since `ready_at`."""
+    def delta(self, token_id: int, score: Score | None, step: Step, ready_at: float, *, over: bool = False) -> Delta:
+        """What a token adds that a step chose, after it could have been scheduled since `ready_at`.
+
+        over: whether nothing may follow it.
+        """
         logprob = self.logprob(token_id, score) if score is not None and self._tells_logprobs else None
-        text, reasoning, finish_reason, stop_reason = self.add(token_id)
+        text, reasoning, finish_reason, stop_reason, calls = self.add(token_id, over=over)
         return Delta(
             text=text,
             token_id=token_id,
@@ -103,16 +121,17 @@ class Transcript:
             logprob=logprob,
             reasoning=reasoning,
             stop_reason=stop_reason,
+            calls=calls,
         )
 
-    def add(self, token_id: int) -> Addition:
+    def add(self, token_id: int, *, over: bool = False) -> Addition:
         """Take a token.
 
         One that ends the answer by its id is counted but never shown. Where an end and the limit fall on the
-        same token, the end is the reason.
+        same token, the end is the reason. Within a call the request's own stop tokens are tokens like any other.
         """
         self._tokens += 1
-        if token_id in self._terms.ends:
+        if token_id in self._terms.ends and not (self._calls is not None and self._calls.calling):
             return self._rest("", "", "stop")._replace(stop_reason=self._named_end(token_id))
         if self._tokens == self._scanned_from > 1:
             self._stops = StopScanner(self._terms.params.stop, self._terms.params.include_stop_str_in_output)
@@ -124,19 +143,23 @@ class Transcript:
             if special and self._after_special:
                 piece = piece.removeprefix(" ")
             self._after_special = special
+        if self._markers:
+            piece += self._markers.get(token_id, "")
+        calls: tuple[CallPiece, ...] = ()
         if self._splitter is None:
             reasoning = ""
+            if self._calls is not None:
+                piece, calls = self._calls.push(piece)
             text, stopped = self._stops.push(piece)
         else:
-            pieces = self._splitter.push(piece + self._markers.get(token_id, ""))
-            reasoning, text, stopped = self._scan(self._splitter, *pieces)
+            reasoning, text, stopped, calls = self._scan(self._splitter, *self._splitter.push(piece))
         if stopped:
-            return Addition(text, reasoning, "stop", self._stopped_by)
-        if self._tokens >= self._terms.limit:
-            return self._rest(reasoning, text, "length")
+            return Addition(text, reasoning, "stop", self._stopped_by, calls)
+        if over or self._tokens >= self._terms.limit:
+            return self._rest(reasoning, text, "stop" if over else "length", calls)
         if self._watch is not None and self._watch.push(token_id) and self._tokens > self._terms.params.min_tokens:
-            return self._rest(reasoning, text, "repetition")
-        return Addition(text, reasoning, None)
+            return self._rest(reasoning, text, "repetition", calls)
+        return Addition(text, reasoning, None, None, calls)
 
     def _named_end(self, token_id: int) -> int | None:
         """The token, where the request named it as an end; the model's own ends have no reason but themselves."""
@@ -156,20 +179,32 @@ class Transcript:
         shown = None if token_id in self._hidden else data
         return TokenLogprob(data.decode(errors="replace"), shown, logprob, top, token_id)
 
-    def _scan(self, splitter: ReasoningSplitter, thought: str, answer: str) -> tuple[str, str, bool]:
-        """(thought, answer) without what may be the beginning of a stop text, and whether one was found."""
+    def _scan(
+        self, splitter: ReasoningSplitter, thought: str, answer: str
+    ) -> tuple[str, str, bool, tuple[CallPiece, ...]]:
+        """(thought, answer) without what may be the beginning of a stop text, whether one was found, and calls."""
         reasoning, stopped = self._thought_stops.push(thought)
         if stopped:
-            return reasoning, "", True
+            return reasoning, "", True, ()
         if not splitter.thinking:
             reasoning += self._thought_stops.flush()
-        return (reasoning, *self._stops.push(answer))
+        calls: tuple[CallPiece, ...] = ()
+        if self._calls is not None:
+            answer, calls = self._calls.push(answer)
+        return (reasoning, *self._stops.push(answer), calls)
 
-    def _rest(self, reasoning: str, text: str, reason: FinishReason) -> Addition:
+    def _rest(self, reasoning: str, text: str, reason: FinishReason, calls: tuple[CallPiece, ...] = ()) -> Addition:
         """The addition with all that was held back."""
         if self._splitter is not None:
-            thought, answer, stopped = self._scan(self._splitter, *self._splitter.flush())
-            reasoning, text = reasoning + thought + self._thought_stops.flush(), text + answer
+            thought, answer, stopped, more = self._scan(self._splitter, *self._splitter.flush())
+            reasoning, text, calls = reasoning + thought + self._thought_stops.flush(), text + answer, calls + more
             if stopped:
-                return Addition(text, reasoning, "stop", self._stopped_by)
-        return Addition(text + self._stops.flush(), reasoning, reason)
+                return Addition(text, reasoning, "stop", self._stopped_by, calls)
+        if self._calls is not None:
+            spoken, stopped = self._stops.push(self._calls.flush(cut=reason != "stop"))
+            text += spoken
+            if self._calls.begun == self._calls.complete > 0 and reason == "stop":
+                reason = "tool_calls"
+            elif stopped:
+                return Addition(text, reasoning, "stop", self._stopped_by, calls)
+        return Addition(text + self._stops.flush(), reasoning, reason, None, calls)

@@ -27,6 +27,7 @@ class Vocabulary:
     """A checkpoint's tokenizer, asked for single tokens.
 
     special: the control tokens, which texts may leave out.
+    control_ids: every token that was added to the model's own vocabulary, by its text.
     thought_markers: the texts that open and close a thought; <think> and </think> unless it has others as tokens.
     """
 
@@ -35,8 +36,9 @@ class Vocabulary:
         added = tokenizer.get_added_tokens_decoder()
         self.special = frozenset(token_id for token_id, token in added.items() if token.special)
         self._added = {token_id: token.content.encode() for token_id, token in added.items()}
-        contents = {token.content for token in added.values()}
-        known = (pair for pair in THOUGHT_MARKERS if contents.issuperset(pair))
+        self.control_ids = {token.content: token_id for token_id, token in added.items()}
+        contents = self.control_ids.keys()
+        known = (pair for pair in THOUGHT_MARKERS if contents >= set(pair))
         self.thought_markers = next(known, THOUGHT_MARKERS[0])
         decoder = tokenizer.decoder
         self._byte_level = decoder is not None and decoder.decode([SPACE_BYTE]) == " "

@@ -64,6 +64,7 @@ class ScriptedEngine:
     vocabulary_size = 1000
     max_model_len = 50
     max_new_tokens = 49
+    parsed_arguments = True
 
     def __init__(
         self,
@@ -76,6 +77,7 @@ class ScriptedEngine:
         pace_s: float = 0.0,
     ) -> None:
         self.alive = True
+        self.tools: list[dict[str, Any]] | None = None
         self.requests: list[tuple[list[dict[str, Any]], Mapping[str, Any] | None, SamplingParams]] = []
         self.submitted: SimpleQueue[ScriptedGeneration] = SimpleQueue()
         self._deltas = deltas(texts, finish_reason)
@@ -96,7 +98,11 @@ class ScriptedEngine:
         template_kwargs: Mapping[str, Any] | None = None,
     ) -> list[int]:
         self._encoded = (messages, template_kwargs)
+        self.tools = tools
         return list(range(sum(len(message["content"].split()) for message in messages)))
+
+    def prepare(self, prompt: list[int], params: SamplingParams) -> None:
+        """There is nothing to work out."""
 
     def submit(self, prompt: list[int], params: SamplingParams) -> ScriptedGeneration:
         if len(prompt) >= self.max_model_len:

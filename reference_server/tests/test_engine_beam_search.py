@@ -423,10 +423,10 @@ class TestEngine:
                 raise ArithmeticError("lost")
             return advance(self, *arguments)
 
-        def broken_text(self: Transcript, *arguments: Any) -> Delta:
+        def broken_text(self: Transcript, *arguments: Any, **options: Any) -> Delta:
             if culprit == "text" and self._index == 3:
                 raise ArithmeticError("lost")
-            return text(self, *arguments)
+            return text(self, *arguments, **options)
 
         monkeypatch.setattr(engine._runner, "decode", broken_logits)
         monkeypatch.setattr(BeamSearch, "advance", broken_advance)

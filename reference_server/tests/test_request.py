@@ -108,7 +108,6 @@ def test_what_only_looks_dangerous_is_taken() -> None:
         ("use_beam_search", "true"),
         ("logprobs", 1),
         ("top_logprobs", 21),
-        ("tools", [{"type": "function", "function": {"name": "f"}}]),
         ("tool_choice", "required"),
         ("chat_template_kwargs", {"chat_template": "{{ x }}"}),
         ("chat_template_kwargs", {"add_generation_prompt": False}),

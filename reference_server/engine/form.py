@@ -1,0 +1,39 @@
+"""The form of an answer: the grammar of thoughts, text and calls that a request makes of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .protocol import UnusableGrammar
+
+if TYPE_CHECKING:
+    from .lark import Spelling
+    from .params import SamplingParams
+    from .tool_format import ToolFormat
+
+
+def answer_grammar(
+    params: SamplingParams,
+    *,
+    form: ToolFormat | None,
+    spelling: Spelling,
+    thought_markers: tuple[str, str],
+    thinking: bool,
+) -> str | None:
+    """What holds a request's answers to their form, in Lark; None where any text will do.
+
+    form: how the model writes calls, if it can. thinking: whether the prompt has opened a thought. Raises
+    UnusableGrammar.
+    """
+    if params.tools is None:
+        return None
+    if form is None:
+        raise UnusableGrammar("tools: the model's chat template has no form for calls")
+    rules = form.rules(params.tools, spelling)
+    if not params.reasoning:
+        return "\n".join(["start: answer", *rules])
+    opening, closing = thought_markers
+    thought = [*spelling.any_text("thought", (closing,)), r"SPACE: /\s{0,8}/"]
+    begun = f"thought {spelling.text(closing)} SPACE"
+    start = f"start: {begun} answer" if thinking else f"start: (SPACE {spelling.text(opening)} {begun})? answer"
+    return "\n".join([start, *rules, *thought])

@@ -1,0 +1,140 @@
+"""Grammars: what an answer may say next, token by token, so that it ends in the form that was asked for."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections import OrderedDict
+from threading import Lock
+from typing import TYPE_CHECKING
+
+import llguidance
+import numpy
+
+from .device import torch
+from .protocol import EngineError, UnusableGrammar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from tokenizers import Tokenizer
+
+_log = logging.getLogger(__name__)
+
+# A grammar is worked out in a request's own thread, a mask in the engine's: both have an end. Of what people send, the
+# largest schemas take a hundredth of these.
+LONGEST_GRAMMAR = 262_144  # characters
+LIMITS = llguidance.LLParserLimits(
+    initial_lexer_fuel=500_000,
+    step_lexer_fuel=50_000,
+    step_max_items=20_000,
+    max_items_in_row=1_000,
+    max_lexer_states=20_000,
+    max_grammar_size=100_000,
+    verbose_errors=False,
+)
+KEPT = 64  # grammars; a conversation sends the same tools with every turn
+
+
+class Grammars:
+    """Compiles grammars for one checkpoint. It may be shared between threads.
+
+    The tables of its tokens are built here, once: milliseconds for a vocabulary of thousands, seconds for one of
+    hundreds of thousands. ends: the tokens that may follow where the grammar lets an answer end.
+    """
+
+    def __init__(self, tokenizer: Tokenizer, vocabulary_size: int, ends: Iterable[int]) -> None:
+        self._ends = sorted(each for each in ends if 0 <= each < vocabulary_size)
+        self._compiled: OrderedDict[str, Matcher] = OrderedDict()
+        self._lock = Lock()
+        self._tables: llguidance.LLTokenizer | None = None
+        try:
+            self._tables = llguidance.LLTokenizer(tokenizer.to_str(), n_vocab=vocabulary_size, eos_token=self._ends)
+        except Exception as error:  # a tokenizer of a kind that the library does not know raises what it likes
+            _log.warning("no answer can be held to a grammar with this tokenizer: %s", error)
+
+    def compile(self, grammar: str) -> Matcher:
+        """A matcher at the grammar's beginning; raises UnusableGrammar.
+
+        grammar: in llguidance's variant of Lark. It may take some tenths of a second.
+        """
+        with self._lock:
+            known = self._compiled.get(grammar)
+            if known is not None:
+                self._compiled.move_to_end(grammar)
+                return known.fork()
+        made = self._compile(grammar)
+        with self._lock:
+            self._compiled[grammar] = made
+            while len(self._compiled) > KEPT:
+                self._compiled.popitem(last=False)
+            return made.fork()
+
+    def _compile(self, grammar: str) -> Matcher:
+        if self._tables is None:
+            raise UnusableGrammar("the model's tokenizer allows no grammar")
+        if len(grammar) > LONGEST_GRAMMAR:
+            raise UnusableGrammar(f"it takes {len(grammar)} characters as a grammar, and at most {LONGEST_GRAMMAR} fit")
+        matcher = llguidance.LLMatcher(self._tables, grammar, log_level=0, limits=LIMITS)
+        if not matcher.is_error():
+            mask = matcher.compute_bitmask()  # the first one: what has no beginning is found out here
+            if any(mask) and not matcher.is_error():
+                return Matcher(matcher)
+        raise UnusableGrammar(_reason(matcher.get_error()))
+
+
+class Matcher:
+    """Where one answer stands in its grammar."""
+
+    def __init__(self, matcher: llguidance.LLMatcher) -> None:
+        self._matcher = matcher
+
+    def fork(self) -> Matcher:
+        """Another one at the same place."""
+        return Matcher(self._matcher.deep_copy())
+
+    def consume(self, token_id: int) -> None:
+        """Take the answer's next token; raises EngineError for one that the mask forbids."""
+        if not self._matcher.consume_token(token_id):
+            raise EngineError(f"the grammar cannot go on: {_reason(self._matcher.get_error())}")
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing but an end can follow; raises EngineError where the answer is not whole, and nothing can."""
+        if not self._matcher.is_stopped():
+            return False
+        if not self._matcher.is_accepting():
+            raise EngineError("the grammar leaves nothing to go on with")
+        return True
+
+    def fill(self, row: numpy.ndarray[tuple[int], numpy.dtype[numpy.uint8]]) -> None:
+        """Set the bit of each token that may follow; an answer that nothing can follow has none."""
+        self._matcher.unsafe_compute_mask_ptr(row.ctypes.data, row.nbytes)
+        if self._matcher.is_error():
+            row[:] = 0
+
+
+def forbid(logits: torch.Tensor, matchers: Mapping[int, Matcher]) -> None:
+    """Take what may not follow from some rows of logits [rows, vocabulary], in place. matchers: of rows."""
+    vocabulary_size = logits.shape[1]
+    bits = numpy.zeros((len(matchers), -(-vocabulary_size // 32) * 4), dtype=numpy.uint8)
+    for row, matcher in zip(bits, matchers.values(), strict=True):
+        matcher.fill(row)
+    allowed = numpy.unpackbits(bits, axis=1, count=vocabulary_size, bitorder="little").view(numpy.bool_)
+    forbidden = ~torch.from_numpy(allowed)
+    if len(matchers) == len(logits):
+        logits.masked_fill_(forbidden, -torch.inf)
+    else:
+        rows = torch.tensor(list(matchers))
+        logits[rows] = logits[rows].masked_fill(forbidden, -torch.inf)
+
+
+def _reason(error: str) -> str:
+    """The library's first line, without its place in a text that the client has never seen."""
+    line = (error.strip() or "it allows nothing").splitlines()[0]
+    line = re.sub(r"^at \d+\(\d+\): ", "", line).removeprefix("failed to compile JSON schema: ")
+    found = re.fullmatch(r"Unimplemented keys: \[(.*)\]", line)
+    if found:
+        keys = found[1].replace('"', "")
+        return f"the keyword {keys} is not supported" if "," not in keys else f"the keywords {keys} are not supported"
+    return line

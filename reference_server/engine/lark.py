@@ -1,0 +1,57 @@
+"""Pieces of grammars in llguidance's variant of Lark, for one vocabulary."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+ANYTHING = r"(.|\n)*"
+ESCAPES = {'"': r"\"", "\\": r"\\", "\n": r"\n", "\r": r"\r", "\t": r"\t"}
+# What means something else inside a regular expression, or ends it.
+MEANINGFUL = re.compile(r"([\\/.*+?()\[\]{}|^$])")
+
+
+class Spelling:
+    """How texts are written with a vocabulary. tokens: the control tokens: text -> id.
+
+    No text of a grammar matches a control token: where one is to stand, the grammar names it by its id.
+    """
+
+    def __init__(self, tokens: Mapping[str, int]) -> None:
+        self._tokens = tokens
+        spelt = "|".join(map(re.escape, sorted(tokens, key=len, reverse=True)))
+        self._control = re.compile(f"({spelt or '(?!)'})")
+
+    def text(self, text: str) -> str:
+        """A text to the letter."""
+        pieces = filter(None, self._control.split(text))
+        return " ".join(f"<[{self._tokens[each]}]>" if each in self._tokens else literal(each) for each in pieces)
+
+    def any_text(self, rule: str, excluded: Iterable[str] = ()) -> list[str]:
+        """A rule for any text in which some texts do not occur."""
+        missing = [each for each in excluded if each not in self._tokens]
+        without = "".join(f" & ~/{ANYTHING}{pattern(each)}{ANYTHING}/" for each in missing)
+        return [f"{rule}: {rule.upper()}", f"{rule.upper()}: /{ANYTHING}/{without}"]
+
+    @staticmethod
+    def join(*parts: str) -> str:
+        """Parts of a rule one after the other, without the empty ones."""
+        return " ".join(filter(None, parts))
+
+
+def literal(text: str) -> str:
+    """A text as a terminal."""
+    return '"' + "".join(ESCAPES.get(character, character) for character in text) + '"'
+
+
+def pattern(text: str) -> str:
+    """A text inside a regular expression."""
+    return MEANINGFUL.sub(r"\\\1", text).replace("\n", r"\n")
+
+
+def alternatives(rules: Iterable[str]) -> str:
+    """Any one of some rules."""
+    return " | ".join(rules)

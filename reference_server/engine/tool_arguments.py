@@ -1,0 +1,188 @@
+"""Scanners of a call's arguments, which come in pieces: where they end, and what they are as JSON text."""
+
+from __future__ import annotations
+
+import re
+from typing import Final, Protocol
+
+OPENERS: Final = "{["
+STRUCTURE: Final = re.compile(r'["{}\[\]]')
+STRING_STOP: Final = re.compile(r'["\\]')
+WORD: Final = re.compile(r"[\w.+-]+")
+KEY: Final = re.compile(r"([^\W\d]\w*)\s*=\s*")
+BLANK: Final = re.compile(r"\s*")
+PLAIN: Final = re.compile(r"[^\\'\"\x00-\x1f]+")
+ESCAPE: Final = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|([^xu]))")
+DEEPEST: Final = 64  # brackets in one another
+LONGEST_ESCAPE: Final = 6
+LONGEST_WORD: Final = 128  # characters; a name or a number
+CONSTANTS: Final = {"True": "true", "False": "false", "None": "null", "true": "true", "false": "false", "null": "null"}
+NUMBER: Final = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?")
+SAME_ESCAPES: Final = '"\\/bfnrt'
+BRACKETS: Final = {"[": ("[", "]"), "(": ("[", "]"), "{": ("{", "}")}
+CLOSERS: Final = {"]": "]", ")": "]", "}": "}"}
+MARKS: Final = {",": ", ", ":": ": "}
+
+
+class ArgumentScanner(Protocol):
+    """over: whether the arguments are complete. broken: whether they can no longer be."""
+
+    over: bool
+    broken: bool
+
+    def scan(self, text: str, at: int) -> tuple[str, int]:
+        """(JSON text that is certain, how far the text was read), from a place in a text to its end at most."""
+
+
+class JsonScanner:
+    """Arguments that are JSON text already: one object, whose first brace is there."""
+
+    def __init__(self) -> None:
+        self.over = False
+        self.broken = False
+        self._depth = 0
+        self._quoted = False
+        self._escaped = False  # whether the next character cannot end the string
+
+    def scan(self, text: str, at: int) -> tuple[str, int]:
+        begin = at
+        while at < len(text) and not self.over:
+            if self._escaped:
+                self._escaped = False
+                at += 1
+                continue
+            found = (STRING_STOP if self._quoted else STRUCTURE).search(text, at)
+            if found is None:
+                at = len(text)
+                break
+            at = found.end()
+            self._meet(found[0])
+        return text[begin:at], at
+
+    def _meet(self, character: str) -> None:
+        if character == "\\":
+            self._escaped = True
+        elif character == '"':
+            self._quoted = not self._quoted
+        else:
+            self._depth += 1 if character in OPENERS else -1
+            self.over = self._depth == 0
+
+
+class KeywordScanner:
+    """Arguments as in a call in Python, `name=value, ...)`, up to the parenthesis that closes it, which is left.
+
+    Values are what both Python and JSON have: texts, numbers, truth values, nothing, lists, objects.
+    """
+
+    def __init__(self) -> None:
+        self.over = False
+        self.broken = False
+        self._names = 0
+        self._named = False  # whether a value, or what follows one, is to come
+        self._quote = ""
+        self._closers: tuple[str, ...] = ()
+
+    def scan(self, text: str, at: int) -> tuple[str, int]:
+        written: list[str] = []
+        while at < len(text) and not (self.over or self.broken):
+            if self._quote:
+                found = self._text(text, at)
+            elif self._named:
+                found = self._value(text, at)
+            else:
+                found = self._name(text, at)
+            if found is None:
+                break
+            piece, at = found
+            written.append(piece)
+        return "".join(written), at
+
+    def _name(self, text: str, at: int) -> tuple[str, int] | None:
+        at = BLANK.match(text, at).end()  # type: ignore[union-attr]  # it matches anything
+        if text[at : at + 1] == ")":
+            self.over = True
+            return "}" if self._names else "{}", at
+        found = KEY.match(text, at, at + LONGEST_WORD)
+        if found is None or found.end() == len(text):
+            self.broken = len(text) - at > LONGEST_WORD or (at < len(text) and WORD.match(text, at) is None)
+            return None
+        self._named = True
+        self._names += 1
+        return f'{"{" if self._names == 1 else ", "}"{found[1]}": ', found.end()
+
+    def _value(self, text: str, at: int) -> tuple[str, int] | None:
+        character = text[at]
+        if character.isspace():
+            return "", BLANK.match(text, at).end()  # type: ignore[union-attr]  # it matches anything
+        if character in "'\"":
+            self._quote = character
+            return '"', at + 1
+        if character in BRACKETS:
+            opener, closer = BRACKETS[character]
+            self.broken = len(self._closers) == DEEPEST
+            self._closers = (*self._closers, closer)
+            return opener, at + 1
+        if not self._closers and character in ",)":
+            self._named = False
+            return "", at + (character == ",")
+        if character in CLOSERS:
+            return self._close(character, at)
+        if character in MARKS:
+            return MARKS[character], at + 1
+        return self._word(text, at)
+
+    def _close(self, character: str, at: int) -> tuple[str, int] | None:
+        closer = CLOSERS[character]
+        if not self._closers or self._closers[-1] != closer:
+            self.broken = True
+            return None
+        self._closers = self._closers[:-1]
+        return closer, at + 1
+
+    def _word(self, text: str, at: int) -> tuple[str, int] | None:
+        found = WORD.match(text, at, at + LONGEST_WORD)
+        if found is None or len(found[0]) == LONGEST_WORD:
+            self.broken = True
+            return None
+        if found.end() == len(text):
+            return None  # it may go on
+        if found[0] in CONSTANTS:
+            return CONSTANTS[found[0]], found.end()
+        self.broken = NUMBER.fullmatch(found[0]) is None
+        return None if self.broken else (found[0], found.end())
+
+    def _text(self, text: str, at: int) -> tuple[str, int] | None:
+        """A piece of a text in quotes."""
+        if text[at] == self._quote:
+            self._quote = ""
+            return '"', at + 1
+        if plain := PLAIN.match(text, at):
+            return plain[0], plain.end()
+        if text[at] == '"':
+            return '\\"', at + 1
+        if text[at] != "\\":
+            return (text[at] if text[at] == "'" else f"\\u{ord(text[at]):04x}"), at + 1
+        found = ESCAPE.match(text, at)
+        if found is None:
+            self.broken = len(text) - at >= LONGEST_ESCAPE
+            return None
+        byte, unit, other = found.groups()
+        if other is None:
+            return f"\\u{byte or unit:0>4}", found.end()
+        return self._escaped(other), found.end()
+
+    @staticmethod
+    def _escaped(character: str) -> str:
+        """What stands behind a backslash; Python keeps a backslash that means nothing."""
+        if character in SAME_ESCAPES and character != "/":
+            return f"\\{character}"
+        return character if character == "'" else "" if character == "\n" else f"\\\\{character}"
+
+
+def scanner(arguments: str) -> ArgumentScanner:
+    """One for arguments of this kind."""
+    return SCANNERS[arguments]()
+
+
+SCANNERS: Final[dict[str, type[ArgumentScanner]]] = {"json": JsonScanner, "keywords": KeywordScanner}

@@ -1,0 +1,162 @@
+"""Formats of calls: what a parser makes of a text however it is cut, of what is malformed, and of what never ends."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from random import Random
+
+import pytest
+
+from reference_server.engine import Tool, ToolUse
+from reference_server.engine.detokenizer import length_begun
+from reference_server.engine.tool_format import CHATGLM3, DEEPSEEK_R1, HERMES, ToolFormat, chosen_format
+from reference_server.engine.tool_parser import CallParser
+
+ANY = '{"type": "object"}'
+USE = ToolUse((Tool("get_weather", '"get_weather"', ANY, None), Tool("get_time", '"get_time"', ANY, None)))
+ROME = '{"city": "Rome", "note": "a \\"}{\\" b", "at": [1, {"x": []}]}'
+
+HERMES_CALL = '<tool_call>\n{"name": "get_weather", "arguments": ' + ROME + "}\n</tool_call>"
+DEEPSEEK_CALL = "<｜tool▁call▁begin｜>function<｜tool▁sep｜>get_weather\n```json\n" + ROME + "\n```<｜tool▁call▁end｜>"
+DEEPSEEK = "<｜tool▁calls▁begin｜>{}<｜tool▁calls▁end｜>"
+CHATGLM = "get_weather\n ```python\ntool_call(city='Rome', note=\"it's\", at=[1, {'x': True}], far=None)\n```"
+CHATGLM_ARGUMENTS = '{"city": "Rome", "note": "it\'s", "at": [1, {"x": true}], "far": null}'
+
+
+def parsed(form: ToolFormat, pieces: list[str], *, cut: bool = False) -> tuple[str, list[tuple[str, str]]]:
+    """(what is said, the calls) of a text in pieces."""
+    parser = CallParser(form, USE)
+    said = ""
+    calls: list[list[str]] = []
+    for piece in pieces:
+        text, found = parser.push(piece)
+        said += text
+        for each in found:
+            if each.name is not None:
+                assert len(calls) == each.index
+                calls.append([each.name, ""])
+            calls[each.index][1] += each.arguments
+    return said + parser.flush(cut=cut), [(name, arguments) for name, arguments in calls]
+
+
+CASES = {
+    "hermes": (HERMES, HERMES_CALL, "", [("get_weather", ROME)]),
+    "hermes, words before": (HERMES, "Let me look.\n\n" + HERMES_CALL, "Let me look.", [("get_weather", ROME)]),
+    "hermes, two": (HERMES, f"{HERMES_CALL}\n{HERMES_CALL}\n", "", [("get_weather", ROME)] * 2),
+    "hermes, words after": (HERMES, f"{HERMES_CALL}\nThere.", "There.", [("get_weather", ROME)]),
+    "hermes, close": (
+        HERMES,
+        '<tool_call>{"name":"get_time","arguments":{}}</tool_call>',
+        "",
+        [("get_time", "{}")],
+    ),
+    "hermes, none": (HERMES, "1 < 2 <tool> <tool_cal", "1 < 2 <tool> <tool_cal", []),
+    "hermes, no tool of ours": (
+        HERMES,
+        '<tool_call>{"name": "rm", "arguments": {}}</tool_call> x',
+        '<tool_call>{"name": "rm", "arguments": {}}</tool_call> x',
+        [],
+    ),
+    "hermes, a list": (
+        HERMES,
+        '<tool_call>{"name": "get_time", "arguments": []}</tool_call>',
+        '<tool_call>{"name": "get_time", "arguments": []}</tool_call>',
+        [],
+    ),
+    "hermes, twice opened": (
+        HERMES,
+        "<tool_call><tool_call>" + HERMES_CALL,
+        "<tool_call><tool_call>",
+        [("get_weather", ROME)],
+    ),
+    "deepseek": (DEEPSEEK_R1, DEEPSEEK.format(DEEPSEEK_CALL), "", [("get_weather", ROME)]),
+    "deepseek, two": (
+        DEEPSEEK_R1,
+        "I look.\n" + DEEPSEEK.format(f"{DEEPSEEK_CALL}\n{DEEPSEEK_CALL}") + "\nDone",
+        "I look.Done",
+        [("get_weather", ROME)] * 2,
+    ),
+    "deepseek, none": (DEEPSEEK_R1, "<｜tool▁calls▁begin｜> x", "<｜tool▁calls▁begin｜> x", []),
+    "chatglm3": (CHATGLM3, CHATGLM, "", [("get_weather", CHATGLM_ARGUMENTS)]),
+    "chatglm3, two": (
+        CHATGLM3,
+        f"{CHATGLM}<|assistant|>get_time\n ```python\ntool_call()\n```",
+        "",
+        [("get_weather", CHATGLM_ARGUMENTS), ("get_time", "{}")],
+    ),
+    "chatglm3, none": (CHATGLM3, "\n It is sunny.", " It is sunny.", []),
+    "chatglm3, a name alone": (CHATGLM3, "get_weather\nis a tool", "get_weather\nis a tool", []),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_text_means_the_same_however_it_is_cut(case: str) -> None:
+    form, text, said, calls = CASES[case]
+    assert (said, calls) == parsed(form, [text])
+    for at in range(len(text) + 1):
+        assert (said, calls) == parsed(form, [text[:at], text[at:]]), at
+    assert (said, calls) == parsed(form, list(text))
+    rng = Random(case)
+    for _ in range(50):
+        cuts = sorted(rng.choices(range(len(text) + 1), k=6))
+        assert (said, calls) == parsed(form, [text[a:b] for a, b in pairwise([0, *cuts, len(text)])])
+
+
+@pytest.mark.parametrize("case", [case for case, (_, _, _, calls) in CASES.items() if calls])
+def test_the_beginning_of_an_answer_that_was_cut_says_and_calls_the_beginning(case: str) -> None:
+    form, text, said, calls = CASES[case]
+    for end in range(len(text)):
+        cut_said, cut_calls = parsed(form, [text[:end]], cut=True)
+        if not length_begun(text[:end], (form.marker or "\n",)):  # which may have been said
+            assert said.startswith(cut_said.rstrip())
+        for (name, arguments), (whole_name, whole_arguments) in zip(cut_calls, calls, strict=False):
+            assert (whole_name, True) == (name, whole_arguments.startswith(arguments))
+
+
+@pytest.mark.parametrize(
+    ("form", "unit"),
+    [
+        (HERMES, "<tool_call>"),
+        (HERMES, '<tool_call>{"name": "'),
+        (HERMES, "<tool_call>\n"),
+        (HERMES, " "),
+        (HERMES, "<tool_cal"),
+        (HERMES, '<tool_call>{"name": "get_time", "arguments": {'),
+        (DEEPSEEK_R1, "<｜tool▁calls▁begin｜>"),
+        (DEEPSEEK_R1, "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>"),
+        (CHATGLM3, "get_time\n"),
+        (CHATGLM3, "get_time\n ```python\ntool_call("),
+        (CHATGLM3, "get_time\n ```python\ntool_call(a='"),
+    ],
+)
+def test_of_half_a_megabyte_that_is_never_closed_little_is_held(form: ToolFormat, unit: str) -> None:
+    text = (unit * (500_000 // len(unit) + 1))[:500_000]
+    parser = CallParser(form, USE)
+    said = ""
+    for at in range(0, len(text), 16):
+        said += parser.push(text[at : at + 16])[0]
+        assert len(parser._held) <= 2048  # what is looked at again with the next piece
+    assert parsed(form, [text])[0] == said + parser.flush(cut=False)
+
+
+def test_nothing_that_is_said_gets_lost_where_nothing_is_called() -> None:
+    rng = Random(7)
+    parts = ["<tool_call>", "</tool_call>", '{"name": ', '"get_time"', ', "arguments": ', "[", "}", "\n", " ", "x", '"']
+    for _ in range(300):
+        text = "".join(rng.choices(parts, k=12))
+        said, calls = parsed(HERMES, list(text))
+        if not calls:
+            assert "".join(text.split()) == "".join(said.split())
+
+
+TEMPLATES = {
+    "{%- for tool_call in message.tool_calls %}<tool_call>\n{{ tool_call.name }}": HERMES,
+    "{{'<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>' + tool['type'] + '<｜tool▁sep｜>'": DEEPSEEK_R1,
+    "{% if loop.first %}[gMASK]sop<|{{ message['role'] }}|>\n{% endif %}<|assistant|>": CHATGLM3,
+    "{% for message in messages %}{{ message.content }}{% endfor %}": None,
+}
+
+
+@pytest.mark.parametrize("template", TEMPLATES)
+def test_the_format_is_read_off_the_chat_template(template: str) -> None:
+    assert TEMPLATES[template] == chosen_format(template)
