@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from loadtests.calibrate import Measured
 
 INVALID: Final = 4
+WIDTH: Final = 140
 
 
 @click.command(name="calibrate", context_settings={"help_option_names": ["-h", "--help"]})
@@ -32,7 +34,7 @@ INVALID: Final = 4
 @click.option("--quick", is_flag=True, help="Leave out the runs of the whole tool.")
 def calibrate(wanted: tuple[int, ...], quick: bool) -> None:
     """Hold our clock against a server on a known schedule; exit 4 when it is over the budget."""
-    console = Console(highlight=False)
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else WIDTH)
     rows: list[Measured] = []
     try:
         with schedule_server() as url, console.status("driving the calibration server") as status:

@@ -1,0 +1,322 @@
+"""How true load clients are: ours beside others, in turns, against a server whose times are known.
+
+    python benchmarks/load_clients.py [--streams 50 --streams 200] [--rounds 3]
+
+Every client runs in a process of its own and reads the same streams, started 4 ms apart; its times are held against the
+server's record of each stream. Errors are the client's alone: the server's lateness is in the record. Peers that are
+not installed are named and left out. Needs Linux and the [load] extra.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import statistics
+import subprocess
+import sys
+import time
+import urllib.request
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.table import Table
+
+from loadtests.calibrate import p99, schedule_server
+from loadtests.schedule import Schedule
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+PACED = Schedule(100, 200_000_000, 20_000_000)
+FAST = Schedule(50_000)
+STAGGER_S = 0.004
+PATH = "/v1/chat/completions"
+
+Times = dict[str, tuple[int, list[int]]]
+"""For each stream by its number: when the request was sent, and when each event with content was seen, in ns."""
+
+
+def body(schedule: str, number: int) -> bytes:
+    """The request of one stream."""
+    return json.dumps({"model": schedule, "messages": [], "stream": True, "user": str(number)}).encode()
+
+
+def bears_content(line: bytes | str) -> bool:
+    """What a careful client does with a line: parse it and look."""
+    text = line.decode() if isinstance(line, bytes) else line
+    if not text.startswith("data: {"):
+        return False
+    choices = json.loads(text[6:]).get("choices") or [{}]
+    return bool(choices[0].get("delta", {}).get("content"))
+
+
+def ours(url: str, schedule: str, streams: int) -> Times:
+    """The transport of `chatproof load`."""
+    import gevent
+
+    from loadtests.clock import Clock
+    from loadtests.transport import Caller, Origin
+
+    host, _, port = url.removeprefix("http://").rpartition(":")
+    origin, clock, found = Origin(host, int(port), PATH), Clock(), Times()
+
+    def one(number: int) -> None:
+        gevent.sleep(number * STAGGER_S)
+        caller = Caller(origin, clock)
+        answer = caller.call(body(schedule, number), time.monotonic_ns())
+        caller.close()
+        seen = [at for at, count in zip(answer.stamps_ns, answer.counts, strict=True) for _ in range(count)]
+        found[str(number)] = (answer.sent_ns, seen)
+
+    gevent.joinall([gevent.spawn(one, number) for number in range(streams)])
+    return found
+
+
+def locust_fast(url: str, schedule: str, streams: int) -> Times:
+    """Locust's FastHttpSession, its lines iterated as its documentation shows."""
+    return _in_locust(url, schedule, streams, fast=True)
+
+
+def locust_http(url: str, schedule: str, streams: int) -> Times:
+    """Locust's HttpSession (requests), its lines iterated."""
+    return _in_locust(url, schedule, streams, fast=False)
+
+
+def _in_locust(url: str, schedule: str, streams: int, *, fast: bool) -> Times:
+    import gevent
+    from locust import FastHttpUser, HttpUser
+    from locust.env import Environment
+
+    found = Times()
+    environment = Environment(host=url)
+    kind: Any = type("Peer", (FastHttpUser if fast else HttpUser,), {"host": url, "abstract": False})
+
+    def one(number: int) -> None:
+        gevent.sleep(number * STAGGER_S)
+        client = kind(environment).client
+        sent_ns, seen = time.monotonic_ns(), []
+        headers = {"Content-Type": "application/json"}
+        if fast:
+            lines = client.iter_lines(PATH, "POST", data=body(schedule, number), headers=headers)
+        else:
+            lines = client.post(PATH, data=body(schedule, number), headers=headers, stream=True).iter_lines()
+        seen += [time.monotonic_ns() for line in lines if bears_content(line)]
+        found[str(number)] = (sent_ns, seen)
+
+    gevent.joinall([gevent.spawn(one, number) for number in range(streams)])
+    return found
+
+
+def httpx_lines(url: str, schedule: str, streams: int) -> Times:
+    """httpx, its lines iterated."""
+    import httpx
+
+    async def stream(number: int, seen: list[int]) -> int:
+        sent_ns = time.monotonic_ns()
+        async with client.stream("POST", url + PATH, content=body(schedule, number)) as response:
+            seen += [time.monotonic_ns() async for line in response.aiter_lines() if bears_content(line)]
+        return sent_ns
+
+    client = httpx.AsyncClient(timeout=120, limits=httpx.Limits(max_connections=None))
+    return asyncio.run(_in_asyncio(stream, streams))
+
+
+def httpx_sse(url: str, schedule: str, streams: int) -> Times:
+    """httpx-sse over httpx."""
+    import httpx
+    from httpx_sse import aconnect_sse
+
+    async def stream(number: int, seen: list[int]) -> int:
+        sent_ns = time.monotonic_ns()
+        async with aconnect_sse(client, "POST", url + PATH, content=body(schedule, number)) as source:
+            seen += [time.monotonic_ns() async for event in source.aiter_sse() if bears_content(f"data: {event.data}")]
+        return sent_ns
+
+    client = httpx.AsyncClient(timeout=120, limits=httpx.Limits(max_connections=None))
+    return asyncio.run(_in_asyncio(stream, streams))
+
+
+def aiohttp_lines(url: str, schedule: str, streams: int) -> Times:
+    """aiohttp, its lines iterated."""
+    import aiohttp
+
+    async def run() -> Times:
+        connector = aiohttp.TCPConnector(limit=0)
+        async with aiohttp.ClientSession(connector=connector) as session:
+
+            async def stream(number: int, seen: list[int]) -> int:
+                sent_ns = time.monotonic_ns()
+                async with session.post(url + PATH, data=body(schedule, number)) as response:
+                    seen += [time.monotonic_ns() async for line in response.content if bears_content(line)]
+                return sent_ns
+
+            return await _in_asyncio(stream, streams)
+
+    return asyncio.run(run())
+
+
+def openai_client(url: str, schedule: str, streams: int) -> Times:
+    """openai-python, asynchronous."""
+    from openai import AsyncOpenAI
+
+    async def run() -> Times:
+        async with AsyncOpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0) as client:
+
+            async def stream(number: int, seen: list[int]) -> int:
+                sent_ns = time.monotonic_ns()
+                chunks = await client.chat.completions.create(
+                    model=schedule, messages=[], stream=True, user=str(number)
+                )
+                seen += [
+                    time.monotonic_ns() async for chunk in chunks if chunk.choices and chunk.choices[0].delta.content
+                ]
+                return sent_ns
+
+            return await _in_asyncio(stream, streams)
+
+    return asyncio.run(run())
+
+
+async def _in_asyncio(stream: Callable[[int, list[int]], Awaitable[int]], streams: int) -> Times:
+    found = Times()
+
+    async def one(number: int) -> None:
+        await asyncio.sleep(number * STAGGER_S)
+        seen: list[int] = []
+        sent_ns = await stream(number, seen)
+        found[str(number)] = (sent_ns, seen)
+
+    await asyncio.gather(*(one(number) for number in range(streams)))
+    return found
+
+
+PEERS: dict[str, Callable[[str, str, int], Times]] = {
+    "chatproof": ours,
+    "locust FastHttpUser": locust_fast,
+    "locust HttpUser": locust_http,
+    "httpx": httpx_lines,
+    "httpx-sse": httpx_sse,
+    "aiohttp": aiohttp_lines,
+    "openai": openai_client,
+}
+
+
+def drive(url: str, peer: str, schedule: Schedule, streams: int) -> dict[str, Any] | None:
+    """One client in a process of its own, held against the server's record; None where it is not installed."""
+    _ask(url, "/reset")
+    command = [
+        sys.executable,
+        __file__,
+        "--as",
+        peer,
+        "--url",
+        url,
+        "--schedule",
+        str(schedule),
+        "--streams",
+        str(streams),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - this file
+    if done.returncode:
+        last = done.stderr.strip().splitlines()[-1:] or ["it ended without a word"]
+        return {"missing": last[0]}
+    made = json.loads(done.stdout)
+    if len(made["times"]) != streams:
+        return {"missing": (done.stderr.strip().splitlines() or ["it lost streams"])[-1]}
+    truth = {each["user"]: each for each in _ask(url, "/truth")}
+    ttft, gaps, chunks = [], [], 0
+    for user, (sent_ns, seen) in made["times"].items():
+        true = truth[user]
+        if len(seen) != schedule.count:
+            return {"missing": f"it saw {len(seen)} of {schedule.count} chunks"}
+        chunks += len(seen)
+        if schedule.gap_ns is not None:
+            ttft.append((seen[0] - sent_ns - (true["sent_ns"][0] - true["read_ns"])) / 1e6)
+            pairs = zip(pairwise(seen), pairwise(true["sent_ns"]), strict=True)
+            gaps += [abs((b - a) - (d - c)) / 1e6 for (a, b), (c, d) in pairs]
+    figures = {"cpu_us": made["cpu_s"] * 1e6 / chunks, "per_core": chunks / made["cpu_s"]}
+    if ttft:
+        figures |= {"ttft_p50": statistics.median(ttft), "ttft_p99": p99(ttft), "itl_p99": p99(gaps)}
+    return figures
+
+
+def _ask(url: str, path: str) -> Any:
+    with urllib.request.urlopen(url + path) as answer:  # noqa: S310 - our own server on the loopback
+        return json.load(answer)
+
+
+def _as_peer(arguments: argparse.Namespace) -> None:
+    """The process of one client: imports first, then times."""
+    client = PEERS[arguments.peer]
+    client(arguments.url, str(Schedule(1)), 1)
+    cpu_s = time.process_time()
+    times = client(arguments.url, arguments.schedule, arguments.streams[0])
+    print(json.dumps({"cpu_s": time.process_time() - cpu_s, "times": times}))  # noqa: T201 - for the parent
+
+
+def main() -> None:
+    """Drives every client in turns and prints medians of the rounds, and ratios to ours."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--streams", type=int, action="append", help="streams at a time; default 50 and 200")
+    parser.add_argument("--rounds", type=int, default=3)
+    for name, where in (("--as", "peer"), ("--url", "url"), ("--schedule", "schedule")):
+        parser.add_argument(name, dest=where, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.peer:
+        _as_peer(arguments)
+        return
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else 140)
+    missing: dict[str, str] = {}
+    with schedule_server() as url, console.status("") as status:
+        for streams, schedule in [*((each, PACED) for each in arguments.streams or (50, 200)), (1, FAST)]:
+            rounds: dict[str, list[dict[str, float]]] = {}
+            for number in range(arguments.rounds):
+                for peer in PEERS:
+                    if peer not in missing:
+                        status.update(f"{streams} streams, round {number + 1}: {peer}")
+                        made = drive(url, peer, schedule, streams) or {}
+                        if "missing" in made:
+                            missing[peer] = str(made["missing"])
+                        else:
+                            rounds.setdefault(peer, []).append(made)
+            _print(console, f"{streams} streams of {schedule}", rounds)
+    for peer, why in missing.items():
+        console.print(f"left out: {peer}: {why}")
+
+
+def _print(console: Console, title: str, rounds: dict[str, list[dict[str, float]]]) -> None:
+    table = Table(title=title, box=None, pad_edge=False, title_justify="left")
+    table.add_column("", no_wrap=True)
+    names = ("ttft_p50", "ttft_p99", "itl_p99", "cpu_us", "per_core")
+    heads = (
+        "TTFT error p50 ms",
+        "TTFT error p99 ms",
+        "ITL error p99 ms",
+        "CPU us/chunk",
+        "chunks/s/core",
+        "CPU, times ours",
+    )
+    for head in heads:
+        table.add_column(head, justify="right")
+    medians = {
+        peer: {name: statistics.median(each[name] for each in made) for name in made[0]}
+        for peer, made in rounds.items()
+    }
+    for peer, figures in medians.items():
+        cells = [
+            f"{figures[name]:,.0f}" if name == "per_core" else f"{figures[name]:.3g}" if name in figures else ""
+            for name in names
+        ]
+        ratio = figures["cpu_us"] / medians["chatproof"]["cpu_us"] if "chatproof" in medians else None
+        table.add_row(peer, *cells, "" if ratio is None else f"{ratio:.1f}")
+    console.print(table)
+
+
+def _cell(value: float | None) -> str:
+    return "" if value is None else f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
+
+
+if __name__ == "__main__":
+    main()
