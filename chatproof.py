@@ -53,6 +53,7 @@ DOOR: Mapping[str, Room | Floor] = {
         },
         default="run",
     ),
+    "diff": Room("conformance.again:diff_results", "What moved between two results files."),
     "serve": Room("reference_server.serving:command", "Serve a model with the API of a dialect.", "server"),
     "spec": Floor(
         "The contract: its descriptions and where they come from.",

@@ -15,7 +15,7 @@ from conformance import exits, offline, replay, waivers
 from conformance.client import Client
 from conformance.errors import Unreachable
 from conformance.occasion import shown
-from conformance.reports import WRITERS, terminal
+from conformance.reports import WRITERS, diff, preview, terminal
 from conformance.settings import read_reports, read_secret, read_verify, save
 
 if TYPE_CHECKING:
@@ -97,3 +97,18 @@ def replay_one(
             console.print(Text(terminal.safe(line, 2000), STYLES.get(line[:1], "dim")), soft_wrap=True)
         console.print("the answers differ" if lines else "the answers say the same")
     sys.exit(exits.NONCONFORMANT if lines else exits.CONFORMANT)
+
+
+@click.command(name="diff", context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("before", type=click.Path(path_type=Path))
+@click.argument("after", type=click.Path(path_type=Path))
+def diff_results(before: Path, after: Path) -> None:
+    """What moved between two results files. Exits with 1 when something got worse."""
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else preview.WIDE)
+    with exits.told():
+        rows = list(diff.moved(offline.read(before), offline.read(after)))
+        if rows:
+            console.print(diff.table(rows))
+        counts = ", ".join(f"{sum(row.kind == kind for row in rows)} {kind}" for kind in (diff.WORSE, diff.BETTER))
+        console.print(f"{counts}, {len(rows)} moved")
+    sys.exit(exits.NONCONFORMANT if any(row.kind == diff.WORSE for row in rows) else exits.CONFORMANT)

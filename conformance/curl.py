@@ -11,7 +11,7 @@ from conformance.secret import REDACTED
 if TYPE_CHECKING:
     from conformance.exchange import Exchange
 
-KEY_VARIABLE: Final = "CHATPROOF_API_KEY"
+KEY_VARIABLE: Final = "API_KEY"
 LONGEST_ARGUMENT: Final = 100_000
 """Bytes of a body that is passed as an argument; Linux refuses a single argument of 128 KiB."""
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import jsonschema_rs
 
+from conformance.check import NoOccasion, NotObserved
 from conformance.declaration import Declaration
 from conformance.errors import UsageError
 from conformance.exchange import Exchange
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from conformance.plan import Plan
-    from conformance.scenario import Scenario, Step
+    from conformance.scenario import Step
     from conformance.waivers import Waiver
 
 GZIP = b"\x1f\x8b"
@@ -87,7 +88,7 @@ def judge_again(
         verify=results["target"]["tls_verified"],
         waivers=waivers,
     )
-    first, record, unrecorded = _one(results["target"], wishes, exchanges, "", {})
+    first, record, unrecorded = _one(results, wishes, exchanges, "", {})
     record = replace(
         record,
         exhausted=run["exhausted"],
@@ -101,7 +102,7 @@ def judge_again(
     before = made(first.plan, record, first.model)
     for other in results.get("also", ()):
         name = other["target"]["dialect"]
-        prepared, more, lost = _one(other["target"], wishes, exchanges, f"{name}:", before)
+        prepared, more, lost = _one(other, wishes, exchanges, f"{name}:", before)
         more.requests, more.exhausted = other["requests"], run["exhausted"]
         others.append(conclude(prepared, more, run["started_at"], run["duration_s"]))
         unrecorded = (*unrecorded, *(f"{name}:{each}" for each in lost))
@@ -110,36 +111,58 @@ def judge_again(
 
 
 def _one(
-    target: dict[str, Any], wishes: Wishes, exchanges: dict[str, Exchange], prefix: str, before: Made
+    judged: dict[str, Any], wishes: Wishes, exchanges: dict[str, Exchange], prefix: str, before: Made
 ) -> tuple[Prepared, Record, tuple[str, ...]]:
-    """Today's plan for one dialect of the record, what of it was recorded, and the scenarios that were not."""
+    """Today's plan for one dialect of the record, what of it was recorded, and the scenarios that were not, or not
+    whole.
+    """
+    target = judged["target"]
     contract = contract_of(target["dialect"])
     declaration = _declaration(target)
     plan = draft(contract, declaration, wishes.only, wishes.topics, wishes.draw)
-    record = Record()
+    record = Record(missing=_missing(judged))
     for scenario in plan.scenarios:
         known = before.get(scenario.sends(target["model"]), {})
         for place, step in enumerate(scenario.steps):
             exchange = exchanges.get(f"{prefix}{scenario.id}/{step.name}") or known.get(place)
             if exchange is not None and _same(exchange, step, target["model"]):
                 record.exchanges[scenario.id, step.name] = exchange
-    held = {key[0] for key in record.exchanges}
-    lost = tuple(scenario.id for scenario in plan.scenarios if scenario.id not in held)
+    known_steps = {*record.exchanges, *record.missing}
+    lost = tuple(
+        scenario.id
+        for scenario in plan.scenarios
+        if any((scenario.id, step.name) not in known_steps for step in scenario.steps)
+    )
     address = parse(target["url"], contract.path, contract.models_path)
     prepared = Prepared(
-        replace(wishes, dialect=contract.name), contract, address, target["model"], declaration, _left(plan, held)
+        replace(wishes, dialect=contract.name),
+        contract,
+        address,
+        target["model"],
+        declaration,
+        _left(plan, known_steps),
     )
     return prepared, record, lost
 
 
-def _left(plan: Plan, held: set[str]) -> Plan:
-    """The plan without the scenarios that were not recorded."""
+def _left(plan: Plan, known: set[tuple[str, str]]) -> Plan:
+    """The plan without the assertions that need what was not recorded."""
+    assertions = tuple(
+        each
+        for each in plan.assertions
+        if all((each.scenario.id, name) in known for name in each.check.over or (each.step.name,))
+    )
+    used = {each.scenario.id for each in assertions}
+    scenarios = tuple(scenario for scenario in plan.scenarios if scenario.id in used)
+    return replace(plan, scenarios=scenarios, assertions=assertions, uncovered=())
 
-    def kept(scenario: Scenario) -> bool:
-        return scenario.id in held
 
-    assertions = tuple(each for each in plan.assertions if kept(each.scenario))
-    return replace(plan, scenarios=tuple(filter(kept, plan.scenarios)), assertions=assertions)
+def _missing(judged: dict[str, Any]) -> dict[tuple[str, str], NotObserved]:
+    """What was planned then and not sent."""
+    return {
+        (each["scenario"], each["step"]): (NotObserved if each["applies"] else NoOccasion)(each["reason"])
+        for each in judged.get("missing", ())
+    }
 
 
 def _same(exchange: Exchange, step: Step, model: str) -> bool:

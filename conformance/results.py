@@ -11,6 +11,7 @@ from importlib.metadata import version
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from conformance.check import NoOccasion
 from conformance.curl import curl
 from conformance.scenarios.drawn import NOTHING, Draw
 
@@ -101,6 +102,10 @@ def build(report: Report, record: Record, contract: Contract, facts: RunFacts) -
             }
             for row in report.rows
         ],
+        "missing": [
+            {"scenario": scenario, "step": step, "reason": str(why), "applies": not isinstance(why, NoOccasion)}
+            for (scenario, step), why in record.missing.items()
+        ],
         "exchanges": [{**exchange.to_dict(), "curl": curl(exchange)} for exchange in record.exchanges.values()],
     }
 
@@ -113,7 +118,7 @@ def with_others(results: dict[str, Any], others: list[dict[str, Any]]) -> dict[s
         new = [exchange for exchange in other["exchanges"] if exchange["id"] not in known]
         results = {**results, "exchanges": [*results["exchanges"], *new]}
         results["run"] = {**results["run"], "requests": results["run"]["requests"] + other["run"]["requests"]}
-        shared = {name: other[name] for name in ("target", "verdict", "counts", "requirements")}
+        shared = {name: other[name] for name in ("target", "verdict", "counts", "requirements", "missing")}
         also.append({**shared, "requests": other["run"]["requests"]})
     return {**results, "also": also}
 

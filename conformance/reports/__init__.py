@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from conformance.reports import junit, markdown
+from conformance.reports import badge, junit, markdown, page, sarif
 from conformance.results import text
 
 if TYPE_CHECKING:
@@ -14,4 +14,7 @@ WRITERS: dict[str, Callable[[dict[str, Any]], str]] = {
     "json": text,
     "junit": junit.write,
     "markdown": markdown.write,
+    "html": page.write,
+    "sarif": sarif.write,
+    "badge": badge.write,
 }

@@ -6,13 +6,15 @@ import re
 from typing import Any
 from xml.etree import ElementTree as Xml
 
+from conformance.reports.evidence import commands
+
 NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def write(results: dict[str, Any]) -> str:
     """The results as JUnit XML. A row that fails is a failure, a defect of ours an error, a warning system-out."""
     target = results["target"]
-    rows = results["requirements"]
+    rows, known = results["requirements"], commands(results)
     suite = Xml.Element(
         "testsuite",
         name=f"chatproof {target['dialect']}",
@@ -34,11 +36,11 @@ def write(results: dict[str, Any]) -> str:
         elif row["fails"]:
             message = row["note"] or row["findings"][0]["got"]
             failure = Xml.SubElement(case, "failure", message=_clean(f"{row['keyword']}: {row['summary']}: {message}"))
-            failure.text = _clean(_details(row))
+            failure.text = _clean(_details(row, known))
         elif _skipped(row):
             Xml.SubElement(case, "skipped", message=_clean(f"{row['outcome']}: {row['note']}"))
         elif row["findings"]:
-            Xml.SubElement(case, "system-out").text = _clean(f"{row['outcome']}\n{_details(row)}")
+            Xml.SubElement(case, "system-out").text = _clean(f"{row['outcome']}\n{_details(row, known)}")
     Xml.indent(suite)
     return '<?xml version="1.0" encoding="utf-8"?>\n' + Xml.tostring(suite, encoding="unicode") + "\n"
 
@@ -47,12 +49,13 @@ def _skipped(row: dict[str, Any]) -> bool:
     return row["outcome"] in ("UNTESTABLE", "NOT_APPLICABLE") and not row["fails"]
 
 
-def _details(row: dict[str, Any]) -> str:
+def _details(row: dict[str, Any], known: dict[str, str]) -> str:
     lines = [f"{row['keyword']} {row['source']}"]
     lines += [
         f"{found['exchange']} {found['where']}: expected {found['expected']}, got {found['got']}"
         for found in row["findings"]
     ]
+    lines += [known[found["exchange"]] for found in row["findings"][:1] if found["exchange"] in known]
     return "\n".join(lines)
 
 

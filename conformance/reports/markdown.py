@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from conformance.reports.evidence import LONGEST_COMMAND, commands
 from conformance.results import differences
 
 MOST_FINDINGS = 5
@@ -14,7 +15,7 @@ CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069
 
 def write(results: dict[str, Any]) -> str:
     """The results as Markdown: verdict, counts, every row that fails or warns, and a table of all rows."""
-    target, run = results["target"], results["run"]
+    target, run, known = results["target"], results["run"], commands(results)
     counts = ", ".join(f"{count} {name}" for name, count in results["counts"].items() if count)
     lines = [
         f"# chatproof: {results['verdict']}",
@@ -55,6 +56,8 @@ def write(results: dict[str, Any]) -> str:
                     f"- {_code(found['exchange'])} {_code(found['where'])}: "
                     f"expected {_code(found['expected'])}, got {_code(found['got'])}"
                 )
+            first = row["findings"][0]["exchange"] if row["findings"] else None
+            lines += [f"- again: {_code(known[first], LONGEST_COMMAND)}"] if first in known else []
             more = len(row["findings"]) - MOST_FINDINGS
             lines += [f"- and {more} more"] if more > 0 else []
     for other in results.get("also", ()):
@@ -73,9 +76,9 @@ def write(results: dict[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _code(text: str) -> str:
+def _code(text: str, longest: int = LONGEST) -> str:
     """A code span that holds the text whatever it contains."""
-    shown = CONTROL.sub(" ", text[:LONGEST]).replace("|", "\\|").strip() or " "
+    shown = CONTROL.sub(" ", text[:longest]).replace("|", "\\|").strip() or " "
     longest = max((len(run) for run in re.findall("`+", shown)), default=0)
     fence = "`" * (longest + 1)
     pad = " " if shown.startswith("`") or shown.endswith("`") else ""

@@ -12,6 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
+from conformance.reports.evidence import LONGEST_COMMAND, commands
 from conformance.results import differences
 
 if TYPE_CHECKING:
@@ -82,9 +83,10 @@ def write(results: dict[str, Any], console: Console) -> None:
     """Prints what failed and warned with its evidence, the counts per topic, and the verdict last."""
     rows = results["requirements"]
     early = results["run"]["exhausted"] is not None  # then most rows are untestable, and one line says why
+    known = commands(results)
     for row in rows:
         if row["outcome"] in ("FAIL", "ERROR", "WARN", "WAIVED") or (row["fails"] and not early):
-            console.print(_row(row), soft_wrap=not console.is_terminal)  # logs keep one line a line
+            console.print(_row(row, known), soft_wrap=not console.is_terminal)  # logs keep one line a line
     console.print(_topics(rows))
     for other in results.get("also", ()):
         console.print(_columns(results, other))
@@ -92,7 +94,7 @@ def write(results: dict[str, Any], console: Console) -> None:
     console.print(Panel(verdict, expand=False) if console.is_terminal else verdict, soft_wrap=not console.is_terminal)
 
 
-def _row(row: dict[str, Any]) -> Group:
+def _row(row: dict[str, Any], known: dict[str, str]) -> Group:
     head = Text.assemble(
         (f"{row['outcome']:<10}", STYLES[row["outcome"]]), (f" {row['keyword']} ", "bold"), safe(row["id"])
     )
@@ -110,6 +112,9 @@ def _row(row: dict[str, Any]) -> Group:
     more = len(row["findings"]) - MOST_FINDINGS
     if more > 0:
         lines.append(Text(f"           and {more} more findings", "dim"))
+    first = row["findings"][0]["exchange"] if row["findings"] else None
+    if first in known:
+        lines.append(Text(f"           {safe(known[first], LONGEST_COMMAND)}", "dim"))
     return Group(*lines, "")
 
 

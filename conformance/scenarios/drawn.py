@@ -114,8 +114,8 @@ def _fuzzed(operation: Any, wanted: Draw) -> list[Any]:
     for mode in (GenerationMode.POSITIVE, GenerationMode.NEGATIVE):
         drawn = cases.setdefault(mode.name, [])
         strategy = operation.as_strategy(generation_mode=mode)
-        collect: Any = hypothesis.given(strategy)(_keeper(drawn))
-        run: Any = hypothesis.seed(wanted.seed)(settings(collect))  # type: ignore[no-untyped-call]
+        collect: Any = hypothesis.given(strategy)(_keeper(drawn))  # type: ignore[no-untyped-call]
+        run: Any = hypothesis.seed(wanted.seed)(settings(collect))
         run()
     return [case for pair in zip(*cases.values(), strict=False) for case in pair]
 

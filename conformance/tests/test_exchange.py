@@ -243,7 +243,7 @@ def test_what_is_no_record_is_refused_in_one_line(record: object) -> None:
         Exchange.from_dict(record)
 
 
-def run(command: str, folder: Path, variable: str = "CHATPROOF_API_KEY") -> tuple[list[str], bytes]:
+def run(command: str, folder: Path, variable: str = "API_KEY") -> tuple[list[str], bytes]:
     """The arguments and the input that a POSIX shell gives to curl."""
     catch = "curl() { printf '%s\\0' \"$@\" > args; cat > stdin; }\n"
     # Through a file: no argument carries a body of megabytes.

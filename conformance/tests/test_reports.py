@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import io
 import json
 import re
+from html.parser import HTMLParser
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as Xml
 
@@ -12,14 +15,15 @@ import pytest
 from rich.console import Console
 
 from conformance.mutants.editing import edit_answer
-from conformance.reports import WRITERS, junit, markdown, terminal
+from conformance.reports import WRITERS, badge, diff, junit, markdown, page, sarif, terminal
 from conformance.session import Prepared
 from conformance.verdict import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
-    from conformance.tests.conftest import Good
+    from conformance.tests.conftest import Good, Said
 
 HOSTILE = {
     "html": "<script>alert(1)</script><img src=x onerror=alert(1)>",
@@ -171,6 +175,97 @@ def test_every_kind_of_report_is_written_from_the_results_alone(good: Good) -> N
     before = json.dumps(content)
     assert all(write(content) for write in WRITERS.values())
     assert before == json.dumps(content)
+
+
+class Page(HTMLParser):
+    """What of a page can act, and its text."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.attributes: set[str] = set()
+        self.seen = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.attributes |= {name for name, _ in attrs}
+
+    def handle_data(self, data: str) -> None:
+        self.seen += data
+
+
+def test_html_holds_nothing_that_a_server_said_but_text(attacked: dict[str, Any]) -> None:
+    written = page.write(attacked)
+    read = Page()
+    read.feed(written)
+    safe_tags = {
+        "html", "head", "meta", "title", "style", "body", "h1", "h2", "span", "dl", "dt", "dd", "details", "summary",
+        "p", "br", "code", "pre", "table", "tr", "td", "th",
+    }  # fmt: skip
+    assert set() == read.tags - safe_tags
+    assert set() == read.attributes - {"lang", "charset", "http-equiv", "content", "name", "class", "open"}
+    assert "default-src 'none'" in written
+    assert not CONTROL.search(written)
+    written.encode()
+
+
+def test_the_policy_of_the_page_lets_its_own_style_in(good: Good) -> None:
+    written = page.write(broken(good))
+    style = re.search("<style>(.*?)</style>", written, re.DOTALL)
+    assert style is not None
+    digest = base64.b64encode(hashlib.sha256(style[1].encode()).digest()).decode()
+    assert f"style-src 'sha256-{digest}'" in written
+
+
+def test_a_badge_is_a_picture_whatever_a_server_says(attacked: dict[str, Any]) -> None:
+    root = Xml.fromstring(badge.write(attacked))
+    assert root.tag.endswith("svg")
+    assert not {each.tag.rpartition("}")[2] for each in root.iter()} - {"svg", "title", "rect", "g", "text"}
+
+
+def test_sarif_has_a_rule_for_every_requirement_and_a_result_for_every_finding(good: Good) -> None:
+    content = broken(good)
+    (run,) = json.loads(sarif.write(content))["runs"]
+    rules = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
+    assert [row["id"] for row in content["requirements"]] == rules
+    assert all(rules[each["ruleIndex"]] == each["ruleId"] for each in run["results"])
+    failing = {row["id"] for row in content["requirements"] if row["fails"]}
+    assert failing == {each["ruleId"] for each in run["results"] if each["level"] == "error"}
+    assert all(each["message"]["text"] and each["partialFingerprints"] for each in run["results"])
+
+
+def test_sarif_is_plain_text_whatever_a_server_says(attacked: dict[str, Any]) -> None:
+    written = sarif.write(attacked)
+    assert written.isascii()
+    assert not CONTROL.search(written)
+    assert not [each for each in json.loads(written)["runs"][0]["results"] if CONTROL.search(each["message"]["text"])]
+
+
+@pytest.mark.parametrize("kind", ["junit", "markdown", "html", "sarif"])
+def test_every_report_shows_the_command_that_repeats_a_finding(read_good: Callable[[str], Good], kind: str) -> None:
+    written = WRITERS[kind](broken(read_good("siliconstorm")))
+    assert "curl --silent" in written
+    assert "$API_KEY" in written
+    assert "curl --silent" in shown(broken(read_good("siliconstorm")))
+
+
+def test_what_got_worse_between_two_runs_is_told(good: Good) -> None:
+    before, after = json.loads(good.results), broken(good)
+    rows = list(diff.moved(before, after))
+    assert rows
+    assert {diff.WORSE} == {row.kind for row in rows}
+    assert {diff.BETTER} == {row.kind for row in diff.moved(after, before)}
+    assert not list(diff.moved(after, after))
+
+
+def test_the_difference_is_a_command(
+    read_good: Callable[[str], Good], chatproof: Callable[..., Said], tmp_path: Path
+) -> None:
+    good = read_good("mindie-2.3")
+    (tmp_path / "a.json").write_text(good.results, encoding="utf-8")
+    (tmp_path / "b.json").write_text(json.dumps(broken(good)), encoding="utf-8")
+    assert [chatproof("diff", *names).code for names in (("a.json", "a.json"), ("a.json", "b.json"))] == [0, 1]
+    assert "worse" in chatproof("diff", "a.json", "b.json").stdout
 
 
 def test_every_outcome_has_a_style() -> None:
