@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from contextlib import ExitStack
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -158,6 +159,8 @@ def target(
 def run(arguments: list[str], environment: dict[str, str], *, quiet: bool = False) -> int:
     """Runs Locust as a child and gives its exit code. An interrupt is passed on once, whoever else the terminal tells,
     so that the child ends its test and writes its reports. `quiet`: without its report."""
+    if find_spec("locust") is None:
+        raise click.UsageError("`chatproof load` needs locust: pip install 'chatproof[load]'")
     command = [sys.executable, "-m", "locust", *arguments]
     words = subprocess.DEVNULL if quiet else None
     with subprocess.Popen(command, env=environment, stdout=words, start_new_session=True) as process:  # noqa: S603

@@ -1,6 +1,7 @@
 """results.json of a load test: the one file that reports and comparisons are made from. Pure.
 
-Latencies are milliseconds; `buckets` are [value, count] pairs of three significant digits.
+`schema_version` 1; its JSON Schema is `results.schema.json` beside this module. Latencies are
+milliseconds; `buckets` are [value, count] pairs of three significant digits.
 """
 
 from __future__ import annotations

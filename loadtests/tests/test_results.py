@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
 from dataclasses import replace
+from importlib.resources import files
 from types import SimpleNamespace
 from typing import Any
 
+import jsonschema_rs
 import pytest
 
 from loadtests import latency, results
@@ -77,6 +80,15 @@ def test_percentiles_are_those_of_the_values_within_a_bucket() -> None:
 )
 def test_the_exit_code_says_what_happened(bounds: tuple[str, ...], answers: list[Answer], code: int) -> None:
     assert code == built(answers, *bounds)["exit_code"]
+
+
+@pytest.mark.parametrize("answers", [MANY, [], [answer(5, 5, failure="http-500")]])
+def test_results_fit_their_schema(answers: list[Answer]) -> None:
+    schema = json.loads(files("loadtests").joinpath("results.schema.json").read_text())
+    made = json.loads(json.dumps(built(answers, "ttft_p50=1s", "goodput=1/s")))
+    assert [] == [error.message for error in jsonschema_rs.validator_for(schema).iter_errors(made)]
+    del made["counts"]["tokens"]
+    assert not jsonschema_rs.validator_for(schema).is_valid(made)
 
 
 def test_goodput_counts_answers_that_keep_every_bound() -> None:
