@@ -226,7 +226,7 @@ class _Answering:
             self._seams.head(head, self._told)
         headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in head.headers.items()]
         if streams and length is not None:
-            headers = [pair for pair in headers if pair[0] != b"content-length"]
+            headers.append((b"content-length", str(length).encode()))
         await self._send({**(self._start or {}), "status": head.status, "headers": headers})
 
     async def _whole(self, body: bytes) -> None:

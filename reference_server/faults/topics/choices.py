@@ -165,3 +165,32 @@ thought_empty = said_by(
     "A thought is a number.",
     bugs=[139],
 )
+
+
+def _second_silent(holder: Json, _told: Told) -> None:
+    for choice in holder["choices"]:
+        if choice["index"] == 1:
+            spoken(choice)["content"] = ""
+
+
+def _second_endless(holder: Json, _told: Told) -> None:
+    for choice in holder["choices"]:
+        if choice["index"] == 1:
+            choice["finish_reason"] = None
+
+
+second_choice_silent = at_seams(
+    "second-choice-silent",
+    "The second choice says nothing.",
+    answer=_second_silent,
+    chunk=_second_silent,
+    fits=knows(*ONE),
+)
+second_choice_endless = at_seams(
+    "second-choice-endless",
+    "The second choice gets no finish_reason.",
+    answer=_second_endless,
+    chunk=_second_endless,
+    fits=knows(*ONE),
+    bugs=[42],
+)

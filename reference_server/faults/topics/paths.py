@@ -131,10 +131,17 @@ def streams_with_length(body: bytes, _told: Told) -> bytes:
     return body
 
 
-@fault("date-of-old", "head")
-def date_is_of_old(head: Head, _told: Told) -> None:
+@around("date-of-old")
+def date_is_of_old(app: ASGIApp, _contract: Contract) -> Ask:
     """The Date of answers is years old."""
-    head.headers["date"] = "Thu, 01 Jan 2015 00:00:00 GMT"
+
+    async def ask(scope: Scope, receive: Receive, send: Send) -> None:
+        cycle: Any = getattr(send, "__self__", None)
+        if cycle is not None:  # uvicorn's own, which adds a date to every answer
+            cycle.default_headers = [(b"date", b"Thu, 01 Jan 2015 00:00:00 GMT")]
+        await app(scope, receive, send)
+
+    return ask
 
 
 @around("types-twice")

@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Final
 from reference_server.faults.seams import at_seams, knows, sampled
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from reference_server.engine import SamplingParams
-    from reference_server.faults.seams import Told
+    from reference_server.faults.seams import Fault, Told
 
 WILD: Final = 1.6  # a temperature at which no two answers are alike
 
 
-def _ignoring(*names: str) -> object:
+def _ignoring(*names: str) -> Callable[[Told], None]:
     def edit(told: Told) -> None:
         for name in names:
             told.sent.pop(name, None)
@@ -60,8 +62,8 @@ def end_always_ignored(params: SamplingParams) -> SamplingParams:
 
 @sampled("limit-ignored", bugs=[128])
 def limit_ignored(params: SamplingParams) -> SamplingParams:
-    """`max_tokens` is ignored."""
-    return replace(params, max_tokens=None)
+    """`max_tokens` is ignored: a limit of the server's own, three times as high, ends answers."""
+    return replace(params, max_tokens=None if params.max_tokens is None else 3 * params.max_tokens + 8)
 
 
 @sampled("limit-off-by-one", bugs=[71])
@@ -82,28 +84,52 @@ def best_of_ignored(params: SamplingParams) -> SamplingParams:
     return replace(params, temperature=0.0, beam_search=False, best_of=None) if params.n > 1 else params
 
 
-@sampled("penalties-ignored", fits=knows("presence_penalty"))
-def penalties_ignored(params: SamplingParams) -> SamplingParams:
-    """Penalties are ignored."""
-    return replace(params, presence_penalty=0.0, frequency_penalty=0.0, repetition_penalty=1.0)
+@sampled("seed-ignored-for-several", bugs=[105], fits=knows("n"))
+def seed_is_ignored_for_several(params: SamplingParams) -> SamplingParams:
+    """`seed` is ignored where several choices are asked for."""
+    return replace(params, seed=None) if params.n > 1 else params
 
 
-@sampled("top-k-ignored", fits=knows("top_k"))
-def top_k_ignored(params: SamplingParams) -> SamplingParams:
-    """`top_k` and `top_p` are ignored."""
-    return replace(params, top_k=0, top_p=1.0)
+@sampled("several-seeded-otherwise", bugs=[105], fits=knows("n"))
+def several_are_seeded_otherwise(params: SamplingParams) -> SamplingParams:
+    """The answer of one choice is none of several with the same seed."""
+    return replace(params, seed=params.seed + 7) if params.n > 1 and params.seed is not None else params
 
 
-@sampled("stop-token-ids-ignored", fits=knows("stop_token_ids"))
-def stop_token_ids_ignored(params: SamplingParams) -> SamplingParams:
-    """`stop_token_ids` is ignored."""
-    return replace(params, stop_token_ids=frozenset())
+@sampled("all-of-best-of", fits=knows("best_of"))
+def all_of_best_of(params: SamplingParams) -> SamplingParams:
+    """As many choices come back as `best_of` has generated."""
+    return replace(params, n=params.width)
 
 
-max_completion_tokens_ignored = at_seams(
-    "max-completion-tokens-ignored",
-    "`max_completion_tokens` is ignored.",
-    request=_ignoring("max_completion_tokens"),
-    fits=knows("max_completion_tokens"),
-    bugs=[128],
-)
+@sampled("penalties-reversed", fits=knows("presence_penalty"))
+def penalties_are_reversed(params: SamplingParams) -> SamplingParams:
+    """Penalties have the wrong sign: words are repeated all the more."""
+    return replace(
+        params,
+        presence_penalty=-params.presence_penalty,
+        frequency_penalty=-params.frequency_penalty,
+        repetition_penalty=1 / params.repetition_penalty,
+    )
+
+
+def ignored(parameter: str, *bugs: int) -> Fault:
+    """A parameter that is taken and does nothing."""
+    name, line = f"ignores-{parameter.replace('_', '-')}", f"`{parameter}` is taken and ignored."
+    return at_seams(name, line, request=_ignoring(parameter), fits=knows(parameter), bugs=bugs)
+
+
+temperature_taken = ignored("temperature", 106)
+top_p_taken = ignored("top_p")
+top_k_taken = ignored("top_k")
+min_p_taken = ignored("min_p")
+presence_taken = ignored("presence_penalty")
+frequency_taken = ignored("frequency_penalty")
+repetition_taken = ignored("repetition_penalty")
+bias_taken = ignored("logit_bias")
+bad_words_taken = ignored("bad_words")
+allowed_taken = ignored("allowed_token_ids")
+least_taken = ignored("min_tokens")
+stop_ids_taken = ignored("stop_token_ids")
+newer_limit_taken = ignored("max_completion_tokens", 128)
+limit_taken = ignored("max_tokens", 128)

@@ -107,3 +107,25 @@ def held_back_text_lost(frame: bytes, told: Told) -> Iterator[bytes]:
         told.memory["held"] = frame
     else:
         yield frame
+
+
+def _drop_lists(told: Told) -> None:
+    if isinstance(told.sent.get("stop"), list) and told.sent["stop"]:
+        told.sent.pop("stop")
+
+
+def _show_at_start(answer: Json, told: Told) -> None:
+    for choice in answer["choices"]:
+        if choice["finish_reason"] == "stop" and _stop_of(told) and not choice["message"].get("content"):
+            choice["message"]["content"] = _stop_of(told)
+
+
+stop_lists_ignored = at_seams(
+    "stop-lists-ignored", "`stop` is ignored where it is a list.", request=_drop_lists, bugs=[63]
+)
+stop_at_start_missed = at_seams(
+    "stop-at-start-missed",
+    "A stop text at the very start of an answer comes through.",
+    answer=_show_at_start,
+    bugs=[61],
+)

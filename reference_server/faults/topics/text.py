@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
-from reference_server.faults.seams import fault, said_by, spoken
+from reference_server.faults.seams import Faulty, Seams, around, at_seams, fault, knows, said_by, spoken
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from starlette.types import ASGIApp
+
+    from openapi.contract import Contract
     from reference_server.faults.seams import Json, Told
 
 
@@ -90,3 +94,69 @@ characters_cut_plain = said_by(
 special_tokens_leak = said_by(
     "special-tokens-leak", _special, "The special token that ends an answer stands in its text.", bugs=[64]
 )
+
+
+@around("beams-wander", fits=knows("use_beam_search"), bugs=[106])
+def beams_wander(app: ASGIApp, contract: Contract) -> ASGIApp:
+    """A beam search says something else each time."""
+    asked = itertools.count(1)
+
+    def change(answer: Json, told: Told) -> None:
+        if told.sent.get("use_beam_search"):
+            number = next(asked)
+            for choice in answer["choices"]:
+                choice["message"]["content"] = f"{choice['message']['content']} {number}"
+
+    return Faulty(app, contract, Seams(answer=change))
+
+
+def _beams_alike(answer: Json, told: Told) -> None:
+    if told.sent.get("use_beam_search"):
+        first = answer["choices"][0]["message"]
+        for choice in answer["choices"]:
+            choice["message"] = first
+
+
+def _mis_escaped(told: Told) -> None:
+    if b"\\u" in told.body:
+        for each in told.sent.get("messages") or ():
+            if isinstance(each, dict) and isinstance(each.get("content"), str):
+                each["content"] = each["content"].encode("ascii", "ignore").decode() + "?"
+
+
+def _by_order(told: Told) -> None:
+    if next(iter(told.sent), "") != "model" and "max_tokens" in told.sent and isinstance(told.sent["max_tokens"], int):
+        told.sent["max_tokens"] = max(1, told.sent["max_tokens"] - 2)
+
+
+def _by_space(told: Told) -> None:
+    if told.body.startswith(b"{\n") and isinstance(told.sent.get("max_tokens"), int):
+        told.sent["max_tokens"] = max(1, told.sent["max_tokens"] - 2)
+
+
+beams_alike = at_seams(
+    "beams-alike", "All beams say the same.", answer=_beams_alike, fits=knows("use_beam_search"), bugs=[48]
+)
+escapes_misread = at_seams(
+    "escapes-misread", "Characters that are escaped in the request are lost.", request=_mis_escaped
+)
+order_matters = at_seams("order-matters", "Answers are shorter where the model is not named first.", request=_by_order)
+space_matters = at_seams(
+    "space-matters", "Answers are shorter where the request's JSON is indented.", request=_by_space
+)
+
+
+@fault("cut-loses-character", "answer", bugs=[16])
+def cut_loses_a_character(answer: Json, _told: Told) -> None:
+    """An answer that the limit cut lacks its first character."""
+    for choice in answer["choices"]:
+        if choice["finish_reason"] == "length":
+            choice["message"]["content"] = (choice["message"]["content"] or "")[1:]
+
+
+@fault("stream-cut-mid-character", "chunk", bugs=[13])
+def stream_is_cut_in_a_character(chunk: Json, told: Told) -> None:
+    """A stream that the limit cut ends with half a character."""
+    for choice in chunk["choices"]:
+        if choice["finish_reason"] == "length" and (told.sent.get("n") or 1) == 1:
+            choice["delta"]["content"] = (choice["delta"].get("content") or "") + "\ufffd"

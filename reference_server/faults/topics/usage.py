@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
 from openapi import sse
-from reference_server.faults.seams import at_seams, demands, fault, held_by
+from reference_server.faults.seams import Faulty, Seams, around, at_seams, demands, fault, held_by
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from starlette.types import ASGIApp
+
+    from openapi.contract import Contract
     from reference_server.faults.seams import Fault, Json, Told
 
 COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
@@ -201,3 +205,26 @@ def usage_with_last_choice(frame: bytes, told: Told) -> Iterator[bytes]:
         yield sse.encode(orjson.dumps({**chunk, "usage": usage}))
         return
     yield frame
+
+
+def _room_too(holder: Json, told: Told) -> None:
+    limit = told.sent.get("max_tokens")
+    if isinstance(holder.get("usage"), dict) and isinstance(limit, int):
+        _add(holder["usage"], prompt=limit)
+
+
+prompt_with_room = held_by(
+    "prompt-with-room", _room_too, "prompt_tokens counts the room that max_tokens leaves for the answer.", bugs=[73]
+)
+
+
+@around("prompt-grows-by-itself", bugs=[73])
+def prompt_grows_by_itself(app: ASGIApp, contract: Contract) -> ASGIApp:
+    """The same prompt counts one token more each time."""
+    asked = itertools.count(1)
+
+    def grow(answer: Json, _told: Told) -> None:
+        if isinstance(answer.get("usage"), dict):
+            _add(answer["usage"], prompt=next(asked))
+
+    return Faulty(app, contract, Seams(answer=grow))

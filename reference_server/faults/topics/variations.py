@@ -97,6 +97,12 @@ lines_split = _bytes(
 )
 
 
+@fault("line-ends-mixed", "event", benign=True)
+def line_ends_mixed(frame: bytes, _told: Told) -> Iterator[bytes]:
+    """The last event ends its lines in CRLF, all others in LF."""
+    yield frame.replace(b"\n", b"\r\n") if frame == DONE else frame
+
+
 @fault("byte-order-mark", "event", benign=True)
 def byte_order_mark(frame: bytes, told: Told) -> Iterator[bytes]:
     """A stream begins with a byte order mark."""
@@ -228,6 +234,12 @@ charset_quoted = _typed(
     "charset-quoted", "The charset stands in quotes.", lambda value: f'{value.partition(";")[0]}; charset="UTF-8"'
 )
 type_in_capitals = _typed("type-in-capitals", "Media types are in capitals.", str.upper)
+caches_untold = _headed(
+    "caches-untold", "Caches are told nothing.", lambda head: head.headers.pop("cache-control", None)
+)
+proxies_untold = _headed(
+    "proxies-untold", "Proxies are told nothing.", lambda head: head.headers.pop("x-accel-buffering", None)
+)
 more_headers = _headed(
     "more-headers",
     "Answers have header fields that no document names.",

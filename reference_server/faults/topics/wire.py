@@ -140,3 +140,27 @@ def error_in_mid_stream(frame: bytes, told: Told) -> Iterator[bytes]:
 def created_is_a_text(chunk: Json, _told: Told) -> None:
     """`created` of the chunks is a text."""
     chunk["created"] = str(chunk["created"])
+
+
+@fault("streams-unasked", "request")
+def streams_unasked(told: Told) -> None:
+    """Every answer is a stream."""
+    told.sent["stream"] = True
+
+
+@fault("events-have-names", "event")
+def events_have_names(frame: bytes, _told: Told) -> Iterator[bytes]:
+    """Events are named completion, so that browsers hand them to nobody."""
+    yield b"event: completion\n" + frame
+
+
+@fault("names-without-data", "event")
+def names_without_data(frame: bytes, _told: Told) -> Iterator[bytes]:
+    """Events with a name and no data keep the connection alive."""
+    yield b"event: ping\n\n" + frame
+
+
+@fault("retry-with-unit", "event")
+def retry_has_a_unit(frame: bytes, _told: Told) -> Iterator[bytes]:
+    """The time to reconnect is written with its unit."""
+    yield b"retry: 3s\n" + frame
