@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from reference_server.app import create_app
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
 def with_faults(contract: Contract, engine: Engine, settings: Settings, faults: Iterable[Fault]) -> ASGIApp:
     """The server of a dialect with faults around its engine and its application, in order from the inside."""
     chosen = tuple(faults)
-    return around(create_app(contract, behind(engine, chosen), settings), contract, chosen)
+    app = create_app(contract, behind(engine, chosen), settings)
+    return around(app, replace(contract, default_model=settings.model), chosen)
 
 
 def behind(engine: Engine, faults: Iterable[Fault]) -> Engine:
