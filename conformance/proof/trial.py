@@ -85,7 +85,7 @@ async def attempt(host: Host, made: Bench, fault: Shown) -> frozenset[Kill]:
     judgements = await _judged(host, made, fault.name, plan, fault.patience_s or DEADLINE_S)
     if broken := [each.error for each in judgements if each.error]:
         raise HarnessError(f"fault {fault.name}: {broken[0]}")
-    before = {each.requirement for each in made.blamed}
+    before = {each.requirement for each in made.blamed if fault.patience_s is None or each.check not in TIMED}
     return frozenset(each for each in _kills(judgements) if each.requirement not in before)
 
 

@@ -132,12 +132,19 @@ def _supplying(name: str, contract: Contract) -> Callable[[Told], None]:
 def _too_tight(parameter: Parameter, bounds: Bounds) -> Iterator[Fault]:
     name = parameter.name
     for keyword, is_refused in _tight(parameter.schema):
+        if any(is_refused(probe.value) for probe in parameter.probes if _is_open(probe)):
+            continue
         line = f"The {keyword} of {name} is too tight: a value that just keeps it is refused."
         yield _made(f"refuses:{name}.{keyword}", line, name, _refusing(name, is_refused))
     accepted = [probe for probe in parameter.probes if probe.expect == "accept" and bounds.is_probed(probe)]
     if any(probe.keyword is not Keyword.MAY for probe in accepted) and not parameter.required:
         line = f"Every request with {name} is refused, as if there were no such parameter."
         yield _made(f"refuses:{name}", line, name, _refusing(name, lambda _: True))
+
+
+def _is_open(probe: Probe) -> bool:
+    """Whether a value need not be taken."""
+    return probe.expect == "reject" or probe.keyword is Keyword.MAY
 
 
 def _tight(schema: Json) -> Iterator[tuple[str, Callable[[Any], bool]]]:

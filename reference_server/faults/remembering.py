@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from reference_server.engine import Delta, Engine, Generation, SamplingParams
 
     Key = tuple[tuple[int, ...], str, int]
+
+MANY: Final = 150
+PACE_S: Final = 0.002
+"""Longer answers take their time: a client may want to leave in the middle of one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +67,14 @@ class Again:
     def __init__(self, said: Said) -> None:
         self.prompt_tokens = said.prompt_tokens
         self._rest = iter(said.deltas)
+        self._pace_s = PACE_S if len(said.deltas) > MANY else 0.0
         self._over = False
 
     def __aiter__(self) -> AsyncIterator[Delta]:
         return self
 
     async def __anext__(self) -> Delta:
-        await asyncio.sleep(0)  # so that each goes out by itself, and others have their turn
+        await asyncio.sleep(self._pace_s)  # so that each goes out by itself, and others have their turn
         delta = None if self._over else next(self._rest, None)
         if delta is None:
             raise StopAsyncIteration

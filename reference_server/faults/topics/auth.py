@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from reference_server.faults.seams import Reply, around, fault
+from reference_server.faults.seams import Reply, around, demands, fault
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -47,7 +47,7 @@ def key_fails_when_streaming(head: Head, body: Any, told: Told) -> Any:
     return body
 
 
-@fault("key-refused-without-code", "refusal", fits=asks, bugs=[133])
+@fault("key-refused-without-code", "refusal", fits=demands("auth.refusal-code"), bugs=[133])
 def key_is_refused_without_a_code(head: Head, body: Any, _told: Told) -> Any:
     """The refusal of a key is a bare text."""
     if head.status in REFUSED:

@@ -194,3 +194,16 @@ second_choice_endless = at_seams(
     fits=knows(*ONE),
     bugs=[42],
 )
+
+
+def _forget_several(told: Told) -> None:
+    told.sent.pop("n", None)
+
+
+lacking_n_taken = at_seams(
+    "lacking-n-taken",
+    "A server that says it has no `n` takes it, and ignores it.",
+    request=_forget_several,
+    fits=lambda contract: "n" in contract.capabilities,
+    denies=("n",),
+)

@@ -28,6 +28,10 @@ def _without(name: str) -> object:
     return edit
 
 
+def _leave_out(told: Told) -> None:
+    told.sent.setdefault("include_stop_str_in_output", False)
+
+
 stop_ignored = at_seams("stop-ignored", "`stop` is ignored.", request=_without("stop"), bugs=[63])
 include_stop_ignored = at_seams(
     "include-stop-ignored", "include_stop_str_in_output is ignored.", request=_without("include_stop_str_in_output"),
@@ -36,7 +40,7 @@ include_stop_ignored = at_seams(
 stop_cut_when_streaming = at_seams(
     "stop-cut-when-streaming",
     "A stop text is cut off streamed answers, where the dialect leaves it in.",
-    request=lambda told: told.sent.setdefault("include_stop_str_in_output", False) and None,
+    request=_leave_out,
     fits=demands("stop.included-when-streaming"),
 )
 
@@ -63,12 +67,6 @@ def first_stop_only(params: SamplingParams) -> SamplingParams:
 def stop_is_stripped(params: SamplingParams) -> SamplingParams:
     """Stop texts lose the white space around them."""
     return replace(params, stop=tuple(each.strip() or each for each in params.stop))
-
-
-@sampled("special-tokens-shown", bugs=[64])
-def special_tokens_shown(params: SamplingParams) -> SamplingParams:
-    """Special tokens stand in the text although skip_special_tokens is on."""
-    return replace(params, skip_special_tokens=False)
 
 
 @fault("stop-leaks-first-character", "chunk", bugs=[58])
@@ -98,8 +96,8 @@ def stop_reason_length(answer: Json, told: Told) -> None:
 
 @fault("held-back-text-lost", "event", bugs=[58])
 def held_back_text_lost(frame: bytes, told: Told) -> Iterator[bytes]:
-    """Text that was held back for a possible stop text is lost when the stream ends otherwise."""
-    if _stop_of(told) and b'"finish_reason":"length"' in frame:
+    """Text that was held back for a possible stop text is lost when the stream ends."""
+    if _stop_of(told) and b'"finish_reason":"' in frame:
         told.memory.pop("held", None)
     if (held := told.memory.pop("held", None)) is not None:
         yield held

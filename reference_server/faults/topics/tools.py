@@ -214,8 +214,19 @@ null_content_refused = at_seams(
     "null-content-refused", "An assistant's message without content is refused.", request=_refuse_null_content,
     fits=calls, bugs=[94],
 )  # fmt: skip
+
+
+def _takes_empty_content(contract: Contract) -> bool:
+    probes = contract.parameters["messages"].probes
+    return any(each.name == "content-empty" and each.expect == "accept" for each in probes)
+
+
 empty_content_refused = at_seams(
-    "empty-content-refused", "An empty content is refused.", request=_refuse_empty_content, bugs=[95]
+    "empty-content-refused",
+    "An empty content is refused.",
+    request=_refuse_empty_content,
+    bugs=[95],
+    fits=_takes_empty_content,
 )
 
 

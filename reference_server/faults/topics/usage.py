@@ -70,6 +70,12 @@ completion_zero = counted(
 completion_constant = counted(
     "completion-constant", lambda usage: _to(usage, "completion_tokens", 1), "Every answer counts one token.", bugs=[71]
 )
+last_batch_counted = counted(
+    "last-batch-counted",
+    lambda usage: _to(usage, "completion_tokens", (usage["completion_tokens"] - 1) % 3 + 1),
+    "Tokens are made three at a time, and only the last of these batches is counted.",
+    bugs=[71],
+)
 prompt_zero = counted(
     "prompt-zero", lambda usage: _to(usage, "prompt_tokens", 0), "No prompt token is counted.", bugs=[73]
 )
