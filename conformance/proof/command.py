@@ -126,13 +126,13 @@ def _show(proof: Proof, console: Console) -> None:
             f"{escape(each.name)} [dim]{each.dialect}[/dim]  {', '.join(sorted(each.killers)) or nobody}",
             soft_wrap=True,
         )
-    named = len(matrix.faults) - len(matrix.survivors)
+    named = sum(bool(each.killers) for each in matrix.faults)
     console.print(f"{named} of {len(matrix.faults)} faults named, mutation score {matrix.score:.1%}")
     console.print(_innocence(proof))
     for title, found in (
         ("faults that nobody names", matrix.survivors),
         ("checks that name nothing", matrix.idle),
-        ("checks that are excused and name something", matrix.stale),
+        ("excused without need", matrix.stale),
         ("blamed without a fault", proof.blamed),
     ):
         if found:

@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 COMPANION: Final = Path(str(files("conformance.proof"))) / "kills.json"
 
 EXCUSED: Final[Mapping[str, str]] = {}
-"""Checks that no fault of the reference server can show, with the reason."""
+"""Checks that no fault of the reference server can show, and faults that no check names, each with the reason.
+
+An excuse that is no longer needed fails the proof.
+"""
 
 
 @cache

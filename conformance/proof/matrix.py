@@ -43,7 +43,10 @@ class Trialled:
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """All faults and variations, and all checks. excused: checks that nothing here can show, with the reason."""
+    """All faults and variations, and all checks.
+
+    excused: checks that nothing here can show, and faults that no check names, each with the reason.
+    """
 
     rows: tuple[Trialled, ...]
     checks: tuple[str, ...]
@@ -61,8 +64,8 @@ class Matrix:
 
     @property
     def survivors(self) -> tuple[str, ...]:
-        """Faults that nobody names."""
-        return tuple(each.name for each in self.faults if not each.killers)
+        """Faults that nobody names and nothing excuses."""
+        return tuple(each.name for each in self.faults if not each.killers and each.name not in self.excused)
 
     @property
     def idle(self) -> tuple[str, ...]:
@@ -71,13 +74,14 @@ class Matrix:
 
     @property
     def stale(self) -> tuple[str, ...]:
-        """Checks that are excused although they name something."""
-        return tuple(each for each in self.excused if self.killed_by(each))
+        """What is excused although it names something or is named."""
+        named = {each.name for each in self.rows if each.killers}
+        return tuple(each for each in self.excused if each in named or self.killed_by(each))
 
     @property
     def score(self) -> float:
         """The share of faults that are named; 1 without any."""
-        return 1 - len(self.survivors) / len(self.faults) if self.faults else 1.0
+        return sum(bool(each.killers) for each in self.faults) / len(self.faults) if self.faults else 1.0
 
     def killed_by(self, check: str) -> tuple[str, ...]:
         """The faults that a check names, and the variations that it observes."""
@@ -131,8 +135,8 @@ def moves(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
 
 def render(matrix: Matrix, proofs: Collection[str]) -> str:
     """The matrix as Markdown."""
-    killed = len(matrix.faults) - len(matrix.survivors)
-    able = len(matrix.checks) - len(matrix.idle) - len(matrix.excused)
+    killed = sum(bool(each.killers) for each in matrix.faults)
+    able = sum(bool(matrix.killed_by(check)) for check in matrix.checks)
     lines = [
         INTRODUCTION,
         f"- {killed} of {len(matrix.faults)} faults are named: mutation score {matrix.score:.1%}",
@@ -144,8 +148,8 @@ def render(matrix: Matrix, proofs: Collection[str]) -> str:
         if found:
             lines += [f"{title}: {', '.join(f'`{name}`' for name in found)}", ""]
     if matrix.excused:
-        lines += ["Checks that nothing here can show:", ""]
-        lines += [f"- `{check}`: {reason}" for check, reason in matrix.excused.items()]
+        lines += ["Excused:", ""]
+        lines += [f"- `{name}`: {reason}" for name, reason in matrix.excused.items()]
         lines += [""]
     lines += ["## Checks", "", "| check | faults | those that the fewest checks name |", "|---|---|---|"]
     data = as_data(matrix)
