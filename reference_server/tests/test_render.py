@@ -323,7 +323,7 @@ def test_usage_counts_the_tokens_that_a_delta_stands_for_and_says_nothing_that_n
         "completion_tokens": 3,
         "total_tokens": 12,
     }
-    assert (answer["prefill_time"], answer["decode_time_arr"]) == (500.0, [])
+    assert (answer["prefill_time"], "decode_time_arr" in answer) == (500.0, False)
 
 
 TOLD = Prompt((5, 6), "<s>Hello", (None, (RankedLogprob(6, "Hello", -0.5, 2), RankedLogprob(9, "Bye", -0.25, 1))))

@@ -6,9 +6,10 @@ takes. `words.yaml` holds the names of the parameters.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
+from math import inf, nextafter
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import yaml
@@ -16,7 +17,7 @@ import yaml
 from openapi.contract import load, names
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Mapping
 
     from openapi.contract import Contract, Schema
 
@@ -27,7 +28,7 @@ NO_STREAMED_LOGPROBS: Final = "logprobs-in-streams"
 BY_BEST_OF: Final = "best_of"
 """The parameter that starts a beam search where use_beam_search is none (ovms-2024.4#request/unsupported)."""
 
-Form = Literal["same", "asked", "bias", "texts", "ids", "count", "folded", "alternatives", "nothing"]
+Form = Literal["same", "asked", "bias", "floored", "texts", "ids", "count", "folded", "alternatives", "nothing"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,7 @@ class Way:
     refused: str | None = None
     form: Form = "same"
     cut: bool = False
-    least: int | None = None
+    least: float | None = None
     most: int | None = None
 
     @property
@@ -57,13 +58,13 @@ class Way:
 class Word:
     """One parameter of the engine: its names in the documents, its form on the wire, and what it belongs to.
 
-    part: the capability is there without it.
+    also: parameters that come to the same, and by which no upstream is asked.
     """
 
     names: tuple[str, ...]
+    also: tuple[str, ...]
     form: Form = "same"
     capability: str | None = None
-    part: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +74,8 @@ class Kind:
     path, models_path: of its endpoints. ways: for every parameter of the engine.
     usage: which chunks tell how many tokens there are: each its choice's so far, the one that finishes a choice, or
     one for the whole. template: whether it takes chat_template_kwargs. streams_logprobs: whether its streams do.
-    too_long: words that tell the refusal of a prompt that is too long from others.
+    roles: of messages, where its contract names them. too_long: words that tell the refusal of a prompt that is too
+    long from others. always: members of every request.
     """
 
     name: str
@@ -85,21 +87,31 @@ class Kind:
     usage_on_request: bool
     template: bool
     streams_logprobs: bool
+    roles: frozenset[str] | None = None
     too_long: tuple[str, ...] = ("the prompt has",)
+    always: Mapping[str, Any] = field(default_factory=dict)
 
-    @property
-    def capabilities(self) -> frozenset[str]:
-        """Everything that can be offered through it, whatever the dialect."""
-        refused = {word.capability for field, word in words().items() if self.ways[field].refused and not word.part}
-        named = {word.capability for word in words().values() if word.capability is not None}
-        return frozenset((named - refused) | set(_words()["own"]))
+    def capabilities(self, contract: Contract) -> frozenset[str]:
+        """What of a contract's capabilities can be offered through it: nothing that nobody has thought of here.
 
-    def lacking(self) -> Iterator[str]:
+        A capability is lacking where a parameter is refused that the dialect counts to it, or that has no name of its
+        own.
+        """
+        known = {word.capability for word in words().values() if word.capability is not None}
+        refused = {
+            word.capability
+            for key, word in words().items()
+            if self.ways[key].refused is not None
+            and (not word.names or contract.parameters.keys() & {*word.names, *word.also})
+        }
+        beyond = {contract.parameters[name].capability for name in _words()["beyond"] if name in contract.parameters}
+        return frozenset((known | set(_words()["own"])) - refused - beyond)
+
+    def refused(self) -> frozenset[str]:
         """Parameters by their names in the documents that are refused unless they ask for nothing."""
-        for field, word in words().items():
-            if self.ways[field].refused is not None:
-                yield from word.names
-        yield from _words()["beyond"]
+        ways = self.ways.items()
+        gone = [words()[key] for key, way in ways if way.refused is not None]
+        return frozenset(name for word in gone for name in (*word.names, *word.also))
 
 
 BARE: Final = Kind("", "", "/v1/chat/completions", "/v1/models", {}, "whole", True, False, True)
@@ -110,8 +122,8 @@ BARE: Final = Kind("", "", "/v1/chat/completions", "/v1/models", {}, "whole", Tr
 def words() -> Mapping[str, Word]:
     """Every parameter of the engine that can be asked of an upstream."""
     return {
-        field: Word(tuple(row["names"]), row.get("form", "same"), row.get("capability"), row.get("part", False))
-        for field, row in _words()["parameters"].items()
+        key: Word(tuple(row["names"]), tuple(row.get("also", ())), row.get("form", "same"), row.get("capability"))
+        for key, row in _words()["parameters"].items()
     }
 
 
@@ -138,7 +150,7 @@ def kind(name: str) -> Kind:
 def kind_of(contract: Contract) -> Kind:
     """A server that keeps a contract, or what is left of it: a parameter that it lacks is not taken."""
     taken = {name: each.schema for name, each in contract.parameters.items() if not each.lacking}
-    ways = {field: _way(field, word, taken, contract.capabilities) for field, word in words().items()}
+    ways = {key: _way(key, word, taken, contract.capabilities) for key, word in words().items()}
     if contract.stream.stop_text == "included":  # its streams may not do without: what nobody wants is cut here
         ways["stop"] = replace(ways["stop"], cut=True)
         ways["include_stop_str_in_output"] = replace(ways["include_stop_str_in_output"], form="asked")
@@ -152,13 +164,23 @@ def kind_of(contract: Contract) -> Kind:
         usage_on_request="stream_options" in taken,
         template="chat_template_kwargs" in taken,
         streams_logprobs=NO_STREAMED_LOGPROBS not in contract.rules,
+        roles=_roles(contract),
     )
+
+
+def _roles(contract: Contract) -> frozenset[str] | None:
+    """Who may speak: by the schema's branches, or by the role's own."""
+    message = contract.schemas["Message"]
+    branches = message.get("discriminator", {}).get("mapping") or message.get("properties", {}).get("role", {}).get(
+        "enum"
+    )
+    return frozenset(branches) if branches else None
 
 
 def _told(found: Kind, row: Mapping[str, Any], taken: Mapping[str, Schema]) -> Kind:
     """The kind with what a file says of it."""
-    ways = {field: _way(field, word, taken, ("thinking",)) for field, word in words().items()}
-    ways |= {field: Way(**way, form=words()[field].form) for field, way in row["ways"].items()}
+    ways = {key: _way(key, word, taken, ("thinking",)) for key, word in words().items()}
+    ways |= {key: Way(**way, form=words()[key].form) for key, way in row["ways"].items()}
     return replace(
         found,
         name=row.get("name", found.name),
@@ -168,6 +190,7 @@ def _told(found: Kind, row: Mapping[str, Any], taken: Mapping[str, Schema]) -> K
         usage_on_request=row["usage"] != "with-finish",
         template="chat_template_kwargs" in taken,
         too_long=tuple(row.get("too_long", ())),
+        always=row.get("always", {}),
     )
 
 
@@ -182,7 +205,9 @@ def _way(field: str, word: Word, taken: Mapping[str, Schema], capabilities: Coll
         schema = taken[name]
         items = [branch.get("maxItems") for branch in (schema, *schema.get("anyOf", ())) if branch.get("maxItems")]
         most = items[0] if items else schema.get("maximum")
-        return Way(passed=name, form=word.form, least=schema.get("minimum"), most=most)
+        above = schema.get("exclusiveMinimum")
+        least = schema.get("minimum") if above is None else nextafter(above, inf)
+        return Way(passed=name, form=word.form, least=least, most=most)
     if field == "beam_search" and BY_BEST_OF in taken and "length_penalty" in taken:
         return Way(passed=BY_BEST_OF, form="nothing")
     if field in {"stop", "include_stop_str_in_output"}:

@@ -22,8 +22,8 @@ def through(contract: Contract, kind: Kind) -> Contract:
 
     What a kind's capabilities do not name is lacking, so that nothing new is offered before somebody thought of it.
     """
-    narrowed = contract.without(set(contract.capabilities) - kind.capabilities)
-    refused = set(kind.lacking())
+    narrowed = contract.without(set(contract.capabilities) - kind.capabilities(contract))
+    refused = kind.refused()
     return replace(
         narrowed,
         parameters={

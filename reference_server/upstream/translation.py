@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Final
 
+import orjson
+
 from reference_server.engine import SamplingParams
 from reference_server.errors import ApiError
 from reference_server.upstream.kind import BY_BEST_OF, words
@@ -70,7 +72,7 @@ def asks(
     blind = counts_each and kind.usage == "whole" and not ranked
     separate = kind.ways["n"].emulated == "requests" or blind or params.temperature == 0
     if params.n > 1 and not params.known_at_end and separate:
-        singles = [replace(params, n=1, seed=_next_seed(params.seed, index)) for index in range(params.n)]
+        singles = [replace(params, n=1, best_of=None, seed=_next_seed(params.seed, index)) for index in range(params.n)]
         return [_ask(kind, conversation, single) for single in singles], ranked
     return [_ask(kind, conversation, params)], ranked
 
@@ -95,15 +97,17 @@ def name_of(field: str) -> str:
 
 def _ask(kind: Kind, conversation: Conversation, params: SamplingParams) -> Ask:
     stop = kind.ways["stop"]
-    cut = bool(params.stop) and (stop.passed is None or stop.cut or len(params.stop) > (stop.most or len(params.stop)))
-    members: Json = {"messages": conversation.messages}
+    told = stop.passed is not None and len(params.stop) <= (stop.most or len(params.stop))
+    cut = bool(params.stop) and (stop.cut or not told)
+    members: Json = {"messages": [_message(kind, message) for message in conversation.messages]}
     for field in words():
         way = kind.ways[field]
-        left_out = field in CHOICES or (cut and not stop.cut and field in STOPS)
+        left_out = field in CHOICES or (field in STOPS and not told)
         if way.passed is not None and not left_out:
             members |= _written(way, getattr(params, field))
     members |= _choices(kind, params)
     members |= _template(kind, conversation.template_kwargs)
+    members = _nested({**kind.always, **members})
     # A search is known at its end only, and vLLM does not stream one.
     stream = not params.beam_search and (params.logprobs is None or kind.streams_logprobs)
     if stream:
@@ -112,7 +116,7 @@ def _ask(kind: Kind, conversation: Conversation, params: SamplingParams) -> Ask:
             members["stream_options"] = {"include_usage": True}
             if kind.usage == "each-chunk":
                 members["stream_options"]["continuous_usage_stats"] = True
-    return Ask(members, params, stream, cut, stop.cut)
+    return Ask(members, params, stream, cut, told)
 
 
 def _written(way: Way, value: Any) -> Json:
@@ -131,6 +135,8 @@ def _written(way: Way, value: Any) -> Json:
             return {name: {str(token): bias for token, bias in value}} if value else {}
         case "count":
             return {name: value if value > 0 else 0 if way.least == 0 else -1}
+        case "floored":
+            return {name: value if way.least is None else max(value, way.least)}
         case "folded":
             return {name: _folded(value, way)}
         case "alternatives":
@@ -138,6 +144,24 @@ def _written(way: Way, value: Any) -> Json:
         case "nothing":
             return {}
     return {name: value}
+
+
+def _nested(members: Json) -> Json:
+    """The members with those of dotted names as JSON text inside one, as transformers' generation_config is sent."""
+    inner = {name: value for name, value in members.items() if "." in name}
+    flat = {name: value for name, value in members.items() if name not in inner}
+    for holder in dict.fromkeys(name.partition(".")[0] for name in inner):
+        held = {name.partition(".")[2]: value for name, value in inner.items() if name.startswith(f"{holder}.")}
+        flat[holder] = orjson.dumps(held).decode()
+    return flat
+
+
+def _message(kind: Kind, message: Json) -> Json:
+    """The message as the upstream takes it: a developer speaks as the system where it knows none, as OpenAI's older
+    models have it (openai-api-2026#request/messages)."""
+    if message["role"] == "developer" and kind.roles is not None and "developer" not in kind.roles:
+        return {**message, "role": "system"}
+    return message
 
 
 def _folded(seed: int, way: Way) -> int:

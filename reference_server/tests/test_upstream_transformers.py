@@ -1,0 +1,142 @@
+"""The gateway in front of `transformers serve` with the embedded model: its quirks, and what is declared lacking."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import pytest
+
+from openapi import sse
+from openapi.contract import load
+from openapi.stream import walk
+from reference_server.serving import EMBEDDED
+from reference_server.tests.gateway import gateway
+from reference_server.tests.scripted import PATIENCE_S
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+START_S = 180
+REQUEST = {
+    "model": "tiny",
+    "messages": [{"role": "user", "content": "What is the capital of France?"}],
+    "temperature": 0,
+    "max_tokens": 40,
+}
+TOPICS = ("stop", "usage")
+"""Topics of the suite whose requests ask for nothing that this upstream lacks."""
+
+
+@pytest.fixture(scope="module")
+def upstream(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of `transformers serve`."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    script = "from transformers.cli.transformers import main; main()"
+    command = [sys.executable, "-c", script, "serve", str(EMBEDDED), "--host", "127.0.0.1", "--port", str(port)]
+    environment = {**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
+    log = tmp_path_factory.mktemp("upstream") / "log"
+    with (
+        log.open("w") as words,
+        subprocess.Popen([*command, "--device", "cpu"], env=environment, stdout=words, stderr=words) as process,
+    ):
+        try:
+            address = f"http://127.0.0.1:{port}"
+            _await(f"{address}/health", process, log)
+            yield address
+        finally:
+            process.kill()
+
+
+def _await(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
+    end = time.monotonic() + START_S
+    while time.monotonic() < end and process.poll() is None:
+        try:
+            if httpx.get(url).status_code == 200:
+                return
+        except httpx.TransportError:
+            time.sleep(0.1)
+    raise AssertionError(f"transformers serve did not start: {log.read_text()[-2000:]}")
+
+
+@pytest.fixture(scope="module")
+def address(upstream: str) -> Iterator[str]:
+    """The address of a gateway that speaks MindIE's dialect."""
+    with gateway(load("mindie"), upstream, model=str(EMBEDDED)) as front:
+        yield front.address
+
+
+def post(address: str, **members: Any) -> httpx.Response:
+    return httpx.post(f"{address}/v1/chat/completions", json={**REQUEST, **members}, timeout=PATIENCE_S)
+
+
+def answered(address: str, **members: Any) -> tuple[str, Any, Any]:
+    """Text, finish reason and count of tokens; the same streamed and plain."""
+    plain, streamed = post(address, **members), post(address, stream=True, **members)
+    assert (plain.status_code, streamed.status_code) == (200, 200)
+    choice, usage = plain.json()["choices"][0], plain.json()["usage"]
+    walked = walk([event.data for event in sse.decode([(0.0, streamed.content)]).events])
+    assert walked.breaches == ()
+    found = (choice["message"]["content"], choice["finish_reason"], usage["completion_tokens"])
+    stream = walked.choices[0]
+    assert (stream.content, stream.finish_reason, walked.usages[0][1]["completion_tokens"]) == found
+    return found
+
+
+def test_answers_are_those_of_the_model(address: str) -> None:
+    text, reason, tokens = answered(address)
+    assert (text.strip(), reason, tokens) == ("The capital of France is Paris.", "stop", 8)
+
+
+def test_a_cut_answer_has_as_many_tokens_as_allowed(address: str) -> None:
+    assert answered(address, max_tokens=3)[1:] == ("length", 3)
+
+
+@pytest.mark.parametrize("shown", [True, False])
+def test_a_stop_text_is_cut_that_the_upstream_leaves_in(address: str, shown: bool) -> None:
+    text, reason, tokens = answered(address, stop=["France"], include_stop_str_in_output=shown)
+    assert (text.strip(), reason, tokens) == (f"The capital of {'France' if shown else ''}".strip(), "stop", 5)
+
+
+def test_choices_are_made_of_several_requests(address: str) -> None:
+    def texts(**members: Any) -> list[str]:
+        answer = post(address, temperature=1.0, seed=2**64 - 1, top_k=0, **members).json()
+        assert [choice["index"] for choice in answer["choices"]] == list(range(len(answer["choices"])))
+        return [choice["message"]["content"] for choice in answer["choices"]]
+
+    assert len(texts(n=2)) == 2
+
+
+REFUSED: list[dict[str, Any]] = [
+    {"presence_penalty": 1.0},
+    {"frequency_penalty": 0.5},
+    {"ignore_eos": True},
+    {"stop_token_ids": [3]},
+    {"skip_special_tokens": False},
+    {"logprobs": True},
+]
+
+
+@pytest.mark.parametrize("member", REFUSED, ids=[next(iter(member)) for member in REFUSED])
+def test_what_it_would_ignore_is_refused_by_name_and_declared(address: str, member: dict[str, Any]) -> None:
+    (name,) = member
+    refused = post(address, **member)
+    assert refused.status_code == 422
+    assert name in refused.json()["error"]
+    described = httpx.get(f"{address}/openapi.json").json()["components"]["schemas"]
+    properties = next(schema["properties"] for schema in described.values() if name in schema.get("properties", {}))
+    assert "x-lacking" in str(properties[name])
+
+
+def test_the_suite_finds_nothing_where_nothing_is_lacking(address: str, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "chatproof", "check", address, "--dialect", "mindie"]
+    topics = [word for topic in TOPICS for word in ("--topic", topic)]
+    done = subprocess.run([*command, *topics], cwd=tmp_path, capture_output=True, text=True, timeout=START_S)
+    assert (done.returncode, done.stdout[-3000:] if done.returncode else "") == (0, "")
