@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from reference_server.faults.seams import Reply, around, demands, fault
+from reference_server.faults.seams import Faulty, Reply, Seams, around, demands, fault
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -75,5 +75,33 @@ def key_in_any_scheme(app: ASGIApp, contract: Contract) -> Callable[[Scope, Rece
             await Reply(200, _answer(contract.default_model))(scope, receive, send)
         else:
             await app(scope, receive, send)
+
+    return ask
+
+
+@around("key-repeated", fits=asks)
+def key_is_repeated(app: ASGIApp, contract: Contract) -> Callable[[Scope, Receive, Send], Awaitable[None]]:
+    """The refusal of a key repeats the key that was sent."""
+
+    async def ask(scope: Scope, receive: Receive, send: Send) -> None:
+        sent = b" ".join(value for name, value in scope["headers"] if name == b"authorization").decode("latin-1")
+
+        def repeat(_head: Head, body: Any, _told: Told) -> Any:
+            return {**body, "sent": sent} if isinstance(body, dict) and sent else body
+
+        await Faulty(app, contract, Seams(refusal=repeat))(scope, receive, send)
+
+    return ask
+
+
+@around("scheme-in-one-case", fits=asks)
+def scheme_is_known_in_one_case(app: ASGIApp, contract: Contract) -> Callable[[Scope, Receive, Send], Awaitable[None]]:
+    """The right key behind `bearer`, in small letters, is refused."""
+    status, body = contract.errors.render("unauthorized", "no API key")
+
+    async def ask(scope: Scope, receive: Receive, send: Send) -> None:
+        sent = [value for name, value in scope["headers"] if name == b"authorization"]
+        odd = sent and sent[0][:6].lower() == b"bearer" and sent[0][:6] != b"Bearer"
+        await (Reply(status, orjson.dumps(body)) if odd else app)(scope, receive, send)
 
     return ask

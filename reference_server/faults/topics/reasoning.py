@@ -66,3 +66,36 @@ thoughts_renamed = said_by("thoughts-renamed", _renamed, "Thoughts stand under a
 nothing_but_thoughts = said_by(
     "nothing-but-thoughts", _nothing_else, "An answer that thinks has no content.", fits=thinks, bugs=[138]
 )
+
+
+def _dropped(choice: Json, _told: Told) -> None:
+    _thought(spoken(choice))
+
+
+def _last_thought(choice: Json, _told: Told) -> None:
+    if choice["finish_reason"] is not None:
+        spoken(choice)[MEMBERS[0]] = "And so on."
+
+
+def _think_always(told: Told) -> None:
+    options = told.sent.get("chat_template_kwargs")
+    if isinstance(options, dict):
+        options.pop("enable_thinking", None)
+    told.sent.pop("reasoning_effort", None)
+
+
+def _uncounted(answer: Json, _told: Told) -> None:
+    if any(any(choice["message"].get(name) for name in MEMBERS) for choice in answer["choices"]):
+        answer["usage"]["completion_tokens"] = 1
+        answer["usage"]["total_tokens"] = answer["usage"]["prompt_tokens"] + 1
+
+
+thoughts_dropped = said_by("thoughts-dropped", _dropped, "Thoughts that were wanted are dropped.", fits=thinks)
+thoughts_dropped_in_streams = said_by(
+    "thoughts-dropped-in-streams", _dropped, "Streams drop thoughts.", plain=False, fits=thinks, bugs=[135]
+)
+thoughts_at_the_end = said_by(
+    "thoughts-at-the-end", _last_thought, "The last delta of a stream holds a thought.", plain=False, fits=thinks
+)
+thoughts_not_off = at_seams("thoughts-not-off", "Thoughts cannot be turned off.", request=_think_always, fits=thinks)
+thoughts_uncounted = at_seams("thoughts-uncounted", "Thoughts count no tokens.", answer=_uncounted, fits=thinks)

@@ -200,3 +200,75 @@ def falls_over(told: Told) -> Reply | None:
     if isinstance(messages, list) and any(isinstance(each, dict) and each.get("role") == "system" for each in messages):
         return Reply(500, b"Internal Server Error", "text/plain")
     return None
+
+
+@fault("malformed-refused-otherwise", "refusal")
+def malformed_is_refused_otherwise(_head: Head, body: Any, told: Told) -> Any:
+    """A malformed body is refused in the form of the framework below."""
+    return body if told.sent else {"detail": [{"loc": ["body", 0], "msg": "JSON decode error", "type": "json_invalid"}]}
+
+
+@fault("refusals-of-no-api", "refusal", bugs=[111])
+def refusals_of_no_api(_head: Head, _body: Any, _told: Told) -> Any:
+    """Refusals are an object with members that no client knows."""
+    return {"oops": True, "why": 7}
+
+
+@fault("refusals-without-words", "refusal")
+def refusals_without_words(_head: Head, body: Any, _told: Told) -> Any:
+    """The message of a refusal is empty."""
+    return _said(body, "")
+
+
+@fault("refusals-repeat-requests", "refusal")
+def refusals_repeat_requests(_head: Head, body: Any, told: Told) -> Any:
+    """A refusal repeats the request many times."""
+    return _said(body, f"max_tokens: {told.body.decode(errors='replace')[:4000]}" * 64)
+
+
+@fault("refusals-of-another-status", "refusal", fits=demands("errors.code-is-status"))
+def refusals_of_another_status(_head: Head, body: Any, _told: Told) -> Any:
+    """The code in the envelope is that of another status."""
+    if isinstance(body, dict):
+        holder = body["error"] if isinstance(body.get("error"), dict) else body
+        holder["code"] = 500
+    return body
+
+
+@fault("param-is-another", "refusal", fits=demands("errors.param-is-the-parameter"))
+def param_is_another(_head: Head, body: Any, _told: Told) -> Any:
+    """`param` names a parameter that was not wrong."""
+    if isinstance(body, dict) and isinstance(body.get("error"), dict):
+        body["error"]["param"] = "user"
+    return body
+
+
+@fault("hostile-500", "refusal", bugs=[115, 121])
+def hostile_bodies_are_500(head: Head, body: Any, told: Told) -> Any:
+    """What only exhausts a parser, or holds what parsers disagree on, gets a 500."""
+    if told.sent.get("model") is None or told.body.count(b"[") > 64 or b"\\u0000" in told.body:
+        head.status = 500
+    return body
+
+
+@fault("streams-refused-otherwise", "refusal")
+def streams_are_refused_otherwise(head: Head, body: Any, told: Told) -> Any:
+    """A bad request for a stream is refused with another status."""
+    if told.sent.get("stream"):
+        head.status = 409
+    return body
+
+
+@fault("challenge-missing", "refusal", fits=lambda contract: contract.auth == "bearer")
+def challenge_is_missing(head: Head, body: Any, _told: Told) -> Any:
+    """A 401 does not say how to sign in."""
+    head.headers.pop("www-authenticate", None)
+    return body
+
+
+@fault("key-refused-with-400", "refusal", fits=lambda contract: contract.auth == "bearer")
+def key_is_refused_with_400(head: Head, body: Any, _told: Told) -> Any:
+    """A missing or wrong key is refused with 400."""
+    if head.status in (401, 403):
+        head.status = 400
+    return body

@@ -8,9 +8,10 @@ from reference_server.faults.seams import Refused, at_seams
 
 if TYPE_CHECKING:
     from openapi.contract import Contract
-    from reference_server.faults.seams import Told
+    from reference_server.faults.seams import Json, Told
 
 STRUCTURED = ("structured_output",)
+FORMS = ("response_format", "structured_outputs", "guided_json", "guided_regex", "guided_choice")
 
 
 def _has_forms(contract: Contract) -> bool:
@@ -29,4 +30,34 @@ null_form_refused = at_seams(
     fits=_has_forms,
     declares=STRUCTURED,
     bugs=[110],
+)
+
+
+def _forget(told: Told) -> None:
+    for name in FORMS:
+        told.sent.pop(name, None)
+
+
+def _broken_when_streamed(answer: Json, told: Told) -> None:
+    if any(told.body.find(name.encode()) >= 0 for name in FORMS):
+        for choice in answer["choices"]:
+            choice["message"]["content"] = "{}"
+
+
+forms_ignored = at_seams(
+    "forms-ignored",
+    "A form of the answer is accepted and not kept.",
+    request=_forget,
+    fits=_has_forms,
+    declares=STRUCTURED,
+    bugs=[108],
+)
+forms_kept_in_plain_answers = at_seams(
+    "forms-kept-in-plain-answers",
+    "Plain answers keep the form that was asked for, streams do not.",
+    request=_forget,
+    answer=_broken_when_streamed,
+    fits=_has_forms,
+    declares=STRUCTURED,
+    bugs=[108],
 )

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from reference_server.faults.seams import Faulty, Seams, around, at_seams, fault, knows, said_by, spoken
+import orjson
+
+from openapi import sse
+from reference_server.faults.seams import DONE, Faulty, Seams, around, at_seams, fault, knows, said_by, spoken
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from starlette.types import ASGIApp
 
     from openapi.contract import Contract
-    from reference_server.faults.seams import Json, Told
+    from reference_server.faults.seams import Fault, Json, Told
 
 
 def _text(choice: Json) -> str:
@@ -160,3 +163,93 @@ def stream_is_cut_in_a_character(chunk: Json, told: Told) -> None:
     for choice in chunk["choices"]:
         if choice["finish_reason"] == "length" and (told.sent.get("n") or 1) == 1:
             choice["delta"]["content"] = (choice["delta"].get("content") or "") + "\ufffd"
+
+
+def _shorter(told: Told) -> None:
+    limit = told.sent.get("max_tokens")
+    if isinstance(limit, int) and limit > 2:
+        told.sent["max_tokens"] = limit - 2
+
+
+def shortened_by(name: str, hit: Callable[[Json], bool], line: str, **options: Any) -> Fault:
+    """A fault that shows in shorter answers to requests that are hit."""
+    return at_seams(name, line, request=lambda told: _shorter(told) if hit(told.sent) else None, **options)
+
+
+def _knows_more(told: Told) -> None:
+    if set(told.sent) - set(told.contract.parameters):
+        _shorter(told)
+
+
+defaults_matter = shortened_by(
+    "defaults-matter",
+    lambda sent: any(sent.get(name) is not None for name in ("top_p", "presence_penalty", "frequency_penalty", "n")),
+    "Answers are shorter where a default is sent.",
+)
+logprobs_matter = shortened_by(
+    "logprobs-matter",
+    lambda sent: bool(sent.get("logprobs")),
+    "Answers with log-probabilities are shorter.",
+    fits=knows("logprobs"),
+)
+one_choice_matters = shortened_by(
+    "one-choice-matters", lambda sent: sent.get("n") == 1, "Answers are shorter where one choice is asked for.",
+    fits=knows("n"),
+)  # fmt: skip
+empty_tools_matter = shortened_by(
+    "empty-tools-matter", lambda sent: sent.get("tools") == [], "Answers are shorter beside an empty list of tools.",
+    fits=knows("tools"),
+)  # fmt: skip
+strangers_matter = at_seams("strangers-matter", "A member that nobody knows changes the answer.", request=_knows_more)
+
+
+def _seeded_hot(told: Told) -> None:
+    if told.sent.get("temperature") == 0 and told.sent.get("seed") is not None:
+        told.sent["temperature"] = 1.9
+
+
+def _eaten(answer: Json, told: Told) -> None:
+    if told.sent.get("stop"):
+        for choice in answer["choices"]:
+            choice["message"]["content"] = (choice["message"]["content"] or "")[1:]
+
+
+seed_heats = at_seams(
+    "seed-heats", "A seed makes a greedy answer a sampled one.", request=_seeded_hot, fits=knows("seed"), bugs=[106]
+)
+stop_eats = at_seams("stop-eats", "A stop text eats the first character of an answer.", answer=_eaten, bugs=[60])
+
+
+@fault("marked-answers", "plain")
+def answers_are_marked(body: bytes, _told: Told) -> bytes:
+    """A byte order mark comes before plain answers."""
+    return b"\xef\xbb\xbf" + body
+
+
+@fault("role-at-the-end", "chunk", bugs=[37])
+def role_comes_at_the_end(chunk: Json, _told: Told) -> None:
+    """The role comes with the last delta."""
+    for choice in chunk["choices"]:
+        choice["delta"].pop("role", None)
+        if choice["finish_reason"] is not None:
+            choice["delta"]["role"] = "assistant"
+
+
+@fault("all-indices-zero", "chunk", fits=knows("n"), bugs=[45])
+def all_indices_are_zero(chunk: Json, _told: Told) -> None:
+    """Every choice is streamed with the index 0."""
+    for choice in chunk["choices"]:
+        choice["index"] = 0
+
+
+@fault("whole-text-again", "event", bugs=[14])
+def whole_text_comes_again(frame: bytes, told: Told) -> Iterator[bytes]:
+    """Before the last chunk comes one more, with the whole answer."""
+    chunk = {} if frame == DONE else orjson.loads(frame.removeprefix(b"data: "))
+    for choice in chunk.get("choices") or ():
+        told.memory["text"] = told.memory.get("text", "") + (choice["delta"].get("content") or "")
+        if choice["finish_reason"] is not None and told.memory["text"]:
+            again = {**choice, "delta": {**choice["delta"], "content": told.memory["text"]}, "finish_reason": None}
+            spare = {name: value for name, value in chunk.items() if name not in ("usage", "full_text")}
+            yield sse.encode(orjson.dumps({**spare, "choices": [again]}))
+    yield frame

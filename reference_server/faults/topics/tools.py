@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from openapi import sse
-from reference_server.faults.seams import DONE, Refused, at_seams, choices_of, fault, said_by, spoken
+from reference_server.faults.seams import DONE, Refused, Reply, at_seams, choices_of, fault, said_by, spoken
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -236,3 +236,58 @@ def bad_history_is_500(head: Head, body: Any, told: Told) -> Any:
     if b'"tool_calls"' in told.body:
         head.status = 500
     return body
+
+
+def _doubled(found: list[Json], _choice: Json) -> None:
+    if len(found) == 1 and found[0].get("id"):
+        found.append({**found[0], "id": f"{found[0]['id']}-2", **({"index": 1} if "index" in found[0] else {})})
+
+
+def _with_marks(found: list[Json], choice: Json) -> None:
+    names = [call.get("function", {}).get("name") for call in found]
+    if any(names):
+        spoken(choice)["content"] = f'<tool_call>{{"name": "{names[0]}"}}</tool_call>'
+
+
+def _moved(found: list[Json], _choice: Json) -> None:
+    for call in found:
+        call["index"] = call.get("index", 0) + 1
+
+
+def _called_unasked(holder: Json, told: Told) -> None:
+    if not told.sent.get("tools"):
+        for choice in choices_of(holder):
+            if choice.get("finish_reason") is None or "message" in choice:
+                spoken(choice)["tool_calls"] = [CALL]
+
+
+def _history(told: Told) -> Reply | None:
+    messages = told.sent.get("messages")
+    if any(isinstance(each, dict) and each.get("role") == "tool" for each in messages or ()):
+        return Reply(500, b"{}")
+    return None
+
+
+calls_doubled = called("calls-doubled", _doubled, "Every call is made twice.")
+call_arguments_empty = called(
+    "call-arguments-empty", _arguments(lambda _text: "{}"), "The arguments of a call lack what its function requires.",
+    streamed=False, bugs=[84],
+)  # fmt: skip
+call_name_doubled = called(
+    "call-name-doubled", _function(lambda each: each.update(name=each["name"] * 2) if each.get("name") else None),
+    "The name of a call stands twice in it.", bugs=[82],
+)  # fmt: skip
+calls_with_marks = called("calls-with-marks", _with_marks, "A call stands in the text too, in the model's own marks.")
+call_index_from_one = called(
+    "call-index-from-one", _moved, "The index of the first streamed call is 1.", plain=False, bugs=[80]
+)
+calls_lost = called(
+    "calls-lost", lambda found, choice: spoken(choice).update(tool_calls=[], content="") or found,
+    "What the model wrote is neither text nor call: it is lost.",
+)  # fmt: skip
+call_unasked = at_seams(
+    "call-unasked", "A tool is called that nobody offered.", answer=_called_unasked, chunk=_called_unasked, fits=calls
+)
+history_of_calls_is_500 = at_seams(
+    "history-of-calls-500", "A conversation that holds calls gets a 500.", request=_history, fits=calls, bugs=[96]
+)

@@ -1,0 +1,189 @@
+"""Several requests at the same time, or one after another, that are not kept apart."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from reference_server.faults.seams import Faulty, Reply, Seams, around
+from reference_server.faults.topics.refusals import ANSWER
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from openapi.contract import Contract
+    from reference_server.faults.seams import Head, Json, Told
+
+    Ask = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+LATE_S = 3.0
+
+
+def _chats(scope: Scope, contract: Contract) -> bool:
+    return bool(scope["path"] == contract.path and scope["method"] == "POST")
+
+
+def _counting(app: ASGIApp, contract: Contract, running: list[int]) -> Ask:
+    """Keeps count of the requests in flight."""
+
+    async def ask(scope: Scope, receive: Receive, send: Send) -> None:
+        running[0] += _chats(scope, contract)
+        try:
+            await app(scope, receive, send)
+        finally:
+            running[0] -= _chats(scope, contract)
+
+    return ask
+
+
+@around("bad-ones-answered-in-a-crowd")
+def bad_ones_are_answered_in_a_crowd(app: ASGIApp, contract: Contract) -> Ask:
+    """A bad request is answered while good ones are."""
+    running = [0]
+
+    def answer(head: Head, body: Any, _told: Told) -> Any:
+        if running[0] > 1:
+            head.status = 200
+            return ANSWER
+        return body
+
+    return _counting(Faulty(app, contract, Seams(refusal=answer)), contract, running)
+
+
+@around("prompts-added-up", bugs=[21])
+def prompts_are_added_up(app: ASGIApp, contract: Contract) -> Ask:
+    """Of requests at the same time the tokens of all prompts are counted together."""
+    running, most = [0], [0]
+
+    def seen(_told: Told) -> None:
+        most[0] = max(most[0], running[0])
+
+    def add(holder: Json, _told: Told) -> None:
+        if isinstance(holder.get("usage"), dict) and most[0] > 1:
+            holder["usage"]["prompt_tokens"] *= 2
+            holder["usage"]["total_tokens"] = holder["usage"]["prompt_tokens"] + holder["usage"]["completion_tokens"]
+        if running[0] <= 1:
+            most[0] = 0
+
+    return _counting(Faulty(app, contract, Seams(request=seen, answer=add, chunk=add)), contract, running)
+
+
+@around("refusals-hurt-others")
+def refusals_hurt_others(app: ASGIApp, contract: Contract) -> Ask:
+    """A good request beside a bad one gets a 500."""
+    bad = [0]
+
+    async def ask(scope: Scope, receive: Receive, send: Send) -> None:
+        if not _chats(scope, contract):
+            await app(scope, receive, send)
+            return
+        held: list[Message] = []
+
+        async def sent(message: Message) -> None:
+            if message["type"] == "http.response.start" and message["status"] >= 400:
+                bad[0] += 1
+            held.append(message)
+
+        await asyncio.sleep(0.02)
+        await app(scope, receive, sent)
+        refused = held and held[0].get("status", 200) >= 400
+        await asyncio.sleep(0.05)
+        if not refused and bad[0]:
+            bad[0] = 0
+            await Reply(500, b"{}")(scope, receive, send)
+            return
+        for message in held:
+            await send(message)
+        if refused:
+            await asyncio.sleep(0.1)
+            bad[0] = max(0, bad[0] - 1)
+
+    return ask
+
+
+@around("one-after-another", bugs=[20], patience_s=30.0)
+def one_after_another(app: ASGIApp, contract: Contract) -> Ask:
+    """Every client is served when the one before has its whole answer."""
+    lock = asyncio.Lock()
+
+    async def ask(scope: Scope, receive: Receive, send: Send) -> None:
+        if not _chats(scope, contract):
+            await app(scope, receive, send)
+            return
+        async with lock:
+            await app(scope, receive, send)
+            await asyncio.sleep(0.01)
+
+    return ask
+
+
+@around("others-hurt-by-a-disconnect", bugs=[18, 19])
+def others_are_hurt_by_a_disconnect(app: ASGIApp, contract: Contract) -> Ask:
+    """When a client leaves, the answers of others break off."""
+    left = [0]
+
+    async def ask(scope: Scope, receive: Receive, send: Send) -> None:
+        if not _chats(scope, contract):
+            await app(scope, receive, send)
+            return
+        before, own = left[0], [False]
+
+        async def heard() -> Message:
+            message = await receive()
+            if message["type"] == "http.disconnect" and not own[0]:
+                own[0] = True
+                left[0] += 1
+            return message
+
+        async def sent(message: Message) -> None:
+            if left[0] > before and not own[0]:
+                raise ConnectionResetError
+            await send(message)
+            if not message.get("more_body", True):
+                own[0] = True  # whole: what comes now is no leaving
+
+        await app(scope, heard, sent)
+
+    return ask
+
+
+@around("late-after-a-disconnect", bugs=[18], patience_s=20.0)
+def late_after_a_disconnect(app: ASGIApp, contract: Contract) -> Ask:
+    """An answer that nobody reads goes on to its end, and the next request waits for it."""
+    until = [0.0]
+
+    async def ask(scope: Scope, receive: Receive, send: Send) -> None:
+        loop = asyncio.get_running_loop()
+        if _chats(scope, contract):
+            await asyncio.sleep(max(0.0, until[0] - loop.time()))
+        done = [False]
+
+        async def heard() -> Message:
+            message = await receive()
+            if message["type"] == "http.disconnect" and not done[0]:
+                until[0] = loop.time() + LATE_S
+            return message
+
+        async def sent(message: Message) -> None:
+            await send(message)
+            done[0] = message["type"] == "http.response.body" and not message.get("more_body")
+
+        await app(scope, heard, sent)
+
+    return ask
+
+
+@around("refused-otherwise-again")
+def refused_otherwise_again(app: ASGIApp, contract: Contract) -> Ask:
+    """The second time the same bad request gets a 500."""
+    seen: set[bytes] = set()
+
+    def again(head: Head, body: Any, told: Told) -> Any:
+        if told.body in seen:
+            head.status = 500
+        seen.add(told.body)
+        return body
+
+    return Faulty(app, contract, Seams(refusal=again))
