@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from reference_server.faults.seams import at_seams, knows, sampled
+from reference_server.engine import SamplingParams
+from reference_server.faults.seams import knows, sampled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from reference_server.engine import SamplingParams
     from reference_server.faults.seams import Fault, Told
 
 WILD: Final = 1.6  # a temperature at which no two answers are alike
@@ -113,10 +113,17 @@ def penalties_are_reversed(params: SamplingParams) -> SamplingParams:
     )
 
 
+UNASKED: Final = SamplingParams()
+
+
 def ignored(parameter: str, *bugs: int) -> Fault:
-    """A parameter that is taken and does nothing."""
-    name, line = f"ignores-{parameter.replace('_', '-')}", f"`{parameter}` is taken and ignored."
-    return at_seams(name, line, request=_ignoring(parameter), fits=knows(parameter), bugs=bugs)
+    """A parameter that is taken, judged, and does nothing."""
+
+    def unasked(params: SamplingParams) -> SamplingParams:
+        return replace(params, **{parameter: getattr(UNASKED, parameter)})
+
+    unasked.__doc__ = f"`{parameter}` is taken and ignored."
+    return sampled(f"ignores-{parameter.replace('_', '-')}", fits=knows(parameter), bugs=bugs)(unasked)
 
 
 temperature_taken = ignored("temperature", 106)
@@ -131,5 +138,3 @@ bad_words_taken = ignored("bad_words")
 allowed_taken = ignored("allowed_token_ids")
 least_taken = ignored("min_tokens")
 stop_ids_taken = ignored("stop_token_ids")
-newer_limit_taken = ignored("max_completion_tokens", 128)
-limit_taken = ignored("max_tokens", 128)
