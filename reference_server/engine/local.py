@@ -13,6 +13,7 @@ from functools import partial
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
+from .allocator import keep_freed_memory
 from .bias import Bias, check_tokens
 from .checkpoint import Checkpoint, load_checkpoint
 from .device import select_device, torch
@@ -158,6 +159,7 @@ class LocalEngine(Engine):
             threads = 1
         if threads is not None:
             torch.set_num_threads(threads)
+        keep_freed_memory()
         try:
             runner = verified_runner(loaded.model, slots=slots, max_model_len=positions)
         except CheckpointError as error:

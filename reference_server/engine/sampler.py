@@ -10,18 +10,19 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from .device import torch
+from .penalties import EXTREME, Penalties
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from collections.abc import Sequence as Seq
 
     from .params import SamplingParams
 
-# Sorting a large vocabulary costs more than a forward pass: the set that top_p keeps is looked for among this
+# Sorting a large vocabulary costs more than a forward pass: the set that top_k and top_p keep is looked for among so
 # many tokens first.
-CANDIDATES = 1024
-
-# No finite parameter may make a logit infinite or NaN: one request would end everybody's.
-EXTREME = 1e30
+CANDIDATES = (32, 64, 128, 1024)
+FIRST_GUESS = 64
+BLOCK = 64
 
 
 def uniform(seed: int, index: int) -> float:
@@ -53,12 +54,8 @@ class Sampler:
         self._top_p = torch.ones(slots, dtype=torch.float64)
         self._top_k = torch.zeros(slots, dtype=torch.long)
         self._min_p = torch.zeros(slots)
-        self._presence = torch.zeros(slots, dtype=torch.float64)
-        self._frequency = torch.zeros(slots, dtype=torch.float64)
-        self._repetition = torch.ones(slots, dtype=torch.float64)
-        self._penalised = torch.zeros(slots, dtype=torch.bool)
-        self._seen = torch.zeros(slots, vocabulary_size, dtype=torch.bool)
-        self._counts = torch.zeros(slots, vocabulary_size)
+        self._penalised = [False] * slots
+        self._penalties = Penalties(slots)
 
     def open(self, slot: int, params: SamplingParams, prompt: Seq[int]) -> None:
         """Prepare a slot for a new sequence; numbers too extreme to compute with count as EXTREME."""
@@ -67,14 +64,9 @@ class Sampler:
         self._top_p[slot] = params.top_p
         self._top_k[slot] = params.top_k if narrows else self._vocabulary_size
         self._min_p[slot] = params.min_p
-        self._presence[slot] = max(-EXTREME, min(params.presence_penalty, EXTREME))
-        self._frequency[slot] = max(-EXTREME, min(params.frequency_penalty, EXTREME))
-        self._repetition[slot] = max(1 / EXTREME, min(params.repetition_penalty, EXTREME))
         self._penalised[slot] = params.penalised
         if params.penalised:
-            self._seen[slot] = False
-            self._seen[slot, torch.tensor(prompt)] = True
-            self._counts[slot] = 0
+            self._penalties.open(slot, params, prompt)
 
     def sample(self, logits: torch.Tensor, slots: Seq[int], uniforms: Seq[float]) -> list[int]:
         """One token for each row of logits [rows, vocabulary]; a slot and a uniform number for each row.
@@ -82,75 +74,81 @@ class Sampler:
         The token is counted for the slot's penalties. A row must hold at least one finite logit and neither
         NaN nor +inf: see `unusable`.
         """
+        logits, counted = self._after_penalties(logits, slots)
         at = torch.tensor(slots)
-        logits, counted = self._after_penalties(logits, at)
-        tokens = logits.argmax(-1)
         drawn = (self._temperature[at] > 0).nonzero()[:, 0]
-        if len(drawn):
-            random = torch.tensor(uniforms, dtype=torch.float64)[drawn]
-            tokens[drawn] = self._draw(logits[drawn], at[drawn], random)
-        if len(counted):
-            self._count(at[counted], tokens[counted])
-        return [int(token) for token in tokens.tolist()]
+        if len(drawn) == len(slots):
+            tokens = self._draw(logits, at, torch.tensor(uniforms, dtype=torch.float64))
+        else:
+            tokens = logits.argmax(-1)
+            if len(drawn):
+                tokens[drawn] = self._draw(logits[drawn], at[drawn], torch.tensor(uniforms, dtype=torch.float64)[drawn])
+        chosen: list[int] = tokens.tolist()
+        if counted:
+            self._penalties.count([slots[row] for row in counted], [chosen[row] for row in counted])
+        return chosen
 
     def penalised(self, logits: torch.Tensor, slots: Seq[int]) -> torch.Tensor:
         """The logits [rows, vocabulary] from which the slots' tokens are chosen."""
-        return self._after_penalties(logits, torch.tensor(slots))[0]
+        return self._after_penalties(logits, slots)[0]
 
     def count(self, slots: Seq[int], tokens: Seq[int]) -> None:
         """Count tokens that were chosen elsewhere, one for each slot."""
-        self._count(torch.tensor(slots), torch.tensor(tokens))
+        self._penalties.count(slots, tokens)
 
     def copy(self, moves: Seq[tuple[int, int]]) -> None:
         """Give slots the counts of others; moves: (from, to), none is both."""
-        sources, targets = torch.tensor(moves).unbind(1)
-        self._seen[targets] = self._seen[sources]
-        self._counts[targets] = self._counts[sources]
+        self._penalties.copy(moves)
 
-    def _count(self, at: torch.Tensor, tokens: torch.Tensor) -> None:
-        self._seen[at, tokens] = True
-        self._counts[at, tokens] += 1
-
-    def _after_penalties(self, logits: torch.Tensor, at: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    def _after_penalties(self, logits: torch.Tensor, slots: Seq[int]) -> tuple[torch.Tensor, list[int]]:
         """(the logits after penalties, the rows that have any)."""
-        penalised = self._penalised[at].nonzero()[:, 0]
-        if len(penalised):
+        rows = [row for row, slot in enumerate(slots) if self._penalised[slot]]
+        if len(rows) == len(slots):
             logits = logits.clone()
-            logits[penalised] = self._penalise(logits[penalised], at[penalised])
-        return logits, penalised
-
-    def _penalise(self, logits: torch.Tensor, at: torch.Tensor) -> torch.Tensor:
-        """The rows' logits after penalties, computed in float64 and moved so that the largest is 0."""
-        logits = logits.double()
-        repetition = self._repetition[at, None]
-        repeated = torch.where(logits > 0, logits / repetition, logits * repetition)
-        logits = torch.where(self._seen[at], repeated, logits)
-        counts = self._counts[at]
-        logits = logits - self._frequency[at, None] * counts - self._presence[at, None] * (counts > 0)
-        return (logits - logits.amax(-1, keepdim=True)).float()
+            self._penalties.apply(logits, slots)
+        elif rows:
+            logits = logits.clone()
+            some = logits[rows]
+            self._penalties.apply(some, [slots[row] for row in rows])
+            logits[rows] = some
+        return logits, rows
 
     def _draw(self, logits: torch.Tensor, at: torch.Tensor, uniforms: torch.Tensor) -> torch.Tensor:
         # The largest logit becomes 0 before the division, so that a tiny temperature cannot overflow.
-        scaled = (logits - logits.amax(-1, keepdim=True)) / self._temperature[at, None]
-        weights = scaled.exp()  # the greatest is 1
+        scaled = (logits - logits.amax(-1, keepdim=True)).div_(self._temperature[at, None])
+        weights = scaled.exp_()  # the greatest is 1
         min_p = self._min_p[at]
         if min_p.any():
             weights = torch.where(weights < min_p[:, None], 0, weights)
         top_k, top_p = self._top_k[at], self._top_p[at]
         narrow = (top_k < self._vocabulary_size) | (top_p < 1)
-        tokens = torch.empty(len(at), dtype=torch.long)
-        wide = (~narrow).nonzero()[:, 0]
-        if len(wide):
-            tokens[wide] = _invert(weights[wide], uniforms[wide])
         rows = narrow.nonzero()[:, 0]
-        candidates = min(CANDIDATES, self._vocabulary_size)
-        while len(rows):
-            best, ids = _most_likely(weights[rows], candidates)
-            kept, settled = _narrow(best, weights[rows], top_k[rows], top_p[rows])
-            choice = _invert(kept, uniforms[rows])
+        if not len(rows):
+            return _invert(weights, uniforms)
+        tokens = torch.empty(len(at), dtype=torch.long)
+        if len(rows) < len(at):
+            wide = (~narrow).nonzero()[:, 0]
+            tokens[wide] = _invert(weights[wide], uniforms[wide])
+            weights, top_k, top_p, uniforms = weights[rows], top_k[rows], top_p[rows], uniforms[rows]
+        asked = top_k[top_k < self._vocabulary_size]
+        for candidates in self._rungs(int(asked.max()) if len(asked) else 0):
+            best, ids = _most_likely(weights, candidates)
+            kept, settled = _narrow(best, weights, top_k, top_p)
+            choice = _invert(kept, uniforms)
             tokens[rows] = ids.gather(1, choice[:, None])[:, 0]
-            rows, candidates = rows[~settled], self._vocabulary_size
+            if settled.all():
+                break
+            left = ~settled
+            rows, weights, top_k, top_p, uniforms = (each[left] for each in (rows, weights, top_k, top_p, uniforms))
         return tokens
+
+    def _rungs(self, top_k: int) -> Iterator[int]:
+        """How many candidates to look at, one number after the other; top_k: the greatest there is, or 0."""
+        first = next((each for each in CANDIDATES if each > (top_k or FIRST_GUESS - 1)), self._vocabulary_size)
+        for candidates in sorted({first, CANDIDATES[-1]}):
+            if first <= candidates < self._vocabulary_size:
+                yield candidates
+        yield self._vocabulary_size
 
 
 def unusable(logits: torch.Tensor) -> list[int]:
@@ -160,12 +158,19 @@ def unusable(logits: torch.Tensor) -> list[int]:
 
 
 def _most_likely(weights: torch.Tensor, candidates: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """The largest weights of each row, largest first, and their token ids."""
-    if candidates < weights.shape[1]:
-        best = weights.topk(candidates, sorted=True)
-        return best.values, best.indices
-    ordered = weights.sort(descending=True, stable=True)
-    return ordered.values, ordered.indices
+    """The largest weights of each row, largest first, and their token ids; equal ones in the order of their ids.
+
+    Of equal ones that do not all fit in, any may be there.
+    """
+    if candidates == weights.shape[1]:
+        ordered = weights.sort(descending=True, stable=True)
+        return ordered.values, ordered.indices
+    best, ids = weights.topk(candidates, sorted=True)
+    if ((best[:, 1:] == best[:, :-1]) & (best[:, 1:] > 0)).any():
+        ids, order = ids.sort(-1)
+        best, order = best.gather(1, order).sort(stable=True, dim=-1, descending=True)
+        ids = ids.gather(1, order)
+    return best, ids
 
 
 def _narrow(
@@ -176,18 +181,32 @@ def _narrow(
     by_rank = torch.where(torch.arange(count)[None] < top_k[:, None], best, 0).double()
     reached = by_rank.cumsum(-1)
     all_kept = top_k >= weights.shape[1]
-    total = torch.where(all_kept, weights.double().sum(-1), reached[:, -1])
-    target = top_p * total
+    total = reached[:, -1]
+    if all_kept.any():
+        total = torch.where(all_kept, weights.sum(-1, dtype=torch.float64), total)
     # A token stays while those before it have not reached the target: so the first always stays.
-    kept = torch.where(reached - by_rank < target[:, None], by_rank, 0)
-    settled = torch.full_like(all_kept, count == weights.shape[1])
-    return kept, settled | torch.where(all_kept, reached[:, -1] >= target, top_k <= count)
+    kept = torch.where(reached - by_rank < (top_p * total)[:, None], by_rank, 0)
+    # The last candidate must be less likely than whatever is kept, or others like it may have been left out.
+    settled = (kept > 0).sum(-1) <= (best > best[:, -1:]).sum(-1)
+    return kept, settled | (count == weights.shape[1])
 
 
 def _invert(weights: torch.Tensor, uniforms: torch.Tensor) -> torch.Tensor:
     """For each row the first index at which the share of the weights so far exceeds the uniform number.
 
-    There is one, because a number of at most 1 - 2**-53 times the total is below the total in float64 too.
+    There is one, because a number of at most 1 - 2**-53 times the total is below the total in float64 too. In a
+    long row its block is looked for first: sums of blocks are quick.
     """
-    reached = weights.double().cumsum(-1)
-    return torch.searchsorted(reached, uniforms[:, None] * reached[:, -1:], right=True)[:, 0]
+    if weights.shape[1] < BLOCK * BLOCK:
+        reached = weights.double().cumsum(-1)
+        return torch.searchsorted(reached, uniforms[:, None] * reached[:, -1:], right=True)[:, 0]
+    blocks = torch.nn.functional.pad(weights, (0, -weights.shape[1] % BLOCK)).view(len(weights), -1, BLOCK)
+    reached = blocks.sum(-1, dtype=torch.float64).cumsum(-1)
+    wanted = uniforms[:, None] * reached[:, -1:]
+    block = torch.searchsorted(reached, wanted, right=True)
+    before = torch.where(block > 0, reached.gather(1, (block - 1).clamp(min=0)), 0)
+    inside = blocks[torch.arange(len(blocks)), block[:, 0]]
+    at = torch.searchsorted(before + inside.double().cumsum(-1), wanted, right=True)
+    # Added up in another order, a block may end below its sum: then it is the block's last possible token.
+    last = torch.where(inside > 0, torch.arange(BLOCK), 0).amax(-1, keepdim=True)
+    return (block * BLOCK + torch.minimum(at, last))[:, 0]

@@ -41,10 +41,11 @@ def score(logits: torch.Tensor, tokens: Seq[int], tops: Seq[int], named: Seq[Seq
 
     Of a usable row nothing depends on the rest of the batch.
     """
-    logprobs = _log_softmax(logits)
-    chosen: list[float] = logprobs.gather(1, torch.tensor(tokens)[:, None])[:, 0].tolist()
-    best = [ranked[:top] for ranked, top in zip(_alternatives(logprobs, max(tops)), tops, strict=True)]
+    total = logits.double().logsumexp(-1, keepdim=True)
+    chosen: list[float] = (logits.gather(1, torch.tensor(tokens)[:, None]).double() - total)[:, 0].tolist()
+    best = [ranked[:top] for ranked, top in zip(_alternatives(logits, max(tops), total), tops, strict=True)]
     if any(named):
+        logprobs = logits.double() - total
         return [Score(logprob, _with_named(*row)) for logprob, *row in zip(chosen, best, named, logprobs, strict=True)]
     return [Score(logprob, tuple(ranked)) for logprob, ranked in zip(chosen, best, strict=True)]
 
@@ -82,7 +83,11 @@ def _log_softmax(logits: torch.Tensor) -> torch.Tensor:
     return exact - exact.logsumexp(-1, keepdim=True)
 
 
-def _alternatives(logprobs: torch.Tensor, top: int) -> list[list[tuple[int, float]]]:
+def _alternatives(logprobs: torch.Tensor, top: int, total: torch.Tensor | None = None) -> list[list[tuple[int, float]]]:
+    """The likeliest tokens of each row; total: what their numbers are too large by."""
     best = logprobs.topk(min(top, logprobs.shape[1]))
-    rows = zip(best.indices.tolist(), best.values.tolist(), strict=True)
-    return [sorted(zip(*row, strict=True), key=lambda item: (-item[1], item[0])) for row in rows]
+    values = best.values if total is None else best.values.double() - total
+    rows = [list(zip(*row, strict=True)) for row in zip(best.indices.tolist(), values.tolist(), strict=True)]
+    if (values[:, 1:] == values[:, :-1]).any():
+        return [sorted(row, key=lambda item: (-item[1], item[0])) for row in rows]
+    return rows

@@ -42,6 +42,10 @@ class Vocabulary:
         self.thought_markers = next(known, THOUGHT_MARKERS[0])
         decoder = tokenizer.decoder
         self._byte_level = decoder is not None and decoder.decode([SPACE_BYTE]) == " "
+        self._known: tuple[dict[int, bytes], dict[int, bytes]] = (
+            {},
+            {},
+        )  # what `data` has said: as much as the tokenizer
         self._before = None if self._byte_level else next(self._words(), None)
 
     def data(self, token_id: int, *, first: bool) -> bytes:
@@ -50,6 +54,12 @@ class Vocabulary:
         first: whether no text stands before it, where some tokenizers drop a word's space. Empty for an id
         that the tokenizer does not know. The bytes of a text's tokens, joined, are the text in UTF-8.
         """
+        data = self._known[first].get(token_id)
+        if data is None:
+            data = self._known[first][token_id] = self._data(token_id, first)
+        return data
+
+    def _data(self, token_id: int, first: bool) -> bytes:
         if token_id in self._added:
             return self._added[token_id]
         piece = self.tokenizer.id_to_token(token_id)

@@ -309,3 +309,31 @@ def test_rows_without_a_usable_logit_are_named() -> None:
 def test_parameters_out_of_range_are_refused_by_name(wrong: dict[str, object]) -> None:
     with pytest.raises(ValueError, match=f"^{next(iter(wrong))} "):
         SamplingParams(**wrong)  # type: ignore[arg-type]
+
+
+def test_equally_likely_tokens_are_told_apart_by_their_ids_whatever_others_ask_for() -> None:
+    logits = torch.zeros(2, 5000)
+    logits[:, 4000:4040] = 1.0
+    asked = [SamplingParams(top_k=30), SamplingParams(top_k=900)]
+    for uniform_number in (0.0, 0.5, 0.999):
+        together = _tokens(logits, asked, uniform_number)
+        assert together[0] == _tokens(logits[:1], asked[:1], uniform_number)[0] == 4000 + int(30 * uniform_number)
+
+
+def _tokens(logits: torch.Tensor, asked: list[SamplingParams], uniform_number: float) -> list[int]:
+    sampler = Sampler(len(asked), logits.shape[1])
+    for slot, params in enumerate(asked):
+        sampler.open(slot, params, [1])
+    return sampler.sample(logits, list(range(len(asked))), [uniform_number] * len(asked))
+
+
+def test_every_token_of_a_large_vocabulary_can_be_drawn_with_its_probability() -> None:
+    """Found by way of its block: the number drawn lies within the token's own share."""
+    logits = torch.randn(1, 5000, generator=torch.Generator().manual_seed(1)) * 2
+    logits[0, 64:200] = -torch.inf
+    reached = logits[0].double().softmax(-1).cumsum(-1)
+    for number in [0.0, *(index / 97 for index in range(97)), 1 - 2**-53]:
+        (token,) = _tokens(logits, [SamplingParams()], number)
+        before = float(reached[token - 1]) if token else 0.0
+        assert before - 1e-6 <= number <= float(reached[token]) + 1e-6
+        assert logits[0, token] > -torch.inf

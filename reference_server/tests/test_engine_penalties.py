@@ -1,0 +1,85 @@
+"""Penalties touch what was said and nothing else, in every slot its own."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from reference_server.engine import SamplingParams
+from reference_server.engine.allocator import keep_freed_memory
+from reference_server.engine.device import torch
+from reference_server.engine.penalties import Penalties
+
+VOCABULARY = 700
+
+
+def _reference(logits: list[float], params: SamplingParams, prompt: list[int], said: list[int]) -> list[float]:
+    """In plain float64, moved so that the largest is 0."""
+    out = list(logits)
+    for token in {*prompt, *said}:
+        out[token] = (
+            out[token] / params.repetition_penalty if out[token] > 0 else out[token] * params.repetition_penalty
+        )
+    for token in set(said):
+        out[token] -= params.frequency_penalty * said.count(token) + params.presence_penalty
+    return [each - max(out) for each in out]
+
+
+@pytest.mark.parametrize("length", [1, 20, 300, 600])
+def test_penalised_logits_are_those_of_the_reference(length: int) -> None:
+    generator = random.Random(length)
+    penalties = Penalties(5)
+    kept: dict[int, tuple[SamplingParams, list[int], list[int]]] = {}
+    for slot in (4, 0, 2):
+        prompt = [generator.randrange(VOCABULARY) for _ in range(generator.randrange(1, length + 1))]
+        params = SamplingParams(
+            presence_penalty=generator.uniform(-2, 2),
+            frequency_penalty=generator.uniform(-2, 2),
+            repetition_penalty=generator.uniform(0.5, 2),
+        )
+        penalties.open(slot, params, prompt)
+        kept[slot] = (params, prompt, [])
+    for _ in range(length):
+        tokens = [generator.randrange(VOCABULARY) for _ in kept]
+        penalties.count(list(kept), tokens)
+        for (_, _, said), token in zip(kept.values(), tokens, strict=True):
+            said.append(token)
+    logits = torch.randn(3, VOCABULARY, generator=torch.Generator().manual_seed(length)) * 4
+    expected = [_reference(row.tolist(), *each) for row, each in zip(logits, kept.values(), strict=True)]
+    penalties.apply(logits, list(kept))
+    torch.testing.assert_close(logits.double(), torch.tensor(expected, dtype=torch.float64), atol=2e-5, rtol=1e-6)
+
+
+def test_numbers_of_any_size_leave_differences_among_what_they_concern() -> None:
+    penalties = Penalties(1)
+    penalties.open(0, SamplingParams(presence_penalty=-1e6), [9])
+    for token in (3, 4):
+        penalties.count([0], [token])
+    logits = torch.tensor([[0.0] * 3 + [1.0, 0.99] + [0.0] * 5])
+    penalties.apply(logits, [0])
+    assert logits[0, 3] == 0
+    assert float(logits[0, 4]) == pytest.approx(-0.01, abs=1e-6)
+    assert float(logits[0, 0]) == pytest.approx(-1e6, rel=1e-6)
+
+
+def test_a_slot_that_was_copied_goes_its_own_way() -> None:
+    penalties = Penalties(2)
+    params = SamplingParams(frequency_penalty=1.0)
+    for slot in (0, 1):
+        penalties.open(slot, params, [1])
+    penalties.count([0], [5])
+    penalties.copy([(0, 1)])
+    penalties.count([1], [5])
+    logits = torch.zeros(2, 10)
+    penalties.apply(logits, [0, 1])
+    assert logits[:, 5].tolist() == [-1.0, -2.0]
+
+
+def test_a_slot_without_a_prompt_is_refused() -> None:
+    with pytest.raises(ValueError, match="without a prompt"):
+        Penalties(1).apply(torch.zeros(1, 4), [0])
+
+
+def test_asking_for_freed_memory_twice_changes_nothing() -> None:
+    assert keep_freed_memory() == keep_freed_memory()
