@@ -55,6 +55,7 @@ class AnswerForm:
     token_arrays: bool
     cached_tokens: bool
     silence: str | None = ""
+    best_of: Literal["n", "all"] = "n"  # how many of best_of sequences come back where nothing searches
 
 
 @dataclass(frozen=True, slots=True)

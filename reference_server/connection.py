@@ -12,9 +12,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
+from reference_server.errors import transport_refusal
+
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable
+
+    from openapi.contract import ErrorTable
 
 HEAD_END: Final = b"\r\n\r\n"
 
@@ -46,10 +50,14 @@ class Phase(Enum):
 
 
 class BoundedConnection(HttpToolsProtocol):
-    """One connection within Limits. What goes beyond them is refused by HTTP's own status, and the connection ends."""
+    """One connection within Limits. What goes beyond them is refused by HTTP's own status, and the connection ends.
 
-    def __init__(self, *arguments: Any, limits: Limits, **options: Any) -> None:
+    errors: the dialect's envelope, in which such a refusal comes too; None: it is plain text.
+    """
+
+    def __init__(self, *arguments: Any, limits: Limits, errors: ErrorTable | None = None, **options: Any) -> None:
         super().__init__(*arguments, **options)
+        self._errors = errors
         self._limits = limits
         self._phase = Phase.REQUEST
         self._head_bytes = 0
@@ -95,6 +103,10 @@ class BoundedConnection(HttpToolsProtocol):
         if self._phase is Phase.ANSWER:  # otherwise the rest of the body is still to come
             self._await_request()
         super().on_response_complete()
+
+    def send_400_response(self, msg: str) -> None:
+        """uvicorn's answer to what is no HTTP; `msg` is its own words for that."""
+        self._refuse(400, f"this is no request that HTTP knows: {msg.rstrip('.')}")
 
     def pause_writing(self) -> None:
         super().pause_writing()
@@ -142,7 +154,8 @@ class BoundedConnection(HttpToolsProtocol):
         if self._answers_another():
             self.transport.close()
             return
-        body = message.encode()
-        head = b"content-type: text/plain; charset=utf-8\r\ncontent-length: %d\r\nconnection: close\r\n\r\n" % len(body)
-        self.transport.write(STATUS_LINE[status] + head + body)
+        kind = "text/plain; charset=utf-8" if self._errors is None else "application/json"
+        body = message.encode() if self._errors is None else transport_refusal(self._errors, status, message)
+        head = f"content-type: {kind}\r\ncontent-length: {len(body)}\r\nconnection: close\r\n\r\n"
+        self.transport.write(STATUS_LINE[status] + head.encode() + body)
         self.transport.close()

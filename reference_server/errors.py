@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
 import orjson
@@ -80,6 +82,22 @@ def envelope(table: ErrorTable, error: ApiError) -> tuple[int, bytes]:
     """Status and body of a refusal; the message takes at most 1 KiB."""
     status, body = table.render(error.kind, shortened(error.message))
     return status, orjson.dumps(body)
+
+
+def transport_refusal(table: ErrorTable, status: int, message: str) -> bytes:
+    """The body of what HTTP itself refuses, before there is a request: no dialect has a row for that.
+
+    It is written as for a body that is too large; a phrase or a code that repeats the status does so here.
+    """
+    row = table.kinds["too_large"]
+    named = table.kinds["method_not_allowed"].phrase == HTTPStatus.METHOD_NOT_ALLOWED.phrase
+    told = replace(
+        row,
+        status=status,
+        phrase=HTTPStatus(status).phrase if named else row.phrase,
+        code=status if row.code == row.status else row.code,
+    )
+    return orjson.dumps(replace(table, kinds={"refused": told}).render("refused", message)[1])
 
 
 def shortened(message: str) -> str:

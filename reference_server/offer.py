@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 LACKING: Final = frozenset(
     {
         *("media", "audio", "functions", "moderation"),
-        *("prediction", "prompt_cache", "refusals", "storage", "structured_output", "watermarking", "web_search"),
-        *("disaggregation", "extensions", "template"),
+        *("prediction", "prompt_cache", "storage", "structured_output", "watermarking", "web_search"),
+        *("disaggregation", "extensions"),
     }
 )
 """Capabilities that the server has not got. Their neutral values are accepted, all others refused by name."""
@@ -27,6 +27,8 @@ READ: Final = frozenset(
         *("return_token_ids", "return_prompt_text", "return_weight_versions", "routed_experts_prompt_start"),
         *("spaces_between_special_tokens", "stream_interval", "repetition_detection", "verbosity", "service_tier"),
         *("truncate_prompt_tokens", "truncation_side"),
+        *("echo", "add_generation_prompt", "continue_final_message", "add_special_tokens", "documents"),
+        "chat_template",  # refused by name
         *("reasoning_effort", "thinking_token_budget", "include_reasoning"),
         *("tools", "tool_choice", "parallel_tool_calls"),
     }

@@ -118,6 +118,7 @@ def _ended(members: Container[str], deltas: Sequence[Delta], model: str, telling
 def _choice(contract: Contract, index: int, deltas: Sequence[Delta], telling: Telling, heading: Heading) -> Json:
     text, reasoning = _said(deltas)
     called = CallWriter(heading.calls, index).whole(deltas)
+    text = telling.echo + text
     member = reasoning_member(contract)
     thought = {member: reasoning} if reasoning and member and telling.reasoning else {}
     told = {"logprobs": logprobs(contract, deltas, telling)} if deltas[0].logprob is not None else {}
@@ -248,7 +249,8 @@ class ChunkWriter:
         """The chunk that some dialects send of each choice before its first token."""
         if self._form.opening_chunk:
             for index in range(len(self._choices)):
-                yield self._chunk(index, [], None)
+                self._choices[index].text = self._telling.echo
+                yield self._chunk(index, [], None, echo=self._telling.echo)
 
     def add(self, delta: Delta) -> Iterator[Json]:
         """The chunks of one delta; two for a last one with text."""
@@ -280,10 +282,17 @@ class ChunkWriter:
             yield self._ordered({**self._heading, "choices": [], "usage": counts})
 
     def _chunk(
-        self, index: int, new: Sequence[Delta], finish_reason: str | None, extra: Mapping[str, Any] | None = None
+        self,
+        index: int,
+        new: Sequence[Delta],
+        finish_reason: str | None,
+        extra: Mapping[str, Any] | None = None,
+        *,
+        echo: str = "",
     ) -> Json:
         choice = self._choices[index]
         text, reasoning = (choice.text, choice.reasoning) if self._full_text else _said(new)
+        text = echo or text
         called = choice.calls.added(new)
         silent = called and not text and self._contract.answer.silence is None
         delta: Json = {**({} if silent else {"content": text}), **called}

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from reference_server.engine import SamplingParams
     from reference_server.telling import Telling
 
+ROLE: Final = "assistant"
 DEEPEST: Final = 64
 """Levels of objects and lists that a body may nest; what the documents describe takes fewer than ten."""
 
@@ -29,6 +30,7 @@ LONG_INTEGER: Final = "Exceeds the limit"  # how Python's refusal of more than 4
 TEMPLATE_OPTIONS: Final = frozenset(
     {
         "add_generation_prompt",
+        "add_special_tokens",
         "chat_template",
         "continue_final_message",
         "conversation",
@@ -93,7 +95,7 @@ class RequestReader:
         for name in self._contract.unsupported:
             if value.get(name) not in (None, [], {}):
                 raise ApiError("invalid_request", f"{name} is not supported: leave it out")
-        if value["model"] != self._model:
+        if value.get("model", self._model) != self._model:
             asked = quote(value["model"])
             raise ApiError("unknown_model", f"model: there is no model {asked}; this server answers for {self._model}")
         return self._chat_request(value)
@@ -101,7 +103,7 @@ class RequestReader:
     def _chat_request(self, body: Mapping[str, Any]) -> ChatRequest:
         given = {name: self._given(body, name) for name in self._contract.parameters}
         stream = bool(given.get("stream"))
-        template_kwargs = self._template_kwargs(given)
+        template_kwargs = {**self._template_kwargs(given), **written(given)}
         called = calling(given)
         params = sampling_params(
             self._contract,
@@ -114,7 +116,7 @@ class RequestReader:
             messages=[_message(message, parsed=self._parsed) for message in body["messages"]],
             params=replace(params, tools=called.use),
             stream=stream,
-            telling=telling(given),
+            telling=replace(telling(given), echo=echoed(given)),
             template_kwargs=template_kwargs,
             tools=called.shown,
             call_form=called.form,
@@ -139,6 +141,29 @@ class RequestReader:
                 "invalid_request", f"chat_template_kwargs.{taken[0]} is not an argument of the template: leave it out"
             )
         return {**self._template_defaults, **effort_kwargs(given.get("reasoning_effort")), **sent}
+
+
+def written(given: Mapping[str, Any]) -> dict[str, Any]:
+    """How the template is to write the prompt, where the request does not leave that to the server. Raises ApiError."""
+    if given.get("chat_template") is not None:
+        raise ApiError("invalid_request", "chat_template: this server trusts its model's template only: leave it out")
+    opened, continued = given.get("add_generation_prompt") is not False, bool(given.get("continue_final_message"))
+    if opened and continued:
+        raise ApiError("invalid_request", "continue_final_message needs add_generation_prompt to be false")
+    asked: dict[str, Any] = {} if opened else {"add_generation_prompt": False}
+    if continued:
+        asked["continue_final_message"] = True
+    if given.get("add_special_tokens"):
+        asked["add_special_tokens"] = True
+    if given.get("documents") is not None:
+        asked["documents"] = given["documents"]
+    return asked
+
+
+def echoed(given: Mapping[str, Any]) -> str:
+    """The text that an answer repeats before its own: the last message, if that is wanted and the assistant's."""
+    last = given["messages"][-1] if given.get("echo") else {}
+    return _text(last.get("content") or "") if last.get("role") == ROLE else ""
 
 
 def parse(body: bytes) -> dict[str, Any]:
@@ -182,13 +207,17 @@ def _depth(value: object) -> int:
 
 
 def _message(message: Mapping[str, Any], *, parsed: bool) -> dict[str, Any]:
-    """A turn; text parts become one text, a line each, as templates for text expect it, and no content an empty one."""
-    content = message.get("content") or ""
-    if isinstance(content, list):
-        content = "\n".join(part["text"] for part in content)
-    turn = {"role": message["role"], "content": content}
+    """A turn, as templates for text expect it; no content is an empty one, and what a model refused is what it said."""
+    turn = {"role": message["role"], "content": _text(message.get("content") or message.get("refusal") or "")}
     if message.get("tool_calls"):
         turn["tool_calls"] = earlier_calls(message["tool_calls"], parsed=parsed)
     if message.get("tool_call_id") is not None:
         turn["tool_call_id"] = message["tool_call_id"]
     return turn
+
+
+def _text(content: str | list[Mapping[str, Any]]) -> str:
+    """Parts become one text, a line each."""
+    if isinstance(content, str):
+        return content
+    return "\n".join(part["refusal"] if part["type"] == "refusal" else part["text"] for part in content)

@@ -17,6 +17,9 @@ INT32_MIN: Final = -(2**31)
 INT32_MAX: Final = 2**31 - 1
 LEAST_BIAS: Final = -100.0
 GREATEST_BIAS: Final = 100.0
+ENDLESS_CAPPED: Final = "ignore-eos-ceiling"
+ENDLESS_LIMIT: Final = 4000
+"""A rule that some contracts have, and its number: ovms-2024.4#request/ignore_eos."""
 PRIORITIES: Final = {"flex": 1, "priority": -1, "fast": -1}
 """Where requests of a service tier stand in the queue; the others are 0."""
 VERBOSITY: Final = {"low": math.log(3), "high": -math.log(3)}
@@ -44,7 +47,7 @@ def sampling_params(
     sent = {name: body.get(name) for name in contract.parameters}
     stop = given.get("stop") or ()
     plain: dict[str, Any] = {
-        "max_tokens": _integer(_either(given.get("max_completion_tokens"), given.get("max_tokens"))),
+        "max_tokens": _limit(contract, given),
         "min_tokens": _integer(given.get("min_tokens")),
         "temperature": given.get("temperature"),
         "top_p": given.get("top_p"),
@@ -61,7 +64,7 @@ def sampling_params(
     try:
         return SamplingParams(
             **{name: value for name, value in plain.items() if value is not None},
-            **_choices(sent, given),
+            **_choices(contract, sent, given),
             **_named_tokens(given),
             **_prompt(given),
             **_ends(given),
@@ -136,19 +139,22 @@ def thinking_budget(given: Mapping[str, Any]) -> int | None:
     return EFFORTS.get(given.get("reasoning_effort") or "max")
 
 
-def _choices(sent: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+def _choices(contract: Contract, sent: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
     """How many answers there are, and how they are found.
 
     A dialect with use_beam_search turns beam search on by it; its width is n, as in vLLM and MindIE's source, or a
     greater best_of. Without that parameter a best_of above 1 turns it on and is the width
     (ovms-2024.4#request/unsupported/use_beam_search).
 
+    Where a dialect returns all of best_of, that is the number of answers, whatever n says.
+
     Nothing says into how many groups the diversity penalty divides the beams, and OpenVINO Model Server has one, where
     the penalty has nothing to act on. So there is one group unless the penalty is sent: then every beam is its own.
     """
     n, best_of = _integer(given.get("n")) or 1, _integer(sent.get("best_of"))
     if not given.get("use_beam_search", (best_of or 1) > 1):
-        return {"n": n, "best_of": best_of}
+        returns_all = best_of is not None and contract.answer.best_of == "all"
+        return {"n": best_of if returns_all else n, "best_of": best_of}
     width = max(n, best_of or 1)
     diversity = sent.get("diversity_penalty")
     return {
@@ -175,8 +181,11 @@ def _logprobs(contract: Contract, sent: Mapping[str, Any]) -> int | None:
     return int(top or 0)
 
 
-def _either(first: Any, second: Any) -> Any:
-    return second if first is None else first
+def _limit(contract: Contract, given: Mapping[str, Any]) -> int | None:
+    """The most tokens to generate; a dialect may cap them beside ignore_eos, also where no number was sent."""
+    newer = given.get("max_completion_tokens")
+    asked = _integer(given.get("max_tokens") if newer is None else newer)
+    return ENDLESS_LIMIT if asked is None and given.get("ignore_eos") and ENDLESS_CAPPED in contract.rules else asked
 
 
 def _integer(value: float | None) -> int | None:

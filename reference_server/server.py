@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from starlette.types import ASGIApp
 
+    from openapi.contract import ErrorTable
     from reference_server.engine import Engine
 
 GRACE_S: Final = 20.0
@@ -63,6 +64,7 @@ class Server(uvicorn.Server):
 
     grace_s: how long answers may go on once the server was told to end. announce: called with the server's address
     as soon as it listens. limits: bounds of every connection. farewell: called on the loop once all answers are over.
+    errors: the envelope of what is refused before it is a request.
     """
 
     def __init__(
@@ -74,11 +76,12 @@ class Server(uvicorn.Server):
         grace_s: float = GRACE_S,
         limits: Limits | None = None,
         farewell: Callable[[], None] | None = None,
+        errors: ErrorTable | None = None,
     ) -> None:
         limits = limits or Limits()
         config = uvicorn.Config(
             app,
-            http=partial(BoundedConnection, limits=limits),  # type: ignore[arg-type]  # uvicorn only calls it
+            http=partial(BoundedConnection, limits=limits, errors=errors),  # type: ignore[arg-type]  # uvicorn only calls it
             ws="none",
             lifespan="off",
             log_config=None,

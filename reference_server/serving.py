@@ -54,7 +54,8 @@ def serve(
     """
     check(contract, settings)
     with bind(host, port) as listener:
-        Server(create_app(contract, engine, settings), engine, announce, grace_s=grace_s).run_on(listener)
+        app = create_app(contract, engine, settings)
+        Server(app, engine, announce, grace_s=grace_s, errors=contract.errors).run_on(listener)
 
 
 def check(contract: Contract, settings: Settings) -> None:
@@ -190,7 +191,7 @@ def command(
 
             with closing(engine):
                 app = with_faults(contract, engine, settings, shown)
-                Server(app, engine, announce, farewell=farewell).run_on(listener)
+                Server(app, engine, announce, farewell=farewell, errors=contract.errors).run_on(listener)
     except EngineStoppedError as error:
         raise Stop(str(error)) from error
     except (ContractError, ServingError, UnknownFault, UpstreamSettingsError) as error:

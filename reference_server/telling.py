@@ -23,7 +23,8 @@ class Telling:
     token_ids: whether prompt and choices are told as token ids. prompt_text: whether the prompt is told as text.
     weight_versions: whether it is told which weights made the tokens.
     tokens_as_ids: whether log-probabilities name tokens as `token_id:` and the id.
-    reasoning: whether thoughts are shown. name: that the client gave its request.
+    reasoning: whether thoughts are shown. echo: text that every choice begins with.
+    name: that the client gave its request.
     tier: how the request is processed, where the dialect tells that.
     """
 
@@ -36,6 +37,7 @@ class Telling:
     weight_versions: bool = False
     tokens_as_ids: bool = False
     reasoning: bool = True
+    echo: str = ""
     name: str | None = None
     tier: str | None = None
 

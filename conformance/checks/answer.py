@@ -120,10 +120,18 @@ def indices_count_from_zero(exchange: Exchange, _: Context) -> Iterator[Finding]
         yield Finding("/choices/*/index", f"{list(range(len(found)))}", f"{found}")
 
 
+def asked_choices(exchange: Exchange, context: Context) -> Any:
+    """How many choices a request asks for; where all of best_of come back, it says so if nothing searches."""
+    sent: Any = exchange.request_json
+    best_of = sent.get("best_of")
+    returns_all = context.contract.answer.best_of == "all" and not sent.get("use_beam_search")
+    return best_of if returns_all and best_of is not None else sent.get("n")
+
+
 @check("answer.one-choice-by-default", on=PLAIN_ANSWER)
-def one_choice_when_none_is_asked_for(exchange: Exchange, _: Context) -> Iterator[Finding]:
+def one_choice_when_none_is_asked_for(exchange: Exchange, context: Context) -> Iterator[Finding]:
     """There is one choice when `n` is not given or is 1."""
-    if isinstance(exchange.request_json, dict) and exchange.request_json.get("n") not in (None, 1):
+    if isinstance(exchange.request_json, dict) and asked_choices(exchange, context) not in (None, 1):
         raise NoOccasion("the request asks for more choices")
     found = len(choices_of(exchange))
     if found != 1:
@@ -131,9 +139,9 @@ def one_choice_when_none_is_asked_for(exchange: Exchange, _: Context) -> Iterato
 
 
 @check("answer.as-many-choices-as-asked", on=SEVERAL_CHOICES)
-def choices_are_as_many_as_asked(exchange: Exchange, _: Context) -> Iterator[Finding]:
+def choices_are_as_many_as_asked(exchange: Exchange, context: Context) -> Iterator[Finding]:
     """There are `n` choices when `n` asks for more than one."""
-    asked, found = exchange.request_json["n"], len(choices_of(exchange))
+    asked, found = asked_choices(exchange, context), len(choices_of(exchange))
     if found != asked:
         yield Finding("/choices", f"{asked} choices", f"{found} choices")
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from conformance.check import Context, Finding, NoOccasion, Occasion, check, relation
+from conformance.checks.answer import asked_choices
 from conformance.occasion import ANSWER, STREAMED_ANSWER, unsuccessful, written
 
 if TYPE_CHECKING:
@@ -39,9 +40,9 @@ def _texts(exchange: Exchange) -> list[str]:
 
 
 @check("choices.streamed-as-many-as-asked", on=SEVERAL_STREAMED)
-def streamed_choices_are_as_many_as_asked(exchange: Exchange, _: Context) -> Iterator[Finding]:
+def streamed_choices_are_as_many_as_asked(exchange: Exchange, context: Context) -> Iterator[Finding]:
     """A stream holds `n` choices, with the indices from 0 to n - 1."""
-    asked = exchange.request_json["n"]
+    asked = asked_choices(exchange, context)
     found = sorted(exchange.choices)
     if found != list(range(asked)):
         yield Finding("/events/*/choices/*/index", f"{list(range(asked))}", f"{found}")
@@ -100,12 +101,12 @@ def first_choice_is_that_of_a_single_one(exchanges: Mapping[str, Exchange], _: C
 
 
 @relation("choices.best-of-returns-n", over=("best-of",), lacks=unsuccessful)
-def best_of_returns_n_choices(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
-    """With best_of above n, n choices come back: the rest is generated and left out."""
-    sent: Any = exchanges["best-of"].request_json
+def best_of_returns_n_choices(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
+    """With best_of above n, n choices come back, or best_of where the document says so: it says which."""
+    asked = asked_choices(exchanges["best-of"], context)
     found = len(exchanges["best-of"].choices)
-    if found != sent["n"]:
-        yield Finding("/choices", f"{sent['n']} choices", f"{found} choices")
+    if found != asked:
+        yield Finding("/choices", f"{asked} choices", f"{found} choices")
 
 
 @relation("choices.beams-differ", over=("beams",), lacks=unsuccessful)

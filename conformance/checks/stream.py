@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from conformance.check import Context, Finding, NoOccasion, NotObserved, check, relation
-from conformance.checks.answer import created_faults
+from conformance.checks.answer import asked_choices, created_faults
 from conformance.checks.finish import KNOWN
 from conformance.occasion import EXPECTED_STREAM, STREAM, STREAMED_ANSWER, greedy, shown, unsuccessful, written
 
@@ -168,10 +168,10 @@ def index_is_an_integer(exchange: Exchange, _: Context) -> Iterator[Finding]:
 
 
 @check("stream.one-choice-by-default", on=STREAM)
-def one_choice_is_streamed_when_none_is_asked_for(exchange: Exchange, _: Context) -> Iterator[Finding]:
+def one_choice_is_streamed_when_none_is_asked_for(exchange: Exchange, context: Context) -> Iterator[Finding]:
     """Only the choice with index 0 is streamed when `n` is not given or is 1."""
     sent: Any = exchange.request_json
-    if isinstance(sent, dict) and sent.get("n") not in (None, 1):
+    if isinstance(sent, dict) and asked_choices(exchange, context) not in (None, 1):
         raise NoOccasion("the request asks for more choices")
     found = sorted(exchange.choices)
     if found != [0]:

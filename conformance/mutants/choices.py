@@ -74,10 +74,11 @@ def single_choice_is_another(exchange: Exchange) -> Exchange:
 
 @mutant("choices.best-of-returns-n")
 def all_sequences_come_back(exchange: Exchange) -> Exchange:
-    """As many choices come back as were generated."""
+    """Every choice comes back twice."""
 
     def change(answer: dict[str, Any]) -> None:
-        answer["choices"].append({**answer["choices"][0], "index": len(answer["choices"])})
+        again = answer["choices"]
+        answer["choices"] = [*again, *({**each, "index": len(again) + each["index"]} for each in again)]
 
     return edit_answer(exchange, change)
 

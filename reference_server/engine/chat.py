@@ -44,6 +44,7 @@ class ChatEncoder:
         self._special = _Spelling({token.content for token in control if token.special})
         self._control_pattern = _control_pattern(control)
         self._plain = _without_added_tokens(tokenizer)
+        self._around = _around(tokenizer)
 
     def encode(
         self,
@@ -51,13 +52,24 @@ class ChatEncoder:
         tools: list[dict[str, Any]] | None = None,
         template_kwargs: Mapping[str, Any] | None = None,
     ) -> list[int]:
-        """Token ids; raises ChatTemplateError where the messages cannot be rendered or encoded."""
+        """Token ids; raises ChatTemplateError where the messages cannot be rendered or encoded.
+
+        template_kwargs: arguments of the template; `add_special_tokens` is none, but says that the tokenizer shall put
+        around the text what it puts around any other.
+        """
+        template_kwargs = dict(template_kwargs or {})
+        before, after = self._around if template_kwargs.pop("add_special_tokens", False) else ([], [])
+        return [*before, *self._encode(messages, tools, template_kwargs), *after]
+
+    def _encode(
+        self, messages: list[dict[str, Any]], tools: list[dict[str, Any]] | None, template_kwargs: Mapping[str, Any]
+    ) -> list[int]:
         try:
             mark = _unused_mark([messages, tools, template_kwargs])
             text = self._render(
                 [self._marked_message(message, mark) for message in messages],
                 _marked(tools, self._all, mark),
-                _marked(template_kwargs or {}, self._all, mark),
+                _marked(template_kwargs, self._all, mark),
             )
             text.encode()  # a lone surrogate is no text
         except Exception as error:  # a template is a program of the checkpoint's author
@@ -163,6 +175,13 @@ def _without_added_tokens(tokenizer: Tokenizer) -> Tokenizer:
     if tokenizer.pre_tokenizer is not None:
         plain.pre_tokenizer = tokenizer.pre_tokenizer
     return plain
+
+
+def _around(tokenizer: Tokenizer) -> tuple[list[int], list[int]]:
+    """The tokens that a tokenizer puts before and after a text."""
+    bare, whole = (tokenizer.encode("a", add_special_tokens=added).ids for added in (False, True))
+    begin = next(at for at in range(len(whole)) if whole[at : at + len(bare)] == bare)
+    return whole[:begin], whole[begin + len(bare) :]
 
 
 def _ids(tokenizer: Tokenizer, text: str) -> list[int]:

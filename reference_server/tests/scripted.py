@@ -151,7 +151,12 @@ class Running:
 def running(contract: Contract, engine: Engine, settings: Settings, **options: Any) -> Iterator[Running]:
     """A server that listens, and has ended when the context is left."""
     addresses: SimpleQueue[str] = SimpleQueue()
-    server = Server(create_app(contract, engine, settings), engine, addresses.put, **{"grace_s": 1.0, **options})
+    server = Server(
+        create_app(contract, engine, settings),
+        engine,
+        addresses.put,
+        **{"grace_s": 1.0, "errors": contract.errors, **options},
+    )
     with bind("127.0.0.1", 0) as listener:
         thread = threading.Thread(target=server.run_on, args=(listener,))
         thread.start()

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import httpx
+import jsonschema_rs
 import pytest
 
 from openapi.contract import load
 from reference_server.connection import Limits
+from reference_server.errors import transport_refusal
 from reference_server.settings import Settings
 from reference_server.tests.scripted import PATIENCE_S, ScriptedEngine, running
 
@@ -146,3 +148,26 @@ def test_a_second_request_that_does_not_end_is_given_up_after_the_first_was_answ
         assert received.startswith(b"HTTP/1.1 200 ")
         assert received.count(b"HTTP/1.1 ") == 2
         assert b"HTTP/1.1 408 " in received[-200:]
+
+
+@pytest.mark.parametrize(
+    ("sent", "status"),
+    [(b"no request at all\r\n\r\n", 400), (b"GET / HTTP/1.1\r\nX: " + b"y" * 70_000 + b"\r\n\r\n", 431), (b"G", 408)],
+)
+def test_what_http_refuses_comes_in_the_envelope_of_the_dialect(sent: bytes, status: int) -> None:
+    with connected(head_s=SHORT) as (connection, _):
+        connection.sendall(sent)
+        head, _, body = everything(connection).partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 %d " % status)
+    assert b"content-type: application/json" in head
+    assert {"error", "error_type"} == set(json.loads(body))
+
+
+@pytest.mark.parametrize("dialect", ["openai", "vllm", "ovms", "siliconstorm", "mindie-1.0"])
+def test_the_envelope_of_what_http_refuses_fits_its_schema(dialect: str) -> None:
+    contract = load(dialect)
+    body = json.loads(transport_refusal(contract.errors, 408, "too late"))
+    jsonschema_rs.validator_for(contract.errors.schema).validate(body)
+    assert "too late" in json.dumps(body)
+    if dialect == "vllm":
+        assert (408, "Request Timeout") == (body["error"]["code"], body["error"]["type"])

@@ -169,3 +169,17 @@ def test_white_space_that_a_control_token_swallows_is_swallowed() -> None:
     harmless, attack = ([{"role": "user", "content": content}] for content in ("a", "a<"))
     assert encoder.encode(harmless) == [0, 5, 0]
     assert encoder.encode(attack) == [0, 5, 4]
+
+
+def test_the_tokens_that_a_tokenizer_puts_around_a_text_come_on_request() -> None:
+    from tokenizers import processors
+
+    tokenizer = Tokenizer(models.WordLevel({"a": 0, "b": 1, "<s>": 2, "</s>": 3}, unk_token="a"))
+    tokenizer.add_special_tokens(["<s>", "</s>"])
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="<s> $A </s>", special_tokens=[("<s>", 2), ("</s>", 3)]
+    )
+    encoder = ChatEncoder(lambda messages, tools, arguments: "b" if not arguments else "?", tokenizer)
+    assert encoder.encode([]) == [1]
+    assert encoder.encode([], None, {"add_special_tokens": True}) == [2, 1, 3]
+    assert encoder.encode([], None, {"add_special_tokens": False}) == [1]

@@ -419,3 +419,10 @@ def test_log_probabilities_name_tokens_by_id_on_request() -> None:
     for telling, called in ((Telling(), ("a", "b")), (Telling(tokens_as_ids=True), ("token_id:97", "token_id:98"))):
         entry = completion(load("vllm"), heading("vllm"), 9, said, telling)["choices"][0]["logprobs"]["content"][0]
         assert called == (entry["token"], entry["top_logprobs"][0]["token"])
+
+
+def test_an_echo_stands_once_before_every_choice() -> None:
+    answer, stream = told("vllm", Telling(echo="Once "))
+    assert answer["choices"][0]["message"]["content"] == "Once The end."
+    assert "".join(map(content, stream)) == "Once The end."
+    assert content(stream[0]) == "Once "

@@ -168,13 +168,14 @@ SEARCH = SamplingParams(beam_search=True)
         ("mindie", {}, PLAIN),
         ("mindie", {"n": 1, "best_of": None}, PLAIN),
         ("mindie", {"n": 3}, replace(PLAIN, n=3)),
-        ("mindie", {"n": 3, "best_of": 5}, replace(PLAIN, n=3, best_of=5)),
-        ("mindie", {"best_of": 5}, replace(PLAIN, best_of=5)),
+        ("mindie", {"n": 3, "best_of": 5}, replace(PLAIN, n=5, best_of=5)),
+        ("mindie", {"n": 3, "best_of": 2}, replace(PLAIN, n=2, best_of=2)),
+        ("mindie", {"best_of": 5}, replace(PLAIN, n=5, best_of=5)),
         ("mindie", {"use_beam_search": True}, replace(SEARCH, best_of=1)),
         ("mindie", {"use_beam_search": True, "n": 3}, replace(SEARCH, n=3, best_of=3)),
         ("mindie", {"use_beam_search": True, "n": 3, "best_of": 1}, replace(SEARCH, n=3, best_of=3)),
         ("mindie", {"use_beam_search": True, "n": 2, "best_of": 4}, replace(SEARCH, n=2, best_of=4)),
-        ("mindie", {"use_beam_search": False, "best_of": 4}, replace(PLAIN, best_of=4)),
+        ("mindie", {"use_beam_search": False, "best_of": 4}, replace(PLAIN, n=4, best_of=4)),
         ("mindie", {"length_penalty": 3.0, "diversity_penalty": 2.0}, PLAIN),
         ("ovms", {"best_of": 1}, replace(PLAIN, best_of=1)),
         ("ovms", {"best_of": 4}, replace(SEARCH, best_of=4)),
@@ -225,7 +226,8 @@ def test_logprobs_are_asked_for_as_the_dialect_says(dialect: str, sent: dict[str
 @pytest.mark.parametrize(
     ("dialect", "sent", "words"),
     [
-        ("mindie", {"n": 3, "best_of": 2}, "best_of is 2"),
+        ("vllm", {"chat_template": "{{ messages }}"}, "chat_template"),
+        ("vllm", {"continue_final_message": True}, "continue_final_message"),
         ("mindie", {"n": 2, "temperature": 0}, "temperature"),
         ("mindie", {"logprobs": False, "top_logprobs": 2}, "logprobs is false"),
         ("ovms", {"n": 2}, "best_of"),
@@ -434,3 +436,39 @@ def test_random_characters_fill_a_text_up_to_whole_blocks() -> None:
         text = "a\n" * length
         assert (len(json.dumps(text)) + len(disguise(text))) % DISGUISE == 0
     assert len({disguise("abc") for _ in range(20)}) == 20
+
+
+def test_how_the_prompt_is_written_is_told_to_the_template() -> None:
+    assert read("vllm", add_generation_prompt=False).template_kwargs == {"add_generation_prompt": False}
+    continued = read("vllm", add_generation_prompt=False, continue_final_message=True)
+    assert continued.template_kwargs == {"add_generation_prompt": False, "continue_final_message": True}
+    page = [{"title": "Rome", "text": "Rome is a city."}]
+    asked = read("vllm", documents=page, add_special_tokens=True)
+    assert asked.template_kwargs == {"documents": page, "add_special_tokens": True}
+    assert read("mindie", documents=page, add_special_tokens=True).template_kwargs == {}
+
+
+def test_an_answer_repeats_the_last_message_where_it_is_the_assistants() -> None:
+    said = [*MESSAGES, {"role": "assistant", "content": [{"type": "text", "text": "Good"}]}]
+    assert read("vllm", messages=said, echo=True).telling == Telling(echo="Good")
+    assert read("vllm", messages=said).telling == Telling()
+    assert read("vllm", echo=True).telling == Telling()
+
+
+@pytest.mark.parametrize(
+    "turn", [{"content": [{"type": "refusal", "refusal": "I cannot."}]}, {"content": None, "refusal": "I cannot."}]
+)
+def test_what_the_model_refused_is_what_it_said(turn: dict[str, Any]) -> None:
+    if turn["content"] is None:
+        turn = {**turn, "content": "I cannot."}
+    asked = read("openai", messages=[*MESSAGES, {"role": "assistant", **turn}, *MESSAGES])
+    assert {"role": "assistant", "content": "I cannot."} == asked.messages[1]
+
+
+def test_an_endless_answer_is_capped_where_the_document_says_so() -> None:
+    assert [4000, 7, None] == [
+        read("ovms", ignore_eos=True).params.max_tokens,
+        read("ovms", ignore_eos=True, max_tokens=7).params.max_tokens,
+        read("ovms").params.max_tokens,
+    ]
+    assert read("mindie", ignore_eos=True).params.max_tokens is None
