@@ -13,6 +13,7 @@ from rich.text import Text
 
 from conformance import exits, offline, replay, waivers
 from conformance.client import Client
+from conformance.clients import with_clients
 from conformance.errors import Unreachable
 from conformance.occasion import shown
 from conformance.reports import WRITERS, diff, preview, terminal
@@ -30,6 +31,7 @@ STYLES = {"+": "green", "-": "red", "@": "cyan"}
 @click.option("--topic", "topics", multiple=True, metavar="NAME", help="Only checks of this topic. Repeatable.")
 @click.option("--strict/--no-strict", default=None, help="A broken SHOULD fails too. Default: as the run was judged.")
 @click.option("--waivers", "waiver_file", type=click.Path(path_type=Path), metavar="FILE", help="As for check.")
+@click.option("--clients", is_flag=True, help="Play the answers to real clients that are installed.")
 @click.option(
     "--report", "reports", multiple=True, metavar="KIND=PATH", help=f"Write a report: {', '.join(WRITERS)}. Repeatable."
 )
@@ -39,6 +41,7 @@ def judge(
     topics: tuple[str, ...],
     strict: bool | None,
     waiver_file: Path | None,
+    clients: bool,
     reports: tuple[str, ...],
 ) -> None:
     """Judge a recorded run (results.json, plain or gzipped) by today's checks, and send nothing.
@@ -50,12 +53,13 @@ def judge(
         files = read_reports(reports)
         waived = waivers.read(waiver_file) if waiver_file else ()
         again = offline.judge_again(offline.read(file), strict=strict, only=only, topics=topics, waivers=waived)
-        terminal.write(again.outcome.results, console)
+        results = with_clients(again.outcome.results) if clients else again.outcome.results
+        terminal.write(results, console)
         if again.unrecorded:
             some = ", ".join(again.unrecorded[:5]) + (", ..." if len(again.unrecorded) > 5 else "")
             console.print(f"not in the record, and so not judged: {len(again.unrecorded)} scenarios ({some})")
         for kind, path in files:
-            save(path, WRITERS[kind](again.outcome.results))
+            save(path, WRITERS[kind](results))
         code = exits.code_of(again.outcome)
     sys.exit(code)
 

@@ -17,6 +17,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from conformance import capability_option, embedded, exits, waivers
+from conformance.clients import with_clients
 from conformance.declaration import assumed
 from conformance.errors import UsageError
 from conformance.options import DEFAULT_DIALECT, MAX_REQUESTS, MAX_TIME_S, MAX_TOKENS
@@ -119,6 +120,7 @@ EVERY = "all"
 )
 @click.option("--insecure", is_flag=True, help="Do not verify the server's certificate; the report says so.")
 @click.option("--ca-file", type=click.Path(path_type=Path), metavar="FILE", help="Authorities to trust, PEM.")
+@click.option("--clients", is_flag=True, help="Play the answers to real clients that are installed; no verdict.")
 @click.option(
     "--report",
     "reports",
@@ -150,6 +152,7 @@ def check(
     timeout: float,
     insecure: bool,
     ca_file: Path | None,
+    clients: bool,
     reports: tuple[str, ...],
 ) -> None:
     """Judge a chat-completions server, or the embedded one when no URL is given.
@@ -193,7 +196,7 @@ def check(
                     with console.status("starting the embedded reference server"):
                         server = running.enter_context(embedded.serve(contract))
                     wishes, secret = replace(wishes, url=server.url), Secret(server.key) if server.key else None
-                outcome = _judge(wishes, secret, console)
+                outcome = _judge(wishes, secret, console, clients=clients)
             for kind, path in files[contract.name]:
                 save(path, WRITERS[kind](outcome.results))
                 console.print(f"[dim]{kind} written to {escape(str(path))}[/dim]")
@@ -203,7 +206,7 @@ def check(
     sys.exit(exits.worst(codes))
 
 
-def _judge(wishes: Wishes, secret: Secret | None, console: Console) -> Outcome:
+def _judge(wishes: Wishes, secret: Secret | None, console: Console, *, clients: bool) -> Outcome:
     async def judged() -> Outcome:
         prepared = await prepare_server(wishes, secret)
         console.print(terminal.ceiling(prepared), soft_wrap=True)
@@ -211,6 +214,8 @@ def _judge(wishes: Wishes, secret: Secret | None, console: Console) -> Outcome:
             return await send(prepared, secret, live.show)
 
     outcome = asyncio.run(judged())
+    if clients:
+        outcome = replace(outcome, results=with_clients(outcome.results))
     terminal.write(outcome.results, console)
     return outcome
 

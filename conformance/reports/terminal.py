@@ -90,6 +90,8 @@ def write(results: dict[str, Any], console: Console) -> None:
     console.print(_topics(rows))
     for other in results.get("also", ()):
         console.print(_columns(results, other))
+    if "clients" in results:
+        console.print(_clients(results["clients"]))
     verdict = _verdict(results)
     console.print(Panel(verdict, expand=False) if console.is_terminal else verdict, soft_wrap=not console.is_terminal)
 
@@ -151,6 +153,22 @@ def _columns(results: dict[str, Any], other: dict[str, Any]) -> Table:
     for identity, one, two, seen in differences(results, other):
         cells = [Text(word.lower() or "not asked for", STYLES.get(word, "dim")) for word in (one, two)]
         table.add_row(Text(safe(identity)), *cells, Text(safe(seen, SEEN)))
+    return table
+
+
+def _clients(clients: list[dict[str, Any]]) -> Table:
+    """Whom the answers break."""
+    table = Table(title="\nclients that were played the answers", title_justify="left", box=None, pad_edge=False)
+    for name in ("client", "answers", "broken", "first"):
+        table.add_column(name, overflow="fold")
+    for each in clients:
+        if each["version"] is None:
+            table.add_row(each["client"], Text("not installed", "dim"), "", "")
+            continue
+        first = each["broken"][0] if each["broken"] else None
+        seen = safe(f"{first['exchange']}: {first['how']}") if first else ""
+        count = Text(str(len(each["broken"])), "red" if first else "green")
+        table.add_row(f"{each['client']} {safe(each['version'])}", str(each["answers"]), count, Text(seen))
     return table
 
 
