@@ -18,13 +18,14 @@ from conformance.errors import HarnessError, UsageError
 from conformance.proof import host as hosting
 from conformance.proof import matrix as matrices
 from conformance.proof.ledger import COMPANION, read
-from conformance.proof.proving import prove
+from conformance.proof.proving import partial, prove
 from openapi.contract import names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from conformance.proof.host import Shown
+    from conformance.proof.matrix import Matrix
     from conformance.proof.proving import Proof
 
 HELD, FAILED, USAGE, OWN_ERROR = 0, 1, 2, 5
@@ -35,7 +36,9 @@ TOLD_EVERY_S = 15.0  # where the output is no terminal
 @click.option("--dialect", metavar="NAME", help="Show the faults in this dialect only.")
 @click.option("--only", multiple=True, metavar="GLOB", help="Only these faults. Repeatable; checks may stay idle then.")
 @click.option("--no-bounds", is_flag=True, help="Leave out the faults that the bounds of parameters make.")
-@click.option("--write", "written", type=click.Path(path_type=Path), metavar="FILE", help="Write the matrix.")
+@click.option(
+    "--write", "written", type=click.Path(path_type=Path), metavar="FILE", help="Write the matrix; of a part, its rows."
+)
 @click.option("--check", "held", type=click.Path(path_type=Path), metavar="FILE", help="Fail if the matrix has moved.")
 def run(dialect: str | None, only: tuple[str, ...], no_bounds: bool, written: Path | None, held: Path | None) -> None:
     """Show every fault to the suite over a real socket: each must be named, and nobody else blamed.
@@ -46,16 +49,20 @@ def run(dialect: str | None, only: tuple[str, ...], no_bounds: bool, written: Pa
     started_s = time.monotonic()
     whole = not (dialect or only or no_bounds)
     try:
-        if (written or held) and not whole:
-            raise UsageError("--write and --check take the whole proof: leave --dialect, --only and --no-bounds out")
-        proof = _proof(dialect, only, console, bounds=not no_bounds, whole=whole)
+        if held and not whole:
+            raise UsageError("--check takes the whole proof: leave --dialect, --only and --no-bounds out")
+        proof, names_shown = _proof(dialect, only, console, bounds=not no_bounds, whole=whole)
     except UsageError as error:
         _leave(str(error), USAGE)
     except HarnessError as error:
         _leave(str(error), OWN_ERROR)
     _show(proof, console)
     moved = matrices.moves(read(), matrices.as_data(proof.matrix)) if held else []
-    text = matrices.render(proof.matrix, [_innocence(proof)])
+    matrix = proof.matrix
+    if written is not None and not whole:
+        rows = matrices.updated(matrix, read(), names_shown).rows
+        matrix = partial(rows, whole=True)
+    text = matrices.render(matrix, [_innocence(matrix, len(hosting.dialects()), proof.blamed)])
     if held is not None and not moved and (not held.exists() or _head(held) != _head_of(text)):
         moved = [f"{held} is not what the ledger says"]
     if moved:
@@ -64,7 +71,7 @@ def run(dialect: str | None, only: tuple[str, ...], no_bounds: bool, written: Pa
             console.print(f"  {escape(line)}", soft_wrap=True)
     if written is not None:
         written.write_text(text, encoding="utf-8")
-        COMPANION.write_text(json.dumps(matrices.as_data(proof.matrix), indent=1) + "\n", encoding="utf-8")
+        COMPANION.write_text(json.dumps(matrices.as_data(matrix), indent=1) + "\n", encoding="utf-8")
         console.print(f"[dim]written to {escape(str(written))} and {escape(COMPANION.name)}[/dim]")
     console.print(f"[dim]{time.monotonic() - started_s:.0f} s[/dim]")
     sys.exit(HELD if proof.holds and not moved else FAILED)
@@ -79,14 +86,17 @@ def _head_of(text: str) -> str:
     return text.partition("\n## ")[0]
 
 
-def _proof(dialect: str | None, only: tuple[str, ...], console: Console, *, bounds: bool, whole: bool) -> Proof:
+def _proof(
+    dialect: str | None, only: tuple[str, ...], console: Console, *, bounds: bool, whole: bool
+) -> tuple[Proof, frozenset[str]]:
     if dialect is not None and dialect not in names():
         raise UsageError(f"--dialect {dialect!r} is unknown; there are: {', '.join(sorted(names()))}")
     dialects = (names()[dialect],) if dialect else hosting.dialects()
     with console.status("starting the server that shows the faults") as status, hosting.start() as host:
+        every = frozenset(each.name for each in host.faults)
         shown = [each for each in host.faults if set(each.dialects) & set(dialects) and (bounds or each.about is None)]
         shown = _chosen(shown, only)
-        return asyncio.run(prove(host, shown, dialects, _teller(console, status.update), whole=whole))
+        return asyncio.run(prove(host, shown, dialects, _teller(console, status.update), whole=whole)), every
 
 
 def _chosen(shown: list[Shown], only: Sequence[str]) -> list[Shown]:
@@ -112,10 +122,9 @@ def _teller(console: Console, update: Callable[[str], None]) -> Callable[[str], 
     return tell
 
 
-def _innocence(proof: Proof) -> str:
-    found = f"{len(proof.blamed)} findings" if proof.blamed else "no findings"
-    variations = len(proof.matrix.variations)
-    return f"the faultless server in {len(proof.dialects)} dialects, and {variations} variations: {found}"
+def _innocence(matrix: Matrix, dialects: int, blamed: Sequence[str]) -> str:
+    found = f"{len(blamed)} findings" if blamed else "no findings"
+    return f"the faultless server in {dialects} dialects, and {len(matrix.variations)} variations: {found}"
 
 
 def _show(proof: Proof, console: Console) -> None:
@@ -128,7 +137,7 @@ def _show(proof: Proof, console: Console) -> None:
         )
     named = sum(bool(each.killers) for each in matrix.faults)
     console.print(f"{named} of {len(matrix.faults)} faults named, mutation score {matrix.score:.1%}")
-    console.print(_innocence(proof))
+    console.print(_innocence(matrix, len(proof.dialects), proof.blamed))
     for title, found in (
         ("faults that nobody names", matrix.survivors),
         ("checks that name nothing", matrix.idle),

@@ -113,6 +113,21 @@ def as_data(matrix: Matrix) -> dict[str, Any]:
     return {"faults": rows}
 
 
+def read_rows(data: Mapping[str, Any]) -> tuple[Trialled, ...]:
+    """What `as_data` wrote; the numbers of bugs are not kept."""
+    return tuple(
+        Trialled(name, row["line"], row["dialect"], (), ":" in name, row["killed_by"], row.get("benign", False))
+        for name, row in data["faults"].items()
+    )
+
+
+def updated(matrix: Matrix, before: Mapping[str, Any], shown: Collection[str]) -> Matrix:
+    """A matrix of some faults with the rows that it does not have from a ledger; shown: faults that there are."""
+    own = {each.name for each in matrix.rows}
+    kept = (each for each in read_rows(before) if each.name in shown and each.name not in own)
+    return replace(matrix, rows=(*matrix.rows, *kept))
+
+
 def faults_of(data: Mapping[str, Any], check: str) -> list[tuple[str, str]]:
     """(fault, line) for each that a check names, those first that the fewest checks name."""
     named = [(name, row) for name, row in data["faults"].items() if check in row["killed_by"]]

@@ -69,8 +69,12 @@ async def prove(
             blamed += _innocent(f"the variation {fault.name} in {where}", kills)
         row = matrices.trialled(fault, where, strongest(kills, timed=fault.patience_s is not None))
         rows[fault.name] = matrices.joined(rows[fault.name], row) if fault.name in rows else row
-    checks = tuple(sorted(gather())) if whole else ()
-    return Proof(matrices.Matrix(tuple(rows.values()), checks, EXCUSED if whole else {}), tuple(blamed), tuple(benches))
+    return Proof(partial(tuple(rows.values()), whole=whole), tuple(blamed), tuple(benches))
+
+
+def partial(rows: tuple[matrices.Trialled, ...], *, whole: bool) -> Matrix:
+    """A matrix; of a part, in which checks may be idle, unless it is whole."""
+    return matrices.Matrix(rows, tuple(sorted(gather())) if whole else (), EXCUSED if whole else {})
 
 
 def _places(fault: Shown, dialects: Sequence[str], place: int) -> list[str]:

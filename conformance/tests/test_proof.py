@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from chatproof import main
 from conformance.check import gather
 from conformance.proof import ledger
-from conformance.proof.matrix import Matrix, Trialled, as_data, faults_of, moves, render
+from conformance.proof.matrix import Matrix, Trialled, as_data, faults_of, moves, render, updated
 from conformance.proof.proving import strongest
 from conformance.proof.trial import Kill
 
@@ -71,6 +71,13 @@ def test_what_moved_since_the_matrix_was_written_is_told() -> None:
     said = ["gone: no longer there", "kept: killed_by {'topic.a': 'M'} -> {'topic.a': 'S'}", "new: new"]
     assert said == moves(before, after)
     assert [] == moves(before, before)
+
+
+def test_a_part_is_written_into_what_stands_and_what_is_no_longer_shown_goes() -> None:
+    before = as_data(Matrix((fault("gone", a="M"), fault("kept", a="M"), fault("again", a="M")), (), {}))
+    part = Matrix((fault("again", b="S"), fault("new", b="M")), (), {})
+    rows = {each.name: each.killers for each in updated(part, before, ("kept", "again", "new")).rows}
+    assert {"again": {"topic.b": "S"}, "new": {"topic.b": "M"}, "kept": {"topic.a": "M"}} == rows
 
 
 def test_checks_that_go_by_the_clock_count_only_for_faults_that_play_with_time() -> None:

@@ -84,16 +84,12 @@ def best_of_ignored(params: SamplingParams) -> SamplingParams:
     return replace(params, temperature=0.0, beam_search=False, best_of=None) if params.n > 1 else params
 
 
-@sampled("seed-ignored-for-several", bugs=[105], fits=knows("n"))
-def seed_is_ignored_for_several(params: SamplingParams) -> SamplingParams:
-    """`seed` is ignored where several choices are asked for."""
-    return replace(params, seed=None) if params.n > 1 else params
-
-
-@sampled("several-seeded-otherwise", bugs=[105], fits=knows("n"))
-def several_are_seeded_otherwise(params: SamplingParams) -> SamplingParams:
-    """The answer of one choice is none of several with the same seed."""
-    return replace(params, seed=params.seed + 7) if params.n > 1 and params.seed is not None else params
+@sampled("seeded-answers-wander", bugs=[105])
+def seeded_answers_wander(params: SamplingParams) -> SamplingParams:
+    """With a seed, answers are drawn by chance and at a high temperature."""
+    if params.seed is None or params.temperature == 0:
+        return params
+    return replace(params, seed=None, temperature=max(params.temperature, WILD))
 
 
 @sampled("all-of-best-of", fits=knows("best_of"))
