@@ -35,6 +35,10 @@ ADDRESS = re.compile(r"running on (http://[\w.:]+)")
 
 TRUE = {  # requirement -> why it is true of transformers 5.23, in its own source or answers
     "answer.as-many-choices-as-asked": "n is read and left aside",
+    "answer.logprobs-when-asked": "logprobs are read and left aside",
+    "answer.text-well-encoded": "a token that ends within a character leaves U+FFFD at the cut",
+    "choices.*": "n is read and left aside",
+    "logprobs.*": "logprobs are read and left aside",
     "auth.*": "it knows no keys",
     "errors.*": "FastAPI's {detail} envelope, and a bare 500 in text/plain where a type is wrong",
     "http.models-listed": "500 where the hub's cache has no index",
@@ -42,7 +46,7 @@ TRUE = {  # requirement -> why it is true of transformers 5.23, in its own sourc
     "stop.*": "generation ends after the stop text, which stays in the answer",
     "stream.created-constant": "each chunk takes the clock anew",
     "stream.done-last": "no [DONE]",
-    "stream.text-as-plain": "blank lines before the text are thoughts when streamed, and cut when plain",
+    "stream.text-as-plain": "a streamed answer keeps the blank lines at its start, a plain one loses them",
     "stream.usage-*": "usage is in the last chunk with choices, asked for or not",
 }
 
