@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 LACKING: Final = frozenset(
     {
         *("media", "audio", "functions", "moderation"),
-        *("prediction", "prompt_cache", "storage", "structured_output", "watermarking", "web_search"),
+        *("prediction", "prompt_cache", "storage", "watermarking", "web_search"),
         *("disaggregation", "extensions"),
     }
 )
@@ -30,7 +30,7 @@ READ: Final = frozenset(
         *("echo", "add_generation_prompt", "continue_final_message", "add_special_tokens", "documents"),
         "chat_template",  # refused by name
         *("reasoning_effort", "thinking_token_budget", "include_reasoning"),
-        *("tools", "tool_choice", "parallel_tool_calls"),
+        *("tools", "tool_choice", "parallel_tool_calls", "response_format", "structured_outputs"),
     }
 )
 """Parameters that the server reads, of those that belong to capabilities.

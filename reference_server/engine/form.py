@@ -25,15 +25,17 @@ def answer_grammar(
     form: how the model writes calls, if it can. thinking: whether the prompt has opened a thought. Raises
     UnusableGrammar.
     """
-    if params.tools is None:
+    if params.tools is None and params.grammar is None:
         return None
-    if form is None:
+    if params.tools is None:
+        rules = ["answer: spoken", params.grammar or ""]
+    elif form is None:
         raise UnusableGrammar("tools: the model's chat template has no form for calls")
-    rules = form.rules(params.tools, spelling)
+    else:
+        rules = form.rules(params.tools, spelling, params.grammar)
     if not params.reasoning:
         return "\n".join(["start: answer", *rules])
     opening, closing = thought_markers
-    thought = [*spelling.any_text("thought", (closing,)), r"SPACE: /\s{0,8}/"]
-    begun = f"thought {spelling.text(closing)} SPACE"
-    start = f"start: {begun} answer" if thinking else f"start: (SPACE {spelling.text(opening)} {begun})? answer"
-    return "\n".join([start, *rules, *thought])
+    begun = "thought SPACE answer"
+    start = begun if thinking else f"SPACE {spelling.text(opening)} {begun} | answer"
+    return "\n".join([f"start: {start}", *rules, *spelling.up_to("thought", closing), r"SPACE: /\s{0,8}/"])

@@ -33,7 +33,8 @@ LIMITS = llguidance.LLParserLimits(
     max_grammar_size=100_000,
     verbose_errors=False,
 )
-KEPT = 64  # grammars; a conversation sends the same tools with every turn
+DEAD_END = "it leaves nothing to say"
+KEPT = 256  # grammars; a conversation sends the same tools with every turn
 
 
 class Grammars:
@@ -76,11 +77,23 @@ class Grammars:
         if len(grammar) > LONGEST_GRAMMAR:
             raise UnusableGrammar(f"it takes {len(grammar)} characters as a grammar, and at most {LONGEST_GRAMMAR} fit")
         matcher = llguidance.LLMatcher(self._tables, grammar, log_level=0, limits=LIMITS)
-        if not matcher.is_error():
-            mask = matcher.compute_bitmask()  # the first one: what has no beginning is found out here
-            if any(mask) and not matcher.is_error():
-                return Matcher(matcher)
-        raise UnusableGrammar(_reason(matcher.get_error()))
+        if matcher.is_error():
+            raise UnusableGrammar(_reason(matcher.get_error()))
+        self._probe(matcher.deep_copy(), self._tables)
+        return Matcher(matcher)
+
+    @staticmethod
+    def _probe(matcher: llguidance.LLMatcher, tables: llguidance.LLTokenizer) -> None:
+        """Raises UnusableGrammar for a grammar that has no beginning, or too many, which compiling does not tell."""
+        matcher.consume_tokens(matcher.compute_ff_tokens())
+        matcher.compute_bitmask()
+        if not matcher.is_error() and matcher.is_stopped() and not matcher.is_accepting():
+            raise UnusableGrammar(DEAD_END)
+        opening = tables.tokenize_str('{"')  # the names of an object's properties are looked at where they begin
+        if matcher.try_consume_tokens(opening) == len(opening):
+            matcher.compute_bitmask()
+        if matcher.is_error():
+            raise UnusableGrammar(_reason(matcher.get_error()))
 
 
 class Matcher:
@@ -131,7 +144,11 @@ def forbid(logits: torch.Tensor, matchers: Mapping[int, Matcher]) -> None:
 
 def _reason(error: str) -> str:
     """The library's first line, without its place in a text that the client has never seen."""
-    line = (error.strip() or "it allows nothing").splitlines()[0]
+    wrong = re.search(r"^error: (.*)", error, re.MULTILINE)  # of a regular expression, under a picture of it
+    line = wrong[1] if wrong else error.strip() or DEAD_END
+    line = re.split(r"\n|; consider |\. Enable ", line, maxsplit=1)[0]  # what it advises is for programmers
+    if line.startswith("NoExtension"):
+        return DEAD_END
     line = re.sub(r"^at \d+\(\d+\): ", "", line).removeprefix("failed to compile JSON schema: ")
     found = re.fullmatch(r"Unimplemented keys: \[(.*)\]", line)
     if found:

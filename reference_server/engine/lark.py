@@ -36,6 +36,17 @@ class Spelling:
         without = "".join(f" & ~/{ANYTHING}{pattern(each)}{ANYTHING}/" for each in missing)
         return [f"{rule}: {rule.upper()}", f"{rule.upper()}: /{ANYTHING}/{without}"]
 
+    def up_to(self, rule: str, end: str) -> list[str]:
+        """A rule for any text up to an end, and the end.
+
+        An end that is no control token has to be part of the terminal: a terminal takes what it can, and a text would
+        take the beginning of its end.
+        """
+        if end in self._tokens:
+            text, *terminal = self.any_text(f"{rule}_text")
+            return [f"{rule}: {rule}_text {self.text(end)}", text, *terminal]
+        return [f"{rule}[suffix={literal(end)}]: /{ANYTHING}/"]
+
     @staticmethod
     def join(*parts: str) -> str:
         """Parts of a rule one after the other, without the empty ones."""

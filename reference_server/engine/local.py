@@ -9,7 +9,6 @@ import secrets
 import threading
 import time
 from dataclasses import replace
-from functools import partial
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
@@ -246,24 +245,20 @@ class LocalEngine(Engine):
 
     def _matcher(self, params: SamplingParams, thinking: bool) -> Matcher | None:
         """At the beginning of the grammar that a request asks for; the second time it is there already."""
-        form = partial(
-            answer_grammar,
+        if params.tools is not None:
+            tools = tuple(self._possible(tool) for tool in params.tools.tools)
+            params = replace(params, tools=replace(params.tools, tools=tools))
+        grammar = answer_grammar(
+            params,
             form=self._checkpoint.tool_format,
             spelling=self._spelling,
             thought_markers=self._vocabulary.thought_markers,
             thinking=thinking,
         )
-        grammar = form(params)
-        if grammar is None:
-            return None
         try:
-            return self._grammars.compile(grammar)
-        except UnusableGrammar:
-            if params.tools is None:
-                raise
-        tools = tuple(self._possible(tool) for tool in params.tools.tools)
-        grammar = form(replace(params, tools=replace(params.tools, tools=tools)))
-        return None if grammar is None else self._grammars.compile(grammar)
+            return None if grammar is None else self._grammars.compile(grammar)
+        except UnusableGrammar as error:
+            raise UnusableGrammar(f"the answer cannot be held to the form that is asked for: {error}") from error
 
     def _possible(self, tool: Tool) -> Tool:
         """The tool, or one that takes any arguments where only some were wished for and no grammar can hold to it."""

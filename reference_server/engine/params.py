@@ -72,6 +72,10 @@ class SamplingParams:
     diversity_penalty: of a search: subtracted from a beam's log-probability for each beam of an earlier group
         that goes on with the same token in the same step.
 
+    tools: which tools the answers may call; what they say then comes apart from the calls.
+    grammar: the rules of `spoken`, which the text of the answers must fit, in llguidance's variant of Lark. Thoughts
+        and calls are no part of it.
+
     Raises ValueError for a value out of its range.
     """
 

@@ -58,28 +58,46 @@ class ToolFormat:
         parts = (self.opening, self.before_name, self.before_arguments, self.after_arguments, self.closing)
         return "".join(parts)
 
-    def rules(self, use: ToolUse, spelling: Spelling) -> list[str]:
-        """The rule `answer`, and what it needs: calls alone where one is required, else after any text."""
-        spoken = spelling.any_text("spoken", (self.marker,) if self.marked else ())
+    def rules(self, use: ToolUse, spelling: Spelling, form: str | None) -> list[str]:
+        """The rule `answer`, and what it needs: calls alone where one is required, else after what is said.
+
+        form: the rules of `spoken`, where not any text may be said; then calls take its place.
+        """
+        spoken = spelling.any_text("spoken", (self.marker,) if self.marked else ()) if form is None else [form]
         if not use.tools:
             return ["answer: spoken", *spoken]
-        calls = spelling.join(spelling.text(self.opening), "calls", spelling.text(self.closing))
-        more = f" ({spelling.join(spelling.text(self.between), 'call')})*" if use.parallel else ""
-        rules = [f"calls: call{more}", *self._call_rules(use.tools, spelling)]
+        rules = self._call_rules(use, spelling)
         if use.required:
-            return [f"answer: {calls}", *rules]
-        answer = f"answer: spoken ({calls})?" if self.marked else f'answer: {calls} | "\\n" spoken'
-        return [answer, *rules, *spoken]
+            return [f"answer: {self._calls(use, spelling, 'call', self.opening)}", *rules]
+        if form is not None or not self.marked:
+            calls = self._calls(use, spelling, "call", self.opening)
+            said = "spoken" if self.marked else '"\\n" spoken'
+            return [f"answer: {calls} | {said}", *rules, *spoken]
+        calls = self._calls(use, spelling, "marked_call", self.opening.removeprefix(self.marker))
+        before = spelling.up_to("before", self.marker)
+        return [f"answer: spoken | before {calls}", *rules, *self._marked_rules(use, spelling), *before, *spoken]
 
-    def _call_rules(self, tools: tuple[Tool, ...], spelling: Spelling) -> list[str]:
-        rules = [f"call: {alternatives(f'call_{place}' for place in range(len(tools)))}"]
-        for place, tool in enumerate(tools):
-            name = tool.quoted if self.name == "quoted" else tool.name
-            before = spelling.text(self.before_name + name + self.before_arguments)
-            after = spelling.text(self.after_arguments)
-            rules.append(f"call_{place}: {before} arguments_{place} {after}")
+    def _calls(self, use: ToolUse, spelling: Spelling, first: str, opening: str) -> str:
+        more = f"({spelling.join(spelling.text(self.between), 'call')})*" if use.parallel else ""
+        return spelling.join(spelling.text(opening), first, more, spelling.text(self.closing))
+
+    def _call_rules(self, use: ToolUse, spelling: Spelling) -> list[str]:
+        rules = [f"call: {alternatives(f'call_{place}' for place in range(len(use.tools)))}"]
+        for place, tool in enumerate(use.tools):
+            rules.append(f"call_{place}: {self._call(tool, place, spelling, self.before_name)}")
             rules += self._argument_rules(f"arguments_{place}", tool)
         return rules
+
+    def _marked_rules(self, use: ToolUse, spelling: Spelling) -> list[str]:
+        """A call whose marker is there already, if it is the call that has it."""
+        before_name = self.before_name if self.opening else self.before_name.removeprefix(self.marker)
+        calls = [self._call(tool, place, spelling, before_name) for place, tool in enumerate(use.tools)]
+        return [f"marked_call: {alternatives(calls)}"]
+
+    def _call(self, tool: Tool, place: int, spelling: Spelling, before_name: str) -> str:
+        name = tool.quoted if self.name == "quoted" else tool.name
+        before = spelling.text(before_name + name + self.before_arguments)
+        return f"{before} arguments_{place} {spelling.text(self.after_arguments)}"
 
     def _argument_rules(self, rule: str, tool: Tool) -> list[str]:
         if self.arguments == "keywords":

@@ -1,0 +1,127 @@
+"""From response_format and structured_outputs, as a body has them, to the grammar of an answer's text."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+from llguidance.gbnf_to_lark import GbnfToLarkError, any_to_lark
+
+from reference_server.errors import ApiError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+Json = dict[str, Any]
+
+SPACES: Final = r"[ \n\r\t]{0,64}"
+"""Between the parts of a JSON text: as many as any writer needs, and no more, or a model could go on with them."""
+
+LEVELS_OF_PROPERTIES: Final = ("properties", "$defs", "definitions", "patternProperties")
+
+
+def text_grammar(given: Mapping[str, Any]) -> str | None:
+    """The rules of `spoken`, what the answer's text must fit, in Lark; None: any text. Raises ApiError."""
+    form, outputs = given.get("response_format") or {}, given.get("structured_outputs") or {}
+    if outputs and form.get("type", "text") != "text":
+        raise ApiError("invalid_request", "response_format and structured_outputs both form the answer: leave one out")
+    if outputs:
+        return _of_outputs(outputs)
+    return FORMATS[form.get("type", "text")](form)
+
+
+def _of_format(form: Mapping[str, Any]) -> str:
+    named = form["json_schema"]
+    return f"spoken: {_json(named.get('schema') or {'type': 'object'})}"
+
+
+def _of_tags(_: Mapping[str, Any]) -> str:
+    raise ApiError("invalid_request", "response_format: structural tags are not supported: use json_schema, or tools")
+
+
+FORMATS: Final[Mapping[str, Callable[[Mapping[str, Any]], str | None]]] = {
+    "text": lambda _: None,
+    "json_object": lambda _: f"spoken: {_json({'type': 'object'})}",
+    "json_schema": _of_format,
+    "structural_tag": _of_tags,
+}
+
+
+def _of_outputs(outputs: Mapping[str, Any]) -> str | None:
+    """vLLM's structured_outputs, of which one member says what the form is."""
+    spaces = _spaces(outputs)
+    closed = bool(outputs.get("disable_additional_properties"))
+    if "json" in outputs:
+        return f"spoken: {_json(_schema(outputs['json']), spaces, closed=closed)}"
+    if "json_object" in outputs:
+        return f"spoken: {_json({'type': 'object'}, spaces)}" if outputs["json_object"] else None
+    if "choice" in outputs:
+        if not outputs["choice"]:
+            raise ApiError("invalid_request", "structured_outputs.choice is empty: name one text or more")
+        return f"spoken: {' | '.join(_literal(text) for text in outputs['choice'])}"
+    if "regex" in outputs:
+        return f"spoken: EXPRESSION\nEXPRESSION: /{_slashed(outputs['regex'])}/"
+    if "grammar" in outputs:
+        try:
+            grammar = any_to_lark(outputs["grammar"])
+        except GbnfToLarkError as error:
+            raise ApiError("invalid_request", f"structured_outputs.grammar cannot be read: {error}") from error
+        return f"spoken: %lark {{\n{grammar}\n}}"
+    raise ApiError("invalid_request", "structured_outputs: structural tags are not supported: use json, or tools")
+
+
+def _schema(schema: str | Json) -> Json:
+    if isinstance(schema, str):
+        try:
+            schema = json.loads(schema)
+        except ValueError:
+            schema = ""
+    if not isinstance(schema, dict):
+        raise ApiError("invalid_request", "structured_outputs.json is no JSON Schema: send an object")
+    return schema
+
+
+def _spaces(outputs: Mapping[str, Any]) -> Json:
+    if outputs.get("disable_any_whitespace"):
+        return {"whitespace_flexible": False, "item_separator": ",", "key_separator": ":"}
+    if outputs.get("whitespace_pattern") is not None:
+        raise ApiError("invalid_request", "structured_outputs.whitespace_pattern is not supported: leave it out")
+    return {"whitespace_flexible": True, "whitespace_pattern": SPACES}
+
+
+def _json(schema: Json, spaces: Json | None = None, *, closed: bool = False) -> str:
+    """JSON that fits a schema. closed: objects hold nothing that they do not name."""
+    schema = _closed(schema) if closed else schema
+    options = spaces or {"whitespace_flexible": True, "whitespace_pattern": SPACES}
+    return f"%json {json.dumps({**schema, 'x-guidance': options}, ensure_ascii=False)}"
+
+
+def _closed(value: Any) -> Any:
+    """A schema in which objects that name their properties have no others."""
+    if isinstance(value, list):
+        return [_closed(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    inner = {
+        key: {name: _closed(each) for name, each in item.items()}
+        if key in LEVELS_OF_PROPERTIES and isinstance(item, dict)
+        else item
+        if key in ("enum", "const", "default", "examples")
+        else _closed(item)
+        for key, item in value.items()
+    }
+    return {"additionalProperties": False, **inner} if "properties" in value else inner
+
+
+def _literal(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _slashed(expression: str) -> str:
+    """A regular expression between slashes."""
+    escaped = False
+    written = []
+    for character in expression:
+        written.append("\\/" if character == "/" and not escaped else "\\n" if character == "\n" else character)
+        escaped = character == "\\" and not escaped
+    return "".join(written)

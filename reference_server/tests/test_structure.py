@@ -1,0 +1,163 @@
+"""Answers that keep a form: JSON, a schema, a choice, an expression, a grammar, however hot the sampling."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+import jsonschema_rs
+import pytest
+
+from reference_server.calling import calling
+from reference_server.engine import SamplingParams, UnusableGrammar
+from reference_server.errors import ApiError
+from reference_server.structure import text_grammar
+
+if TYPE_CHECKING:
+    from reference_server.engine import Delta, LocalEngine
+
+CITY = {
+    "type": "object",
+    "properties": {"city": {"type": "string", "maxLength": 8}, "size": {"enum": [1, 2]}},
+    "required": ["city", "size"],
+    "additionalProperties": False,
+}
+TIME: list[dict[str, Any]] = [{"type": "function", "function": {"name": "get_time"}}]
+
+
+def answer(engine: LocalEngine, form: dict[str, Any], template_kwargs: Any = None, **params: Any) -> list[Delta]:
+    """Every delta of an answer that keeps a form, hot unless told otherwise."""
+    grammar = text_grammar(form)
+    asked = SamplingParams(grammar=grammar, **{"temperature": 3.0, "max_tokens": 120, **params})
+
+    async def read() -> list[Delta]:
+        prompt = engine.encode_chat([{"role": "user", "content": "Hello!"}], None, template_kwargs)
+        engine.prepare(prompt, asked)
+        return [delta async for delta in engine.submit(prompt, asked)]
+
+    return asyncio.run(read())
+
+
+def said(deltas: list[Delta]) -> str:
+    assert "stop" == deltas[-1].finish_reason
+    return "".join(delta.text for delta in deltas)
+
+
+def schema(value: Any) -> dict[str, Any]:
+    return {"response_format": {"type": "json_schema", "json_schema": {"name": "city", "schema": value}}}
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_json_of_a_schema_fits_it(tiny_engine: LocalEngine, seed: int) -> None:
+    for form in (
+        schema(CITY),
+        {"structured_outputs": {"json": CITY}},
+        {"structured_outputs": {"json": json.dumps(CITY)}},
+    ):
+        jsonschema_rs.validate(CITY, json.loads(said(answer(tiny_engine, form, seed=seed))))
+
+
+def test_any_json_is_an_object(tiny_engine: LocalEngine) -> None:
+    for form in ({"response_format": {"type": "json_object"}}, {"structured_outputs": {"json_object": True}}):
+        assert isinstance(json.loads(said(answer(tiny_engine, form, temperature=0.0))), dict)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_choice_an_expression_and_a_grammar_are_kept(tiny_engine: LocalEngine, seed: int) -> None:
+    texts = ["yes", 'a "quoted"\nno\\', "你好"]
+    assert said(answer(tiny_engine, {"structured_outputs": {"choice": texts}}, seed=seed)) in texts
+    pattern = r"^[a-c]{2,4}/\d+\.(x|y\"z)$"
+    assert re.fullmatch(
+        pattern,
+        said(answer(tiny_engine, {"structured_outputs": {"regex": r"^[a-c]{2,4}/\d{1,3}\.(x|y\"z)$"}}, seed=seed)),
+    )
+    for grammar in ('root ::= "a" ("b" | "c")\n', 'start: "a" end\nend: "b" | "c"\n'):
+        assert said(answer(tiny_engine, {"structured_outputs": {"grammar": grammar}}, seed=seed)) in ("ab", "ac")
+
+
+def test_white_space_is_as_asked_for(tiny_engine: LocalEngine) -> None:
+    tight = {"structured_outputs": {"json": CITY, "disable_any_whitespace": True}}
+    found = said(answer(tiny_engine, tight, seed=2))
+    assert json.dumps(json.loads(found), separators=(",", ":"), ensure_ascii=False) == found
+
+
+def test_objects_are_closed_where_that_is_asked_for() -> None:
+    nested = {
+        "type": "object",
+        "properties": {"a": {"type": "object", "properties": {"enum": {"enum": [{"properties": 1}]}}}},
+    }
+    grammar = text_grammar({"structured_outputs": {"json": nested, "disable_additional_properties": True}})
+    assert grammar is not None
+    found = json.loads(grammar.removeprefix("spoken: %json "))
+    assert (False, False) == (found["additionalProperties"], found["properties"]["a"]["additionalProperties"])
+    assert {"enum": [{"properties": 1}]} == found["properties"]["a"]["properties"]["enum"]
+
+
+def test_a_thought_comes_before_the_form(tiny_engine: LocalEngine) -> None:
+    thinking = {"enable_thinking": True}
+    deltas = answer(tiny_engine, schema(CITY), thinking, temperature=0.0, reasoning=True, max_tokens=200)
+    jsonschema_rs.validate(CITY, json.loads(said(deltas)))
+    assert "".join(delta.reasoning for delta in deltas)
+
+
+def test_beside_tools_an_answer_is_a_call_or_keeps_the_form(tiny_engine: LocalEngine) -> None:
+    for choice, called in (("auto", False), ("required", True)):
+        use = calling({"tools": TIME, "tool_choice": choice}).use
+        deltas = answer(tiny_engine, schema(CITY), tools=use, temperature=0.0)
+        text = "".join(delta.text for delta in deltas)
+        if called or any(delta.calls for delta in deltas):
+            assert ("", "tool_calls") == (text, deltas[-1].finish_reason)
+        else:
+            jsonschema_rs.validate(CITY, json.loads(text))
+
+
+def test_penalties_bans_and_choices_go_with_a_form(tiny_engine: LocalEngine) -> None:
+    deltas = answer(
+        tiny_engine,
+        {"structured_outputs": {"choice": ["yes", "no"]}},
+        n=3,
+        best_of=4,
+        seed=5,
+        repetition_penalty=1.5,
+        logprobs=2,
+        top_k=5,
+        top_p=0.9,
+    )
+    for index in range(3):
+        own = [delta for delta in deltas if delta.index == index]
+        assert "".join(delta.text for delta in own) in ("yes", "no")
+        for delta in own:
+            assert delta.logprob is not None
+            assert delta.logprob.top[0].logprob >= delta.logprob.logprob  # the model's own, not the grammar's
+
+
+@pytest.mark.parametrize(
+    ("form", "words"),
+    [
+        (schema({"uniqueItems": True, "type": "array"}), "the keyword uniqueItems is not supported"),
+        ({"structured_outputs": {"regex": "(?=a)b"}}, "look-around"),
+        ({"structured_outputs": {"grammar": "start: missing"}}, "missing"),
+    ],
+)
+def test_a_form_that_no_grammar_can_hold_to_is_refused(tiny_engine: LocalEngine, form: Any, words: str) -> None:
+    with pytest.raises(UnusableGrammar, match=words):
+        answer(tiny_engine, form)
+
+
+@pytest.mark.parametrize(
+    ("form", "words"),
+    [
+        ({"structured_outputs": {"choice": []}}, "choice is empty"),
+        ({"structured_outputs": {"json": "[1"}}, "no JSON Schema"),
+        ({"structured_outputs": {"grammar": "root = 1"}}, "cannot be read"),
+        ({"structured_outputs": {"json": CITY, "whitespace_pattern": " "}}, "whitespace_pattern is not supported"),
+        ({"structured_outputs": {"structural_tag": "{}"}}, "structural tags are not supported"),
+        ({"response_format": {"type": "structural_tag", "format": {}}}, "structural tags are not supported"),
+        ({"response_format": {"type": "json_object"}, "structured_outputs": {"regex": "a"}}, "leave one out"),
+    ],
+)
+def test_a_form_that_says_nothing_clear_is_refused(form: Any, words: str) -> None:
+    with pytest.raises(ApiError, match=words):
+        text_grammar(form)
