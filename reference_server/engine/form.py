@@ -37,5 +37,5 @@ def answer_grammar(
         return "\n".join(["start: answer", *rules])
     opening, closing = thought_markers
     begun = "thought SPACE answer"
-    start = begun if thinking else f"SPACE {spelling.text(opening)} {begun} | answer"
-    return "\n".join([f"start: {start}", *rules, *spelling.up_to("thought", closing), r"SPACE: /\s{0,8}/"])
+    start = begun if thinking else f"{spelling.text(opening)} {begun} | answer"
+    return "\n".join([f"start: {start}", *rules, *spelling.up_to("thought", closing), r"SPACE: /\n{0,2}/"])
