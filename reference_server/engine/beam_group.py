@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from collections.abc import Sequence as Seq
 
+    from .grammar import Matcher
     from .scores import Score, Scorer
     from .transcript import Terms, Transcript
 
@@ -36,6 +37,7 @@ class Hypothesis:
     parent: int
     transcript: Transcript | None
     stopped: bool = False
+    matcher: Matcher | None = None
 
     def continued(self, parent: int, token: int, total: float, scorer: Scorer | None) -> Hypothesis:
         """This one, with one more token."""
@@ -44,8 +46,13 @@ class Hypothesis:
         if transcript is not None:
             transcript = transcript.fork()
             stopped = transcript.add(token).finish_reason not in (None, "length")
+        matcher = self.matcher
+        if matcher is not None:
+            matcher = matcher.fork()
+            matcher.consume(token)
+            stopped = stopped or matcher.over
         scores = () if scorer is None else (*self.scores, scorer.score(parent, token))
-        return Hypothesis((*self.tokens, token), total, scores, parent, transcript, stopped)
+        return Hypothesis((*self.tokens, token), total, scores, parent, transcript, stopped, matcher)
 
 
 class BeamGroup:
@@ -65,7 +72,7 @@ class BeamGroup:
         self._end_ids = terms.ends
         self._exponent = max(-GREATEST_EXPONENT, min(terms.params.length_penalty, GREATEST_EXPONENT))
         self._diversity = max(-GREATEST_PENALTY, min(terms.params.diversity_penalty, GREATEST_PENALTY))
-        self.running = [Hypothesis((), 0.0, (), 0, transcript)]
+        self.running = [Hypothesis((), 0.0, (), 0, transcript, matcher=terms.matcher)]
         self.finished: list[tuple[float, Hypothesis]] = []
         self.over = False
 

@@ -24,6 +24,7 @@ class Beam(Sequence):
     def __init__(self, prompt: list[int], terms: Terms, cancellation: Cancellation, search: BeamSearch) -> None:
         super().__init__(prompt, terms.params, cancellation, terms.bias)
         self.search = search
+        self.matcher = terms.matcher
 
 
 class BeamSearch:
@@ -99,6 +100,7 @@ class BeamSearch:
                 seats[place] = idle.pop(0)
                 moves.append((before[hypothesis.parent], seats[place]))
             seats[place].generated = list(hypothesis.tokens)
+            seats[place].matcher = hypothesis.matcher
         self._rows[group] = (*(seats[place] for place in range(len(group.running))), *idle)
         return moves
 
@@ -117,7 +119,14 @@ class BeamSearch:
     def _deltas(self, index: int, hypothesis: Hypothesis) -> list[Delta]:
         transcript = Transcript(self._terms, index)
         ready = [self._ready_at, *(step.ended_at for step in self._steps)]
+        last = len(hypothesis.tokens) - 1
         return [
-            transcript.delta(token, hypothesis.scores[at] if hypothesis.scores else None, self._steps[at], ready[at])
+            transcript.delta(
+                token,
+                hypothesis.scores[at] if hypothesis.scores else None,
+                self._steps[at],
+                ready[at],
+                over=hypothesis.stopped and at == last,
+            )
             for at, token in enumerate(hypothesis.tokens)
         ]

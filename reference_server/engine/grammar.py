@@ -45,31 +45,35 @@ class Grammars:
     """
 
     def __init__(self, tokenizer: Tokenizer, vocabulary_size: int, ends: Iterable[int]) -> None:
-        self._ends = sorted(each for each in ends if 0 <= each < vocabulary_size)
+        self._ends = tuple(sorted(each for each in ends if 0 <= each < vocabulary_size))
         self._compiled: OrderedDict[str, Matcher] = OrderedDict()
         self._lock = Lock()
         self._tables: llguidance.LLTokenizer | None = None
         try:
-            self._tables = llguidance.LLTokenizer(tokenizer.to_str(), n_vocab=vocabulary_size, eos_token=self._ends)
+            self._tables = llguidance.LLTokenizer(
+                tokenizer.to_str(), n_vocab=vocabulary_size, eos_token=list(self._ends)
+            )
         except Exception as error:  # a tokenizer of a kind that the library does not know raises what it likes
             _log.warning("no answer can be held to a grammar with this tokenizer: %s", error)
 
-    def compile(self, grammar: str) -> Matcher:
+    def compile(self, grammar: str, *, endless: bool = False) -> Matcher:
         """A matcher at the grammar's beginning; raises UnusableGrammar.
 
-        grammar: in llguidance's variant of Lark. It may take some tenths of a second.
+        grammar: in llguidance's variant of Lark. endless: no token may end the answer before nothing else can follow.
+        It may take some tenths of a second.
         """
+        never = self._ends if endless else ()
         with self._lock:
             known = self._compiled.get(grammar)
             if known is not None:
                 self._compiled.move_to_end(grammar)
-                return known.fork()
+                return known.fork(never)
         made = self._compile(grammar)
         with self._lock:
             self._compiled[grammar] = made
             while len(self._compiled) > KEPT:
                 self._compiled.popitem(last=False)
-            return made.fork()
+            return made.fork(never)
 
     def _compile(self, grammar: str) -> Matcher:
         if self._tables is None:
@@ -97,14 +101,15 @@ class Grammars:
 
 
 class Matcher:
-    """Where one answer stands in its grammar."""
+    """Where one answer stands in its grammar. never: tokens that may not follow, whatever it says."""
 
-    def __init__(self, matcher: llguidance.LLMatcher) -> None:
+    def __init__(self, matcher: llguidance.LLMatcher, never: tuple[int, ...] = ()) -> None:
         self._matcher = matcher
+        self._never = never
 
-    def fork(self) -> Matcher:
+    def fork(self, never: tuple[int, ...] | None = None) -> Matcher:
         """Another one at the same place."""
-        return Matcher(self._matcher.deep_copy())
+        return Matcher(self._matcher.deep_copy(), self._never if never is None else never)
 
     def consume(self, token_id: int) -> None:
         """Take the answer's next token; raises EngineError for one that the mask forbids."""
@@ -125,6 +130,8 @@ class Matcher:
         self._matcher.unsafe_compute_mask_ptr(row.ctypes.data, row.nbytes)
         if self._matcher.is_error():
             row[:] = 0
+        for token in self._never:
+            row[token >> 3] &= 0xFF ^ (1 << (token & 7))
 
 
 def forbid(logits: torch.Tensor, matchers: Mapping[int, Matcher]) -> None:

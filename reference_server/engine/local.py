@@ -209,8 +209,6 @@ class LocalEngine(Engine):
             raise PromptTooLong(len(prompt), self.max_model_len - 1)
         if params.beam_search and params.width > min(self._slots, self.vocabulary_size):
             raise ValueError(f"a search with {params.width} beams needs as many slots, and there are {self._slots}")
-        if params.beam_search and (params.tools is not None or params.grammar is not None):
-            raise ValueError("a search takes no grammar, and so no tools: leave one of them out")
         room = min(self.max_new_tokens, self.max_model_len - len(prompt))
         check_tokens("logprob_token_ids", params.logprob_token_ids, self.vocabulary_size)
         ends = params.stop_token_ids if params.ignore_eos else params.stop_token_ids | self._checkpoint.eos_token_ids
@@ -256,7 +254,7 @@ class LocalEngine(Engine):
             thinking=thinking,
         )
         try:
-            return None if grammar is None else self._grammars.compile(grammar)
+            return None if grammar is None else self._grammars.compile(grammar, endless=params.ignore_eos)
         except UnusableGrammar as error:
             raise UnusableGrammar(f"the answer cannot be held to the form that is asked for: {error}") from error
 

@@ -142,3 +142,24 @@ def test_a_choice_that_nothing_offers_is_refused() -> None:
         calling({"tools": [TIME], "tool_choice": {"type": "function", "function": {"name": "get_date"}}})
     with pytest.raises(ApiError, match="there are no tools"):
         calling({"tools": [], "tool_choice": "required"})
+
+
+def test_a_search_finds_calls_that_fit(tiny_engine: LocalEngine) -> None:
+    deltas = ask(
+        tiny_engine, "Hello!", [WEATHER, TIME], "required", parallel=False, n=2, best_of=3, beam_search=True, logprobs=1
+    )
+    found = []
+    for index in range(2):
+        own = [delta for delta in deltas if delta.index == index]
+        ((name, arguments),) = called(own)
+        assert ("", "tool_calls") == (said(own), own[-1].finish_reason)
+        assert ["city"] == list(json.loads(arguments)) if name == "get_weather" else "{}" == arguments
+        found.append((name, arguments))
+    assert found[0] != found[1]
+
+
+def test_ignoring_the_end_of_a_sequence_goes_on_until_the_form_is_whole(tiny_engine: LocalEngine) -> None:
+    once = ask(tiny_engine, "What is the weather in Rome?", [WEATHER], "required", parallel=False, ignore_eos=True)
+    assert "tool_calls" == once[-1].finish_reason
+    for_ever = ask(tiny_engine, "What is the weather in Rome?", [WEATHER], ignore_eos=True)
+    assert (100, "length") == (len(for_ever), for_ever[-1].finish_reason)
