@@ -3,7 +3,7 @@
 It sends one request and records what comes back, byte by byte, until the answer ends, the deadline or the byte limit is
 reached, or the caller has seen enough. The server is taken for hostile: no redirect is followed, no cookie kept, no
 proxy or .netrc read, nothing inflated, and the key goes to one origin only. Each exchange has a connection of its own,
-so that nothing one answer did to its connection can colour the next verdict.
+so that nothing one answer did to its connection can colour the next verdict, unless just that is to be seen.
 """
 
 from __future__ import annotations
@@ -23,12 +23,13 @@ from conformance.exchange import Exchange, Failure, FailureKind, Headers, Reques
 from conformance.recording import Recording
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Iterator, Mapping
+    from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
     from types import TracebackType
 
     from conformance.secret import Secret
 
 MAX_BODY_BYTES: Final = 32 * 1024 * 1024
+SETTLE_S: Final = 0.05  # before a connection is used again
 DEFAULT_HEADERS: Final = {"Accept": "*/*", "Accept-Encoding": "identity", "User-Agent": "chatproof"}
 
 
@@ -39,7 +40,8 @@ class Call:
     `url` is put behind the client's URL unless it names a scheme. `headers` go out as they stand and replace
     defaults of the same name (Accept, Accept-Encoding, User-Agent, Authorization); nothing else is added but Host and
     Content-Length. `stop_after_events` disconnects on purpose after so many events (0: after the headers).
-    `deadline_s` bounds the whole exchange, from connecting to the last byte. `with_key=False` keeps the key back.
+    `deadline_s` bounds the whole exchange, from connecting to the last byte. `with_key=False` keeps the key back,
+    `scheme` is the word before it. Calls of one `line` share a connection, as far as the server keeps it open.
     """
 
     id: str
@@ -52,6 +54,8 @@ class Call:
     stop_after_events: int | None = None
     deadline_s: float = 60.0
     with_key: bool = True
+    scheme: str = "Bearer"
+    line: str | None = None
 
 
 class Client:
@@ -75,15 +79,21 @@ class Client:
         self._secret = secret
         self._max_body_bytes = max_body_bytes
         self._places = asyncio.Semaphore(connections)
+        self._verify = verify
+        self._lines: dict[str, httpx.AsyncHTTPTransport] = {}
+        self._transport = self._open(kept=0)
+
+    def _open(self, kept: int) -> httpx.AsyncHTTPTransport:
+        """A transport that keeps so many connections open, and uses no more at once where it keeps any."""
         # The transport alone, without httpx.AsyncClient around it: the latter reads Location even where it follows
         # nothing (and raises on a bad one), keeps cookies, and logs URLs.
-        self._transport = httpx.AsyncHTTPTransport(
-            verify=verify,
+        return httpx.AsyncHTTPTransport(
+            verify=self._verify,
             trust_env=False,
             http1=True,
             http2=False,
             retries=0,
-            limits=httpx.Limits(max_connections=None, max_keepalive_connections=0),
+            limits=httpx.Limits(max_connections=kept or None, max_keepalive_connections=kept),
         )
 
     async def __aenter__(self) -> Self:
@@ -93,7 +103,8 @@ class Client:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self._transport.__aexit__(kind, error, trace)
+        for transport in (*self._lines.values(), self._transport):
+            await transport.__aexit__(kind, error, trace)
 
     async def send(self, call: Call) -> Exchange:
         """Sends one request and records the exchange, whatever the server does.
@@ -105,7 +116,7 @@ class Client:
             record = Recording(max_body_bytes=self._max_body_bytes, stop_after_events=call.stop_after_events)
             try:
                 async with asyncio.timeout(call.deadline_s):
-                    await self._receive(request, record)
+                    await self._receive(await self._transport_of(call), request, record)
             except TimeoutError:
                 record.fail("timeout", f"no complete answer within {call.deadline_s:g} s")
             except (httpx.LocalProtocolError, httpx.UnsupportedProtocol) as error:
@@ -120,17 +131,28 @@ class Client:
         url = _read_url(call.url if call.url.startswith(("http://", "https://")) else self._url + call.url)
         defaults = dict(DEFAULT_HEADERS)
         if self._secret is not None and call.with_key and _origin(url) == self._origin:
-            defaults["Authorization"] = f"Bearer {self._secret.reveal()}"
+            defaults["Authorization"] = f"{call.scheme} {self._secret.reveal()}"
         given = {name.lower() for name in call.headers}
         headers = [pair for pair in defaults.items() if pair[0].lower() not in given]
+        # Not None: a POST without a body then still says Content-Length: 0. In chunks only where the call says so.
+        content = _pieces(call.body) if "transfer-encoding" in given else call.body
         try:
-            # Not None: a POST without a body then still says Content-Length: 0.
-            return httpx.Request(call.method, url, headers=[*headers, *call.headers.items()], content=call.body)
+            return httpx.Request(call.method, url, headers=[*headers, *call.headers.items()], content=content)
         except (ValueError, TypeError) as error:
             raise HarnessError(f"call {call.id} cannot be sent: {error}") from error
 
-    async def _receive(self, request: httpx.Request, record: Recording) -> None:
-        response = await self._transport.handle_async_request(request)
+    async def _transport_of(self, call: Call) -> httpx.AsyncHTTPTransport:
+        """The transport of a call's line. What the server closes after an answer is given the time to be seen."""
+        if call.line is None:
+            return self._transport
+        if call.line in self._lines:
+            await asyncio.sleep(SETTLE_S)
+        else:
+            self._lines[call.line] = await self._open(kept=1).__aenter__()
+        return self._lines[call.line]
+
+    async def _receive(self, transport: httpx.AsyncHTTPTransport, request: httpx.Request, record: Recording) -> None:
+        response = await transport.handle_async_request(request)
         record.open(response)
         try:
             if record.wants_more():
@@ -184,6 +206,10 @@ class Client:
 
     def _redact_headers(self, headers: httpx.Headers) -> Headers:
         return tuple((self._redact(_text(name)), self._redact(_text(value))) for name, value in headers.raw)
+
+
+async def _pieces(body: bytes) -> AsyncIterator[bytes]:
+    yield body
 
 
 def _read_url(text: str) -> httpx.URL:

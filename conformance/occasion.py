@@ -101,6 +101,15 @@ SEVERAL_CHOICES = Occasion(
     ),
     unsuccessful,
 )
+SEVERAL_STREAMED = Occasion(
+    lambda scenario, step, contract: (
+        (scenario.subject is None or scenario.subject.expect == "accept")
+        and _awaits_stream(scenario, step, contract)
+        and type(n := _member(step, "n")) is int
+        and n > 1
+    ),
+    lambda exchange: _not_streamed(exchange) or unsuccessful(exchange),
+)
 LOGPROBS = Occasion(
     lambda scenario, step, contract: _may_be_asked(scenario, step, contract) and asks_for_logprobs(step), unsuccessful
 )

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from conformance.allowance import Allowance
 from conformance.check import NoOccasion, NotObserved
@@ -207,7 +208,8 @@ class Run:
         return NoOccasion(f"the answer to step {wanted.step!r} is too short to take a stop text from")
 
     def _call(self, scenario: Scenario, step: Step, stop: str | list[str] | None) -> Call:
-        headers = {"Content-Type": JSON_TYPE} if step.method == "POST" else {}
+        typed = "content-type" in {name.lower() for name in step.headers}
+        headers = {"Content-Type": JSON_TYPE} if step.method == "POST" and not typed else {}
         headers.update(step.headers)
         if step.credentials == "wrong":
             headers["Authorization"] = f"Bearer {WRONG_KEY}"
@@ -223,13 +225,17 @@ class Run:
             body=step.payload(self.model, stop),
             stop_after_events=step.stop_after_events,
             deadline_s=self._allowance.deadline_s(),
-            with_key=step.credentials == "given",
+            with_key=step.credentials in ("given", "lower-case"),
+            scheme="bearer" if step.credentials == "lower-case" else "Bearer",
+            line=scenario.id if scenario.one_connection else None,
         )
 
     def _url(self, step: Step) -> str:
-        if step.path is None:
-            return self.target.chat_url
-        return self.target.models_url if step.path == "models" else self.target.base + step.path
+        path = (step.path or "chat").replace("{model}", quote(self.model, safe=""))
+        for name, url in (("chat", self.target.chat_url), ("models", self.target.models_url)):
+            if path.startswith(name):
+                return url + path.removeprefix(name)
+        return self.target.base + path
 
 
 def _first(errors: BaseExceptionGroup[HarnessError]) -> HarnessError:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from openapi.contract import Keyword
 
 Expectation = Literal["answer", "refusal", "either"]
-Credentials = Literal["given", "none", "wrong", "misplaced"]
+Credentials = Literal["given", "none", "wrong", "misplaced", "lower-case"]
 
 NEVER_SAID = "\ue000\ue001"  # characters of private use: no model says them
 GENEROUS = 1024  # tokens counted for a request that leaves its length to the server
@@ -76,7 +76,7 @@ class Step:
 
     name: str = "main"
     method: str = "POST"
-    path: str | None = None  # None: the contract's endpoint; "models": the contract's list of models
+    path: str | None = None  # None: the contract's endpoint; "chat...", "models...": below it or the list of models
     body: Mapping[str, Any] | None = None
     raw: bytes | None = None  # sent as it is, in place of `body`
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -109,7 +109,7 @@ class Step:
     def payload(self, model: str, stop: str | list[str] | None = None) -> bytes:
         """The bytes of the body. `stop` is what `stop_from` asked for."""
         if self.raw is not None:
-            return self.raw
+            return self.raw.replace(MODEL, json.dumps(model, ensure_ascii=False)[1:-1].encode())
         if self.body is None:
             return b""
         body = {"model": model, **self.body} if "model" not in self.body else dict(self.body)
@@ -120,6 +120,7 @@ class Step:
         return json.dumps(body, ensure_ascii=False).encode()
 
 
+MODEL = b"{model}"  # in raw bodies: the name of the model
 OMITTED: Any = object()  # in place of the model: the member is left out
 
 
@@ -132,6 +133,7 @@ class Scenario:
     steps: tuple[Step, ...]
     subject: Subject | None = None
     together: bool = False
+    one_connection: bool = False  # all steps, as far as the server keeps it open
     capabilities: frozenset[str] = frozenset()  # all must be declared
     parameters: frozenset[str] = frozenset()  # all must be in the contract
     auth: bool = False  # only where the contract asks for a key
@@ -141,6 +143,7 @@ class Scenario:
         """What goes over the wire: two scenarios that send the same need to be sent once."""
         return (
             self.together,
+            self.one_connection,
             *(
                 (
                     step.method,

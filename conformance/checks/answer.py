@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from conformance.check import Context, Finding, NoOccasion, NotObserved, check
+from conformance.members import unknown_members
 from conformance.occasion import EXPECTED_ANSWER, LOGPROBS, PLAIN_ANSWER, SEVERAL_CHOICES, greedy, shown, written
 from openapi.stream import reports_error
 from openapi.strict_json import read_json
@@ -76,6 +77,48 @@ def answer_fits_the_description(exchange: Exchange, context: Context) -> Iterato
         return
     for problem in context.validator.problems("ChatCompletion", exchange.json):
         yield Finding(problem.where or "/", f"{problem.keyword} {problem.bound}", problem.message)
+
+
+@check("answer.utf8", on=PLAIN_ANSWER)
+def answer_is_utf8(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """A plain answer is UTF-8 throughout, and no byte order mark comes before it."""
+    if exchange.body.startswith(b"\xef\xbb\xbf"):
+        yield Finding("/body", "no byte order mark", "EF BB BF")
+    if exchange.json_error.startswith("not UTF-8"):
+        yield Finding("/body", "UTF-8", exchange.json_error)
+
+
+@check("answer.json-unambiguous", on=PLAIN_ANSWER)
+def answer_names_each_member_once(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """No object of an answer names a member twice, and no text holds half a character: parsers disagree on both."""
+    for oddity in exchange.json_oddities:
+        yield Finding("/body", "JSON that is read in one way", oddity)
+
+
+@check("answer.plain-unless-asked", on=EXPECTED_ANSWER)
+def answer_is_not_streamed_unasked(exchange: Exchange, context: Context) -> Iterator[Finding]:
+    """A request that does not ask for a stream is answered plain."""
+    if context.step.streams:
+        raise NoOccasion("the request asks for a stream")
+    if exchange.status != 200:
+        raise NotObserved(f"the status is {exchange.status}")
+    if exchange.is_stream:
+        yield Finding("/body", "one JSON object", f"{exchange.content_type or 'no content type'}, {shown(exchange)}")
+
+
+@check("answer.messages-not-deltas", on=PLAIN_ANSWER)
+def answer_holds_messages_alone(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """A choice of a plain answer holds what it says in `message`, not in the `delta` or `text` of other interfaces."""
+    for index, choice in enumerate(choices_of(exchange)):
+        if strange := [name for name in ("delta", "text") if choice.get(name) is not None]:
+            yield Finding(f"/choices/{index}", "message alone", ", ".join(strange))
+
+
+@check("answer.members-known", on=PLAIN_ANSWER)
+def answer_has_no_further_members(exchange: Exchange, context: Context) -> Iterator[Finding]:
+    """An answer has the members that the description names and no others."""
+    if found := unknown_members(context.validator.document, "ChatCompletion", exchange.json):
+        yield Finding("/", "members of the description", ", ".join(found))
 
 
 @check("answer.object-named", on=PLAIN_ANSWER)

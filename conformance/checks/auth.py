@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from conformance.check import Context, Finding, NotObserved, check
+from conformance.check import Context, Finding, NoOccasion, NotObserved, check
 from conformance.checks.parameters import refused
-from conformance.occasion import refuses_key, scenario, shown
+from conformance.occasion import refuses_key, scenario, shown, unsuccessful
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from conformance.exchange import Exchange
+
+UNAUTHORIZED, FORBIDDEN = 401, 403
+TELLING = 12  # characters of a key: shorter ones may stand in a text by chance
 
 
 @check("auth.key-demanded", on=scenario("key-missing"))
@@ -49,3 +52,37 @@ def key_is_asked_for_first(exchange: Exchange, context: Context) -> Iterator[Fin
         raise NotObserved(shown(exchange))
     if exchange.status not in (401, 403) and not refuses_key(exchange, context.contract):
         yield Finding("/status", "401", shown(exchange))
+
+
+@check("auth.challenge-given", on=scenario("key-*", refused=True))
+def challenge_comes_with_401(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """A 401 says in WWW-Authenticate how to sign in."""
+    if exchange.status != UNAUTHORIZED:
+        raise NoOccasion(f"the status is {exchange.status}")
+    if not (exchange.header("www-authenticate") or "").strip():
+        yield Finding("/headers/www-authenticate", "Bearer", "no header")
+
+
+@check("auth.status-is-401", on=scenario("key-*", refused=True))
+def key_is_refused_with_its_own_status(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """A missing or wrong key is refused with 401 (or 403): clients ask for another key, and do not try again."""
+    if exchange.status not in (UNAUTHORIZED, FORBIDDEN):
+        yield Finding("/status", "401", shown(exchange))
+
+
+@check("auth.key-not-repeated", on=scenario("key-wrong*", refused=True))
+def wrong_key_is_not_sent_back(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """A refusal does not repeat the key: refusals are logged, and a wrong key is often a right one elsewhere."""
+    sent = [value for name, value in exchange.request.headers if name.lower() in ("authorization", "x-api-key")]
+    keys = [key for value in sent if len(key := value.rpartition(" ")[2]) >= TELLING]
+    if not keys:
+        raise NoOccasion("the request holds no key")
+    if any(key in exchange.text for key in keys):
+        yield Finding("/body", "no key", "the key that was sent")
+
+
+@check("auth.scheme-in-any-case", on=scenario("key-lower-case"))
+def scheme_is_read_in_any_case(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """The right key is taken behind `bearer` in small letters: schemes have no case."""
+    if lack := unsuccessful(exchange):
+        yield Finding("/headers/authorization", "200", lack)

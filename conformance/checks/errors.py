@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from conformance.check import Context, Finding, NotObserved, check
 from conformance.checks.parameters import refused
+from conformance.envelope import envelope_of
 from conformance.occasion import REFUSAL, REFUSAL_OF_VALUE, scenario, shown, unsuccessful
 
 if TYPE_CHECKING:
@@ -18,6 +19,19 @@ TRACES = re.compile(  # of Python, the Java machine, JavaScript, Go and Rust
     r'Traceback \(most recent call last\)|File "[^"]+", line \d+|\bat [\w.$<>]+ ?\([^()\s]+:\d+(?::\d+)?\)'
     r"|\bgoroutine \d+ \[\w+\]:|\bpanicked at \S+:\d+:\d+"
 )
+
+
+BULKY = 65_536  # bytes of a request that a server may find too many
+
+
+def _statuses_of_http(exchange: Exchange) -> set[int]:
+    """The statuses that HTTP has for what is strange around this request, whatever a dialect documents."""
+    headers = {name.lower(): value for name, value in exchange.request.headers}
+    found = {413} if len(exchange.request.body) > BULKY else set()
+    if headers.get("content-type", "").lower() != "application/json" or "content-encoding" in headers:
+        found.add(415)
+    expected = {"accept": 406, "transfer-encoding": 411, "expect": 417}
+    return found | {status for name, status in expected.items() if headers.get(name, "*/*") != "*/*"}
 
 
 def _texts(value: Any) -> Iterator[str]:
@@ -48,6 +62,7 @@ def status_is_the_dialects(exchange: Exchange, context: Context) -> Iterator[Fin
     known = {kinds[name].status for name in ("invalid_json", "invalid_request", "unknown_model", "unauthorized")}
     if context.contract.auth == "none":
         known.discard(kinds["unauthorized"].status)
+    known |= _statuses_of_http(exchange)
     if exchange.status not in known and exchange.status is not None and exchange.status < 500:
         yield Finding("/status", " or ".join(map(str, sorted(known))), f"{exchange.status}")
 
@@ -63,7 +78,8 @@ def refusal_is_a_json_object(exchange: Exchange, _: Context) -> Iterator[Finding
 def refusal_fits_the_dialects_envelope(exchange: Exchange, context: Context) -> Iterator[Finding]:
     """The body of a refusal is valid against the dialect's error envelope."""
     for problem in context.validator.problems("ErrorEnvelope", exchange.json if exchange.json_error == "" else None):
-        yield Finding(problem.where or "/", f"{problem.keyword} {problem.bound}", problem.message)
+        got = f"{problem.message} (the body is {envelope_of(exchange).name})"
+        yield Finding(problem.where or "/", f"{problem.keyword} {problem.bound}", got)
 
 
 @check("errors.json-content-type", on=REFUSAL)

@@ -10,10 +10,12 @@ from conformance.mutants.editing import (
     edit_message,
     edit_text,
     refuse,
+    with_body,
     with_header,
     with_json,
 )
 from conformance.mutants.mutant import mutant
+from openapi import sse
 
 if TYPE_CHECKING:
     from conformance.exchange import Exchange
@@ -127,3 +129,33 @@ def prefill_time_is_negative(exchange: Exchange) -> Exchange:
 def character_is_cut(exchange: Exchange) -> Exchange:
     """The text ends with U+FFFD in place of a character."""
     return edit_text(exchange, lambda text: f"{text}\ufffd")
+
+
+@mutant("answer.utf8")
+def answer_starts_with_a_mark(exchange: Exchange) -> Exchange:
+    """A byte order mark comes before the answer."""
+    return with_body(exchange, b"\xef\xbb\xbf" + exchange.body)
+
+
+@mutant("answer.json-unambiguous")
+def member_is_named_twice(exchange: Exchange) -> Exchange:
+    """The answer names its object twice."""
+    return with_body(exchange, exchange.body.rstrip()[:-1] + b',"object":"chat.completion.chunk"}')
+
+
+@mutant("answer.plain-unless-asked")
+def answer_comes_as_an_event(exchange: Exchange) -> Exchange:
+    """A request that asks for no stream is answered with one."""
+    return with_header(with_body(exchange, sse.encode(exchange.body)), "content-type", sse.MEDIA_TYPE)
+
+
+@mutant("answer.messages-not-deltas")
+def text_stands_beside_the_message(exchange: Exchange) -> Exchange:
+    """A choice holds a text beside its message, as in the interface before this one."""
+    return edit_choice(exchange, lambda choice: choice.update(text="Hello!"))
+
+
+@mutant("answer.members-known")
+def answer_has_a_further_member(exchange: Exchange) -> Exchange:
+    """The answer has a member that no document names."""
+    return edit_answer(exchange, lambda answer: answer.update(x_note="extra"))

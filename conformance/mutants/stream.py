@@ -10,9 +10,7 @@ from conformance.mutants.editing import (
     accept,
     edit_choices,
     edit_chunks,
-    edit_deltas,
     edit_frames,
-    edit_text,
 )
 from conformance.mutants.mutant import mutant
 
@@ -61,81 +59,6 @@ def chunk_follows_done(exchange: Exchange) -> Exchange:
 def event_is_no_json(exchange: Exchange) -> Exchange:
     """An event between two chunks holds a bare word."""
     return _insert(exchange, 1, b"ping")
-
-
-@mutant("stream.chunks-fit-schema")
-def created_is_a_text(exchange: Exchange) -> Exchange:
-    """`created` is a text in every chunk."""
-    return edit_chunks(exchange, lambda chunk: chunk.update(created=str(chunk["created"])))
-
-
-@mutant("stream.object-named")
-def object_is_the_plain_one(exchange: Exchange) -> Exchange:
-    """`object` of the chunks is that of plain answers."""
-    return edit_chunks(exchange, lambda chunk: chunk.update(object="chat.completion"))
-
-
-@mutant("stream.id-constant")
-def id_changes(exchange: Exchange) -> Exchange:
-    """The second chunk has another id."""
-    return edit_chunks(exchange, lambda chunk: chunk.update(id=f"{chunk['id']}-2"), SECOND)
-
-
-@mutant("stream.created-constant")
-def created_changes(exchange: Exchange) -> Exchange:
-    """The last chunk was created a second later."""
-    return edit_chunks(exchange, lambda chunk: chunk.update(created=chunk["created"] + 1), LAST)
-
-
-@mutant("stream.created-now")
-def created_of_chunks_is_in_milliseconds(exchange: Exchange) -> Exchange:
-    """`created` is in milliseconds in every chunk."""
-    return edit_chunks(exchange, lambda chunk: chunk.update(created=chunk["created"] * 1000))
-
-
-@mutant("stream.model-constant")
-def model_changes(exchange: Exchange) -> Exchange:
-    """The last chunk names another model."""
-    return edit_chunks(exchange, lambda chunk: chunk.update(model="another-model"), LAST)
-
-
-@mutant("stream.role-assistant")
-def role_is_user(exchange: Exchange) -> Exchange:
-    """The first delta's role is "user"."""
-    return edit_deltas(exchange, lambda delta: delta.update(role="user"), FIRST)
-
-
-@mutant("stream.role-in-every-delta")
-def role_is_in_the_first_delta_only(exchange: Exchange) -> Exchange:
-    """The last delta has no role."""
-    return edit_deltas(exchange, lambda delta: delta.pop("role", None), LAST)
-
-
-@mutant("stream.index-integer")
-def index_is_absent(exchange: Exchange) -> Exchange:
-    """The choice in the second chunk has no index."""
-    return edit_choices(exchange, lambda choice: choice.pop("index"), SECOND)
-
-
-@mutant("stream.one-choice-by-default")
-def second_choice_comes_unasked(exchange: Exchange) -> Exchange:
-    """A second choice is streamed unasked."""
-    return edit_chunks(exchange, lambda chunk: chunk["choices"].extend(_again(chunk["choices"])))
-
-
-def _again(choices: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [{**choice, "index": 1} for choice in choices]
-
-
-@mutant("stream.one-choice-per-chunk")
-def chunk_has_no_choice(exchange: Exchange) -> Exchange:
-    """The first chunk has no choice."""
-    return edit_frames(exchange, lambda found: [found[0].edited(_emptied), *found])
-
-
-def _emptied(chunk: dict[str, Any]) -> None:
-    chunk["choices"] = []
-    chunk.pop("usage", None)
 
 
 @mutant("stream.one-finish-per-choice")
@@ -212,20 +135,23 @@ def usage_is_sent_unasked(exchange: Exchange) -> Exchange:
     return edit_chunks(exchange, lambda chunk: chunk.update(usage=usage), LAST)
 
 
-@mutant("stream.full-text-is-whole")
-def full_text_lacks_a_character(exchange: Exchange) -> Exchange:
-    """`full_text` lacks the last character of the answer."""
-    text = (exchange.content() or "")[:-1]
-    return edit_chunks(exchange, lambda chunk: chunk.update(full_text=text), LAST)
+@mutant("stream.errors-fit-envelope")
+def error_comes_as_a_number(exchange: Exchange) -> Exchange:
+    """An error comes in mid-stream as a number."""
+    return _insert(exchange, 1, b'{"error":7}')
 
 
-@mutant("stream.text-well-encoded")
-def character_is_cut_between_chunks(exchange: Exchange) -> Exchange:
-    """A delta holds U+FFFD in place of a character."""
-    return edit_text(exchange, lambda text: f"{text}\ufffd")
+@mutant("stream.nothing-after-error")
+def stream_goes_on_after_an_error(exchange: Exchange) -> Exchange:
+    """The stream goes on after an error."""
+    return _insert(exchange, 1, b'{"error":"the model failed"}')
 
 
-@mutant("stream.text-as-plain", steps="streamed*")
-def stream_loses_its_last_character(exchange: Exchange) -> Exchange:
-    """The streamed answer lacks the last character of the plain one."""
-    return edit_text(exchange, lambda text: text[:-1])
+@mutant("stream.usage-after-choices")
+def usage_comes_first(exchange: Exchange) -> Exchange:
+    """The chunk with usage and no choices comes first."""
+    return edit_frames(exchange, lambda found: [found[0].edited(_counted), *found])
+
+
+def _counted(chunk: dict[str, Any]) -> None:
+    chunk.update(choices=[], usage={"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2})

@@ -30,7 +30,10 @@ PATIENT_S = 60.0  # for the faultless server
 CONCURRENCY = 4
 SHORT = 64  # tokens that all answers to a generated scenario may take
 TIMED = frozenset(  # checks whose word depends on how fast things go
-    {"stream.arrives-bit-by-bit", "sse.events-arrive-singly", "sse.keep-alive-in-silence"}
+    {
+        *("stream.arrives-bit-by-bit", "sse.events-arrive-singly", "sse.keep-alive-in-silence"),
+        *("sse.closed-after-done", "disconnect.place-freed", "parallel.served-together"),
+    }
 )
 STRENGTHS = {Keyword.MUST: "M", Keyword.SHOULD: "S", Keyword.MAY: "o"}
 

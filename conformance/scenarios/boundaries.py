@@ -11,6 +11,7 @@ import struct
 from typing import TYPE_CHECKING, Any
 
 from conformance.scenario import OMITTED, Scenario, Step, Subject
+from conformance.scenarios import depths
 from openapi.contract import Keyword, Probe
 from openapi.validation import Validator
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 GREETING = [{"role": "user", "content": "Hello!"}]
 HUMAN_STEP = 0.1  # what a person types to leave a fractional range: 2.1, not the next float
+COSTLY = ("n", "best_of", "max_tokens", "max_completion_tokens", "min_tokens")  # no server should make so many
 TINY = 2.0**-126  # smallest normal float32: below it a server that computes in float32 rightly sees zero
 LOOKALIKES: dict[str, tuple[Any, ...]] = {
     "number": ("1", True, [], {}),
@@ -59,6 +61,16 @@ def _of(parameter: Parameter, contract: Contract, validator: Validator) -> Itera
         probe = _probe(value, expect, level, parameter.reading)
         refused = bool(validator.request_problems(_body(parameter, value)))
         if refused == (expect == "reject"):  # a rule across parameters may refuse a value that is in range
+            yield _scenario(parameter, probe, rule, f"{parameter.name}-{probe.name}")
+    for rule, expect, value, level in depths.values(parameter.schema, validator.document):
+        costly = value == depths.HUGE_INTEGER and parameter.name in COSTLY
+        if costly or any(_same(value, other) for other in settled):
+            continue
+        refused = bool(validator.request_problems(_body(parameter, value)))
+        if parameter.level(rule) is Keyword.MAY or level is Keyword.MAY:
+            level, expect = Keyword.MAY, "reject" if refused else "accept"
+        if refused == (expect == "reject"):
+            probe = _probe(value, expect, level, parameter.reading)
             yield _scenario(parameter, probe, rule, f"{parameter.name}-{probe.name}")
     yield _scenario(parameter, parameter.null, "null", f"{parameter.name}-null")
 

@@ -11,8 +11,9 @@
           body: {max_tokens: 32, temperature: 0}
           stop_from: {step: baseline, length: 4}
 
-`ask` is short for one user message. `raw` (text) or `raw_hex` replaces the body. `prune: true` leaves out members
-that the contract does not know, so that one scenario serves every dialect.
+`ask` is short for one user message. `raw` (text) or `raw_hex` replaces the body; in it `{model}` stands for the
+model, `deep: N` puts N lists within each other behind it, and `blanks: N` so many blanks before it. `prune: true`
+leaves out members that the contract does not know or the server lacks, so that one scenario serves every dialect.
 """
 
 from __future__ import annotations
@@ -31,9 +32,9 @@ if TYPE_CHECKING:
 
 STEP_KEYS = {
     "name", "ask", "messages", "body", "prune", "raw", "raw_hex", "method", "path", "headers", "credentials",
-    "expect", "stop_from", "stop_after_events", "omit_model",
+    "expect", "stop_from", "stop_after_events", "omit_model", "blanks", "deep",
 }  # fmt: skip
-SCENARIO_KEYS = {"id", "summary", "needs", "together", "steps"}
+SCENARIO_KEYS = {"id", "summary", "needs", "together", "one_connection", "steps"}
 
 
 def read(contract: Contract) -> tuple[Scenario, ...]:
@@ -70,6 +71,7 @@ def _scenario(row: dict[str, Any], contract: Contract, file: str) -> Scenario:
         summary=row["summary"],
         steps=tuple(_step(step, contract, f"scenarios/{file}: {row['id']}") for step in row["steps"]),
         together=row.get("together", False),
+        one_connection=row.get("one_connection", False),
         capabilities=frozenset(needs.get("capabilities", ())),
         parameters=frozenset(needs.get("parameters", ())),
         auth=needs.get("auth", False),
@@ -85,20 +87,31 @@ def _step(row: dict[str, Any], contract: Contract, place: str) -> Step:
         messages = row.get("messages") or [{"role": "user", "content": row["ask"]}]
         body = {"messages": messages, **(body or {})}
     if body is not None and row.get("prune"):
-        body = {name: value for name, value in body.items() if name in contract.parameters}
+        offered = {name for name, parameter in contract.parameters.items() if not parameter.lacking}
+        body = {name: value for name, value in body.items() if name in offered}
     if row.get("omit_model"):
         body = {"model": OMITTED, **(body or {})}
-    raw = row.get("raw")
     stop_from = row.get("stop_from")
     return Step(
         name=row.get("name", "main"),
         method=row.get("method", "POST"),
         path=row.get("path"),
         body=body,
-        raw=bytes.fromhex(row["raw_hex"]) if "raw_hex" in row else raw.encode() if raw is not None else None,
+        raw=_raw(row),
         headers=row.get("headers", {}),
         credentials=row.get("credentials", "given"),
         expect=row.get("expect", "answer"),
         stop_from=StopFrom(**stop_from) if stop_from else None,
         stop_after_events=row.get("stop_after_events"),
     )
+
+
+def _raw(row: dict[str, Any]) -> bytes | None:
+    """The bytes that stand for a body; None where there are none."""
+    if "raw_hex" in row:
+        return bytes.fromhex(row["raw_hex"])
+    if "raw" not in row:
+        return None
+    deep = row.get("deep", 0)
+    lists = "[" * deep + "]" * deep + "}" if deep else ""
+    return f"{' ' * row.get('blanks', 0)}{row['raw']}{lists}".encode()

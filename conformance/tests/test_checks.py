@@ -54,7 +54,11 @@ def test_every_check_has_an_id_of_its_topic_and_states_a_claim() -> None:
     assert not wrong
 
 
-PARTS = {"stream": ("stream", "sse", "chunks"), "http": ("http", "fields", "models")}
+PARTS = {
+    "stream": ("stream", "sse", "chunks", "deltas"),
+    "http": ("http", "fields", "methods", "models"),
+    "errors": ("errors", "refusals"),
+}
 """The modules of a topic that one would not hold; all others have one, of their own name."""
 
 

@@ -374,6 +374,43 @@ def test_each_exchange_has_a_connection_of_its_own() -> None:
     assert asyncio.run(main()) == 3
 
 
+@pytest.mark.parametrize(("line", "expected"), [(None, 2), ("a", 1)])
+def test_calls_of_one_line_share_a_connection(line: str | None, expected: int) -> None:
+    opened = 0
+
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal opened
+        opened += 1
+        writer.write(whole(b""))
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(whole(b""))
+
+    async def main() -> list[int | None]:
+        async with Server(handle) as server, Client(server.url) as client:
+            return [(await client.send(call(body=b"", line=line))).status for _ in range(2)]
+
+    assert [200, 200] == asyncio.run(main())
+    assert expected == opened
+
+
+def test_a_body_in_chunks_states_no_length() -> None:
+    heads: list[str] = []
+
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        heads.append((await reader.readuntil(b"0\r\n\r\n")).decode())
+        writer.write(whole(b""))
+
+    async def main() -> str:
+        async with Server(handle) as server, Client(server.url) as client:
+            await client.send(call(body=b"Hello!", headers={"Transfer-Encoding": "chunked"}))
+            return server.requests[0][0].lower()
+
+    head = asyncio.run(main())
+    assert "transfer-encoding: chunked" in head
+    assert "content-length" not in head
+    assert heads == ["6\r\nHello!\r\n0\r\n\r\n"]
+
+
 ECHOED = {
     "body": [whole(f'{{"error": "bad key {KEY}"}}'.encode())],
     "header": [whole(b"{}", headers=f"X-Key: Bearer {KEY}\r\n")],
