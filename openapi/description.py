@@ -65,12 +65,13 @@ def parameter_schema(parameter: Parameter) -> Schema:
 
 
 def _or_null(schema: Schema) -> Schema:
-    if "enum" in schema:
-        return {**schema, "enum": [*schema["enum"], None]}
     if "anyOf" in schema:
         return {**schema, "anyOf": [*schema["anyOf"], {"type": "null"}]}
-    kind = schema["type"]
-    return {**schema, "type": [*(kind if isinstance(kind, list) else [kind]), "null"]}
+    allowed = {"enum": [*schema["enum"], None]} if "enum" in schema else {}
+    if "type" in schema:
+        kind = schema["type"]
+        allowed["type"] = [*(kind if isinstance(kind, list) else [kind]), "null"]
+    return {**schema, **allowed}
 
 
 def request_schema(contract: Contract) -> Schema:
