@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
@@ -15,8 +18,14 @@ from reference_server.settings import Settings
 from reference_server.tests.gateway import gateway
 from reference_server.tests.scripted import PATIENCE_S, ScriptedEngine, running
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from reference_server.engine import LocalEngine
+
+CHECK_S = 300
 DIALECTS = sorted(set(names().values()))
-KEY = "key-1"
+KEY = "key-of-the-test"
 TEXTS = ["The", " capital", " is", " Paris", ".", ""]
 REQUEST = {"model": "tiny", "messages": [{"role": "user", "content": "What is it"}]}
 
@@ -55,3 +64,42 @@ def test_every_dialect_in_front_of_every_other_says_the_same(dialect: str, upstr
     assert walked.breaches == ()
     assert ("The capital is Paris.", "stop") == (walked.choices[0].content, walked.choices[0].finish_reason)
     assert [answer["usage"]] == [usage for _, usage in walked.usages] or load(dialect).stream.usage == "on-request"
+
+
+@pytest.mark.parametrize(("dialect", "upstream"), [("mindie-2.3", "vllm"), *((name, name) for name in DIALECTS)])
+def test_the_suite_calls_a_gateway_conformant(
+    dialect: str, upstream: str, tiny_engine: LocalEngine, key: str, tmp_path: Path
+) -> None:
+    behind = running(load(upstream), tiny_engine, Settings(model="theirs", api_key=KEY))
+    command = ["-m", "chatproof", "check", "--dialect", dialect, "--api-key-env", "CHATPROOF_TEST_UPSTREAM"]
+    with behind as server, gateway(load(dialect), server.address, api_key=KEY, key_variable=key) as front:
+        done = subprocess.run(
+            [sys.executable, *command, front.address], cwd=tmp_path, capture_output=True, text=True, timeout=CHECK_S
+        )
+    assert (done.returncode, "" if done.returncode == 0 else done.stdout[-4000:]) == (0, "")
+
+
+def test_tools_are_called_through_a_gateway(tiny_engine: LocalEngine, key: str) -> None:
+    weather = {
+        "name": "get_weather",
+        "description": "Weather of a city.",
+        "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
+    }
+    asked: dict[str, Any] = {
+        "messages": [{"role": "user", "content": "What is the weather in Rome?"}],
+        "tools": [{"type": "function", "function": weather}],
+        "tool_choice": "required",
+        "temperature": 0,
+        "max_tokens": 64,
+    }
+    behind = running(load("vllm"), tiny_engine, Settings(model="theirs", api_key=KEY))
+    with behind as server, gateway(load("mindie"), server.address, api_key=KEY, key_variable=key) as front:
+        plain = post(front.address, "mindie", **asked).json()["choices"][0]
+        streamed = post(front.address, "mindie", **asked, stream=True)
+    (call,) = plain["message"]["tool_calls"]
+    assert (call["function"]["name"], list(json.loads(call["function"]["arguments"]))) == ("get_weather", ["city"])
+    assert plain["finish_reason"] == "tool_calls"
+    choice = walk([event.data for event in sse.decode([(0.0, streamed.content)]).events]).choices[0]
+    assert [(each.name, each.arguments) for each in choice.tool_calls] == [
+        ("get_weather", call["function"]["arguments"])
+    ]

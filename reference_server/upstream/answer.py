@@ -6,10 +6,10 @@ named by `[DONE]` or not at all. What is read here is what they have in common; 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from reference_server.engine import Delta, TokenLogprob
+from reference_server.engine import CallPiece, Delta, TokenLogprob
 from reference_server.engine.detokenizer import StopScanner
 from reference_server.upstream.connection import Dropped
 
@@ -19,7 +19,15 @@ if TYPE_CHECKING:
     from reference_server.engine import FinishReason
     from reference_server.upstream.translation import Ask, Json
 
-FINISHES: Final[dict[str, FinishReason]] = {"stop": "stop", "length": "length", "eos_token": "stop", "eos": "stop"}
+FINISHES: Final[dict[str, FinishReason]] = {
+    "stop": "stop",
+    "eos_token": "stop",
+    "eos": "stop",
+    "length": "length",
+    "tool_calls": "tool_calls",
+    "function_call": "tool_calls",
+    "repetition": "repetition",
+}
 MOST_TOKENS: Final = 2**40
 
 
@@ -28,7 +36,7 @@ class _Choice:
     """What has come of one choice. counted: its tokens so far; sent: those that deltas stand for.
 
     at: when the last chunk came. begun: whether anything did; the first chunk of many upstreams says only whose turn it
-    is. chunks: all the others.
+    is. chunks: all the others. calls: of tools: the upstream's index -> ours.
     """
 
     index: int
@@ -39,6 +47,7 @@ class _Choice:
     sent: int = 0
     begun: bool = False
     chunks: int = 0
+    calls: dict[int, int] = field(default_factory=dict)
 
 
 class AnswerReader:
@@ -131,12 +140,13 @@ class AnswerReader:
             reasoning = _text(said.get("reasoning_content")) or _text(said.get("reasoning"))
         logprobs = _logprobs(row.get("logprobs")) if self._params.logprobs is not None else []
         reason = _reason(row.get("finish_reason"))
-        choice.chunks += bool(text or reasoning or logprobs or choice.begun or reason)
+        calls = tuple(_calls(choice, said.get("tool_calls"))) if self._params.tools is not None else ()
+        choice.chunks += bool(text or reasoning or calls or logprobs or choice.begun or reason)
         choice.begun = True
         text, stopped = self._cut(choice, text, ended=reason is not None)
         if stopped:
             self.cut, reason = True, "stop"
-        if not (text or reasoning or logprobs or reason):
+        if not (text or reasoning or calls or logprobs or reason):
             return
         *before, (text, logprob) = _shared_out(text, logprobs) or [(text, None)]
         for part, told in before:
@@ -158,6 +168,7 @@ class AnswerReader:
             tokens=tokens,
             cached_tokens=self._cached if reason else None,
             stop_reason=_stop_reason(row) if reason else None,
+            calls=calls,
         )
         choice.at = at
         choice.over = reason is not None
@@ -189,6 +200,23 @@ def _reason(value: object) -> FinishReason | None:
     if value not in FINISHES:
         raise Dropped(f"the answer ended with finish_reason {str(value)[:40]!r}", begun=True)
     return FINISHES[str(value)]
+
+
+def _calls(choice: _Choice, rows: object) -> Iterator[CallPiece]:
+    """Pieces of calls, numbered in the order in which they begin; raises Dropped for one that begins without a name."""
+    for at, row in enumerate(rows if isinstance(rows, list) else []):
+        index = row.get("index", at) if isinstance(row, dict) else None
+        function = row.get("function") if isinstance(row, dict) else None
+        if not isinstance(index, int) or not isinstance(function, dict):
+            raise Dropped("the answer holds a call that is none", begun=True)
+        name = _text(function.get("name")) or None
+        if index not in choice.calls:
+            if name is None:
+                raise Dropped("the answer holds a call without a name", begun=True)
+            choice.calls[index] = len(choice.calls)
+        else:
+            name = None  # some say it again with every piece
+        yield CallPiece(choice.calls[index], name, _text(function.get("arguments")))
 
 
 def _stop_reason(row: Json) -> str | int | None:

@@ -56,6 +56,8 @@ class UpstreamEngine(Engine):
     def dead(self) -> bool:
         return self._closed
 
+    parsed_arguments = False
+
     def encode_chat(
         self,
         messages: list[dict[str, Any]],

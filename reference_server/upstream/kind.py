@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 FILES: Final = ("vllm", "sglang", "transformers")
 INEXACT: Final = "it has no such parameter, and nothing exact can stand in for it"
 NO_STREAMED_LOGPROBS: Final = "logprobs-in-streams"
-"""Rule of a contract whose streams carry no log-probabilities."""
+NO_STOPS_BESIDE_TOOLS: Final = "tools-without-stop"
+"""Rules of contracts whose streams carry no log-probabilities, and whose stop texts exclude tools."""
 BY_BEST_OF: Final = "best_of"
 """The parameter that starts a beam search where use_beam_search is none (ovms-2024.4#request/unsupported)."""
 
@@ -73,9 +74,11 @@ class Kind:
 
     path, models_path: of its endpoints. ways: for every parameter of the engine.
     usage: which chunks tell how many tokens there are: each its choice's so far, the one that finishes a choice, or
-    one for the whole. template: whether it takes chat_template_kwargs. streams_logprobs: whether its streams do.
-    roles: of messages, where its contract names them. too_long: words that tell the refusal of a prompt that is too
-    long from others. always: members of every request.
+    one for the whole. usage_on_request: whether stream_options has to ask for it.
+    template, parallel: whether it takes chat_template_kwargs and parallel_tool_calls. streams_logprobs: whether its
+    streams do. stops_beside_tools: whether it takes stop texts beside tools. roles: of messages, where its contract
+    names them. too_long: words that tell the refusal of a prompt that is too long from others. always: members of
+    every request.
     """
 
     name: str
@@ -86,7 +89,9 @@ class Kind:
     usage: Literal["each-chunk", "with-finish", "whole"]
     usage_on_request: bool
     template: bool
+    parallel: bool
     streams_logprobs: bool
+    stops_beside_tools: bool = True
     roles: frozenset[str] | None = None
     too_long: tuple[str, ...] = ("the prompt has",)
     always: Mapping[str, Any] = field(default_factory=dict)
@@ -105,6 +110,8 @@ class Kind:
             and (not word.names or contract.parameters.keys() & {*word.names, *word.also})
         }
         beyond = {contract.parameters[name].capability for name in _words()["beyond"] if name in contract.parameters}
+        if not self.parallel and "parallel_tool_calls" in contract.parameters:
+            refused.add("tools")
         return frozenset((known | set(_words()["own"])) - refused - beyond)
 
     def refused(self) -> frozenset[str]:
@@ -114,7 +121,7 @@ class Kind:
         return frozenset(name for word in gone for name in (*word.names, *word.also))
 
 
-BARE: Final = Kind("", "", "/v1/chat/completions", "/v1/models", {}, "whole", True, False, True)
+BARE: Final = Kind("", "", "/v1/chat/completions", "/v1/models", {}, "whole", True, False, False, True)
 """What is taken for granted of servers that are like OpenAI's."""
 
 
@@ -163,7 +170,9 @@ def kind_of(contract: Contract) -> Kind:
         usage="with-finish" if contract.stream.usage == "with-finish" else "whole",
         usage_on_request="stream_options" in taken,
         template="chat_template_kwargs" in taken,
+        parallel="parallel_tool_calls" in taken,
         streams_logprobs=NO_STREAMED_LOGPROBS not in contract.rules,
+        stops_beside_tools=NO_STOPS_BESIDE_TOOLS not in contract.rules,
         roles=_roles(contract),
     )
 
@@ -189,6 +198,7 @@ def _told(found: Kind, row: Mapping[str, Any], taken: Mapping[str, Schema]) -> K
         usage=row["usage"],
         usage_on_request=row["usage"] != "with-finish",
         template="chat_template_kwargs" in taken,
+        parallel="parallel_tool_calls" in taken,
         too_long=tuple(row.get("too_long", ())),
         always=row.get("always", {}),
     )

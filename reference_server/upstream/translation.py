@@ -14,6 +14,7 @@ from reference_server.upstream.kind import BY_BEST_OF, words
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from reference_server.engine import ToolUse
     from reference_server.upstream.kind import Kind, Way
 
 Json = dict[str, Any]
@@ -97,7 +98,9 @@ def name_of(field: str) -> str:
 
 def _ask(kind: Kind, conversation: Conversation, params: SamplingParams) -> Ask:
     stop = kind.ways["stop"]
-    told = stop.passed is not None and len(params.stop) <= (stop.most or len(params.stop))
+    tools = _tools(kind, conversation.tools, params.tools)
+    few = len(params.stop) <= (stop.most or len(params.stop))
+    told = stop.passed is not None and few and (kind.stops_beside_tools or not tools)
     cut = bool(params.stop) and (stop.cut or not told)
     members: Json = {"messages": [_message(kind, message) for message in conversation.messages]}
     for field in words():
@@ -106,6 +109,7 @@ def _ask(kind: Kind, conversation: Conversation, params: SamplingParams) -> Ask:
         if way.passed is not None and not left_out:
             members |= _written(way, getattr(params, field))
     members |= _choices(kind, params)
+    members |= tools
     members |= _template(kind, conversation.template_kwargs)
     members = _nested({**kind.always, **members})
     # A search is known at its end only, and vLLM does not stream one.
@@ -199,6 +203,30 @@ def _choices(kind: Kind, params: SamplingParams) -> Json:
             raise ApiError("invalid_request", f"best_of cannot be had from the engine here: {best_of.refused}")
         return {best_of.passed: params.width, **({"n": params.n} if params.n > 1 else {})}
     return {} if params.n == 1 else _written(kind.ways["n"], params.n)
+
+
+def _tools(kind: Kind, shown: list[Json] | None, use: ToolUse | None) -> Json:
+    """The tools as they were sent, and which of them may or must be called; none, where none may."""
+    if not shown or use is None or not use.tools:
+        return {}
+    shown = [{"type": "function", **tool, "function": _less(tool["function"])} for tool in shown]
+    names = {tool.name for tool in use.tools}
+    every = names == {tool["function"]["name"] for tool in shown}
+    if use.required and len(names) == 1 and not (every and use.parallel):
+        return {"tools": shown, "tool_choice": {"type": "function", "function": {"name": use.tools[0].name}}}
+    if not every:
+        raise ApiError(
+            "invalid_request", "tool_choice.allowed_tools cannot be had from the engine here: send those tools"
+        )
+    if not use.parallel and not kind.parallel:
+        raise ApiError("invalid_request", "parallel_tool_calls: false cannot be had from the engine here: leave it out")
+    choice = {"tool_choice": "required"} if use.required else {}
+    return {"tools": shown, **choice, **({} if use.parallel else {"parallel_tool_calls": False})}
+
+
+def _less(function: Json) -> Json:
+    """The function without members that are null, which say nothing and which some refuse."""
+    return {name: value for name, value in function.items() if value is not None}
 
 
 def _template(kind: Kind, given: Mapping[str, Any]) -> Json:
