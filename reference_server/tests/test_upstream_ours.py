@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -14,14 +15,15 @@ from openapi import sse
 from openapi.contract import load, names
 from openapi.stream import walk
 from openapi.validation import Validator
+from reference_server.engine.local import LocalEngine
+from reference_server.serving import EMBEDDED
 from reference_server.settings import Settings
 from reference_server.tests.gateway import gateway
 from reference_server.tests.scripted import PATIENCE_S, ScriptedEngine, running
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
-
-    from reference_server.engine import LocalEngine
 
 CHECK_S = 300
 DIALECTS = sorted(set(names().values()))
@@ -66,11 +68,18 @@ def test_every_dialect_in_front_of_every_other_says_the_same(dialect: str, upstr
     assert [answer["usage"]] == [usage for _, usage in walked.usages] or load(dialect).stream.usage == "on-request"
 
 
+@pytest.fixture(scope="module")
+def wide_engine() -> Iterator[LocalEngine]:
+    """The embedded model with as many slots as a server has by default."""
+    with closing(LocalEngine.load(EMBEDDED, device="cpu")) as engine:
+        yield engine
+
+
 @pytest.mark.parametrize(("dialect", "upstream"), [("mindie-2.3", "vllm"), *((name, name) for name in DIALECTS)])
 def test_the_suite_calls_a_gateway_conformant(
-    dialect: str, upstream: str, tiny_engine: LocalEngine, key: str, tmp_path: Path
+    dialect: str, upstream: str, wide_engine: LocalEngine, key: str, tmp_path: Path
 ) -> None:
-    behind = running(load(upstream), tiny_engine, Settings(model="theirs", api_key=KEY))
+    behind = running(load(upstream), wide_engine, Settings(model="theirs", api_key=KEY))
     command = ["-m", "chatproof", "check", "--dialect", dialect, "--api-key-env", "CHATPROOF_TEST_UPSTREAM"]
     with behind as server, gateway(load(dialect), server.address, api_key=KEY, key_variable=key) as front:
         done = subprocess.run(

@@ -100,7 +100,9 @@ def _ask(kind: Kind, conversation: Conversation, params: SamplingParams) -> Ask:
     stop = kind.ways["stop"]
     tools = _tools(kind, conversation.tools, params.tools)
     few = len(params.stop) <= (stop.most or len(params.stop))
+    hidden = kind.ways["include_stop_str_in_output"].passed is None and not stop.cut  # it would cut what is to be shown
     told = stop.passed is not None and few and (kind.stops_beside_tools or not tools)
+    told = told and not (hidden and params.include_stop_str_in_output)
     cut = bool(params.stop) and (stop.cut or not told)
     members: Json = {"messages": [_message(kind, message) for message in conversation.messages]}
     for field in words():
