@@ -28,21 +28,17 @@ def _without(name: str) -> object:
     return edit
 
 
-def _leave_out(told: Told) -> None:
-    told.sent.setdefault("include_stop_str_in_output", False)
-
-
 stop_ignored = at_seams("stop-ignored", "`stop` is ignored.", request=_without("stop"), bugs=[63])
 include_stop_ignored = at_seams(
     "include-stop-ignored", "include_stop_str_in_output is ignored.", request=_without("include_stop_str_in_output"),
     fits=demands("stop.included-on-request"),
 )  # fmt: skip
-stop_cut_when_streaming = at_seams(
-    "stop-cut-when-streaming",
-    "A stop text is cut off streamed answers, where the dialect leaves it in.",
-    request=_leave_out,
-    fits=demands("stop.included-when-streaming"),
-)
+
+
+@sampled("stop-cut-when-streaming", fits=demands("stop.included-when-streaming"))
+def stop_is_cut_when_streaming(params: SamplingParams) -> SamplingParams:
+    """A stop text is cut off streamed answers, where the dialect leaves it in."""
+    return replace(params, include_stop_str_in_output=False)
 
 
 @sampled("stop-text-kept", bugs=[61])
