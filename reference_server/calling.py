@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from openapi.strict_json import quote
@@ -30,7 +30,29 @@ class Calling:
 
 
 def calling(given: Mapping[str, Any]) -> Calling:
-    """What a request with these parameters, defaults filled in, may call; raises ApiError."""
+    """What a request with these parameters, defaults filled in, may call; raises ApiError.
+
+    Functions, which tools have replaced, are tools of which an answer calls one at most.
+    """
+    functions = given.get("functions")
+    if not functions:
+        if isinstance(given.get("function_call"), dict):
+            raise ApiError(
+                "invalid_request", "function_call asks for a call and there are no functions: send functions"
+            )
+        return _calling(given)
+    if given.get("tools"):
+        raise ApiError("invalid_request", "functions and tools both say what may be called: leave functions out")
+    choice = given.get("function_call") or "auto"
+    asked = {
+        "tools": [{"type": "function", "function": function} for function in functions],
+        "tool_choice": choice if isinstance(choice, str) else {"type": "function", "function": choice},
+        "parallel_tool_calls": False,
+    }
+    return replace(_calling(asked), form=CallForm(legacy=True))
+
+
+def _calling(given: Mapping[str, Any]) -> Calling:
     offered = [_function(tool) for tool in given.get("tools") or ()]
     choice = _choice(given.get("tool_choice") or "auto")
     if choice.mode == "none" or not offered:

@@ -209,9 +209,15 @@ def _depth(value: object) -> int:
 
 def _message(message: Mapping[str, Any], *, parsed: bool) -> dict[str, Any]:
     """A turn, as templates for text expect it; no content is an empty one, and what a model refused is what it said."""
-    turn = {"role": message["role"], "content": _text(message.get("content") or message.get("refusal") or "")}
+    role = "tool" if message["role"] == "function" else message["role"]
+    turn = {"role": role, "content": _text(message.get("content") or message.get("refusal") or "")}
+    if message.get("function_call"):
+        call = {"id": message["function_call"]["name"], "type": "function", "function": message["function_call"]}
+        turn["tool_calls"] = earlier_calls([call], parsed=parsed)
     if message.get("tool_calls"):
         turn["tool_calls"] = earlier_calls(message["tool_calls"], parsed=parsed)
+    if message["role"] == "function":
+        turn["tool_call_id"] = message["name"]
     if message.get("tool_call_id") is not None:
         turn["tool_call_id"] = message["tool_call_id"]
     return turn
