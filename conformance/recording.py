@@ -65,6 +65,11 @@ class Recording:
         elif len(self._segments) >= MAX_SEGMENTS:
             self.fail("too-large", f"the body came in more than {MAX_SEGMENTS} pieces; the rest was not read")
 
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of the body that are kept."""
+        return self._size_bytes
+
     def take(self) -> Iterator[bytes]:
         """The segments, for the last time: each is let go as the next is asked for."""
         self._segments.reverse()

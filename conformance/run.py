@@ -118,7 +118,8 @@ class Run:
         """
         try:
             async with asyncio.TaskGroup() as group:
-                for scenario in self.plan.scenarios:
+                # The longest first: a conversation of many steps that starts last would keep all others waiting.
+                for scenario in sorted(self.plan.scenarios, key=lambda each: -len(each.steps)):
                     group.create_task(self._scenario(scenario))
         except BaseExceptionGroup as errors:  # not `except*`, which would wrap what is raised here in a group again
             ours = errors.subgroup(HarnessError)

@@ -62,7 +62,7 @@ class Wishes:
     waivers: tuple[Waiver, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)  # asyncio.run writes out what a task returns: 228 MB
 class Prepared:
     """Everything known before the plan is sent. `also`: the same for each further dialect."""
 
@@ -87,7 +87,7 @@ class Prepared:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)  # asyncio.run writes out what a task returns: 228 MB
 class Outcome:
     """Everything known after it."""
 
