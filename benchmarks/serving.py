@@ -138,8 +138,10 @@ def main(rounds: int, tokens: int, checkpoint: Path, only: tuple[str, ...], targ
                 ("in one piece", whole, 1600),
             ):
                 with alone(server, others):
-                    gap = asyncio.run(worst_gap_s(server, running=4, words=words, max_tokens=300, options=PLAIN))
-                gaps.setdefault(name, []).append(gap * 1e3)
+                    measured = worst_gap_s(
+                        server, running=4, words=words, max_tokens=300, options=PLAIN, seed=1000 + number
+                    )
+                    gaps.setdefault(name, []).append(asyncio.run(measured) * 1e3)
             click.echo(f"round {number + 1} of {rounds}, load average {os.getloadavg()[0]:.1f}", err=True)
     console = Console(width=150)
     console.print(f"{platform.machine()}, {os.cpu_count()} cores, CPU only, load average {os.getloadavg()[0]:.1f}")

@@ -167,10 +167,13 @@ async def load(
 
 
 async def worst_gap_s(
-    target: Target, *, running: int, words: int, max_tokens: int, options: Mapping[str, Any]
+    target: Target, *, running: int, words: int, max_tokens: int, options: Mapping[str, Any], seed: int
 ) -> float:
-    """The longest wait of running streams between two texts, while a long prompt comes in."""
-    generator = random.Random(words)
+    """The longest wait of running streams between two texts, while a long prompt comes in.
+
+    seed: another one for each time, or the prompt would be known already.
+    """
+    generator = random.Random(seed)
     streams = [asyncio.create_task(ask(target, prompt(generator), max_tokens, options)) for _ in range(running)]
     await asyncio.sleep(0.3)
     if words:
