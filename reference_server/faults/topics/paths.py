@@ -67,13 +67,6 @@ def allow_is_missing(app: ASGIApp, _contract: Contract) -> Ask:
     return _with_headers(app, lambda _scope, headers: [pair for pair in headers if pair[0].lower() != b"allow"])
 
 
-@around("preflight-refused", bugs=[132])
-def preflight_is_refused(app: ASGIApp, contract: Contract) -> Ask:
-    """OPTIONS on the chat endpoint gets a 405."""
-    hit = lambda scope: scope["path"] == contract.path and scope["method"] == "OPTIONS"  # noqa: E731
-    return _instead(app, hit, Reply(405, b"{}"))
-
-
 @around("head-500")
 def head_is_500(app: ASGIApp, contract: Contract) -> Ask:
     """HEAD on the chat endpoint gets a 500."""

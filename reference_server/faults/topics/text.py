@@ -129,12 +129,12 @@ def _mis_escaped(told: Told) -> None:
 
 def _by_order(told: Told) -> None:
     if next(iter(told.sent), "") != "model" and "max_tokens" in told.sent and isinstance(told.sent["max_tokens"], int):
-        told.sent["max_tokens"] = max(1, told.sent["max_tokens"] - 2)
+        _shorter(told)
 
 
 def _by_space(told: Told) -> None:
     if told.body.startswith(b"{\n") and isinstance(told.sent.get("max_tokens"), int):
-        told.sent["max_tokens"] = max(1, told.sent["max_tokens"] - 2)
+        _shorter(told)
 
 
 beams_alike = at_seams(
@@ -168,7 +168,7 @@ def stream_is_cut_in_a_character(chunk: Json, told: Told) -> None:
 def _shorter(told: Told) -> None:
     limit = told.sent.get("max_tokens")
     if isinstance(limit, int) and limit > 2:
-        told.sent["max_tokens"] = limit - 2
+        told.sent["max_tokens"] = 2
 
 
 def shortened_by(name: str, hit: Callable[[Json], bool], line: str, **options: Any) -> Fault:

@@ -93,10 +93,6 @@ call_arguments_are_objects = called(
     "call-arguments-are-objects", _arguments(lambda text: {"text": text}), "Arguments are an object, not JSON as text.",
     bugs=[84],
 )  # fmt: skip
-call_arguments_stray = called(
-    "call-arguments-stray", _arguments(lambda text: text.replace("{", '{"stray": 1, ', 1)),
-    "Arguments hold a member that the tool's schema does not know.", bugs=[84],
-)  # fmt: skip
 call_id_missing = called(
     "call-id-missing", _each(lambda call: call.pop("id", None)), "Tool calls have no id.", bugs=[87]
 )
