@@ -11,15 +11,16 @@ import importlib
 import pkgutil
 from dataclasses import dataclass
 from inspect import cleandoc
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from conformance.errors import HarnessError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 
     from conformance.exchange import Exchange
     from conformance.scenario import Scenario, Step
+    from conformance.statistics import SequentialTest
     from openapi.contract import Contract
     from openapi.validation import Validator
 
@@ -64,6 +65,21 @@ class Occasion:
     lacks: Callable[[Exchange], str | None] = lambda _: None
 
 
+Round: TypeAlias = "Mapping[str, Exchange]"
+"""The exchanges of one round by part, those that are made once among them."""
+Mark: TypeAlias = "Callable[[Round, Sequence[Round]], bool | None]"
+"""What one round, with those before it, says of an effect."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A question that is asked again until its answer is sure: parts of a round, what it shows, how sure."""
+
+    parts: tuple[str, ...]
+    mark: Mark
+    test: SequentialTest
+
+
 @dataclass(frozen=True, slots=True)
 class Check:
     """A judge, its name, and its occasion. `over` names the steps a relation needs; empty for single exchanges."""
@@ -75,6 +91,14 @@ class Check:
     judge: Callable[[Any, Context], Iterator[Finding]]
     over: tuple[str, ...] = ()
     by_subject: bool = False  # its requirement is the scenario's subject
+    trial: Trial | None = None  # judges the rounds of a scenario
+
+    def steps(self, scenario: Scenario, step: Step, made: Container[str]) -> tuple[str, ...]:
+        """The steps it needs when it judges one; of the later rounds of a trial, those that were made."""
+        if self.trial is None:
+            return self.over or (step.name,)
+        rounds = [each for each in scenario.steps if each.part in self.trial.parts]
+        return tuple(each.name for each in rounds if each.round <= 1 or each.name in made)
 
     @property
     def topic(self) -> str:
@@ -88,7 +112,7 @@ def check(
     """Makes a function over one exchange a check. Its docstring is the claim and, below, the help."""
 
     def make(judge: Callable[[Exchange, Context], Iterator[Finding]]) -> Check:
-        claim, help_text = _said(identity, judge)
+        claim, help_text = said(identity, judge)
         return Check(identity, claim, help_text, on, judge, by_subject=by_subject)
 
     return make
@@ -100,7 +124,7 @@ def relation(
     """Makes a function over several steps a check. It applies to every scenario that has all of these steps."""
 
     def make(judge: Callable[[Mapping[str, Exchange], Context], Iterator[Finding]]) -> Check:
-        claim, help_text = _said(identity, judge)
+        claim, help_text = said(identity, judge)
 
         def fits(scenario: Scenario, step: Step, _: Contract) -> bool:
             return step.name == over[-1] and {each.name for each in scenario.steps}.issuperset(over)
@@ -110,7 +134,8 @@ def relation(
     return make
 
 
-def _said(identity: str, judge: Callable[..., Any]) -> tuple[str, str]:
+def said(identity: str, judge: Callable[..., Any]) -> tuple[str, str]:
+    """The claim of a judge, and its help. Raises HarnessError where it states none."""
     if not judge.__doc__:
         raise HarnessError(f"the check {identity} states no claim: its function needs a docstring")
     claim, _, rest = cleandoc(judge.__doc__).partition("\n\n")

@@ -56,19 +56,21 @@ def _one(
     missing: Mapping[tuple[str, str], NotObserved],
 ) -> Judgement:
     scenario, check = assertion.scenario, assertion.check
-    steps = check.over or (assertion.step.name,)
+    made = {step.name for step in scenario.steps if (scenario.id, step.name) in recorded}
+    steps = check.steps(scenario, assertion.step, made)
     absent = [name for name in steps if (scenario.id, name) not in recorded]
     if absent:
         return _unobserved(assertion, (), missing.get((scenario.id, absent[0]), NotObserved("it was not sent")))
     exchanges = {name: recorded[scenario.id, name] for name in steps}
     identities = tuple(exchange.id for exchange in exchanges.values())
-    for exchange in exchanges.values():
+    first = {step.name for step in scenario.steps if step.round <= 1}
+    for exchange in (exchanges[name] for name in steps if name in first):
         if lack := check.on.lacks(exchange):
             return Judgement(assertion, identities, unobserved=lack)
     context = Context(contract, validator, model, scenario, assertion.step)
     findings: list[Finding] = []
     try:
-        for finding in check.judge(exchanges if check.over else exchanges[steps[0]], context):
+        for finding in check.judge(exchanges if check.over or check.trial else exchanges[steps[0]], context):
             findings.append(finding)
             if len(findings) >= MOST_FINDINGS:
                 break

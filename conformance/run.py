@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
@@ -14,6 +15,7 @@ from conformance.check import NoOccasion, NotObserved
 from conformance.client import Call
 from conformance.errors import HarnessError
 from conformance.exchange import Exchange
+from conformance.rounds import pending
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -72,7 +74,7 @@ def made(plan: Plan, record: Record, model: str) -> Made:
     for scenario in plan.scenarios:
         exchanges = [record.exchanges.get((scenario.id, step.name)) for step in scenario.steps]
         whole = {place: exchange for place, exchange in enumerate(exchanges) if exchange is not None}
-        if len(whole) == len(scenario.steps):
+        if all(place in whole for place, step in enumerate(scenario.steps) if step.round <= 1):
             found.setdefault(scenario.sends(model), whole)
     return found
 
@@ -130,8 +132,9 @@ class Run:
 
     async def _scenario(self, scenario: Scenario) -> None:
         if known := self._before.get(scenario.sends(self.model)):
-            for place, step in enumerate(scenario.steps):
-                self.record.exchanges[scenario.id, step.name] = known[place]
+            for place, exchange in known.items():
+                self.record.exchanges[scenario.id, scenario.steps[place].name] = exchange
+            self._decided(scenario, [step for place, step in enumerate(scenario.steps) if place not in known])
             return
         if scenario.together:
             async with AsyncExitStack() as places:
@@ -143,8 +146,23 @@ class Run:
                         group.create_task(self._step(scenario, step))
             return
         async with self._places:
-            for step in scenario.steps:
-                await self._step(scenario, step)
+            for number, steps in groupby(scenario.steps, key=lambda step: step.round):
+                await self._round(scenario, number, list(steps))
+
+    async def _round(self, scenario: Scenario, number: int, steps: list[Step]) -> None:
+        """The steps of one round; of a later one, those that an undecided trial needs."""
+        if number > 1:
+            checks = {each.check.id: each.check for each in self.plan.assertions if each.scenario.id == scenario.id}
+            made = {name: each for (identity, name), each in self.record.exchanges.items() if identity == scenario.id}
+            wanted = pending(checks.values(), scenario, made)
+            self._decided(scenario, [step for step in steps if step.part not in wanted])
+            steps = [step for step in steps if step.part in wanted]
+        for step in steps:
+            await self._step(scenario, step)
+
+    def _decided(self, scenario: Scenario, steps: list[Step]) -> None:
+        for step in steps:
+            self.record.missing[scenario.id, step.name] = NoOccasion("what it was for was decided before")
 
     async def _step(self, scenario: Scenario, step: Step) -> None:
         key = (scenario.id, step.name)

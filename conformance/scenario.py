@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 Expectation = Literal["answer", "refusal", "either"]
 Credentials = Literal["given", "none", "wrong", "misplaced", "lower-case"]
+Form = Literal["plain", "spaced", "escaped", "reversed"]
+"""How a body is written as JSON: the same value, with white space, in ASCII, its members the other way round."""
 
 NEVER_SAID = "\ue000\ue001"  # characters of private use: no model says them
 GENEROUS = 1024  # tokens counted for a request that leaves its length to the server
@@ -84,6 +86,9 @@ class Step:
     expect: Expectation = "answer"
     stop_from: StopFrom | None = None
     stop_after_events: int | None = None
+    part: str = ""  # of a round: what the step's name begins with
+    round: int = 0  # 0: made once, before all rounds
+    form: Form = "plain"
 
     @property
     def streams(self) -> bool:
@@ -117,7 +122,26 @@ class Step:
             del body["model"]
         if stop is not None:
             body["stop"] = stop
-        return json.dumps(body, ensure_ascii=False).encode()
+        return _write(body, self.form)
+
+
+def _write(body: dict[str, Any], form: Form) -> bytes:
+    match form:
+        case "spaced":
+            return json.dumps(body, ensure_ascii=False, indent=2, separators=(" , ", " : ")).encode()
+        case "escaped":
+            return json.dumps(body).encode()
+        case "reversed":
+            return json.dumps(_reversed(body), ensure_ascii=False).encode()
+        case "plain":
+            return json.dumps(body, ensure_ascii=False).encode()
+
+
+def _reversed(value: Any) -> Any:
+    """The members of every object the other way round."""
+    if isinstance(value, dict):
+        return {name: _reversed(value[name]) for name in reversed(value)}
+    return [_reversed(item) for item in value] if isinstance(value, list) else value
 
 
 MODEL = b"{model}"  # in raw bodies: the name of the model
@@ -138,6 +162,7 @@ class Scenario:
     parameters: frozenset[str] = frozenset()  # all must be in the contract
     auth: bool = False  # only where the contract asks for a key
     case: Any = field(default=None, compare=False, repr=False)  # what schemathesis knows of a drawn scenario
+    rounds: int = 0  # of a trial: how often at most its steps are sent
 
     def sends(self, model: str) -> tuple[object, ...]:
         """What goes over the wire: two scenarios that send the same need to be sent once."""

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from conformance.check import Context, Finding, NoOccasion, NotObserved, check, relation
-from conformance.occasion import ANSWER, unsuccessful, written
+from conformance.occasion import ANSWER, greedy, unsuccessful, written
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -168,7 +168,7 @@ def _told(whole: str, text: str, expected: str, place: str) -> Iterator[Finding]
         yield Finding(f"{place}/choices/0/message/content", repr(expected)[:200], repr(text)[:200])
 
 
-@check("stop.no-special-tokens", on=written(ANSWER))
+@check("stop.no-special-tokens", on=greedy(written(ANSWER)))
 def special_tokens_do_not_leak(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """No marker of a chat template stands in the text, whole or in part, unless the request asks for it."""
     sent: Any = exchange.request_json

@@ -119,6 +119,11 @@ def add_tokens(exchange: Exchange, prompt: int = 0, completion: int = 0) -> Exch
     return edit_usage(exchange, edit)
 
 
+def with_text(exchange: Exchange, text: str) -> Exchange:
+    """Another text of the first choice, of a plain answer."""
+    return edit_message(exchange, lambda message: message.update(content=text))
+
+
 def edit_text(exchange: Exchange, edit: Callable[[str], str]) -> Exchange:
     """The text of the first choice changed: of a plain message, or of the last delta that holds some."""
     if not exchange.is_stream:

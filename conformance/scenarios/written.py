@@ -13,11 +13,16 @@
 
 `ask` is short for one user message. `raw` (text) or `raw_hex` replaces the body; in it `{model}` stands for the
 model, `deep: N` puts N lists within each other behind it, and `blanks: N` so many blanks before it. `prune: true`
-leaves out members that the contract does not know or the server lacks, so that one scenario serves every dialect.
+leaves out members that the contract does not know or the server lacks, so that one scenario serves every dialect. A
+step with `needs`, a list of parameters, is left out where one of them is lacking. `form` writes the body otherwise.
+
+With `rounds: 8` the steps are sent up to eight times, as long as a trial is undecided: `once: true` marks those that
+are sent once, before; `vary` lists values of members, or of `ask`, one for each round.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -28,13 +33,15 @@ from conformance.errors import HarnessError
 from conformance.scenario import OMITTED, Scenario, Step, StopFrom
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from openapi.contract import Contract
 
 STEP_KEYS = {
     "name", "ask", "messages", "body", "prune", "raw", "raw_hex", "method", "path", "headers", "credentials",
-    "expect", "stop_from", "stop_after_events", "omit_model", "blanks", "deep",
+    "expect", "stop_from", "stop_after_events", "omit_model", "blanks", "deep", "form", "once", "vary", "needs",
 }  # fmt: skip
-SCENARIO_KEYS = {"id", "summary", "needs", "together", "one_connection", "steps"}
+SCENARIO_KEYS = {"id", "summary", "needs", "together", "one_connection", "steps", "rounds"}
 
 
 def read(contract: Contract) -> tuple[Scenario, ...]:
@@ -52,9 +59,8 @@ def _rows() -> tuple[tuple[str, dict[str, Any]], ...]:
 
 
 def _fits(scenario: Scenario, contract: Contract) -> bool:
-    known = {name for name, parameter in contract.parameters.items() if not parameter.lacking}
     return (
-        scenario.parameters <= known
+        scenario.parameters <= _known(contract)
         and scenario.capabilities <= set(contract.capabilities)
         and (contract.auth != "none" or not scenario.auth)
     )
@@ -69,13 +75,37 @@ def _scenario(row: dict[str, Any], contract: Contract, file: str) -> Scenario:
     return Scenario(
         id=row["id"],
         summary=row["summary"],
-        steps=tuple(_step(step, contract, f"scenarios/{file}: {row['id']}") for step in row["steps"]),
+        steps=tuple(_steps(row, contract, f"scenarios/{file}: {row['id']}")),
+        rounds=row.get("rounds", 0),
         together=row.get("together", False),
         one_connection=row.get("one_connection", False),
         capabilities=frozenset(needs.get("capabilities", ())),
         parameters=frozenset(needs.get("parameters", ())),
         auth=needs.get("auth", False),
     )
+
+
+def _steps(row: dict[str, Any], contract: Contract, place: str) -> Iterator[Step]:
+    """The steps of a scenario; with rounds, first those made once, then every other one in each round."""
+    rows = [step for step in row["steps"] if set(step.get("needs", ())) <= _known(contract)]
+    if not row.get("rounds"):
+        yield from (_step(step, contract, place) for step in rows)
+        return
+    for step in rows:
+        if step.get("once"):
+            yield replace(_step(step, contract, place), part=step["name"])
+    for number in range(1, row["rounds"] + 1):
+        for step in rows:
+            if not step.get("once"):
+                varied = {name: values[(number - 1) % len(values)] for name, values in step.get("vary", {}).items()}
+                ask = {"ask": varied.pop("ask")} if "ask" in varied else {}
+                found = _step({**step, **ask, "body": {**step["body"], **varied}}, contract, place)
+                yield replace(found, name=f"{step['name']}.{number}", part=step["name"], round=number)
+
+
+def _known(contract: Contract) -> set[str]:
+    """The parameters that the contract has and the server does not lack."""
+    return {name for name, parameter in contract.parameters.items() if not parameter.lacking}
 
 
 def _step(row: dict[str, Any], contract: Contract, place: str) -> Step:
@@ -87,8 +117,7 @@ def _step(row: dict[str, Any], contract: Contract, place: str) -> Step:
         messages = row.get("messages") or [{"role": "user", "content": row["ask"]}]
         body = {"messages": messages, **(body or {})}
     if body is not None and row.get("prune"):
-        offered = {name for name, parameter in contract.parameters.items() if not parameter.lacking}
-        body = {name: value for name, value in body.items() if name in offered}
+        body = {name: value for name, value in body.items() if name in _known(contract)}
     if row.get("omit_model"):
         body = {"model": OMITTED, **(body or {})}
     stop_from = row.get("stop_from")
@@ -103,6 +132,7 @@ def _step(row: dict[str, Any], contract: Contract, place: str) -> Step:
         expect=row.get("expect", "answer"),
         stop_from=StopFrom(**stop_from) if stop_from else None,
         stop_after_events=row.get("stop_after_events"),
+        form=row.get("form", "plain"),
     )
 
 

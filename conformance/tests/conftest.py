@@ -10,7 +10,7 @@ import asyncio
 import gzip
 import json
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cache, cached_property
 from pathlib import Path
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from conformance.judgement import Judgement
     from conformance.mutants.mutant import Mutant
     from conformance.plan import Assertion, Plan
+    from conformance.scenario import Scenario, Step
     from openapi.contract import Contract
 
 RECORDED = Path(__file__).parent / "recorded"
@@ -115,15 +116,28 @@ class Good:
         return [each for each, judgement in judged if judgement.unobserved is None] or found
 
     def _lacks(self, assertion: Assertion) -> bool:
-        names = assertion.check.over or (assertion.step.name,)
+        made = {name for identity, name in self.exchanges if identity == assertion.scenario.id}
+        names = assertion.check.steps(assertion.scenario, assertion.step, made)
         exchanges = [self.exchanges.get((assertion.scenario.id, name)) for name in names]
         return any(each is None or assertion.check.on.lacks(each) for each in exchanges)
 
     def broken(self, mutant: Mutant, assertion: Assertion) -> Exchanges:
         """The exchanges that a mutant puts in place of the assertion's good ones."""
         pattern = assertion.step.name if mutant.steps is None else mutant.steps
-        keys = [(assertion.scenario.id, step.name) for step in assertion.scenario.steps]
-        return {key: mutant.change(self.exchanges[key]) for key in keys if fnmatchcase(key[1], pattern)}
+        scenario = assertion.scenario
+        answered = {step: self._answered(scenario, step) for step in scenario.steps}
+        return {
+            (scenario.id, step.name): mutant.change(found) if fnmatchcase(step.name, pattern) else found
+            for step, found in answered.items()
+            if found is not None and (fnmatchcase(step.name, pattern) or (scenario.id, step.name) not in self.exchanges)
+        }
+
+    def _answered(self, scenario: Scenario, step: Step) -> Exchange | None:
+        """The exchange of a step; of a round that was not needed, that of the first one."""
+        first = {each.part: each.name for each in scenario.steps if each.round == 1}
+        name = step.name if (scenario.id, step.name) in self.exchanges else first.get(step.part, step.name)
+        found = self.exchanges.get((scenario.id, name))
+        return replace(found, id=f"{scenario.id}/{step.name}") if found is not None and name != step.name else found
 
     def changed(self, change: Callable[[Exchange], Exchange]) -> Exchanges:
         """Every recorded exchange, changed."""

@@ -1,0 +1,220 @@
+"""Effects of parameters: honoured, or silently ignored, by what many answers show together.
+
+One answer shows no tendency, so rounds of requests are sent until the odds are plain; `statistics.py` states them. Who
+refuses a parameter honestly has no round to judge, and a model that is too sure of its answer shows nothing: neither
+is blamed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from conformance.check import Context, Finding, NoOccasion, NotObserved, check, relation
+from conformance.checks.finish import completion_of
+from conformance.occasion import scenario, unsuccessful
+from conformance.rounds import trial
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from conformance.check import Round
+    from conformance.exchange import Exchange
+
+SAMPLING, PENALTIES, BIASES = "effects-of-sampling", "effects-of-penalties", "effects-of-biases"
+FEW_CHARACTERS = 12  # in shorter answers chance alone makes texts equal
+
+
+def _text(round_: Round, part: str) -> str:
+    return round_[part].content() or ""
+
+
+def _long_enough(text: str) -> None:
+    if len(text) < FEW_CHARACTERS:
+        raise NoOccasion("the answer is too short to show anything")
+
+
+def _earlier(rounds: Sequence[Round], part: str) -> set[str]:
+    return {_text(each, part) for each in rounds}
+
+
+@trial(
+    "effects.temperature-varies",
+    scenario=SAMPLING,
+    parts=("greedy", "hot"),
+    expected="another text than the greedy one",
+)
+def high_temperature_leaves_the_greedy_text(round_: Round, _: Sequence[Round]) -> bool | None:
+    """At temperature 2 answers differ from the greedy one.
+
+    A language model gives its likeliest word so little weight there that a whole answer hardly ever stays the same.
+    """
+    _long_enough(_text(round_, "greedy"))
+    return _text(round_, "hot") != _text(round_, "greedy")
+
+
+@trial("effects.unseeded-answers-differ", scenario=SAMPLING, parts=("greedy", "hot"), expected="a text not seen before")
+def answers_without_a_seed_differ(round_: Round, earlier: Sequence[Round]) -> bool | None:
+    """Without a seed the same sampled request gives other texts: the seed is random."""
+    hot = _text(round_, "hot")
+    _long_enough(_text(round_, "greedy"))
+    if not earlier or hot == _text(round_, "greedy"):
+        return None
+    return hot not in _earlier(earlier, "hot")
+
+
+@trial("effects.seeds-differ", scenario=SAMPLING, parts=("greedy", "seeded"), expected="a text not seen before")
+def other_seeds_give_other_texts(round_: Round, earlier: Sequence[Round]) -> bool | None:
+    """Every seed gives another text, at a temperature at which texts vary."""
+    seeded = _text(round_, "seeded")
+    _long_enough(_text(round_, "greedy"))
+    if not earlier or seeded == _text(round_, "greedy"):
+        return None
+    return seeded not in _earlier(earlier, "seeded")
+
+
+@trial(
+    "effects.seed-repeats",
+    scenario=SAMPLING,
+    parts=("greedy", "seeded", "seeded-again"),
+    expected="the same text twice",
+)
+def same_seed_gives_the_same_text(round_: Round, _: Sequence[Round]) -> bool | None:
+    """The same request with the same seed gives the same text, at a temperature at which texts vary."""
+    if _text(round_, "seeded") == _text(round_, "greedy"):
+        return None
+    return _text(round_, "seeded") == _text(round_, "seeded-again")
+
+
+@trial("effects.top-p-narrows", scenario=SAMPLING, parts=("greedy", "narrow"), expected="the likeliest text")
+def tiny_top_p_leaves_the_likeliest(round_: Round, earlier: Sequence[Round]) -> bool | None:
+    """With a top_p near 0 only the likeliest token is left, whatever the temperature."""
+    narrow = _text(round_, "narrow")
+    return narrow == _text(round_, "greedy") or narrow in _earlier(earlier, "narrow")
+
+
+@trial("effects.top-k-one-is-greedy", scenario=SAMPLING, parts=("greedy", "top-one"), expected="the likeliest text")
+def top_k_of_one_leaves_the_likeliest(round_: Round, earlier: Sequence[Round]) -> bool | None:
+    """With top_k 1 only the likeliest token is left, whatever the temperature."""
+    found = _text(round_, "top-one")
+    return found == _text(round_, "greedy") or found in _earlier(earlier, "top-one")
+
+
+@trial("effects.min-p-narrows", scenario=SAMPLING, parts=("greedy", "min-p"), expected="the likeliest text")
+def min_p_of_one_leaves_the_likeliest(round_: Round, earlier: Sequence[Round]) -> bool | None:
+    """With min_p 1 only tokens as likely as the likeliest are left, whatever the temperature."""
+    found = _text(round_, "min-p")
+    return found == _text(round_, "greedy") or found in _earlier(earlier, "min-p")
+
+
+def _changed(round_: Round, part: str) -> bool | None:
+    base = _text(round_, "base")
+    return None if len(base) < FEW_CHARACTERS else _text(round_, part) != base
+
+
+def _fewer_repeats(round_: Round, part: str) -> bool | None:
+    """Whether words are repeated less; None where the text stays as it was, or is as repetitive."""
+    base, found = (_repeats(_text(round_, each)) for each in ("base", part))
+    return None if base == found or not _changed(round_, part) else found < base
+
+
+def _repeats(text: str) -> float:
+    """The share of words that were said before, or of characters in text without spaces."""
+    words = text.split() if " " in text.strip() else list(text)
+    return 1 - len(Counter(words)) / len(words) if words else 0.0
+
+
+@trial(
+    "effects.presence-penalty-heeded",
+    scenario=PENALTIES,
+    parts=("base", "present"),
+    expected="another text than without it",
+)
+def presence_penalty_changes_the_text(round_: Round, _: Sequence[Round]) -> bool | None:
+    """A presence_penalty of 2 changes greedy answers."""
+    return _changed(round_, "present")
+
+
+@trial(
+    "effects.frequency-penalty-heeded",
+    scenario=PENALTIES,
+    parts=("base", "frequent"),
+    expected="another text than without it",
+)
+def frequency_penalty_changes_the_text(round_: Round, _: Sequence[Round]) -> bool | None:
+    """A frequency_penalty of 2 changes greedy answers."""
+    return _changed(round_, "frequent")
+
+
+@trial(
+    "effects.repetition-penalty-heeded",
+    scenario=PENALTIES,
+    parts=("base", "repeated"),
+    expected="another text than without it",
+)
+def repetition_penalty_changes_the_text(round_: Round, _: Sequence[Round]) -> bool | None:
+    """A repetition_penalty of 2 changes greedy answers."""
+    return _changed(round_, "repeated")
+
+
+@trial("effects.presence-penalty-sign", scenario=PENALTIES, parts=("base", "present"), expected="fewer repeated words")
+def presence_penalty_reduces_repetition(round_: Round, _: Sequence[Round]) -> bool | None:
+    """A positive presence_penalty has fewer words repeated, not more."""
+    return _fewer_repeats(round_, "present")
+
+
+@trial(
+    "effects.frequency-penalty-sign", scenario=PENALTIES, parts=("base", "frequent"), expected="fewer repeated words"
+)
+def frequency_penalty_reduces_repetition(round_: Round, _: Sequence[Round]) -> bool | None:
+    """A positive frequency_penalty has fewer words repeated, not more."""
+    return _fewer_repeats(round_, "frequent")
+
+
+@trial(
+    "effects.repetition-penalty-sign", scenario=PENALTIES, parts=("base", "repeated"), expected="fewer repeated words"
+)
+def repetition_penalty_reduces_repetition(round_: Round, _: Sequence[Round]) -> bool | None:
+    """A repetition_penalty above 1 has fewer words repeated, not more."""
+    return _fewer_repeats(round_, "repeated")
+
+
+@trial("effects.logit-bias-heeded", scenario=BIASES, parts=("base", "biased"), expected="another text than without it")
+def logit_bias_of_100_changes_the_text(round_: Round, _: Sequence[Round]) -> bool | None:
+    """A logit_bias of 100 for one token makes the answer consist of it, so it is no longer the unbiased one."""
+    return _changed(round_, "biased")
+
+
+@relation("effects.bad-words-not-said", over=("base", "censored"), lacks=unsuccessful)
+def bad_words_are_not_said(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """A word that bad_words names, and that the greedy answer holds, is not in the answer."""
+    sent: Any = exchanges["censored"].request_json
+    base, text = (exchanges[name].content() or "" for name in ("base", "censored"))
+    said = [word for word in sent["bad_words"] if word in base]
+    if not said:
+        raise NoOccasion("the answer holds none of the words")
+    for word in said:
+        if word in text:
+            yield Finding("/choices/0/message/content", f"no {word!r}", repr(text)[:200])
+
+
+@check("effects.min-tokens-reached", on=scenario("min-tokens"))
+def answer_has_at_least_min_tokens(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """An answer counts at least min_tokens, though the model would end it sooner."""
+    if lack := unsuccessful(exchange):
+        raise NotObserved(lack)
+    asked, found = exchange.request_json["min_tokens"], completion_of(exchange)
+    if found < asked:
+        yield Finding("/usage/completion_tokens", f"at least {asked}", f"{found}")
+
+
+@check("effects.newer-limit-kept", on=scenario("newer-limit", "limited*"))
+def max_completion_tokens_limits_the_answer(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """max_completion_tokens limits the answer as max_tokens does, and cuts it off with "length"."""
+    if lack := unsuccessful(exchange):
+        raise NotObserved(lack)
+    limit, found = exchange.request_json["max_completion_tokens"], completion_of(exchange)
+    if found > limit:
+        yield Finding("/usage/completion_tokens", f"at most {limit}", f"{found}")
+    elif exchange.finish_reason() == "stop" and found == limit:
+        raise NoOccasion("the answer may have ended by itself")
