@@ -14,6 +14,7 @@ from conformance.check import Context, Finding, NoOccasion, NotObserved, check, 
 from conformance.checks.finish import completion_of
 from conformance.occasion import scenario, unsuccessful
 from conformance.rounds import trial
+from conformance.statistics import TENDENCY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -108,8 +109,10 @@ def min_p_of_one_leaves_the_likeliest(round_: Round, earlier: Sequence[Round]) -
 
 
 def _changed(round_: Round, part: str) -> bool | None:
+    """Whether the text is another than without it; None where the model is sure of it whatever the seed."""
     base = _text(round_, "base")
-    return None if len(base) < FEW_CHARACTERS else _text(round_, part) != base
+    sure = "other" in round_ and _text(round_, "other") == base
+    return None if len(base) < FEW_CHARACTERS or sure else _text(round_, part) != base
 
 
 def _fewer_repeats(round_: Round, part: str) -> bool | None:
@@ -127,44 +130,54 @@ def _repeats(text: str) -> float:
 @trial(
     "effects.presence-penalty-heeded",
     scenario=PENALTIES,
-    parts=("base", "present"),
+    parts=("base", "other", "present"),
     expected="another text than without it",
 )
 def presence_penalty_changes_the_text(round_: Round, _: Sequence[Round]) -> bool | None:
-    """A presence_penalty of 2 changes greedy answers."""
+    """A presence_penalty of 2 changes what one seed draws at a high temperature."""
     return _changed(round_, "present")
 
 
 @trial(
     "effects.frequency-penalty-heeded",
     scenario=PENALTIES,
-    parts=("base", "frequent"),
+    parts=("base", "other", "frequent"),
     expected="another text than without it",
 )
 def frequency_penalty_changes_the_text(round_: Round, _: Sequence[Round]) -> bool | None:
-    """A frequency_penalty of 2 changes greedy answers."""
+    """A frequency_penalty of 2 changes what one seed draws at a high temperature."""
     return _changed(round_, "frequent")
 
 
 @trial(
     "effects.repetition-penalty-heeded",
     scenario=PENALTIES,
-    parts=("base", "repeated"),
+    parts=("base", "other", "repeated"),
     expected="another text than without it",
 )
 def repetition_penalty_changes_the_text(round_: Round, _: Sequence[Round]) -> bool | None:
-    """A repetition_penalty of 2 changes greedy answers."""
+    """A repetition_penalty of 2 changes what one seed draws at a high temperature."""
     return _changed(round_, "repeated")
 
 
-@trial("effects.presence-penalty-sign", scenario=PENALTIES, parts=("base", "present"), expected="fewer repeated words")
+@trial(
+    "effects.presence-penalty-sign",
+    test=TENDENCY,
+    scenario=PENALTIES,
+    parts=("base", "other", "present"),
+    expected="fewer repeated words",
+)
 def presence_penalty_reduces_repetition(round_: Round, _: Sequence[Round]) -> bool | None:
     """A positive presence_penalty has fewer words repeated, not more."""
     return _fewer_repeats(round_, "present")
 
 
 @trial(
-    "effects.frequency-penalty-sign", scenario=PENALTIES, parts=("base", "frequent"), expected="fewer repeated words"
+    "effects.frequency-penalty-sign",
+    test=TENDENCY,
+    scenario=PENALTIES,
+    parts=("base", "other", "frequent"),
+    expected="fewer repeated words",
 )
 def frequency_penalty_reduces_repetition(round_: Round, _: Sequence[Round]) -> bool | None:
     """A positive frequency_penalty has fewer words repeated, not more."""
@@ -172,7 +185,11 @@ def frequency_penalty_reduces_repetition(round_: Round, _: Sequence[Round]) -> b
 
 
 @trial(
-    "effects.repetition-penalty-sign", scenario=PENALTIES, parts=("base", "repeated"), expected="fewer repeated words"
+    "effects.repetition-penalty-sign",
+    test=TENDENCY,
+    scenario=PENALTIES,
+    parts=("base", "other", "repeated"),
+    expected="fewer repeated words",
 )
 def repetition_penalty_reduces_repetition(round_: Round, _: Sequence[Round]) -> bool | None:
     """A repetition_penalty above 1 has fewer words repeated, not more."""

@@ -99,6 +99,7 @@ ASKED = Occasion(
         (scenario.subject is None or scenario.subject.expect == "accept")
         and ANSWER.fits(scenario, step, contract)
         and asks_for_logprobs(step)
+        and not {"logprob_token_ids", "return_tokens_as_token_ids"} & set(step.body or {})  # vLLM's own forms
         and not (step.streams and "logprobs-in-streams" in contract.rules)
     ),
     unsuccessful,

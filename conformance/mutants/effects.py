@@ -56,19 +56,19 @@ def min_p_is_ignored(exchange: Exchange) -> Exchange:
     return with_text(exchange, f"{STORY} {exchange.id}")
 
 
-@mutant("effects.presence-penalty-heeded", steps="*")
+@mutant("effects.presence-penalty-heeded", steps="[!o]*")
 def presence_penalty_is_ignored(exchange: Exchange) -> Exchange:
     """presence_penalty changes nothing."""
     return with_text(exchange, CHORUS)
 
 
-@mutant("effects.frequency-penalty-heeded", steps="*")
+@mutant("effects.frequency-penalty-heeded", steps="[!o]*")
 def frequency_penalty_is_ignored(exchange: Exchange) -> Exchange:
     """frequency_penalty changes nothing."""
     return with_text(exchange, CHORUS)
 
 
-@mutant("effects.repetition-penalty-heeded", steps="*")
+@mutant("effects.repetition-penalty-heeded", steps="[!o]*")
 def repetition_penalty_is_ignored(exchange: Exchange) -> Exchange:
     """repetition_penalty changes nothing."""
     return with_text(exchange, CHORUS)
@@ -78,19 +78,19 @@ def _rewarded(exchange: Exchange, penalty: str) -> Exchange:
     return with_text(exchange, CHORUS if exchange.request_json.get(penalty) else STORY)
 
 
-@mutant("effects.presence-penalty-sign", steps="*")
+@mutant("effects.presence-penalty-sign", steps="[!o]*")
 def presence_is_rewarded(exchange: Exchange) -> Exchange:
     """presence_penalty has the wrong sign: words are repeated all the more."""
     return _rewarded(exchange, "presence_penalty")
 
 
-@mutant("effects.frequency-penalty-sign", steps="*")
+@mutant("effects.frequency-penalty-sign", steps="[!o]*")
 def frequency_is_rewarded(exchange: Exchange) -> Exchange:
     """frequency_penalty has the wrong sign: words are repeated all the more."""
     return _rewarded(exchange, "frequency_penalty")
 
 
-@mutant("effects.repetition-penalty-sign", steps="*")
+@mutant("effects.repetition-penalty-sign", steps="[!o]*")
 def repetition_is_rewarded(exchange: Exchange) -> Exchange:
     """repetition_penalty works the wrong way: words are repeated all the more."""
     return _rewarded(exchange, "repetition_penalty")

@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from conformance.statistics import AT_SIGHT, CAREFUL, Decision, SequentialTest
+from conformance.statistics import AT_SIGHT, CAREFUL, TENDENCY, Decision, SequentialTest
 
 SERVERS, ROUNDS = 20_000, 8
 
@@ -51,3 +51,9 @@ def test_the_first_decision_stands() -> None:
     assert CAREFUL.decide([True] * 3 + [False] * 50) == "honoured"
     assert CAREFUL.decide([False] * 5 + [True] * 50) == "ignored"
     assert AT_SIGHT.decide([True] + [False] * 50) == "honoured"
+
+
+def test_a_tendency_the_wrong_way_round_is_found_within_eight_rounds() -> None:
+    assert share(TENDENCY, 0.0, "ignored") == 1.0
+    assert share(TENDENCY, 0.5, "ignored") <= TENDENCY.false_alarm
+    assert share(TENDENCY, 0.1, "honoured", 60) <= TENDENCY.miss
