@@ -466,7 +466,7 @@ def test_the_form_of_a_stream_orders_every_member_of_a_chunk(dialect: str) -> No
     ) == ("first-delta", "on-request", True, "never")
 
 
-OF_FEATURES = ("choices.", "logprobs.", "tools.", "structured.", "reasoning.", "effects.")
+OF_FEATURES = ("choices.", "logprobs.", "tools.", "structured.", "reasoning.", "effects.", "relations.")
 
 
 def test_what_is_demanded_differs_where_the_references_do() -> None:
