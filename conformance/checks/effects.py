@@ -123,7 +123,7 @@ def _fewer_repeats(round_: Round, part: str) -> bool | None:
 
 def _repeats(text: str) -> float:
     """The share of words that were said before, or of characters in text without spaces."""
-    words = text.split() if " " in text.strip() else list(text)
+    words = text.split() if len(text.split()) > 1 else list(text)
     return 1 - len(Counter(words)) / len(words) if words else 0.0
 
 

@@ -157,9 +157,11 @@ def a_called_tool_ends_with_tool_calls(exchange: Exchange, _: Context) -> Iterat
             yield Finding(f"/choices/{index}/finish_reason", "tool_calls", repr(found))
 
 
-@check("finish.length-when-call-cut", on=ANSWER)
+@check("finish.length-when-call-cut", on=scenario("tool-choices", "cut*"))
 def a_cut_call_ends_with_length(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """A tool call whose arguments max_tokens has cut off ends with "length", not as if it could be carried out."""
+    if lack := unsuccessful(exchange):
+        raise NotObserved(lack)
     cut = [
         index
         for index, choice in exchange.choices.items()

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from conformance.mutants.editing import LAST, add_tokens, edit_choice, edit_choices
+from conformance.mutants.editing import (
+    FIRST,
+    LAST,
+    add_tokens,
+    edit_choice,
+    edit_choices,
+    edit_deltas,
+    edit_message,
+)
 from conformance.mutants.mutant import mutant
 
 if TYPE_CHECKING:
@@ -16,6 +24,14 @@ def _ended(exchange: Exchange, reason: str) -> Exchange:
     if exchange.is_stream:
         return edit_choices(exchange, lambda choice: choice.update(finish_reason=reason), LAST)
     return edit_choice(exchange, lambda choice: choice.update(finish_reason=reason))
+
+
+def _calling(exchange: Exchange, calls: list[dict[str, Any]] | None) -> Exchange:
+    """The calls of the first choice changed, streamed or plain: in a stream they come with its first delta."""
+    if not exchange.is_stream:
+        return edit_message(exchange, lambda message: message.update(tool_calls=calls))
+    silent = edit_deltas(exchange, lambda delta: delta.pop("tool_calls", None))
+    return edit_deltas(silent, lambda delta: delta.update(tool_calls=calls), FIRST) if calls else silent
 
 
 @mutant("finish.reason-known")
@@ -45,7 +61,7 @@ def stopped_answer_ends_with_length(exchange: Exchange) -> Exchange:
 @mutant("finish.tool-calls-when-called")
 def answer_without_a_call_ends_with_tool_calls(exchange: Exchange) -> Exchange:
     """An answer that calls no tool ends with "tool_calls"."""
-    return _ended(exchange, "tool_calls")
+    return _ended(_calling(exchange, None), "tool_calls")
 
 
 @mutant("finish.streamed-as-plain")
@@ -81,4 +97,7 @@ def call_ends_with_stop(exchange: Exchange) -> Exchange:
 @mutant("finish.length-when-call-cut")
 def cut_call_says_tool_calls(exchange: Exchange) -> Exchange:
     """A tool call that max_tokens has cut off ends with "tool_calls"."""
-    return _ended(exchange, "tool_calls")
+    function = {"name": "get_weather", "arguments": '{"city": "Ro'}
+    return _ended(
+        _calling(exchange, [{"index": 0, "id": "call-1", "type": "function", "function": function}]), "tool_calls"
+    )

@@ -10,7 +10,6 @@ from conformance.mutants.editing import (
     edit_answer,
     edit_chunks,
     edit_deltas,
-    edit_message,
     edit_text,
     edit_usage,
 )
@@ -70,7 +69,5 @@ def streamed_thoughts_are_others(exchange: Exchange) -> Exchange:
 @mutant("reasoning.tokens-counted")
 def thoughts_are_not_counted(exchange: Exchange) -> Exchange:
     """Thoughts count no tokens."""
-    shown = (
-        exchange if exchange.is_stream else edit_message(exchange, lambda said: said.update(reasoning_content="So."))
-    )
+    shown = _edit_said(exchange, {"reasoning_content": "So."})
     return edit_usage(shown, lambda usage: usage.update(completion_tokens_details={"reasoning_tokens": 0}))

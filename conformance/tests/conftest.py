@@ -125,10 +125,10 @@ class Good:
         """The exchanges that a mutant puts in place of the assertion's good ones."""
         pattern = assertion.step.name if mutant.steps is None else mutant.steps
         scenario = assertion.scenario
-        answered = {step: self._answered(scenario, step) for step in scenario.steps}
+        answered = [(step, self._answered(scenario, step)) for step in scenario.steps]
         return {
             (scenario.id, step.name): mutant.change(found) if fnmatchcase(step.name, pattern) else found
-            for step, found in answered.items()
+            for step, found in answered
             if found is not None and (fnmatchcase(step.name, pattern) or (scenario.id, step.name) not in self.exchanges)
         }
 
