@@ -6,22 +6,26 @@ import re
 from typing import TYPE_CHECKING
 
 from conformance.check import Context, Finding, NoOccasion, NotObserved, check, relation
-from conformance.occasion import ANSWER, STREAMED_ANSWER, scenario, unsuccessful, written
+from conformance.occasion import ANSWER, STREAMED_ANSWER, greedy, scenario, unsuccessful, written
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from conformance.exchange import Exchange
 
+FORCING = (b"ignore_eos", b"min_tokens", b"logit_bias", b"allowed_token_ids", b"bad_words")
 TAGS = re.compile(r"</?(?:think|thinking|thought|reasoning)>|<\|/?think\|>|◁/?think▷", re.IGNORECASE)
 
 
-@check("reasoning.no-tags", on=written(ANSWER))
+@check("reasoning.no-tags", on=greedy(written(ANSWER)))
 def tags_of_thoughts_do_not_leak(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """The marks around a model's thoughts stand neither in the answer nor in the thoughts."""
+    """The marks around a model's thoughts stand neither in the answer nor in the thoughts.
+
+    Only greedy answers are judged: a model that draws its tokens may draw a mark where none belongs.
+    """
     sent = exchange.request.body.decode(errors="replace")
-    if b"ignore_eos" in exchange.request.body:
-        raise NoOccasion("the text goes on beyond its end")
+    if any(name in exchange.request.body for name in FORCING):
+        raise NoOccasion("the request makes the model say what it would not")
     for index, choice in exchange.choices.items():
         for name, text in (("content", choice.content), ("reasoning", choice.reasoning)):
             found = TAGS.search(text)

@@ -73,6 +73,9 @@ class Good:
     validator: Validator
     exchanges: Mapping[tuple[str, str], Exchange]
 
+    def __repr__(self) -> str:  # pytest shows it with a failed test, and all of it would be megabytes
+        return f"Good({self.contract.name})"
+
     def judge(
         self, changed: Mapping[tuple[str, str], Exchange], assertions: Iterable[Assertion] | None = None
     ) -> tuple[Judgement, ...]:
