@@ -63,7 +63,8 @@ def answers_at_the_same_time_have_ids_of_their_own(exchanges: Mapping[str, Excha
 
 
 def _id(exchange: Exchange) -> object:
-    first = exchange.walk.chunks[0][1] if exchange.is_stream else exchange.json
+    chunks = exchange.walk.chunks if exchange.is_stream else ()
+    first = chunks[0][1] if chunks else exchange.json
     return first.get("id") if isinstance(first, dict) else None
 
 

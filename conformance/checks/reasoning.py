@@ -67,7 +67,7 @@ def thoughts_are_followed_by_an_answer(exchange: Exchange, _: Context) -> Iterat
 @check("reasoning.before-the-answer", on=written(STREAMED_ANSWER))
 def thoughts_are_streamed_before_the_answer(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """No thought is streamed after the answer has begun."""
-    begun: set[object] = set()
+    begun: set[str] = set()
     seen = False
     for at, chunk in exchange.walk.chunks:
         choices = chunk.get("choices")
@@ -77,11 +77,12 @@ def thoughts_are_streamed_before_the_answer(exchange: Exchange, _: Context) -> I
                 continue
             thought = delta.get("reasoning_content") or delta.get("reasoning")
             seen = seen or bool(thought)
-            if thought and choice.get("index") in begun:
+            index = repr(choice.get("index"))
+            if thought and index in begun:
                 yield Finding(f"/events/{at}", "thoughts before the answer", repr(thought)[:80])
                 return
             if delta.get("content") and str(delta["content"]).strip():
-                begun.add(choice.get("index"))
+                begun.add(index)
     if not seen:
         raise NoOccasion("the stream holds no thoughts")
 

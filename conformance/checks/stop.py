@@ -96,8 +96,10 @@ def earliest_of_several_stop_texts_wins(exchanges: Mapping[str, Exchange], _: Co
     """Of several stop texts the one that comes first in the answer ends it, wherever it stands in the list."""
     whole, text = (exchanges[name].content() or "" for name in ("baseline", "beside"))
     stops = exchanges["beside"].request_json["stop"]
-    expected = whole[: min(whole.find(stop) for stop in stops if stop in whole)]
-    yield from _told(whole, text, expected, "/beside")
+    found = [whole.find(stop) for stop in stops if stop in whole]
+    if not found:
+        raise NoOccasion(ASTRAY)
+    yield from _told(whole, text, whole[: min(found)], "/beside")
 
 
 @relation("stop.listed-as-alone", over=("baseline", "stopped", "listed"), lacks=unsuccessful)

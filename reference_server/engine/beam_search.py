@@ -120,13 +120,14 @@ class BeamSearch:
         transcript = Transcript(self._terms, index)
         ready = [self._ready_at, *(step.ended_at for step in self._steps)]
         last = len(hypothesis.tokens) - 1
+        whole = hypothesis.matcher is not None and hypothesis.matcher.over
         return [
             transcript.delta(
                 token,
                 hypothesis.scores[at] if hypothesis.scores else None,
                 self._steps[at],
                 ready[at],
-                over=hypothesis.stopped and at == last,
+                over=whole and at == last,
             )
             for at, token in enumerate(hypothesis.tokens)
         ]

@@ -283,7 +283,7 @@ def answered(address: str, dialect: str, request: Mapping[str, Any]) -> dict[str
 HOT = {"messages": QUESTION, "temperature": 2.0, "seed": 7, "max_tokens": 12}
 CHOICES: list[tuple[str, str, Mapping[str, Any], int]] = [
     ("mindie-2.3", "n", {**HOT, "n": 3}, 3),
-    ("mindie-2.3", "best-of", {**HOT, "n": 2, "best_of": 6}, 2),
+    ("mindie-2.3", "best-of", {**HOT, "n": 2, "best_of": 6}, 6),  # the reading best-of-returns: all come back
     ("mindie-2.3", "beams", {"messages": QUESTION, "use_beam_search": True, "n": 4, "max_tokens": 12}, 4),
     ("mindie-2.3", "one-beam", {"messages": QUESTION, "use_beam_search": True, "max_tokens": 12}, 1),
     ("ovms-2024", "beams", {"messages": QUESTION, "best_of": 4, "n": 3, "length_penalty": 0.5, "max_tokens": 12}, 3),

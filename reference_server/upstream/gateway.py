@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections import deque
 from typing import TYPE_CHECKING, Any, Final
@@ -147,7 +148,8 @@ class UpstreamGeneration(Generation):
 
     async def _begin(self) -> None:
         engine = self._engine
-        body = orjson.dumps({"model": engine.model, **self._ask.members})
+        # not orjson: a dialect may allow integers that 64 bits do not hold
+        body = json.dumps({"model": engine.model, **self._ask.members}, ensure_ascii=False).encode()
         reply = await engine.balance.post(engine.kind.path, body)
         if self._cancelled:
             reply.close()
