@@ -364,7 +364,7 @@ def stopped(good: Good, step: str, text: str) -> dict[tuple[str, str], Exchange]
 
 def verdict_on_stop(good: Good, identity: str, changed: dict[tuple[str, str], Exchange]) -> str:
     """found, fits, or astray: what a check about stop texts makes of an answer."""
-    (assertion,) = good.of(identity)
+    (assertion,) = good.of(identity, "stop-text")
     (judgement,) = good.judge(changed, [assertion])
     assert judgement.error is None
     return "found" if judgement.findings else "fits" if judgement.unobserved is None else "astray"
