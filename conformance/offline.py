@@ -18,6 +18,7 @@ from conformance.declaration import Declaration
 from conformance.errors import UsageError
 from conformance.exchange import Exchange
 from conformance.results import schema, with_others
+from conformance.rounds import pending
 from conformance.run import Made, Record, made
 from conformance.scenarios.drawn import Draw
 from conformance.secret import REDACTED
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from conformance.plan import Plan
-    from conformance.scenario import Step
+    from conformance.scenario import Scenario, Step
     from conformance.waivers import Waiver
 
 GZIP = b"\x1f\x8b"
@@ -128,11 +129,7 @@ def _one(
             if exchange is not None and _same(exchange, step, target["model"]):
                 record.exchanges[scenario.id, step.name] = exchange
     known_steps = {*record.exchanges, *record.missing}
-    lost = tuple(
-        scenario.id
-        for scenario in plan.scenarios
-        if any((scenario.id, step.name) not in known_steps for step in scenario.steps)
-    )
+    lost = tuple(scenario.id for scenario in plan.scenarios if _lost(plan, scenario, record))
     address = parse(target["url"], contract.path, contract.models_path)
     prepared = Prepared(
         replace(wishes, dialect=contract.name),
@@ -145,12 +142,29 @@ def _one(
     return prepared, record, lost
 
 
+def _lost(plan: Plan, scenario: Scenario, record: Record) -> bool:
+    """Whether the record lacks a step that today's run would have sent: of a later round, one that was still needed."""
+    kept = {name: each for (identity, name), each in record.exchanges.items() if identity == scenario.id}
+    absent = [
+        step for step in scenario.steps if step.name not in kept and (scenario.id, step.name) not in record.missing
+    ]
+    if any(step.round <= 1 for step in absent):
+        return True
+    checks = {each.check.id: each.check for each in plan.assertions if each.scenario.id == scenario.id}
+    for number in sorted({step.round for step in absent}):
+        earlier = {step.name: kept[step.name] for step in scenario.steps if step.round < number and step.name in kept}
+        wanted = pending(checks.values(), scenario, earlier)
+        if any(step.round == number and step.part in wanted for step in absent):
+            return True
+    return False
+
+
 def _left(plan: Plan, known: set[tuple[str, str]]) -> Plan:
     """The plan without the assertions that need what was not recorded."""
     assertions = tuple(
         each
         for each in plan.assertions
-        if all((each.scenario.id, name) in known for name in each.check.over or (each.step.name,))
+        if all((each.scenario.id, name) in known for name in each.check.steps(each.scenario, each.step, ()))
     )
     used = {each.scenario.id for each in assertions}
     scenarios = tuple(scenario for scenario in plan.scenarios if scenario.id in used)

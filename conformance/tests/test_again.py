@@ -59,6 +59,19 @@ def test_what_was_not_recorded_is_named_and_fails_nothing(good: Good) -> None:
     assert again.outcome.results["verdict"] == "conformant"
 
 
+@pytest.mark.parametrize("gone", [1, 2])
+def test_a_round_that_was_needed_and_not_recorded_is_named(read_good: Callable[[str], Good], gone: int) -> None:
+    good = read_good("mindie-2.3")
+    name = "effects-of-sampling"
+    scenario = next(each for each in good.plan.scenarios if each.id == name)
+    left_out = {f"{name}/{step.name}" for step in scenario.steps if step.round >= gone}
+    content = json.loads(good.results)
+    content["exchanges"] = [each for each in content["exchanges"] if each["id"] not in left_out]
+    again = offline.judge_again(content)
+    assert again.unrecorded == (name,)
+    assert again.outcome.results["verdict"] == "conformant"
+
+
 def test_an_exchange_that_asks_something_else_than_today_is_not_judged(good: Good) -> None:
     content = json.loads(good.results)
     for each in content["exchanges"]:
