@@ -101,8 +101,14 @@ def role_is_user(exchange: Exchange) -> Exchange:
 
 @mutant("answer.content-is-text")
 def content_is_null(exchange: Exchange) -> Exchange:
-    """The content is null, and no tool is called."""
-    return edit_message(exchange, lambda message: message.update(content=None))
+    """The content is null, and neither calls of tools nor thoughts stand beside it."""
+
+    def silence(message: dict[str, Any]) -> None:
+        message.update(content=None)
+        for name in ("tool_calls", "reasoning_content", "reasoning"):
+            message.pop(name, None)
+
+    return edit_message(exchange, silence)
 
 
 @mutant("answer.tool-calls-well-formed")

@@ -73,8 +73,8 @@ def last_delta_repeats_the_answer(exchange: Exchange) -> Exchange:
 
 @mutant("stream.full-text-is-whole")
 def full_text_lacks_a_character(exchange: Exchange) -> Exchange:
-    """`full_text` lacks the last character of the answer."""
-    text = (exchange.content() or "")[:-1]
+    """`full_text` holds one more character than the answer."""
+    text = f"{exchange.content() or ''}!"
     return edit_chunks(exchange, lambda chunk: chunk.update(full_text=text), LAST)
 
 
@@ -86,5 +86,5 @@ def character_is_cut_between_chunks(exchange: Exchange) -> Exchange:
 
 @mutant("stream.text-as-plain", steps="streamed*")
 def stream_loses_its_last_character(exchange: Exchange) -> Exchange:
-    """The streamed answer lacks the last character of the plain one."""
-    return edit_text(exchange, lambda text: text[:-1])
+    """The streamed answer holds one more character than the plain one."""
+    return edit_text(exchange, lambda text: f"{text}!")

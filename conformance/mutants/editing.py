@@ -125,10 +125,16 @@ def with_text(exchange: Exchange, text: str) -> Exchange:
 
 
 def edit_text(exchange: Exchange, edit: Callable[[str], str]) -> Exchange:
-    """The text of the first choice changed: of a plain message, or of the last delta that holds some."""
+    """The text of the first choice changed: of a plain message, or of the last delta that holds some.
+
+    A stream without text gets what the edit makes of an empty one with its first delta.
+    """
     if not exchange.is_stream:
-        return edit_message(exchange, lambda message: message.update(content=edit(message["content"])))
+        return edit_message(exchange, lambda message: message.update(content=edit(message["content"] or "")))
     events = exchange.choices[0].delta_at[-1:]
+    if not events:
+        said = edit("")
+        return edit_deltas(exchange, lambda delta: delta.update(content=said), FIRST) if said else exchange
 
     def edit_frame(at: int, frame: Frame) -> Frame:
         return frame.edited(lambda chunk: _edit_content(chunk, edit)) if at in events else frame

@@ -8,6 +8,8 @@ from conformance.mutants.editing import (
     FIRST,
     LAST,
     edit_answer,
+    edit_choice,
+    edit_choices,
     edit_chunks,
     edit_deltas,
     edit_text,
@@ -50,7 +52,12 @@ def thoughts_come_all_the_same(exchange: Exchange) -> Exchange:
 @mutant("reasoning.answer-follows")
 def answer_is_among_the_thoughts(exchange: Exchange) -> Exchange:
     """The whole answer stands among the thoughts, and none follows."""
-    return _edit_said(exchange, {"content": None})
+    silent = _edit_said(exchange, {"content": None, "tool_calls": None})
+
+    def end(choice: dict[str, Any]) -> None:
+        choice.update(finish_reason="stop")
+
+    return edit_choices(silent, end, LAST) if exchange.is_stream else edit_choice(silent, end)
 
 
 @mutant("reasoning.before-the-answer")
