@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from conformance.exchange import Response, Segment
-from conformance.mutants.editing import FIRST, Frame, dump, edit_chunks, edit_deltas, edit_frames, edit_text
+from conformance.mutants.editing import FIRST, Frame, dump, edit_chunks, edit_deltas, edit_frames, edit_text, frames
 from conformance.verdict import Outcome
 from openapi import sse
 from openapi.contract import Keyword
@@ -101,14 +101,18 @@ def reordered(value: Any) -> Any:
 
 
 def with_member(name: str, member: Any) -> Callable[[Any], bytes]:
-    """Sets a member of every message and delta; `...` takes it away."""
+    """Sets a member of every message and delta that says nothing in it; `...` takes it away.
+
+    Calls and thoughts stay: an answer that lost them would be another one.
+    """
 
     def write(value: Any) -> bytes:
         value = json.loads(json.dumps(value))
         for choice in value.get("choices") or ():
             for part in {"message", "delta"} & set(choice):
-                choice[part].pop(name, None)
-                choice[part].update({} if member is ... else {name: member})
+                if not choice[part].get(name):
+                    choice[part].pop(name, None)
+                    choice[part].update({} if member is ... else {name: member})
         return dump(value)
 
     return write
@@ -265,8 +269,22 @@ def with_single(change: Callable[[Exchange], Exchange]) -> Callable[[Exchange], 
     return with_streams(lambda exchange: change(exchange) if len(exchange.choices) == 1 else exchange)
 
 
+def is_formed(exchange: Exchange) -> bool:
+    """Whether the request demands a form of the answer."""
+    sent = exchange.request_json
+    if not isinstance(sent, dict):
+        return False
+    form = sent.get("response_format")
+    return "structured_outputs" in sent or (isinstance(form, dict) and form.get("type") != "text")
+
+
 def separators(exchange: Exchange) -> Exchange:
-    """U+2028 in place of every space of a text, and of the stop text that was cut out of it."""
+    """U+2028 in place of every space of a text, and of the stop text that was cut out of it.
+
+    Between the members of JSON it is no blank: a text whose form is demanded stays.
+    """
+    if is_formed(exchange):
+        return exchange
 
     def write(value: Any) -> bytes:
         value = json.loads(json.dumps(value))
@@ -363,6 +381,12 @@ def test_usage_left_out_is_at_most_a_warning_and_what_is_said_of_it_does_not_app
     }
 
 
+def deltas(exchange: Exchange) -> list[dict[str, Any]]:
+    """The deltas of the first choice of each chunk that has one, as `edit_deltas` counts them."""
+    chunks = (frame.chunk or {} for frame in frames(exchange))
+    return [chunk["choices"][0]["delta"] for chunk in chunks if chunk.get("choices")]
+
+
 DRAWN = {
     *("effects.seed-repeats", "effects.top-p-narrows", "effects.top-k-one-is-greedy", "effects.min-p-narrows"),
 }
@@ -376,9 +400,13 @@ def test_a_server_whose_greedy_answers_do_not_repeat_is_warned_and_not_failed(go
         if not exchange.content():
             return exchange
         heard.append(exchange.id)
-        if exchange.is_stream:
-            return edit_deltas(exchange, lambda delta: delta.update(content=f"{len(heard)}!"), FIRST)
-        return edit_text(exchange, lambda text: f"{len(heard)}! {text}")
+        # A text whose form is demanded differs in the blanks before it; noughts and ones are no banned words.
+        begin = " " * len(heard) if is_formed(exchange) else f"{len(heard):b}! "
+        if not exchange.is_stream:
+            return edit_text(exchange, lambda text: begin + text)
+        texts = [bool(delta.get("content")) for delta in deltas(exchange)]
+        at = texts.index(True)  # the thoughts, where there are some, come before it
+        return edit_deltas(exchange, lambda delta: delta.update(content=begin + delta["content"]), slice(at, at + 1))
 
     found = moved(good, good.judge(good.changed(change)))
     assert Outcome.FAIL not in found.values()
