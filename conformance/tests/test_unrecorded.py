@@ -116,10 +116,14 @@ def test_they_judge_what_asks_for_it_and_nothing_else() -> None:
         if each.check.id in judged:
             judged[each.check.id].add(each.scenario.id)
     assert judged == {
-        "answer.as-many-choices-as-asked": {"n-128-accepted", "n-needs-temperature-accepted"},
-        "answer.logprobs-when-asked": {
-            *("logprobs-true-accepted", "top_logprobs-0-accepted", "top_logprobs-20-accepted"),
-            *("top_logprobs-null-accepted", "top-logprobs-turns-on-logprobs-accepted"),
+        "answer.as-many-choices-as-asked": {
+            *("choices", "choices-best-of", "choices-of-beams"),
+            *("n-128-accepted", "n-needs-temperature-accepted"),
         },
-        "tools.none-calls-nothing": {"tool_choice-none-accepted"},
+        "answer.logprobs-when-asked": {
+            *("logprobs", "same-request"),
+            *("logprobs-true-accepted", "top_logprobs-0-accepted", "top_logprobs-20-accepted"),
+            *("top_logprobs-2.0-accepted", "top_logprobs-null-accepted", "top-logprobs-turns-on-logprobs-accepted"),
+        },
+        "tools.none-calls-nothing": {"tool-choices", "tool_choice-none-accepted"},
     }
