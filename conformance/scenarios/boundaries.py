@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import struct
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from conformance.scenario import OMITTED, Scenario, Step, Subject
@@ -42,10 +43,20 @@ def generate(contract: Contract) -> tuple[Scenario, ...]:
     for parameter in contract.parameters.values():
         if not parameter.lacking:
             for scenario in _of(parameter, contract, validator):
-                found.setdefault(scenario.id, scenario)
+                named = _named_apart(scenario, found)
+                found[named.id] = named
     for scenario in (*_required(contract), *_rules(contract), _unknown()):
         found[scenario.id] = scenario
     return tuple(found.values())
+
+
+def _named_apart(scenario: Scenario, found: dict[str, Scenario]) -> Scenario:
+    """The scenario, numbered where another value has its name: no value is lost to a likeness of names."""
+    named, times = scenario, 1
+    while (other := found.get(named.id)) is not None and other.steps != scenario.steps:
+        times += 1
+        named = replace(scenario, id=f"{scenario.id}-{times}")
+    return named
 
 
 def _of(parameter: Parameter, contract: Contract, validator: Validator) -> Iterator[Scenario]:
@@ -76,8 +87,9 @@ def _of(parameter: Parameter, contract: Contract, validator: Validator) -> Itera
 
 
 def _probe(value: Any, expect: Expect, level: Keyword, reading: str | None) -> Probe:
-    name = f"text-{_slug(value)}" if isinstance(value, str) else _slug(json.dumps(value))
-    return Probe(name, value, expect, level, reading)
+    slug = _slug(value if isinstance(value, str) else json.dumps(value))
+    kind = {str: "text-", list: "list-", dict: "object-"}.get(type(value), "") if value not in ([], {}) else ""
+    return Probe(f"{kind}{slug}", value, expect, level, reading)
 
 
 def _derived(schema: dict[str, Any]) -> Iterator[tuple[str, Expect, Any]]:

@@ -42,6 +42,7 @@ TRUE = {  # requirement -> why it is true of transformers 5.23, in its own sourc
     "auth.*": "it knows no keys",
     "errors.*": "FastAPI's {detail} envelope, and a bare 500 in text/plain where a type is wrong",
     "http.models-listed": "500 where the hub's cache has no index",
+    "parallel.bad-ones-refused": "a value that generate() refuses is a 500, alone or among others",
     "parameters.*": "values are not validated: what generate() takes is taken, what it refuses is a 500",
     "stop.*": "generation ends after the stop text, which stays in the answer",
     "stream.created-constant": "each chunk takes the clock anew",
