@@ -113,10 +113,16 @@ class Good:
 
         If there are none, those whose exchanges are at least of the kind.
         """
-        of_check = (each for each in self.plan.assertions if each.check.id == check)
-        found = [each for each in of_check if fnmatchcase(each.scenario.id, scenario) and not self._lacks(each)]
-        judged = zip(found, self.judge({}, found), strict=True)
-        return [each for each, judgement in judged if judgement.unobserved is None] or found
+        fitting = [each for each in self._of_check.get(check, ()) if fnmatchcase(each.assertion.scenario.id, scenario)]
+        found = [each for each in fitting if not self._lacks(each.assertion)]
+        return [each.assertion for each in found if each.unobserved is None] or [each.assertion for each in found]
+
+    @cached_property
+    def _of_check(self) -> dict[str, list[Judgement]]:
+        judged: dict[str, list[Judgement]] = {}
+        for each in self.judgements:
+            judged.setdefault(each.assertion.check.id, []).append(each)
+        return judged
 
     def _lacks(self, assertion: Assertion) -> bool:
         made = {name for identity, name in self.exchanges if identity == assertion.scenario.id}
