@@ -53,9 +53,16 @@ def select_device(name: str) -> torch.device:
         device = torch.device(name)
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError, ModuleNotFoundError, AttributeError) as error:
-        reason = _first_line(error)
-        raise ValueError(f"device {name!r} cannot be used ({reason}): use 'auto' or 'cpu'") from error
+        raise ValueError(f"device {name!r} cannot be used ({_why(name, error)}): use 'auto' or 'cpu'") from error
     return device
+
+
+def _why(name: str, error: BaseException) -> str:
+    kind = name.partition(":")[0]
+    if kind == "npu" and sys.modules.get(NPU) is None:
+        found = NPU in sys.modules or importlib.util.find_spec(NPU) is not None
+        return "torch_npu does not load" if found else "torch_npu is not installed: pip install 'chatproof[npu]'"
+    return "torch knows no such device" if "device string" in str(error) else _first_line(error)
 
 
 def _first_line(error: BaseException) -> str:
