@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
@@ -43,8 +43,7 @@ class CheckpointError(Exception):
     """A checkpoint directory is missing, broken or not supported."""
 
 
-@dataclass(frozen=True, slots=True)
-class TokenLogprob:
+class TokenLogprob(NamedTuple):  # made many times for every token, and cheaper than a dataclass
     """How likely the model found one token.
 
     text: what the token stands for; U+FFFD for bytes that are no whole characters.

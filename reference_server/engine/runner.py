@@ -128,7 +128,7 @@ class Runner:
 
     def _logits(self, hidden: torch.Tensor, rows: list[int]) -> torch.Tensor:
         logits: torch.Tensor = self._head(hidden).to("cpu", torch.float32)
-        return logits[rows]
+        return logits if rows == list(range(len(logits))) else logits[rows]
 
     def _padded(self, count: int, quantum: int, most: int) -> int:
         """`count` rounded up to whole quanta; on accelerators, which compile each shape, to powers of two."""

@@ -10,7 +10,9 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from .device import torch
+from .largest import largest
 from .penalties import EXTREME, Penalties
+from .sums import BLOCK, block_sums, blocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,7 +24,6 @@ if TYPE_CHECKING:
 # many tokens first.
 CANDIDATES = (32, 64, 128, 1024)
 FIRST_GUESS = 64
-BLOCK = 64
 
 
 def uniform(seed: int, index: int) -> float:
@@ -165,7 +166,7 @@ def _most_likely(weights: torch.Tensor, candidates: int) -> tuple[torch.Tensor, 
     if candidates == weights.shape[1]:
         ordered = weights.sort(descending=True, stable=True)
         return ordered.values, ordered.indices
-    best, ids = weights.topk(candidates, sorted=True)
+    best, ids = largest(weights, candidates)
     if ((best[:, 1:] == best[:, :-1]) & (best[:, 1:] > 0)).any():
         ids, order = ids.sort(-1)
         best, order = best.gather(1, order).sort(stable=True, dim=-1, descending=True)
@@ -183,7 +184,7 @@ def _narrow(
     all_kept = top_k >= weights.shape[1]
     total = reached[:, -1]
     if all_kept.any():
-        total = torch.where(all_kept, weights.sum(-1, dtype=torch.float64), total)
+        total = torch.where(all_kept, block_sums(weights).sum(-1), total)
     # A token stays while those before it have not reached the target: so the first always stays.
     kept = torch.where(reached - by_rank < (top_p * total)[:, None], by_rank, 0)
     # The last candidate must be less likely than whatever is kept, or others like it may have been left out.
@@ -200,12 +201,11 @@ def _invert(weights: torch.Tensor, uniforms: torch.Tensor) -> torch.Tensor:
     if weights.shape[1] < BLOCK * BLOCK:
         reached = weights.double().cumsum(-1)
         return torch.searchsorted(reached, uniforms[:, None] * reached[:, -1:], right=True)[:, 0]
-    blocks = torch.nn.functional.pad(weights, (0, -weights.shape[1] % BLOCK)).view(len(weights), -1, BLOCK)
-    reached = blocks.sum(-1, dtype=torch.float64).cumsum(-1)
+    reached = block_sums(weights).cumsum(-1)
     wanted = uniforms[:, None] * reached[:, -1:]
     block = torch.searchsorted(reached, wanted, right=True)
     before = torch.where(block > 0, reached.gather(1, (block - 1).clamp(min=0)), 0)
-    inside = blocks[torch.arange(len(blocks)), block[:, 0]]
+    inside = blocks(weights)[torch.arange(len(weights)), block[:, 0]]
     at = torch.searchsorted(before + inside.double().cumsum(-1), wanted, right=True)
     # Added up in another order, a block may end below its sum: then it is the block's last possible token.
     last = torch.where(inside > 0, torch.arange(BLOCK), 0).amax(-1, keepdim=True)
