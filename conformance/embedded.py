@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 START_S = 180.0  # a cold disk and two busy cores
 STOP_S = 10.0
 KEY_VARIABLE = "CHATPROOF_EMBEDDED_KEY"
+PARENT_VARIABLE = "CHATPROOF_PARENT"  # the server ends with this process, even where that is killed
 ADDRESS = re.compile(r"http://[\w.\[\]:]+")
 NEEDED = ("torch", "transformers", "fastapi", "uvicorn")
 
@@ -74,7 +75,7 @@ def child(module: str, options: Iterable[str], key: str) -> Iterator[Said]:
 
     Raises HarnessError when it ends before.
     """
-    environment = {**os.environ, "HF_HUB_OFFLINE": "1", KEY_VARIABLE: key}
+    environment = {**os.environ, "HF_HUB_OFFLINE": "1", KEY_VARIABLE: key, PARENT_VARIABLE: str(os.getpid())}
     with TemporaryFile("w+", encoding="utf-8") as words:
         process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
             [sys.executable, "-m", module, *options],

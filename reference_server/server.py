@@ -29,6 +29,9 @@ GRACE_S: Final = 20.0
 LAST_WORDS_S: Final = 5.0
 """Time for those errors to reach their clients, before the connections are cut."""
 
+PARENT_VARIABLE: Final = "CHATPROOF_PARENT"
+"""Environment variable that holds the process whose end, however it comes, is the server's too."""
+
 
 class ServingError(Exception):
     """The server cannot be started: one line for the operator."""
@@ -97,6 +100,7 @@ class Server(uvicorn.Server):
         self._grace_s = grace_s
         self._farewell = farewell
         self._engine_stopped = False
+        self._parent = os.environ.get(PARENT_VARIABLE)
 
     def run_on(self, listener: socket.socket) -> None:
         """Serves until it is told to end; raises ServingError when it cannot listen or its engine stops."""
@@ -115,7 +119,8 @@ class Server(uvicorn.Server):
     async def on_tick(self, counter: int) -> bool:
         """Called ten times a second; whether to end."""
         self._engine_stopped = self._engine.dead
-        return await super().on_tick(counter) or self._engine_stopped
+        orphaned = self._parent is not None and str(os.getppid()) != self._parent
+        return await super().on_tick(counter) or self._engine_stopped or orphaned
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Takes no new requests, lets answers go on for the grace, then ends them by closing the engine."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -126,6 +127,30 @@ def test_the_real_server_answers_at_its_address_on_the_loopback_only(honest: str
         assert client.get(f"{honest}/health").status_code == 200
         models = client.get(f"{honest}/v1/models").json()
     assert [model["id"] for model in models["data"]] == ["mindie"]
+
+
+OWNER = """
+import time
+from conformance import embedded
+from openapi.contract import load
+with embedded.serve(load("mindie-2.3")) as server:
+    print(server.url, flush=True)
+    time.sleep(600)
+"""
+
+
+def test_the_server_ends_with_its_owner_even_where_that_is_killed() -> None:
+    with subprocess.Popen([sys.executable, "-c", OWNER], stdout=subprocess.PIPE, text=True) as owner:
+        assert owner.stdout is not None
+        url = owner.stdout.readline().strip()
+        with httpx.Client(trust_env=False) as client:
+            assert client.get(f"{url}/health").status_code == 200
+            owner.kill()
+            owner.wait()
+            with pytest.raises(httpx.TransportError):
+                for _ in range(300):
+                    client.get(f"{url}/health", headers={"Connection": "close"})
+                    time.sleep(0.1)
 
 
 def test_no_environment_of_ours_is_changed(started: Callable[[str], list[Any]]) -> None:
