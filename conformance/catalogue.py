@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import cache
 from typing import TYPE_CHECKING, NoReturn
 
 import click
@@ -16,13 +17,15 @@ from conformance.mutants import mutant
 from conformance.proof import ledger
 from conformance.proof.matrix import faults_of
 from conformance.session import contract_of
-from conformance.trace import assertions_of, trace
+from conformance.trace import reach_of, trace
 from openapi.contract import names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from conformance.check import Check
+    from conformance.reach import Reach
+    from conformance.trace import Traced
     from openapi.contract import Contract
     from openapi.sentence import Sentence
 
@@ -77,10 +80,20 @@ def show_check(identity: str) -> None:
     askers = [contract for contract in askers if identity in contract.requirements]
     console.print(_requirements(askers, identity))
     for contract in askers:
-        scenarios = list(dict.fromkeys(each.scenario.id for each in assertions_of(contract, identity)))
+        scenarios = list(dict.fromkeys(each.scenario.id for each in _reach(contract.name).of_check(identity)))
         console.print(f"\n[dim]{contract.name}[/dim]  {_some(scenarios, 'scenario')}", soft_wrap=True)
         for sentence in _sentences(contract, identity):
             console.print(f"  {escape(sentence)}", soft_wrap=True)
+
+
+@cache
+def _reach(dialect: str) -> Reach:
+    return reach_of(contract_of(dialect))
+
+
+@cache
+def _trace(dialect: str) -> tuple[Traced, ...]:
+    return trace(contract_of(dialect))
 
 
 def _faults(identity: str) -> Iterator[str]:
@@ -114,7 +127,7 @@ def _some(found: list[str], noun: str) -> str:
 
 def _sentences(contract: Contract, identity: str) -> Iterator[str]:
     """The sentences that call for the check: those that name it, else those whose places it holds against servers."""
-    traced = trace(contract)
+    traced = _trace(contract.name)
     named = [each.sentence for each in traced if identity in each.sentence.home.checks]
     behind = [each.sentence for each in traced if identity in each.checks]
     calling: list[Sentence] = named or behind

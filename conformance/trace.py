@@ -79,17 +79,16 @@ def everything(contract: Contract) -> Declaration:
 
 def trace(contract: Contract) -> tuple[Traced, ...]:
     """Every sentence of the dialect's document with what stands behind it, in the order of the document."""
-    checks, tree = gather(), resolve(contract.name)
-    reach = Reach(contract, draft(contract, everything(contract)))
+    checks, tree, reach = gather(), resolve(contract.name), reach_of(contract)
     return tuple(
         Traced(each, tuple(_assertions(each.home, reach)), tuple(_dangling(each.home, contract, checks, tree)))
         for each in contract.sentences
     )
 
 
-def assertions_of(contract: Contract, check: str) -> tuple[Assertion, ...]:
-    """Everything that a check judges in this dialect, of a server that lacks nothing."""
-    return tuple(Reach(contract, draft(contract, everything(contract))).of_check(check))
+def reach_of(contract: Contract) -> Reach:
+    """What the plan for a server that lacks nothing judges in this dialect."""
+    return Reach(contract, draft(contract, everything(contract)))
 
 
 def _assertions(home: Home, reach: Reach) -> Iterator[Assertion]:
