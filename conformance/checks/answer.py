@@ -164,7 +164,15 @@ def indices_count_from_zero(exchange: Exchange, _: Context) -> Iterator[Finding]
 
 
 def asked_choices(exchange: Exchange, context: Context) -> Any:
-    """How many choices a request asks for; where all of best_of come back, it says so if nothing searches."""
+    """How many choices a request asks for. Raises NoOccasion where best_of may change that: it is noted, not judged."""
+    sent: Any = exchange.request_json
+    if (told_choices(exchange, context) or 1) != (sent.get("n") or 1):
+        raise NoOccasion("how many choices best_of brings is noted and not judged")
+    return sent.get("n")
+
+
+def told_choices(exchange: Exchange, context: Context) -> Any:
+    """As many as `n`, or as best_of where the document returns all of them unless a beam search is on."""
     sent: Any = exchange.request_json
     best_of = sent.get("best_of")
     returns_all = context.contract.answer.best_of == "all" and not sent.get("use_beam_search")

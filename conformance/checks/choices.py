@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from conformance.check import Context, Finding, NoOccasion, Occasion, check, relation
-from conformance.checks.answer import asked_choices
+from conformance.checks.answer import asked_choices, told_choices
 from conformance.occasion import ANSWER, STREAMED_ANSWER, unsuccessful, written
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def first_choice_is_that_of_a_single_one(exchanges: Mapping[str, Exchange], _: C
 @relation("choices.best-of-returns-n", over=("best-of",), lacks=unsuccessful)
 def best_of_returns_n_choices(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
     """With best_of above n, n choices come back, or best_of where the document says so: it says which."""
-    asked = asked_choices(exchanges["best-of"], context)
+    asked = told_choices(exchanges["best-of"], context)
     found = len(exchanges["best-of"].choices)
     if found != asked:
         yield Finding("/choices", f"{asked} choices", f"{found} choices")

@@ -441,5 +441,12 @@ def test_a_405_with_several_allow_headers_is_not_blamed(good: Good) -> None:
     assert findings(good.judgements) == findings(good.judge(changed))
 
 
+def test_a_server_that_returns_n_of_the_best_of_is_not_blamed(read_good: Callable[[str], Good]) -> None:
+    good = read_good("mindie-2.3")
+    key = ("choices-best-of", "best-of")
+    shorter = with_json(good.exchanges[key], lambda value: dump({**value, "choices": value["choices"][:2]}))
+    assert {} == moved(good, good.judge({key: shorter}))
+
+
 def test_the_encoder_of_the_variations_is_the_one_that_servers_use() -> None:
     assert Frame(0.0, b"").saying(b"{}").raw == sse.encode(b"{}")
