@@ -6,15 +6,7 @@ from .device import torch
 
 
 class SlotCache:
-    """A key-value cache of fixed shape that transformers' decoder layers write to and read from.
-
-    keys, values: for each layer, [rows, key-value heads, capacity, head size].
-
-    transformers asks a cache for `update`, `get_seq_length`, `get_mask_sizes` and `get_query_offset`; before
-    each forward pass `begin` says which rows and positions the pass is about.
-    """
-
-    is_compileable = False
+    """A key-value cache of fixed shape. keys, values: for each layer, [rows, key-value heads, capacity, head size]."""
 
     def __init__(
         self,
@@ -30,31 +22,6 @@ class SlotCache:
         shape = (rows, heads, capacity, head_size)
         self.keys = [torch.zeros(shape, dtype=dtype, device=device) for _ in range(layers)]
         self.values = [torch.zeros(shape, dtype=dtype, device=device) for _ in range(layers)]
-        self._rows = torch.arange(rows, device=device)[:, None]
-        self._positions = self._rows
-        self._read = 0
-        self._read_rows: torch.Tensor | slice = slice(0)
-
-    def begin(self, rows: torch.Tensor, positions: torch.Tensor, read: int, *, leading: bool = False) -> None:
-        """Say what the next pass is about.
-
-        rows: [batch]. positions: [batch, tokens], where to write in each row. read: the pass attends to the
-        first so many positions; it brings its own mask. leading: read the cache's first rows, in their order and
-        without a copy, instead of the rows written.
-        """
-        self._rows = rows[:, None]
-        self._positions = positions
-        self._read = read
-        self._read_rows = slice(len(rows)) if leading else rows
-
-    def update(
-        self, keys: torch.Tensor, values: torch.Tensor, layer: int, *_args: object, **_kwargs: object
-    ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Store a layer's new keys and values [batch, heads, tokens, head size]; return what to attend to."""
-        stored_keys, stored_values = self.keys[layer], self.values[layer]
-        stored_keys[self._rows, :, self._positions] = keys.transpose(1, 2)
-        stored_values[self._rows, :, self._positions] = values.transpose(1, 2)
-        return stored_keys[self._read_rows, :, : self._read], stored_values[self._read_rows, :, : self._read]
 
     def clear(self, rows: torch.Tensor) -> None:
         """Zero some rows: a number that is none would reach whoever has the row next, through the mask."""
@@ -65,6 +32,45 @@ class SlotCache:
         """Give the rows `targets` the first `length` positions of the rows `sources`; no row is in both."""
         for stored in (*self.keys, *self.values):
             stored[targets, :, :length] = stored[sources, :, :length]
+
+
+class CacheView:
+    """What one forward pass writes to and reads from a SlotCache: what transformers' decoder layers take for a cache.
+
+    stored: the cache's keys, one for each layer, then its values. rows: [batch]. positions: [batch, tokens], where to
+    write in each row. read: the pass attends to the first so many positions; it brings its own mask. leading: read the
+    cache's first rows, in their order and without a copy, instead of the rows written.
+
+    transformers asks for `update`, `get_seq_length`, `get_mask_sizes` and `get_query_offset`.
+    """
+
+    is_compileable = False
+
+    def __init__(
+        self,
+        stored: tuple[torch.Tensor, ...],
+        rows: torch.Tensor,
+        positions: torch.Tensor,
+        read: int,
+        *,
+        leading: bool,
+    ) -> None:
+        layers = len(stored) // 2
+        self._keys, self._values = stored[:layers], stored[layers:]
+        self._rows = rows[:, None]
+        self._positions = positions
+        self._read = read
+        # By the tensor's shape and not by its length: a traced pass knows that this is another one next time.
+        self._read_rows = slice(rows.shape[0]) if leading else rows
+
+    def update(
+        self, keys: torch.Tensor, values: torch.Tensor, layer: int, *_args: object, **_kwargs: object
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Store a layer's new keys and values [batch, heads, tokens, head size]; return what to attend to."""
+        stored_keys, stored_values = self._keys[layer], self._values[layer]
+        stored_keys[self._rows, :, self._positions] = keys.transpose(1, 2)
+        stored_values[self._rows, :, self._positions] = values.transpose(1, 2)
+        return stored_keys[self._read_rows, :, : self._read], stored_values[self._read_rows, :, : self._read]
 
     def get_seq_length(self, _layer: int = 0) -> int:
         return 0

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from .cache import SlotCache
 from .device import torch
+from .passes import ForwardPass, traced
 from .protocol import CheckpointError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from collections.abc import Sequence as Seq
+
+    from .passes import Forward
 
 # Matrix kernels choose another order of summation for very few rows: with at least four rows, whole groups of
 # positions in the cache and in the prompt, a float32 sequence on a CPU gets the same bits whatever else is in
@@ -55,6 +59,31 @@ class Runner:
             device=self._device,
         )
         self.vocabulary_size: int = self._head.weight.shape[0]
+        self._stored = (*self._cache.keys, *self._cache.values)
+        self._first: Forward = ForwardPass(model, leading=False)
+        self._next: Forward = ForwardPass(model, leading=True)
+        self._next_apart: Forward = ForwardPass(model, leading=False)
+
+    def trace(self) -> None:
+        """Let passes run without Python where that gives the same bits; with accelerators nobody has tried."""
+        if self._device.type == "cpu":
+            several = [partial(self._example, count, 1) for count in (2 * ROWS, ROWS)]
+            self._next = traced(self._next, *several)
+            self._next_apart = traced(self._next_apart, *several)
+            prompts = [partial(self._example, count, PROMPT_POSITIONS * count) for count in (2, 1)]
+            self._first = traced(self._first, *prompts)
+
+    def _example(self, count: int, length: int) -> tuple[torch.Tensor, ...]:
+        """A pass over so many rows and tokens, as ForwardPass takes it; over a small cache with numbers in it."""
+        generator = torch.Generator().manual_seed(count)
+        read = CACHE_POSITIONS * (1 + count % 3)
+        one = self._stored[0]
+        shape = (count + 1, one.shape[1], 2 * read, one.shape[3])
+        stored = [torch.randn(shape, generator=generator).to(one.dtype) for _ in self._stored]
+        ids = torch.randint(self.vocabulary_size, (count, length), generator=generator)
+        at = torch.arange(length) + 3 * torch.arange(count)[:, None]
+        ends = torch.arange(max(ROWS, count)) * length % (count * length)
+        return ids, at, torch.arange(count), self._mask(at, read), ends, *stored
 
     def prefill(self, pieces: Seq[Seq[int]], slots: Seq[int], starts: Seq[int] | None = None) -> torch.Tensor:
         """Logits [pieces, vocabulary], float32 on the CPU, after each piece of a prompt; fills the slots' rows.
@@ -77,9 +106,9 @@ class Runner:
         positions = (at[:, None] + torch.arange(length, device=self._device)).clamp(max=self._capacity - 1)
         reach = max(begin + len(piece) for begin, piece in zip(begins, pieces, strict=True))
         read = self._padded(reach, CACHE_POSITIONS if reach <= SHORT_REACH else LONG_REACH, self._capacity)
-        self._cache.begin(rows, positions, read)
-        hidden = self._forward(ids.view(count, length), positions, read)
-        return self._logits(hidden.flatten(0, 1)[ends], list(range(len(pieces))))
+        ids = ids.view(count, length)
+        logits = self._first(ids, positions, rows, self._mask(positions, read), ends, *self._stored)
+        return _on_cpu(logits, list(range(len(pieces))))
 
     def decode(self, tokens: Seq[int], positions: Seq[int], slots: Seq[int]) -> torch.Tensor:
         """Logits [tokens, vocabulary], float32 on the CPU, after one more token at its position in its slot."""
@@ -91,8 +120,9 @@ class Runner:
             feed[0][row], feed[1][row], feed[2][row] = token, position, slot
         read = self._padded(max(positions) + 1, CACHE_POSITIONS, self._capacity)
         ids, at, rows = torch.tensor(feed).to(self._device)
-        self._cache.begin(rows, at[:, None], read, leading=leading)
-        return self._logits(self._forward(ids[:, None], at[:, None], read)[:, 0], where)
+        run, at = self._next if leading else self._next_apart, at[:, None]
+        every = torch.arange(count, device=self._device)
+        return _on_cpu(run(ids[:, None], at, rows, self._mask(at, read), every, *self._stored), where)
 
     def along(self, prompt: Seq[int]) -> Iterator[torch.Tensor]:
         """Logits [tokens, vocabulary], float32 on the CPU, after every token of a prompt: in blocks, past the cache."""
@@ -115,20 +145,9 @@ class Runner:
         """Let no row hold anything."""
         self.clear(range(self._rows + 1))
 
-    def _forward(self, ids: torch.Tensor, positions: torch.Tensor, read: int) -> torch.Tensor:
-        """The last hidden states of tokens at some positions [rows, tokens], over the first `read` of the cache."""
-        hidden: torch.Tensor = self._model.base_model(
-            input_ids=ids,
-            position_ids=positions,
-            attention_mask=(torch.arange(read, device=self._device) <= positions[:, :, None])[:, None],
-            past_key_values=self._cache,
-            use_cache=True,
-        ).last_hidden_state
-        return hidden
-
-    def _logits(self, hidden: torch.Tensor, rows: list[int]) -> torch.Tensor:
-        logits: torch.Tensor = self._head(hidden).to("cpu", torch.float32)
-        return logits if rows == list(range(len(logits))) else logits[rows]
+    def _mask(self, positions: torch.Tensor, read: int) -> torch.Tensor:
+        """Which of the first `read` positions of the cache a token sees [rows, 1, tokens, read]."""
+        return (torch.arange(read, device=self._device) <= positions[:, :, None])[:, None]
 
     def _padded(self, count: int, quantum: int, most: int) -> int:
         """`count` rounded up to whole quanta; on accelerators, which compile each shape, to powers of two."""
@@ -136,6 +155,11 @@ class Runner:
         if self._static:
             quanta = 1 << (quanta - 1).bit_length()
         return min(quanta * quantum, most)
+
+
+def _on_cpu(logits: torch.Tensor, rows: list[int]) -> torch.Tensor:
+    logits = logits.to("cpu", torch.float32)
+    return logits if rows == list(range(len(logits))) else logits[rows]
 
 
 def verified_runner(model: Any, *, slots: int, max_model_len: int) -> Runner:
@@ -154,6 +178,7 @@ def verified_runner(model: Any, *, slots: int, max_model_len: int) -> Runner:
         except (AttributeError, TypeError) as error:
             raise CheckpointError(f"{UNFIT} ({error}): use another") from error
         try:
+            runner.trace()
             difference = _disagreement(runner, model)
         except Exception as error:  # a model that asks more of its cache raises whatever it likes
             raise CheckpointError(f"{UNFIT} ({error}): use another") from error

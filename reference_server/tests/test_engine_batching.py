@@ -79,7 +79,10 @@ def runner(random_checkpoint: Path) -> Runner:
 
     torch.set_num_threads(1)
     model = AutoModelForCausalLM.from_pretrained(random_checkpoint, dtype="float32").eval()
-    return Runner(model, slots=8, max_model_len=256)
+    runner = Runner(model, slots=8, max_model_len=256)
+    with torch.inference_mode():
+        runner.trace()
+    return runner
 
 
 def _same(expected: torch.Tensor, actual: torch.Tensor) -> bool:

@@ -69,6 +69,7 @@ def test_logits_are_the_same_wherever_a_prompt_is_cut(random_checkpoint: Path, c
     torch.set_num_threads(1)
     model = AutoModelForCausalLM.from_pretrained(random_checkpoint, dtype="float32").eval()
     runner = Runner(model, slots=4, max_model_len=512)
+    runner.trace()
     generator = random.Random(chunk)
     for length in (5, 63, 64, 65, 128, 129, 300, 511):
         prompt = [generator.randrange(runner.vocabulary_size) for _ in range(length)]

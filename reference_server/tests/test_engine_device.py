@@ -35,11 +35,11 @@ PROMPTS = [HEAD * (at % 2) + [generator.randrange(200) for _ in range(generator.
 def generate(device):
     engine = LocalEngine.load(pathlib.Path(sys.argv[1]), device=device, dtype="float32", slots=20)
     shapes, steps = set(), collections.defaultdict(set)
-    forward, passes = engine._runner._forward, {name: getattr(engine._runner, name) for name in ("prefill", "decode")}
+    mask, passes = engine._runner._mask, {name: getattr(engine._runner, name) for name in ("prefill", "decode")}
 
-    def seen(ids, positions, read):
-        shapes.add((*ids.shape, read))
-        return forward(ids, positions, read)
+    def seen(positions, read):
+        shapes.add((*positions.shape, read))
+        return mask(positions, read)
 
     def counted(name):
         def run(*arguments):
@@ -50,7 +50,7 @@ def generate(device):
             return logits
         return run
 
-    engine._runner._forward = seen
+    engine._runner._mask = seen
     for name in passes:
         setattr(engine._runner, name, counted(name))
 

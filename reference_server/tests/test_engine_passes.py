@@ -1,0 +1,78 @@
+"""traced: a graph stands for a pass only where it does the same for whatever comes."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from reference_server.engine.device import torch
+from reference_server.engine.passes import traced
+from reference_server.engine.runner import Runner
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def _example(rows: int) -> tuple[torch.Tensor, ...]:
+    return (torch.arange(rows * 3.0).view(rows, 3) - 4,)
+
+
+EXAMPLES = partial(_example, 4), partial(_example, 2)
+
+
+class _Scaled(torch.nn.Module):
+    def forward(self, values: torch.Tensor) -> torch.Tensor:
+        return values.flatten()[: values.shape[0]] * 2
+
+
+class _Decided(torch.nn.Module):
+    def forward(self, values: torch.Tensor) -> torch.Tensor:
+        return values * 2 if values.sum() > 0 else values
+
+
+class _Chosen(torch.nn.Module):
+    def forward(self, values: torch.Tensor) -> torch.Tensor:
+        return values[values > 0]
+
+
+class _Measured(torch.nn.Module):
+    def forward(self, values: torch.Tensor) -> torch.Tensor:
+        return values * len(values)
+
+
+class _Closed(torch.nn.Module):
+    def forward(self, values: torch.Tensor) -> torch.Tensor:
+        if torch._C._get_tracing_state():
+            raise TypeError("no graph can hold this")
+        return values
+
+
+def test_a_pass_without_decisions_becomes_a_graph_that_takes_other_shapes() -> None:
+    plain = _Scaled()
+    run = traced(plain, *EXAMPLES)
+    assert run is not plain
+    assert plain(*_example(7)).tolist() == run(*_example(7)).tolist()
+
+
+@pytest.mark.parametrize("plain", [_Decided(), _Chosen(), _Measured(), _Closed()], ids=lambda each: type(each).__name__)
+def test_a_pass_that_a_graph_would_not_repeat_stays_as_it_is(plain: Any) -> None:
+    assert traced(plain, *EXAMPLES) is plain
+
+
+def test_graphs_give_the_bits_of_the_model_at_every_shape(random_checkpoint: Path) -> None:
+    from transformers import AutoModelForCausalLM
+
+    model = AutoModelForCausalLM.from_pretrained(random_checkpoint, dtype="float32").eval()
+    with torch.inference_mode():
+        plain, graphs = (Runner(model, slots=8, max_model_len=256) for _ in range(2))
+        graphs.trace()
+        assert [partial] * 3 == [type(each) for each in (graphs._first, graphs._next, graphs._next_apart)]
+        prompts = [[(7 * at + row) % 200 for at in range(5 + 29 * row)] for row in range(5)]
+        for first, last in ((0, 5), (2, 3)):
+            pieces, slots = prompts[first:last], list(range(first, last))
+            assert torch.equal(plain.prefill(pieces, slots), graphs.prefill(pieces, slots))
+        for slots in ([0, 1, 2, 3, 4], [2], [1, 4]):
+            positions = [len(prompts[slot]) for slot in slots]
+            assert torch.equal(plain.decode(slots, positions, slots), graphs.decode(slots, positions, slots))
