@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 LACKING: Final = frozenset(
     {
         *("media", "audio", "moderation"),
-        *("prediction", "prompt_cache", "storage", "watermarking", "web_search"),
+        *("prompt_cache", "storage", "watermarking", "web_search"),
         *("disaggregation", "extensions"),
     }
 )
@@ -31,7 +31,7 @@ READ: Final = frozenset(
         "chat_template",  # refused by name
         *("reasoning_effort", "thinking_token_budget", "include_reasoning"),
         *("tools", "tool_choice", "parallel_tool_calls", "response_format", "structured_outputs"),
-        *("functions", "function_call"),
+        *("functions", "function_call", "prediction"),
     }
 )
 """Parameters that the server reads, of those that belong to capabilities.

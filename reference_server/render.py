@@ -178,9 +178,15 @@ def usage(contract: Contract, prompt_tokens: int, deltas: Sequence[Delta]) -> Js
         counts["prompt_tokens_details"] = {"cached_tokens": max(cached)}
     completion_tokens = sum(delta.tokens for delta in deltas)
     counts |= {"completion_tokens": completion_tokens, "total_tokens": prompt_tokens + completion_tokens}
+    details: Json = {}
     if "UsageCompletionDetails" in contract.schemas and any(delta.reasoning for delta in deltas):
         thoughts = sum(_thinking(said) for said in by_choice(deltas).values())
-        counts["completion_tokens_details"] = {"reasoning_tokens": thoughts}
+        details["reasoning_tokens"] = thoughts
+    predicted = [delta.predicted for delta in deltas if delta.predicted is not None]
+    if predicted:  # nothing is generated to be thrown away, so no rejected token is counted
+        details |= {"accepted_prediction_tokens": sum(predicted), "rejected_prediction_tokens": 0}
+    if details:
+        counts["completion_tokens_details"] = details
     if form.token_arrays:  # of tokens whose step nobody here has measured there is nothing to say
         sizes = [delta.batch_size for delta in deltas if delta.batch_size is not None]
         waits = [round(delta.queue_wait_s * MICROSECONDS_PER_S) for delta in deltas if delta.queue_wait_s is not None]

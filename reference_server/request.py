@@ -11,7 +11,7 @@ from openapi.validation import BodyRequest, Validator
 from reference_server.called import FUNCTIONS, CallForm
 from reference_server.calling import calling, earlier_calls
 from reference_server.errors import ApiError
-from reference_server.sampling import effort_kwargs, sampling_params
+from reference_server.sampling import effort_kwargs, sampling_params, text_of
 from reference_server.structure import text_grammar
 from reference_server.telling import telling
 
@@ -164,7 +164,7 @@ def written(given: Mapping[str, Any]) -> dict[str, Any]:
 def echoed(given: Mapping[str, Any]) -> str:
     """The text that an answer repeats before its own: the last message, if that is wanted and the assistant's."""
     last = given["messages"][-1] if given.get("echo") else {}
-    return _text(last.get("content") or "") if last.get("role") == ROLE else ""
+    return text_of(last.get("content") or "") if last.get("role") == ROLE else ""
 
 
 def parse(body: bytes) -> dict[str, Any]:
@@ -210,7 +210,7 @@ def _depth(value: object) -> int:
 def _message(message: Mapping[str, Any], *, parsed: bool) -> dict[str, Any]:
     """A turn, as templates for text expect it; no content is an empty one, and what a model refused is what it said."""
     role = "tool" if message["role"] == "function" else message["role"]
-    turn = {"role": role, "content": _text(message.get("content") or message.get("refusal") or "")}
+    turn = {"role": role, "content": text_of(message.get("content") or message.get("refusal") or "")}
     if message.get("function_call"):
         call = {"id": message["function_call"]["name"], "type": "function", "function": message["function_call"]}
         turn["tool_calls"] = earlier_calls([call], parsed=parsed)
@@ -221,10 +221,3 @@ def _message(message: Mapping[str, Any], *, parsed: bool) -> dict[str, Any]:
     if message.get("tool_call_id") is not None:
         turn["tool_call_id"] = message["tool_call_id"]
     return turn
-
-
-def _text(content: str | list[Mapping[str, Any]]) -> str:
-    """Parts become one text, a line each."""
-    if isinstance(content, str):
-        return content
-    return "\n".join(part["refusal"] if part["type"] == "refusal" else part["text"] for part in content)

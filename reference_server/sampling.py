@@ -9,7 +9,7 @@ from reference_server.engine import MOST_LOGPROBS, Repetition, SamplingParams
 from reference_server.errors import ApiError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from openapi.contract import Contract
 
@@ -69,6 +69,8 @@ def sampling_params(
             **_prompt(given),
             **_ends(given),
             thinking_budget=thinking_budget(given),
+            cache_salt=given.get("cache_salt"),
+            predicted=_predicted(given.get("prediction")),
             priority=_integer(given.get("priority")) or PRIORITIES.get(given.get("service_tier") or "auto", 0),
             stop=(stop,) if isinstance(stop, str) else tuple(stop),
             # Ids beyond int32 are ignored: mindie-llm-2.3#request/stop_token_ids.
@@ -93,6 +95,11 @@ def _named_tokens(given: Mapping[str, Any]) -> dict[str, Any]:
         "bad_words": tuple(given.get("bad_words") or ()),
         "logprob_token_ids": tuple(map(int, given.get("logprob_token_ids") or ())),
     }
+
+
+def _predicted(prediction: Mapping[str, Any] | None) -> str | None:
+    """The text that an answer is likely to be."""
+    return None if prediction is None else text_of(prediction["content"])
 
 
 def _prompt(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -124,6 +131,13 @@ def _ends(given: Mapping[str, Any]) -> dict[str, Any]:
         except ValueError as error:
             raise ApiError("invalid_request", f"repetition_detection: {error}") from error
     return {"repetition": repetition, "end_bias": VERBOSITY.get(given.get("verbosity") or "medium", 0.0)}
+
+
+def text_of(content: str | Sequence[Mapping[str, Any]]) -> str:
+    """The text of a content; parts become one text, a line each."""
+    if isinstance(content, str):
+        return content
+    return "\n".join(part["refusal"] if part["type"] == "refusal" else part["text"] for part in content)
 
 
 def effort_kwargs(effort: str | None) -> dict[str, Any]:

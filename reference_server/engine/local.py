@@ -222,6 +222,7 @@ class LocalEngine(Engine):
             bias=Bias.of(params, self._vocabulary, self.vocabulary_size, ends, thinking=thinking),
             matcher=self._matcher(params, thinking),
             tool_format=self._checkpoint.tool_format,
+            predicted=None if params.predicted is None else self._vocabulary.encode(params.predicted),
         )
         seed = secrets.randbits(64) if params.seed is None else params.seed
         submission = Submission(list(prompt), terms, seed=seed, ready_at=time.perf_counter())

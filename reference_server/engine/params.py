@@ -72,6 +72,8 @@ class SamplingParams:
     diversity_penalty: of a search: subtracted from a beam's log-probability for each beam of an earlier group
         that goes on with the same token in the same step.
 
+    cache_salt: a prompt takes over of others only what was computed under the same one; None is one of them.
+    predicted: what the answer is likely to be: tokens that come as it says are counted. None: nothing is.
     tools: which tools the answers may call; what they say then comes apart from the calls.
     grammar: the rules of `spoken`, which the text of the answers must fit, in llguidance's variant of Lark. Thoughts
         and calls are no part of it.
@@ -115,6 +117,8 @@ class SamplingParams:
     length_penalty: float = 1.0
     beam_groups: int = 1
     diversity_penalty: float = 0.0
+    cache_salt: str | None = None
+    predicted: str | None = None
     tools: ToolUse | None = None
     grammar: str | None = None
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from .device import torch
 
@@ -14,17 +14,27 @@ LEAST_REUSED = 16
 """A shorter head costs less to compute again than to find and copy."""
 
 
+class Held(NamedTuple):
+    """The tokens that a row holds, and whose they are."""
+
+    tokens: torch.Tensor
+    salt: str | None
+
+
 class Prefixes:
     """The tokens from position 0 on whose keys and values are in the row of each slot, in use or not.
 
     Only prompts are noted, never what was generated: a decode step rounds otherwise than a prefill does, so an
     answer that was built on it could differ from one without reuse.
+
+    A prompt takes over only what was computed under the same salt, so that nobody learns from `cached_tokens`, or from
+    the time that it takes, what others have asked (vllm-0.33#request/cache_salt).
     """
 
     def __init__(self) -> None:
-        self._held: dict[int, torch.Tensor] = {}  # the slot used last is last
+        self._held: dict[int, Held] = {}  # the slot used last is last
 
-    def longest(self, prompt: Seq[int]) -> tuple[int, int]:
+    def longest(self, prompt: Seq[int], salt: str | None = None) -> tuple[int, int]:
         """(slot, length) of the longest head of a prompt that some row holds; (-1, 0) where none is worth it.
 
         The prompt's last token never counts: it has to be computed for what follows it.
@@ -33,7 +43,9 @@ class Prefixes:
         if not self._held or len(prompt) <= LEAST_REUSED:
             return best, length
         wanted = torch.tensor(prompt[:-1])
-        for slot, held in self._held.items():
+        for slot, (held, owner) in self._held.items():
+            if owner != salt:
+                continue
             most = min(len(held), len(wanted))
             if most <= length or held[length] != wanted[length]:
                 continue
@@ -43,11 +55,11 @@ class Prefixes:
                 best, length = slot, common
         return (best, length) if length >= LEAST_REUSED else (-1, 0)
 
-    def hold(self, slot: int, tokens: Seq[int]) -> None:
+    def hold(self, slot: int, tokens: Seq[int], salt: str | None = None) -> None:
         """Note what a row holds now, instead of what it held."""
         self._held.pop(slot, None)
         if len(tokens) >= LEAST_REUSED:
-            self._held[slot] = torch.tensor(tokens)
+            self._held[slot] = Held(torch.tensor(tokens), salt)
 
     def forget(self, slot: int) -> None:
         """Note that a row holds nothing of use."""
@@ -71,4 +83,4 @@ class Prefixes:
             return None
         self._held.pop(place, None)
         self._held = {place if each == slot else each: tokens for each, tokens in self._held.items()}
-        return place, len(self._held[place])
+        return place, len(self._held[place].tokens)

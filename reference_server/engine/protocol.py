@@ -103,6 +103,7 @@ class Delta:
     stop_reason: beside a finish reason, the stop text or the token id of stop_token_ids that ended the choice.
     prompt: on the first delta of a request that asked for it.
     calls: what it added to the calls of tools.
+    predicted: whether the token came as the request's prediction had it; None where it has none.
     tokens: how many tokens it stands for: where another server generates, several may come together, or an end alone.
 
     Where nobody here can know, batch_size, queue_wait_s and step_s are None, and token_id is -1.
@@ -122,6 +123,7 @@ class Delta:
     stop_reason: str | int | None = None
     prompt: Prompt | None = None
     calls: tuple[CallPiece, ...] = ()
+    predicted: bool | None = None
 
 
 class Generation(Protocol):

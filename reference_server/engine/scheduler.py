@@ -137,7 +137,7 @@ class Scheduler:
             if chosen and chosen[-1].prompt is together[0].prompt:
                 self._admit(together, chosen[-1].prefilled)
             else:
-                source, length = self._longest(together[0].prompt)
+                source, length = self._longest(together[0])
                 left = max(longest, len(together[0].prompt) - length)
                 if chosen and left * (prompts + 1) > self._prefill_tokens:
                     break
@@ -167,9 +167,11 @@ class Scheduler:
             sequence.status = Status.RUNNING
             sequence.prefilled = sequence.cached = prefilled
 
-    def _longest(self, prompt: list[int]) -> tuple[int, int]:
-        """(slot, length) of the longest head of a prompt that is in the cache."""
-        return (-1, 0) if self._prefixes is None else self._prefixes.longest(prompt)
+    def _longest(self, sequence: Sequence) -> tuple[int, int]:
+        """(slot, length) of the longest head of a sequence's prompt that is in the cache."""
+        if self._prefixes is None:
+            return -1, 0
+        return self._prefixes.longest(sequence.prompt, sequence.params.cache_salt)
 
     def _place(self, together: tuple[Sequence, ...], source: int, length: int) -> Iterator[Copy]:
         """Give the first of some sequences the head of its prompt, and save from their rows what may be of use."""
@@ -197,4 +199,6 @@ class Scheduler:
         if self._prefixes is not None:
             for sequence in sequences:
                 if sequence.slot is not None:
-                    self._prefixes.hold(sequence.slot, sequence.prompt[: sequence.prefilled])
+                    self._prefixes.hold(
+                        sequence.slot, sequence.prompt[: sequence.prefilled], sequence.params.cache_salt
+                    )

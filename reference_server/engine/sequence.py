@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from .prediction import Prediction
 from .transcript import Transcript
 
 if TYPE_CHECKING:
@@ -92,6 +94,7 @@ class Sampled(Sequence):
         self.logprob = 0.0
         self.matcher = None if terms.matcher is None else terms.matcher.fork()
         self._transcript = Transcript(terms, index)
+        self._prediction = None if terms.predicted is None else Prediction(terms.predicted)
 
     def append(self, token_id: int, score: Score | None, step: Step) -> Delta:
         """Take the token that a step chose, and say what it added."""
@@ -104,4 +107,4 @@ class Sampled(Sequence):
             over = self.matcher.over
         delta = self._transcript.delta(token_id, score, step, self.ready_at, over=over)
         self.ready_at = step.ended_at
-        return delta
+        return delta if self._prediction is None else replace(delta, predicted=self._prediction.take(token_id))

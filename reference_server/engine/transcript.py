@@ -29,7 +29,7 @@ class Terms:
     limit: each is over after so many tokens, at least 1. ends: or with one of these token ids.
     thinking: whether the prompt has opened a thought. bias: what is added to the logits, where anything is.
     matcher: at the beginning of the grammar that holds the answers, where there is one.
-    tool_format: how the model writes calls, if it can.
+    tool_format: how the model writes calls, if it can. predicted: the tokens that they are likely to have, if said.
     """
 
     vocabulary: Vocabulary
@@ -40,6 +40,7 @@ class Terms:
     bias: Bias | None = None
     matcher: Matcher | None = None
     tool_format: ToolFormat | None = None
+    predicted: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -57,6 +58,13 @@ class TestPrefixes:
         prefixes.hold(0, [1] * 20)
         assert prefixes.longest([1] * 15 + [2] * 9) == (-1, 0)
         assert prefixes.longest([1] * 16 + [2] * 9) == (0, 16)
+
+    def test_what_was_computed_under_another_salt_is_not_found(self) -> None:
+        prefixes = Prefixes()
+        prefixes.hold(0, [1] * 20, "ann")
+        prefixes.hold(1, [1] * 30)
+        expected = [("ann", (0, 20)), ("bob", (-1, 0)), (None, (1, 30))]
+        assert expected == [(salt, prefixes.longest([1] * 40, salt)) for salt, _ in expected]
 
     def test_what_is_forgotten_or_replaced_is_not_found(self) -> None:
         prefixes = Prefixes()
@@ -201,6 +209,12 @@ class TestEngine:
         assert expected == answers(engine, asked)
         assert expected == answers(engine, asked)  # all of it was there before
         assert expected[:5] == [answers(engine, [each])[0] for each in asked[:5]]
+
+    def test_nobody_learns_what_was_asked_under_another_salt(self, load_engine: Callable[..., LocalEngine]) -> None:
+        engine = load_engine(slots=8)
+        salts = ["ann", "ann", "bob", None, None]
+        told = [cached(run(engine, [7] * 30, replace(ONE, cache_salt=salt)))[0] for salt in salts]
+        assert told == [0, 29, 0, 0, 29]
 
 
 def conversations(vocabulary: int, seed: int) -> list[tuple[list[int], SamplingParams]]:

@@ -15,7 +15,7 @@ from openapi.stream import walk
 from openapi.validation import Validator
 from reference_server.engine import Delta, Prompt, RankedLogprob, SamplingParams, TokenLogprob
 from reference_server.offer import served
-from reference_server.render import ChunkWriter, Heading, completion
+from reference_server.render import ChunkWriter, Heading, completion, usage
 from reference_server.telling import DISGUISE, Telling
 from reference_server.tests.scripted import deltas
 
@@ -398,6 +398,15 @@ def test_a_tier_is_told_in_every_part() -> None:
         load("openai"), head, SimpleNamespace(prompt_tokens=9), SamplingParams(), full_text=False, telling=Telling()
     )
     assert [chunk["service_tier"] for chunk in writer.opening()] == ["flex"]
+
+
+def test_predicted_tokens_are_counted_where_something_was_predicted() -> None:
+    said = [
+        replace(delta, predicted=came) for delta, came in zip(deltas(TEXTS), (True, False, True, False), strict=False)
+    ]
+    counts = usage(load("openai"), 9, said)["completion_tokens_details"]
+    assert counts == {"accepted_prediction_tokens": 2, "rejected_prediction_tokens": 0}
+    assert "completion_tokens_details" not in usage(load("openai"), 9, deltas(TEXTS))
 
 
 def test_thoughts_that_are_not_shown_are_counted() -> None:

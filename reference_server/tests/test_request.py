@@ -178,6 +178,8 @@ SEARCH = SamplingParams(beam_search=True)
         ("mindie", {"use_beam_search": False, "best_of": 4}, replace(PLAIN, n=4, best_of=4)),
         ("mindie", {"length_penalty": 3.0, "diversity_penalty": 2.0}, PLAIN),
         ("ovms", {"best_of": 1}, replace(PLAIN, best_of=1)),
+        ("vllm", {"cache_salt": "ann"}, replace(PLAIN, cache_salt="ann")),
+        ("openai", {"prediction": {"type": "content", "content": "Hi"}}, replace(PLAIN, predicted="Hi")),
         ("ovms", {"best_of": 4}, replace(SEARCH, best_of=4)),
         ("ovms", {"best_of": 4, "n": 2, "length_penalty": -1}, replace(SEARCH, n=2, best_of=4, length_penalty=-1)),
         (
