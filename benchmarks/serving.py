@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 SLOTS: Final = 32
-STREAMS: Final = {1: 4, 8: 2, 32: 1}
+STREAMS: Final = {1: 8, 8: 4, 32: 3}
 """Clients at once -> answers that each asks for, one after the other."""
 PLAIN: Final = {"temperature": 0.8}
 FEATURES: Final = {

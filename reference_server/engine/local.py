@@ -55,6 +55,9 @@ if TYPE_CHECKING:
 POSITIONS_UNLESS_ASKED = 4096
 SMALL_MODEL_PARAMETERS = 50_000_000
 CLOSED = "the engine was closed"
+# What needs a form of calls in the chat template, and what needs a grammar, by the names of capabilities.
+CALLS = frozenset({"tools", "functions"})
+FORMS = frozenset({"structured_output"})
 HANG_S = 120.0
 """Far more than a step takes, the first of a shape on a device that compiles included."""
 _log = logging.getLogger(__name__)
@@ -91,6 +94,9 @@ class LocalEngine(Engine):
         self._vocabulary = Vocabulary(checkpoint.tokenizer)
         self._grammars = Grammars(checkpoint.tokenizer, self.vocabulary_size, checkpoint.eos_token_ids)
         self.parsed_arguments = checkpoint.tool_format is None or checkpoint.tool_format.history == "parsed"
+        self.lacking = CALLS if checkpoint.tool_format is None else frozenset()
+        if not self._grammars.usable:
+            self.lacking = CALLS | FORMS
         self._spelling = Spelling(self._vocabulary.control_ids)
         self._runner = runner
         self._slots = slots

@@ -152,9 +152,11 @@ class Engine(Protocol):
     alive: whether requests are taken; where not, every submit raises EngineError.
     dead: whether that is for good.
     parsed_arguments: whether `encode_chat` takes the arguments of earlier calls as objects, not as JSON text.
+    lacking: capabilities, by their names in contracts, that its model has not got.
     """
 
     parsed_arguments: bool = True
+    lacking: frozenset[str] = frozenset()
 
     @property
     def alive(self) -> bool: ...

@@ -55,6 +55,10 @@ class Sampler:
         self._top_p = torch.ones(slots, dtype=torch.float64)
         self._top_k = torch.zeros(slots, dtype=torch.long)
         self._min_p = torch.zeros(slots)
+        # What tensors hold too, for quick answers: a small operator on one row costs as much as one on many.
+        self._drawn = [True] * slots
+        self._narrows = [False] * slots
+        self._floored = [False] * slots
         self._penalised = [False] * slots
         self._penalties = Penalties(slots)
 
@@ -65,6 +69,9 @@ class Sampler:
         self._top_p[slot] = params.top_p
         self._top_k[slot] = params.top_k if narrows else self._vocabulary_size
         self._min_p[slot] = params.min_p
+        self._drawn[slot] = bool(self._temperature[slot] > 0)
+        self._narrows[slot] = narrows or params.top_p < 1
+        self._floored[slot] = params.min_p > 0
         self._penalised[slot] = params.penalised
         if params.penalised:
             self._penalties.open(slot, params, prompt)
@@ -76,14 +83,15 @@ class Sampler:
         NaN nor +inf: see `unusable`.
         """
         logits, counted = self._after_penalties(logits, slots)
-        at = torch.tensor(slots)
-        drawn = (self._temperature[at] > 0).nonzero()[:, 0]
+        drawn = [row for row, slot in enumerate(slots) if self._drawn[slot]]
         if len(drawn) == len(slots):
-            tokens = self._draw(logits, at, torch.tensor(uniforms, dtype=torch.float64))
+            tokens = self._draw(logits, slots, uniforms)
         else:
             tokens = logits.argmax(-1)
-            if len(drawn):
-                tokens[drawn] = self._draw(logits[drawn], at[drawn], torch.tensor(uniforms, dtype=torch.float64)[drawn])
+            if drawn:
+                tokens[drawn] = self._draw(
+                    logits[drawn], [slots[row] for row in drawn], [uniforms[row] for row in drawn]
+                )
         chosen: list[int] = tokens.tolist()
         if counted:
             self._penalties.count([slots[row] for row in counted], [chosen[row] for row in counted])
@@ -114,21 +122,20 @@ class Sampler:
             logits[rows] = some
         return logits, rows
 
-    def _draw(self, logits: torch.Tensor, at: torch.Tensor, uniforms: torch.Tensor) -> torch.Tensor:
+    def _draw(self, logits: torch.Tensor, slots: Seq[int], drawn: Seq[float]) -> torch.Tensor:
+        at, uniforms = torch.tensor(slots), torch.tensor(drawn, dtype=torch.float64)
         # The largest logit becomes 0 before the division, so that a tiny temperature cannot overflow.
         scaled = (logits - logits.amax(-1, keepdim=True)).div_(self._temperature[at, None])
         weights = scaled.exp_()  # the greatest is 1
-        min_p = self._min_p[at]
-        if min_p.any():
-            weights = torch.where(weights < min_p[:, None], 0, weights)
-        top_k, top_p = self._top_k[at], self._top_p[at]
-        narrow = (top_k < self._vocabulary_size) | (top_p < 1)
-        rows = narrow.nonzero()[:, 0]
-        if not len(rows):
+        if any(self._floored[slot] for slot in slots):
+            weights = torch.where(weights < self._min_p[at, None], 0, weights)
+        narrow = [row for row, slot in enumerate(slots) if self._narrows[slot]]
+        if not narrow:
             return _invert(weights, uniforms)
+        top_k, top_p, rows = self._top_k[at], self._top_p[at], torch.tensor(narrow)
         tokens = torch.empty(len(at), dtype=torch.long)
         if len(rows) < len(at):
-            wide = (~narrow).nonzero()[:, 0]
+            wide = [row for row, slot in enumerate(slots) if not self._narrows[slot]]
             tokens[wide] = _invert(weights[wide], uniforms[wide])
             weights, top_k, top_p, uniforms = weights[rows], top_k[rows], top_p[rows], uniforms[rows]
         asked = top_k[top_k < self._vocabulary_size]

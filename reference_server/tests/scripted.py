@@ -65,6 +65,7 @@ class ScriptedEngine:
     max_model_len = 50
     max_new_tokens = 49
     parsed_arguments = True
+    lacking: frozenset[str] = frozenset()
 
     def __init__(
         self,

@@ -156,6 +156,36 @@ def test_what_the_server_lacks_is_refused_by_name_and_not_described(dialect: str
         assert name in answer.text
 
 
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_no_bad_input_reaches_the_engine(dialect: str) -> None:
+    engine = ScriptedEngine()
+    wrong: tuple[Any, ...] = ({"no": ["such"]}, [[[]]])
+    bad: list[Any] = [body(**{name: value}) for name in load(dialect).parameters for value in wrong]
+    bad += [
+        body(**{name: probe.value})
+        for name, parameter in load(dialect).parameters.items()
+        for probe in parameter.probes
+        if probe.expect == "reject" and probe.keyword == "MUST" and isinstance(probe.value, (int, float, str, list))
+    ]
+    with client(dialect, engine) as (http, path):
+        kept = [each for each in bad if http.post(path, json=each).is_success]
+        kept += [each for each in REFUSALS.values() if http.post(path, **each).is_success]
+    assert len(bad) > 20
+    assert len(kept) == len(engine.requests)  # what is neutral in some dialects is an ordinary request there
+    assert len(bad) > 5 * len(kept)
+
+
+def test_what_the_model_lacks_is_not_described_and_refused_by_name() -> None:
+    engine = ScriptedEngine()
+    engine.lacking = frozenset({"tools"})
+    tools = [{"type": "function", "function": {"name": "get_time"}}]
+    with client(engine=engine) as (http, path):
+        described = http.get("/openapi.json").json()
+        answer, plain = (http.post(path, json=body(tools=each)) for each in (tools, []))
+    assert "tools" not in described["info"]["x-capabilities"]
+    assert (400 <= answer.status_code < 500, "tools" in answer.text, plain.status_code) == (True, True, 200)
+
+
 def test_a_parameter_that_the_document_calls_unsupported_is_refused_by_name() -> None:
     with client("ovms") as (http, path):
         refused = http.post(path, json=body(stop_token_ids=[2]))

@@ -24,6 +24,8 @@ from reference_server.serving import EMBEDDED
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from reference_server.engine import LocalEngine
+
 SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
@@ -230,3 +232,7 @@ def test_a_grammar_is_compiled_once_and_its_copies_go_their_own_ways(marked: Lan
     with pytest.raises(EngineError):
         one.consume(marked.tokenizer.encode("z").ids[0])
     two.consume(first)
+
+
+def test_a_model_whose_template_has_no_form_for_calls_says_so(engine: LocalEngine, tiny_engine: LocalEngine) -> None:
+    assert (frozenset({"tools", "functions"}), frozenset()) == (engine.lacking, tiny_engine.lacking)

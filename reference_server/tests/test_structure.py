@@ -49,6 +49,10 @@ def schema(value: Any) -> dict[str, Any]:
     return {"response_format": {"type": "json_schema", "json_schema": {"name": "city", "schema": value}}}
 
 
+def tagged(structures: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"response_format": {"type": "structural_tag", "structures": structures, "triggers": ["<f", "["]}}
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_json_of_a_schema_fits_it(tiny_engine: LocalEngine, seed: int) -> None:
     for form in (
@@ -81,6 +85,31 @@ def test_white_space_is_as_asked_for(tiny_engine: LocalEngine) -> None:
     tight = {"structured_outputs": {"json": CITY, "disable_any_whitespace": True}}
     found = said(answer(tiny_engine, tight, seed=2))
     assert json.dumps(json.loads(found), separators=(",", ":"), ensure_ascii=False) == found
+
+    patterned = {"structured_outputs": {"json": CITY, "whitespace_pattern": "\t"}}
+    found = said(answer(tiny_engine, patterned, seed=3))
+    assert "\t" in found
+    assert json.dumps(json.loads(found), separators=(",", ":"), ensure_ascii=False) == found.replace("\t", "")
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_whatever_begins_like_a_tag_is_one(tiny_engine: LocalEngine, seed: int) -> None:
+    size = {"begin": "<f=size>", "schema": {"enum": [1, 2]}, "end": "</f>"}
+    form = tagged(
+        [size, {"begin": "<f=on>", "schema": {"type": "boolean"}, "end": "!"}, {**size, "begin": "[", "end": "]"}]
+    )
+    inside = {key: form["response_format"][key] for key in ("structures", "triggers")}
+    # Brackets are made likely, so that there is something to hold to.
+    opened = tuple(
+        (tiny_engine._vocabulary.encode(text)[0], bias) for text, bias in (("<", 22.0), ("f", 22.0), ("[", 20.0))
+    )
+    for asked in (form, {"structured_outputs": {"structural_tag": json.dumps(inside)}}):
+        deltas = answer(tiny_engine, asked, seed=seed, logit_bias=opened)
+        text = "".join(delta.text for delta in deltas)
+        begun = re.findall(r"<f|\[", text)
+        whole = re.findall(r"<f=size>\s*[12]\s*</f>|<f=on>\s*(?:true|false)\s*!|\[\s*[12]\s*\]", text)
+        assert begun
+        assert len(begun) - len(whole) in ((0,) if deltas[-1].finish_reason == "stop" else (0, 1))
 
 
 def test_objects_are_closed_where_that_is_asked_for() -> None:
@@ -152,9 +181,11 @@ def test_a_form_that_no_grammar_can_hold_to_is_refused(tiny_engine: LocalEngine,
         ({"structured_outputs": {"choice": []}}, "choice is empty"),
         ({"structured_outputs": {"json": "[1"}}, "no JSON Schema"),
         ({"structured_outputs": {"grammar": "root = 1"}}, "cannot be read"),
-        ({"structured_outputs": {"json": CITY, "whitespace_pattern": " "}}, "whitespace_pattern is not supported"),
-        ({"structured_outputs": {"structural_tag": "{}"}}, "structural tags are not supported"),
-        ({"response_format": {"type": "structural_tag", "format": {}}}, "structural tags are not supported"),
+        ({"structured_outputs": {"structural_tag": "[]"}}, "no JSON object"),
+        ({"structured_outputs": {"structural_tag": "{}"}}, "need structures and triggers"),
+        ({"response_format": {"type": "structural_tag", "format": {}}}, "need structures and triggers"),
+        (tagged([{"begin": "<f>"}]), "a begin, a schema and an end"),
+        (tagged([{"begin": "(f)", "schema": {}, "end": ""}]), "no trigger begins"),
         ({"response_format": {"type": "json_object"}, "structured_outputs": {"regex": "a"}}, "leave one out"),
     ],
 )
