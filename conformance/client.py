@@ -98,6 +98,11 @@ class Client:
             limits=httpx.Limits(max_connections=kept or None, max_keepalive_connections=kept),
         )
 
+    @property
+    def has_key(self) -> bool:
+        """Whether requests carry a key, unless they are to go without."""
+        return self._secret is not None
+
     async def __aenter__(self) -> Self:
         await self._transport.__aenter__()
         return self

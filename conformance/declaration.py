@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from openapi.contract import Contract
 
 COMMAND_LINE: Final = "the command line"
+KEY: Final = "the key, given or not"
 PROBE: Final = "a probe"
 
 
@@ -48,6 +49,13 @@ class Declaration:
             denied=self.denied | {name for name, has in found.items() if not has},
             settled={**self.settled, **dict.fromkeys(found, PROBE)},
         )
+
+    def keyed(self, contract: Contract, *, key: bool) -> Declaration:
+        """With what a key says where nobody spoke of keys: with one the server asks for it, without one it cannot."""
+        if "auth" not in self.open(contract):
+            return self
+        declared, denied = (self.declared | {"auth"}, self.denied) if key else (self.declared, self.denied | {"auth"})
+        return replace(self, declared=declared, denied=denied, settled={**self.settled, "auth": KEY})
 
     def overruled(self, contract: Contract, wishes: tuple[tuple[str, bool], ...]) -> Declaration:
         """With the user's (name, has it) pairs on top. Raises UsageError for a name that the dialect has not."""

@@ -160,7 +160,6 @@ class Scenario:
     one_connection: bool = False  # all steps, as far as the server keeps it open
     capabilities: frozenset[str] = frozenset()  # all must be declared
     parameters: frozenset[str] = frozenset()  # all must be in the contract
-    auth: bool = False  # only where the contract asks for a key
     case: Any = field(default=None, compare=False, repr=False)  # what schemathesis knows of a drawn scenario
     rounds: int = 0  # of a trial: how often at most its steps are sent
 

@@ -125,7 +125,8 @@ async def prepare(wishes: Wishes, client: Client) -> Prepared:
         raise UsageError(f"--model {wishes.model!a}: a name is made of characters that can be printed")
     model = wishes.model or await _ask_model(client, target, contract)
     description = await _describe(client, target)
-    declaration = (told(contract, description) or assumed(contract)).overruled(contract, wishes.capabilities)
+    said = told(contract, description) or assumed(contract)
+    declaration = said.overruled(contract, wishes.capabilities).keyed(contract, key=client.has_key)
     await _greet(client, target, model, contract)
     declaration = await _probe(client, target, model, contract, declaration)
     others = []
@@ -133,7 +134,7 @@ async def prepare(wishes: Wishes, client: Client) -> Prepared:
         if other.name != contract.name:
             declared = told(other, description) or assumed(other)
             known = tuple(wish for wish in wishes.capabilities if wish[0] in other.capabilities)
-            declared = declared.overruled(other, known)
+            declared = declared.overruled(other, known).keyed(other, key=client.has_key)
             drafted = draft(other, declared, wishes.only, wishes.topics, wishes.draw)
             others.append(Prepared(wishes, other, target, model, declared, drafted))
     plan = draft(contract, declaration, wishes.only, wishes.topics, wishes.draw)

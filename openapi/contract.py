@@ -106,6 +106,7 @@ class Contract:
         left = {name: narrow_parameter(parameter, gone) for name, parameter in self.parameters.items()}
         return replace(
             self,
+            auth="none" if "auth" in gone else self.auth,
             parameters=left,
             rules={key: narrow_rule(rule, left) for key, rule in self.rules.items() if rule.capability not in gone},
             schemas=narrow_schemas(self.schemas, gone),

@@ -2,7 +2,7 @@
 
     - id: stop-text
       summary: a stop text that the answer is known to hold
-      needs: {parameters: [stop], capabilities: [], auth: false}
+      needs: {parameters: [stop], capabilities: []}
       together: false
       steps:
         - {name: baseline, ask: Count from 1 to 9, body: {max_tokens: 32, temperature: 0}}
@@ -45,7 +45,7 @@ SCENARIO_KEYS = {"id", "summary", "needs", "together", "one_connection", "steps"
 
 
 def read(contract: Contract) -> tuple[Scenario, ...]:
-    """The written scenarios that fit the contract: its parameters, its capabilities, its need of a key."""
+    """The written scenarios that fit the contract: its parameters and its capabilities."""
     found = (_scenario(row, contract, file) for file, row in _rows())
     return tuple(scenario for scenario in found if _fits(scenario, contract))
 
@@ -59,11 +59,7 @@ def _rows() -> tuple[tuple[str, dict[str, Any]], ...]:
 
 
 def _fits(scenario: Scenario, contract: Contract) -> bool:
-    return (
-        scenario.parameters <= _known(contract)
-        and scenario.capabilities <= set(contract.capabilities)
-        and (contract.auth != "none" or not scenario.auth)
-    )
+    return scenario.parameters <= _known(contract) and scenario.capabilities <= set(contract.capabilities)
 
 
 def _scenario(row: dict[str, Any], contract: Contract, file: str) -> Scenario:
@@ -81,7 +77,6 @@ def _scenario(row: dict[str, Any], contract: Contract, file: str) -> Scenario:
         one_connection=row.get("one_connection", False),
         capabilities=frozenset(needs.get("capabilities", ())),
         parameters=frozenset(needs.get("parameters", ())),
-        auth=needs.get("auth", False),
     )
 
 

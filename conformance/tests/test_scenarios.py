@@ -236,7 +236,7 @@ def test_a_written_scenario_becomes_what_it_says() -> None:
         id: x
         summary: all there is
         together: true
-        needs: {parameters: [n], capabilities: [tools], auth: true}
+        needs: {parameters: [n], capabilities: [tools]}
         steps:
           - {name: a, raw_hex: "ff00", headers: {X: y}, credentials: wrong, expect: refusal}
           - {name: b, ask: Hi, omit_model: true, stop_from: {step: a, length: 3}, stop_after_events: 2}
@@ -256,5 +256,4 @@ def test_a_written_scenario_becomes_what_it_says() -> None:
         together=True,
         capabilities=frozenset({"tools"}),
         parameters=frozenset({"n"}),
-        auth=True,
     )

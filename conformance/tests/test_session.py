@@ -105,6 +105,20 @@ def test_the_user_has_the_last_word_on_capabilities() -> None:
     assert (found.origin("n"), found.origin("logprobs")) == ("the command line", "the server's /openapi.json")
 
 
+def test_keys_are_judged_where_the_dialect_the_server_the_user_or_his_key_says_that_there_are_some() -> None:
+    def of(dialect: str, secret: Secret | None = None, **wishes: Any) -> tuple[str, str, int]:
+        found = prepared(Scripted(), dialect, secret, **wishes)
+        judged = {each.scenario.id for each in found.plan.assertions if each.check.id.startswith("auth.")}
+        return found.declaration.word("auth"), found.declaration.origin("auth"), len(judged)
+
+    asked = of("openai", Secret(KEY))
+    assert ("declared", "the key, given or not") == asked[:2]
+    assert asked[2] > 4
+    assert of("openai") == ("denied", "the key, given or not", 0)
+    assert of("openai", capabilities=(("auth", True),)) == ("declared", "the command line", asked[2])
+    assert of("siliconstorm")[:2] == ("declared", "the dialect")
+
+
 def test_a_capability_that_the_dialect_has_not_is_refused() -> None:
     with pytest.raises(UsageError, match=r"mindie-2\.3 has no capability 'telepathy'"):
         prepared(Scripted(), capabilities=(("telepathy", True),))
