@@ -26,6 +26,7 @@ GREETING = [{"role": "user", "content": "Hello!"}]
 HUMAN_STEP = 0.1  # what a person types to leave a fractional range: 2.1, not the next float
 COSTLY = ("n", "best_of", "max_tokens", "max_completion_tokens", "min_tokens")  # no server should make so many
 TINY = 2.0**-126  # smallest normal float32: below it a server that computes in float32 rightly sees zero
+KINDS: dict[type, str] = {str: "text-", list: "list-", dict: "object-"}  # so that null and [null] have two names
 LOOKALIKES: dict[str, tuple[Any, ...]] = {
     "number": ("1", True, [], {}),
     "integer": ("1", 1.5, True, [], {}),
@@ -88,7 +89,7 @@ def _of(parameter: Parameter, contract: Contract, validator: Validator) -> Itera
 
 def _probe(value: Any, expect: Expect, level: Keyword, reading: str | None) -> Probe:
     slug = _slug(value if isinstance(value, str) else json.dumps(value))
-    kind = {str: "text-", list: "list-", dict: "object-"}.get(type(value), "") if value not in ([], {}) else ""
+    kind = "" if value in ([], {}) else KINDS.get(type(value), "")
     return Probe(f"{kind}{slug}", value, expect, level, reading)
 
 

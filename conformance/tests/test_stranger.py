@@ -29,7 +29,7 @@ START_S = 120.0
 MODEL = "./checkpoint"
 ASKED = (  # scenarios enough for every claim below; the whole plan is run by hand for docs/strangers.md
     "conversation", "greedy*", "stop-text", "usage-on-request", "models", "malformed-*", "refused-stream",
-    "goes-on-after-errors", "key-*", "n-*", "messages-*", "temperature-*", "top_p-*", "seed-*", "parallel*",
+    "goes-on-after-errors", "n-*", "messages-*", "temperature-*", "top_p-*", "seed-*", "parallel*",
 )  # fmt: skip
 ADDRESS = re.compile(r"running on (http://[\w.:]+)")
 
@@ -39,7 +39,6 @@ TRUE = {  # requirement -> why it is true of transformers 5.23, in its own sourc
     "answer.text-well-encoded": "a token that ends within a character leaves U+FFFD at the cut",
     "choices.*": "n is read and left aside",
     "logprobs.*": "logprobs are read and left aside",
-    "auth.*": "it knows no keys",
     "errors.*": "FastAPI's {detail} envelope, and a bare 500 in text/plain where a type is wrong",
     "http.models-listed": "500 where the hub's cache has no index",
     "parallel.bad-ones-refused": "a value that generate() refuses is a 500, alone or among others",
