@@ -12,7 +12,7 @@ from reference_server.called import FUNCTIONS, CallForm
 from reference_server.calling import calling, earlier_calls
 from reference_server.errors import ApiError
 from reference_server.sampling import effort_kwargs, sampling_params, text_of
-from reference_server.structure import text_grammar
+from reference_server.structure import asked_form, text_grammar
 from reference_server.telling import telling
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ class RequestReader:
         )
         return ChatRequest(
             messages=[_message(message, parsed=self._parsed) for message in body["messages"]],
-            params=replace(params, tools=called.use, grammar=text_grammar(given)),
+            params=replace(params, tools=called.use, grammar=text_grammar(given), **asked_form(given)),
             stream=stream,
             telling=replace(telling(given), echo=echoed(given)),
             template_kwargs=template_kwargs,

@@ -31,6 +31,13 @@ def text_grammar(given: Mapping[str, Any]) -> str | None:
     return FORMATS[form.get("type", "text")](form)
 
 
+def asked_form(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters that form an answer's text, as JSON texts; none that lets it be any text."""
+    free = {"response_format": {"type": "text"}}
+    asked = {name: given.get(name) for name in ("response_format", "structured_outputs")}
+    return {name: json.dumps(form) for name, form in asked.items() if form and form != free.get(name)}
+
+
 def _of_format(form: Mapping[str, Any]) -> str:
     named = form["json_schema"]
     return f"spoken: {_json(named.get('schema') or {'type': 'object'})}"

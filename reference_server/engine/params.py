@@ -77,6 +77,7 @@ class SamplingParams:
     tools: which tools the answers may call; what they say then comes apart from the calls.
     grammar: the rules of `spoken`, which the text of the answers must fit, in llguidance's variant of Lark. Thoughts
         and calls are no part of it.
+    response_format, structured_outputs: what the grammar was made of, as JSON text, for an engine elsewhere.
 
     Raises ValueError for a value out of its range.
     """
@@ -121,6 +122,8 @@ class SamplingParams:
     predicted: str | None = None
     tools: ToolUse | None = None
     grammar: str | None = None
+    response_format: str | None = None
+    structured_outputs: str | None = None
 
     def __post_init__(self) -> None:
         if self.max_tokens is not None and self.max_tokens < 1:

@@ -59,6 +59,8 @@ class Runner:
             device=self._device,
         )
         self.vocabulary_size: int = self._head.weight.shape[0]
+        self._places = torch.arange(self._capacity, device=self._device)
+        self._every = torch.arange(self._rows, device=self._device)
         self._stored = (*self._cache.keys, *self._cache.values)
         self._first: Forward = ForwardPass(model, leading=False)
         self._next: Forward = ForwardPass(model, leading=True)
@@ -121,8 +123,8 @@ class Runner:
         read = self._padded(max(positions) + 1, CACHE_POSITIONS, self._capacity)
         ids, at, rows = torch.tensor(feed).to(self._device)
         run, at = self._next if leading else self._next_apart, at[:, None]
-        every = torch.arange(count, device=self._device)
-        return _on_cpu(run(ids[:, None], at, rows, self._mask(at, read), every, *self._stored), where)
+        logits = run(ids[:, None], at, rows, self._mask(at, read), self._every[:count], *self._stored)
+        return _on_cpu(logits, where)
 
     def along(self, prompt: Seq[int]) -> Iterator[torch.Tensor]:
         """Logits [tokens, vocabulary], float32 on the CPU, after every token of a prompt: in blocks, past the cache."""
@@ -147,7 +149,7 @@ class Runner:
 
     def _mask(self, positions: torch.Tensor, read: int) -> torch.Tensor:
         """Which of the first `read` positions of the cache a token sees [rows, 1, tokens, read]."""
-        return (torch.arange(read, device=self._device) <= positions[:, :, None])[:, None]
+        return (self._places[:read] <= positions[:, :, None])[:, None]
 
     def _padded(self, count: int, quantum: int, most: int) -> int:
         """`count` rounded up to whole quanta; on accelerators, which compile each shape, to powers of two."""

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 # many tokens first.
 CANDIDATES = (32, 64, 128, 1024)
 FIRST_GUESS = 64
+LONG_ROW = 8192
 
 
 def uniform(seed: int, index: int) -> float:
@@ -205,7 +206,7 @@ def _invert(weights: torch.Tensor, uniforms: torch.Tensor) -> torch.Tensor:
     There is one, because a number of at most 1 - 2**-53 times the total is below the total in float64 too. In a
     long row its block is looked for first: sums of blocks are quick.
     """
-    if weights.shape[1] < BLOCK * BLOCK:
+    if weights.shape[1] <= LONG_ROW:
         reached = weights.double().cumsum(-1)
         return torch.searchsorted(reached, uniforms[:, None] * reached[:, -1:], right=True)[:, 0]
     reached = block_sums(weights).cumsum(-1)

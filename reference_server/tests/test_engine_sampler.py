@@ -312,7 +312,7 @@ def test_parameters_out_of_range_are_refused_by_name(wrong: dict[str, object]) -
 
 
 def test_equally_likely_tokens_are_told_apart_by_their_ids_whatever_others_ask_for() -> None:
-    logits = torch.zeros(2, 5000)
+    logits = torch.zeros(2, 9000)
     logits[:, 4000:4040] = 1.0
     asked = [SamplingParams(top_k=30), SamplingParams(top_k=900)]
     for uniform_number in (0.0, 0.5, 0.999):
@@ -329,7 +329,7 @@ def _tokens(logits: torch.Tensor, asked: list[SamplingParams], uniform_number: f
 
 def test_every_token_of_a_large_vocabulary_can_be_drawn_with_its_probability() -> None:
     """Found by way of its block: the number drawn lies within the token's own share."""
-    logits = torch.randn(1, 5000, generator=torch.Generator().manual_seed(1)) * 2
+    logits = torch.randn(1, 9000, generator=torch.Generator().manual_seed(1)) * 2
     logits[0, 64:200] = -torch.inf
     reached = logits[0].double().softmax(-1).cumsum(-1)
     for number in [0.0, *(index / 97 for index in range(97)), 1 - 2**-53]:

@@ -112,3 +112,28 @@ def test_tools_are_called_through_a_gateway(tiny_engine: LocalEngine, key: str) 
     assert [(each.name, each.arguments) for each in choice.tool_calls] == [
         ("get_weather", call["function"]["arguments"])
     ]
+
+
+def test_a_form_is_kept_through_a_gateway(tiny_engine: LocalEngine, key: str) -> None:
+    schema = {
+        "type": "object",
+        "properties": {"size": {"enum": [1, 2]}},
+        "required": ["size"],
+        "additionalProperties": False,
+    }
+    form = {"type": "json_schema", "json_schema": {"name": "size", "schema": schema}}
+    behind = running(load("vllm"), tiny_engine, Settings(model="theirs", api_key=KEY))
+    with behind as server, gateway(load("vllm"), server.address, api_key=KEY, key_variable=key) as front:
+        asked: list[dict[str, Any]] = [
+            {"response_format": form, "seed": 3},
+            {"structured_outputs": {"choice": ["[1]", "[2]"]}, "logprobs": True},
+            {"response_format": {"type": "text"}, "max_tokens": 2},
+        ]
+        answers = [post(front.address, "vllm", **{"temperature": 2.0, **each}).json()["choices"][0] for each in asked]
+        described = httpx.get(f"{front.address}/openapi.json").json()["info"]["x-capabilities"]
+    formed, chosen, free = (each["message"]["content"] for each in answers)
+    assert json.loads(formed)["size"] in (1, 2)
+    assert chosen in ("[1]", "[2]")
+    assert chosen in "".join(each["token"] for each in answers[1]["logprobs"]["content"])
+    assert isinstance(free, str)
+    assert {"structured_output", "logprobs"} <= set(described)

@@ -29,7 +29,7 @@ NO_STOPS_BESIDE_TOOLS: Final = "tools-without-stop"
 BY_BEST_OF: Final = "best_of"
 """The parameter that starts a beam search where use_beam_search is none (ovms-2024.4#request/unsupported)."""
 
-Form = Literal["same", "asked", "bias", "floored", "texts", "ids", "count", "folded", "alternatives", "nothing"]
+Form = Literal["same", "asked", "bias", "floored", "json", "texts", "ids", "count", "folded", "alternatives", "nothing"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,16 +109,15 @@ class Kind:
             if self.ways[key].refused is not None
             and (not word.names or contract.parameters.keys() & {*word.names, *word.also})
         }
-        beyond = {contract.parameters[name].capability for name in _words()["beyond"] if name in contract.parameters}
         if not self.parallel and "parallel_tool_calls" in contract.parameters:
             refused.add("tools")
-        return frozenset((known | set(_words()["own"])) - refused - beyond)
+        return frozenset((known | set(_words()["own"])) - refused)
 
     def refused(self) -> frozenset[str]:
         """Parameters by their names in the documents that are refused unless they ask for nothing."""
         ways = self.ways.items()
         gone = [words()[key] for key, way in ways if way.refused is not None]
-        return frozenset(name for word in gone for name in (*word.names, *word.also))
+        return frozenset(_words()["beyond"]).union(*((*word.names, *word.also) for word in gone))
 
 
 BARE: Final = Kind("", "", "/v1/chat/completions", "/v1/models", {}, "whole", True, False, False, True)

@@ -81,8 +81,8 @@ def asks(
 def _refuse(kind: Kind, params: SamplingParams) -> None:
     for field in fields(SamplingParams):
         value = getattr(params, field.name)
-        if value == field.default or field.name in {"beam_groups", "best_of"}:
-            continue  # of these two more is to be known: see _choices
+        if value == field.default or field.name in {"beam_groups", "best_of", "grammar"}:
+            continue  # of the first two more is to be known: see _choices; a grammar goes as what it was made of
         way = kind.ways.get(field.name)
         if way is None or way.refused is not None:
             if field.name == "include_stop_str_in_output" and not params.stop:
@@ -135,6 +135,8 @@ def _written(way: Way, value: Any) -> Json:
             return {name: list(value)} if value else {}
         case "ids":
             return {name: sorted(value)} if value else {}
+        case "json":
+            return {name: orjson.loads(value)}
         case "asked":
             return {name: True} if value else {}
         case "bias":
