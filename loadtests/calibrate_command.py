@@ -1,8 +1,10 @@
-"""`chatproof load calibrate`: the table of errors, and whether they are within the budget."""
+"""`chatproof load calibrate`: the table of errors and costs, and whether each figure is within its budget."""
 
 from __future__ import annotations
 
+import os
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -13,20 +15,29 @@ from loadtests.calibrate import (
     BUDGET,
     FIREHOSE,
     PACED,
+    RATE,
     STREAMS,
+    TITLES,
+    WEIGHT,
     WHOLE_S,
     WHOLE_STREAMS,
+    Measured,
+    bare,
+    open_loop,
     schedule_server,
+    start,
     transport,
     whole_tool,
 )
 from loadtests.errors import UsageError
+from loadtests.weight import installed_mb
 
 if TYPE_CHECKING:
-    from loadtests.calibrate import Measured
+    from collections.abc import Iterator
 
 INVALID: Final = 4
-WIDTH: Final = 140
+WIDTH: Final = 160
+STARTS: Final = 3
 
 
 @click.command(name="calibrate", context_settings={"help_option_names": ["-h", "--help"]})
@@ -35,45 +46,59 @@ WIDTH: Final = 140
 def calibrate(wanted: tuple[int, ...], quick: bool) -> None:
     """Hold our clock against a server on a known schedule; exit 4 when it is over the budget."""
     console = Console(highlight=False, width=None if sys.stdout.isatty() else WIDTH)
-    rows: list[Measured] = []
+    before = _ticks()
     try:
-        with schedule_server() as url, console.status("driving the calibration server") as status:
-            transport(url, 1)  # imports and caches
-            for streams in wanted or STREAMS:
-                status.update(f"{streams} streams")
-                rows.append(transport(url, streams))
-            if not quick:
-                status.update(f"the whole tool, {WHOLE_STREAMS} streams")
-                rows.append(whole_tool(url, WHOLE_STREAMS, PACED, WHOLE_S))
-                status.update("the whole tool, as fast as it goes")
-                rows.append(whole_tool(url, 1, FIREHOSE, WHOLE_S / 2))
+        with schedule_server() as url, console.status("driving the calibration server"):
+            rows = list(_measure(url, wanted or STREAMS, quick=quick))
     except UsageError as error:
         raise click.ClickException(str(error)) from error
     _print(console, rows)
+    console.print(_machine(before))
     verdicts = [(bound, *bound.kept(rows)) for bound in BUDGET]
     for bound, value, kept in verdicts:
         if value is not None:
-            sign = ">=" if bound.at_least else "<="
-            word = "within budget" if kept else "OVER BUDGET"
-            console.print(
-                f"{word}: {bound.name}, {bound.streams} streams, {bound.figure} {value:.4g} {sign} {bound.limit:g}"
-            )
+            sign, word = ">=" if bound.at_least else "<=", "within budget" if kept else "OVER BUDGET"
+            what = f"{bound.name}, {bound.streams}" if bound.name != WEIGHT else bound.name
+            console.print(f"{word}: {what}: {TITLES[bound.figure]} {value:.4g} {sign} {bound.limit:g}")
     raise SystemExit(0 if all(kept for _, _, kept in verdicts) else INVALID)
 
 
-COLUMNS: Final = (
-    *("streams", "chunks", "TTFT error p99 ms", "ITL error p99 ms"),
-    *("CPU us/chunk", "chunks/s/core", "server's ITL p99 ms"),
-)
+def _measure(url: str, wanted: tuple[int, ...], *, quick: bool) -> Iterator[Measured]:
+    transport(url, 1)  # imports and caches
+    for streams in wanted:
+        yield bare(url, streams)
+        yield transport(url, streams)
+    if not quick:
+        yield whole_tool(url, WHOLE_STREAMS, PACED, WHOLE_S)
+        yield whole_tool(url, 1, FIREHOSE, WHOLE_S / 2)
+        yield open_loop(url, RATE, WHOLE_S)
+        starts = sorted(start(url) for _ in range(STARTS))
+        yield Measured(WEIGHT, 1, {"installed_mb": installed_mb(), "start_s": starts[STARTS // 2]})
+
+
+def _ticks() -> list[int]:
+    """The machine's processor time so far, by kind; empty where there is no /proc."""
+    path = Path("/proc/stat")
+    return [int(each) for each in path.read_text().split("\n", 1)[0].split()[1:]] if path.exists() else []
+
+
+def _machine(before: list[int]) -> str:
+    """What else the machine did: a figure over budget means little where the processors were taken."""
+    passed = [after - earlier for earlier, after in zip(before, _ticks(), strict=True)]
+    stolen = f", {passed[7] / max(1, sum(passed)):.1%} of processor time stolen by the host" if passed else ""
+    return f"{os.cpu_count()} cores, load average {os.getloadavg()[0]:.2g}{stolen}"
 
 
 def _print(console: Console, rows: list[Measured]) -> None:
     table = Table(box=None, pad_edge=False)
     table.add_column("", no_wrap=True)
-    for title in COLUMNS:
+    table.add_column("streams", justify="right")
+    for title in TITLES.values():
         table.add_column(title, justify="right")
     for row in rows:
-        figures = (row.ttft_error_ms, row.gap_error_ms, row.cpu_us, row.chunks_per_cpu_s, row.server_gap_ms)
-        shown = ("" if each is None else f"{each:,.0f}" if each >= 1e4 else f"{each:.4g}" for each in figures)
-        table.add_row(row.name, str(row.streams), str(row.chunks), *shown)
+        table.add_row(row.name, str(row.streams), *(_cell(row.figures.get(each)) for each in TITLES))
     console.print(table)
+
+
+def _cell(value: float | None) -> str:
+    return "" if value is None else f"{value:,.0f}" if value >= 1e3 else f"{value:.3g}"

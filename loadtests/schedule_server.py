@@ -3,7 +3,8 @@
 A request's `user` comes back in the truth, so that every stream can be held against its own times.
 
 One thread over epoll and a timerfd; a few microseconds before an event is due it spins. `GET /truth` answers with the
-times of all streams since `POST /reset`, in nanoseconds of CLOCK_MONOTONIC, which all processes of a machine share.
+times of all streams since `POST /reset`, in nanoseconds of CLOCK_MONOTONIC, which all processes of a machine share. A
+request counts as read when the kernel had it: what it then waits for this process's turn is no error of the client.
 Linux only. Run as `python -m loadtests.schedule_server [PORT]`; it prints its URL.
 """
 
@@ -22,7 +23,9 @@ import time
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from loadtests.clock import Clock
 from loadtests.schedule import Schedule
+from loadtests.wire import ROOM, SO_TIMESTAMPNS, STAMP
 
 SPIN_NS: Final = 30_000
 EARLY_NS: Final = 10_000
@@ -78,10 +81,11 @@ class _Stream:
 class _Connection:
     """One client: bytes read so far, and bytes that the kernel would not take yet."""
 
-    __slots__ = ("closed", "held", "peer", "waiting")
+    __slots__ = ("closed", "held", "peer", "read_ns", "waiting")
 
     def __init__(self, peer: socket.socket) -> None:
         self.peer = peer
+        self.read_ns = 0
         self.held = b""
         self.waiting = b""
         self.closed = False
@@ -123,6 +127,7 @@ class ScheduleServer:
         self._connections: dict[int, _Connection] = {}
         self._due: list[tuple[int, int, _Stream]] = []
         self._order = 0
+        self._clock = Clock()
         self._truth: list[dict[str, Any]] = []
 
     @property
@@ -184,6 +189,7 @@ class ScheduleServer:
                 peer, _ = self._listener.accept()
                 peer.setblocking(False)
                 peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                peer.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
                 self._connections[peer.fileno()] = _Connection(peer)
                 self._poll.register(peer.fileno(), select.EPOLLIN)
 
@@ -191,14 +197,18 @@ class ScheduleServer:
         if connection.waiting:
             self._send(connection, b"")
         try:
-            data = connection.peer.recv(1 << 16)
+            data, ancillary, _, _ = connection.peer.recvmsg(1 << 16, ROOM)
         except BlockingIOError:
             return
         except OSError:
-            data = b""
+            data, ancillary = b"", []
         if not data:
             self._close(connection)
             return
+        connection.read_ns = time.monotonic_ns()
+        if ancillary:
+            seconds, nanoseconds = STAMP.unpack_from(ancillary[0][2])
+            connection.read_ns = self._clock.monotonic_ns(seconds * 1_000_000_000 + nanoseconds)
         connection.held += data
         while not connection.closed and (request := _request(connection)) is not None:
             self._answer(connection, *request)
@@ -216,7 +226,7 @@ class ScheduleServer:
             self._send_json(connection, {"object": "list", "data": [{"id": "schedule", "object": "model"}]})
 
     def _start(self, connection: _Connection, body: bytes) -> None:
-        read_ns = time.monotonic_ns()
+        read_ns = connection.read_ns
         try:
             request = json.loads(body)
             schedule = Schedule.parse(request["model"])

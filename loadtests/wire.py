@@ -7,6 +7,8 @@ Those are `SO_TIMESTAMPNS` of Linux; elsewhere the time of the read is taken.
 from __future__ import annotations
 
 import contextlib
+import errno
+import os
 import socket
 import ssl
 import struct
@@ -18,37 +20,46 @@ import gevent.socket
 from gevent import monkey
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from loadtests.clock import Clock
 
-READ_BYTES: Final = 16_384
-"""What one read asks for: the allocator maps and unmaps a larger buffer at each read."""
+READ_BYTES: Final = 4096
+"""What a read asks for while little comes: a buffer is made for each, and a small one costs a third less."""
+MOST_BYTES: Final = 65_536
+"""What it asks for after a read that was full; the allocator maps and unmaps a larger buffer at each read."""
 SO_TIMESTAMPNS: Final = 35
 """Linux: receive times in nanoseconds. Python's socket module has no name for it."""
 STAMP: Final = struct.Struct("@ll")
 ROOM: Final = socket.CMSG_SPACE(STAMP.size)
+UNDER_WAY: Final = (errno.EINPROGRESS, errno.EWOULDBLOCK)
 
 PlainSocket: Any = monkey.get_original("socket", "socket")
 
 
 class Wire:
-    """A connection to `host` and `port`. `read` returns at once, `send` when everything is on its way."""
+    """A connection to `host` and `port`. `read` returns at once, `send` when everything is on its way.
+
+    `read()` gives what has come, and when its last byte did: b"" at the end. It raises BlockingIOError if nothing is
+    there. What it is was decided once, as it is called for every event of a test.
+    """
 
     def __init__(self, host: str, port: int, clock: Clock, tls: ssl.SSLContext | None, timeout_s: float) -> None:
         """Connects. Raises OSError (ssl.SSLError among them) when that fails or takes longer than `timeout_s`."""
         with gevent.Timeout(timeout_s, TimeoutError(f"no connection within {timeout_s:g} s")):
-            made = gevent.socket.create_connection((host, port))
-            made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            self._socket = PlainSocket(fileno=made.detach())
-            self._socket.setblocking(False)
+            self._socket = _connected(host, port)
             self._clock = clock
-            self._stamped = False
+            self._size = READ_BYTES
             self._tls: ssl.SSLObject | None = None
+            self._receive: Callable[[], tuple[bytes, int]] = self._receive_timed
             try:
+                self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 if sys.platform == "linux":
                     self._socket.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
-                    self._stamped = True
+                    self._receive = self._receive_stamped
                 if tls is not None:
                     self._shake_hands(tls, host)
+                self.read = self._receive if tls is None else self._read_tls
             except BaseException:
                 self.close()
                 raise
@@ -74,18 +85,26 @@ class Wire:
             except BlockingIOError:
                 gevent.socket.wait_write(self._socket.fileno())
 
-    def read(self) -> tuple[bytes, int]:
-        """What has come, and when its last byte did. b"" at the end. Raises BlockingIOError if nothing is there."""
+    def _receive_stamped(self) -> tuple[bytes, int]:
+        data, ancillary, _, _ = self._socket.recvmsg(self._size, ROOM)
+        self._size = MOST_BYTES if len(data) >= READ_BYTES else READ_BYTES
+        if not ancillary:
+            return data, time.monotonic_ns()
+        seconds, nanoseconds = STAMP.unpack_from(ancillary[0][2])
+        return data, self._clock.monotonic_ns(seconds * 1_000_000_000 + nanoseconds)
+
+    def _receive_timed(self) -> tuple[bytes, int]:
+        return self._socket.recv(MOST_BYTES), time.monotonic_ns()
+
+    def _read_tls(self) -> tuple[bytes, int]:
         data, at_ns = self._receive()
-        if self._tls is None:
+        if not data or self._tls is None:
             return data, at_ns
-        if not data:
-            return b"", at_ns
         self._incoming.write(data)
         pieces = []
         while True:
             try:
-                piece = self._tls.read(READ_BYTES)
+                piece = self._tls.read(MOST_BYTES)
             except (ssl.SSLWantReadError, ssl.SSLZeroReturnError, ssl.SSLEOFError):
                 break
             if not piece:
@@ -94,15 +113,6 @@ class Wire:
         if not pieces:
             raise BlockingIOError  # a record is not complete yet, or it held no data
         return b"".join(pieces), at_ns
-
-    def _receive(self) -> tuple[bytes, int]:
-        if not self._stamped:
-            return self._socket.recv(READ_BYTES), time.monotonic_ns()
-        data, ancillary, _, _ = self._socket.recvmsg(READ_BYTES, ROOM)
-        if not ancillary:
-            return data, time.monotonic_ns()
-        seconds, nanoseconds = STAMP.unpack_from(ancillary[0][2])
-        return data, self._clock.monotonic_ns(seconds * 1_000_000_000 + nanoseconds)
 
     def _shake_hands(self, context: ssl.SSLContext, host: str) -> None:
         self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
@@ -119,7 +129,7 @@ class Wire:
             if done:
                 return
             gevent.socket.wait_read(self._socket.fileno())
-            data = self._socket.recv(READ_BYTES)
+            data = self._socket.recv(MOST_BYTES)
             if not data:
                 raise ConnectionError("the server ended the connection in the TLS handshake")
             self._incoming.write(data)
@@ -130,3 +140,34 @@ class Wire:
                 data = data[self._socket.send(data) :]
             except BlockingIOError:
                 gevent.socket.wait_write(self._socket.fileno())
+
+
+def _connected(host: str, port: int) -> Any:
+    """A connected socket that does not block. An address in figures is not looked up, which would take a thread."""
+    family = _family(host)
+    if family is None:
+        made = PlainSocket(fileno=gevent.socket.create_connection((host, port)).detach())
+        made.setblocking(False)
+        return made
+    made = PlainSocket(family, socket.SOCK_STREAM)
+    try:
+        made.setblocking(False)
+        code = made.connect_ex((host, port))
+        if code in UNDER_WAY:
+            gevent.socket.wait_write(made.fileno())
+            code = made.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+        if code:
+            raise OSError(code, os.strerror(code))
+    except BaseException:
+        made.close()
+        raise
+    return made
+
+
+def _family(host: str) -> socket.AddressFamily | None:
+    """The family of an address in figures, None for a name."""
+    for family in (socket.AF_INET, socket.AF_INET6):
+        with contextlib.suppress(OSError, ValueError):
+            socket.inet_pton(family, host)
+            return family
+    return None
