@@ -15,7 +15,8 @@ class Answer:
 
     `intended_ns` is when the request should have left by the plan, `sent_ns` when it did; `connect_ns` is how long
     the connection took, None for one that was kept alive. `stamps_ns` and `counts` are those of `scan.Scan`.
-    `segments` is what was received, for sampled streams only.
+    `segments` is what was received, for sampled streams only. Both fill while the stream runs: `looked_at` is how many
+    stamps `live.fresh` has seen, `events_counted` how many events it has counted in the measured time.
     """
 
     intended_ns: int
@@ -34,6 +35,8 @@ class Answer:
     finish_reason: str | None = None
     retry_after_s: float | None = None
     segments: list[tuple[int, bytes]] = field(default_factory=list)
+    looked_at: int = 0
+    events_counted: int = 0
 
     @property
     def succeeded(self) -> bool:

@@ -44,9 +44,10 @@ class Incoming(HTTPResponseParser):
         """Takes what one read brought; whether the answer has ended, well or not."""
         try:
             self.feed(data)
-            if self._pieces:
-                body = b"".join(self._pieces)
-                self._pieces.clear()
+            pieces = self._pieces
+            if pieces:
+                body = bytes(pieces[0]) if len(pieces) == 1 else b"".join(pieces)
+                pieces.clear()
                 self._take(body, at_ns)
         except HTTPParseError as error:
             self.fail("malformed-http", str(error), at_ns)
@@ -99,12 +100,8 @@ class Incoming(HTTPResponseParser):
     def _collect(self) -> None:
         if self._scan is not None:
             scan, answer = self._scan, self.answer
-            answer.stamps_ns, answer.counts, answer.events = scan.stamps_ns, scan.counts, scan.events
-            answer.coalesced_reads, answer.usage, answer.finish_reason = (
-                scan.coalesced_reads,
-                scan.usage,
-                scan.finish_reason,
-            )
+            answer.events, answer.coalesced_reads = scan.events, scan.coalesced_reads
+            answer.usage, answer.finish_reason = scan.usage, scan.finish_reason
 
     def _conclude(self, at_ns: int) -> None:
         answer, scan = self.answer, self._scan
@@ -183,6 +180,7 @@ class Incoming(HTTPResponseParser):
             media = (self.header("content-type") or "").partition(";")[0].strip().lower()
             if media == "text/event-stream" and code < 300:
                 self._scan = Scan()
+                self.answer.stamps_ns, self.answer.counts = self._scan.stamps_ns, self._scan.counts
         return False
 
     def _on_message_complete(self) -> None:

@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from loadtests.answer import Answer
 
 DEFINITIONS: Final[Mapping[str, str]] = {
-    "TTFT": "from sending the request to the first event that bears content (text, reasoning or a tool call)",
+    "TTFT": "from sending the request to the first event that bears content (text, reasoning or a tool call); TTFT and "
+    "ITL are those of all streams, of those too that fail later",
     "ITL": "between two events that bear content; 0 for those that arrived in one read",
     "TPOT": "(last content - first content) / (completion tokens - 1), by the server's usage, else by its events",
     "E2E": "from sending the request to the end of the answer",

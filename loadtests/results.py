@@ -65,6 +65,7 @@ def build(
             "requests": tally.requests,
             "failures": tally.failures,
             "dropped": tally.dropped,
+            "interrupted": tally.interrupted,
             "good": tally.good,
             "tokens": tally.tokens,
             "tokens_counted_by_events": tally.tokens_unknown,

@@ -14,7 +14,10 @@ if TYPE_CHECKING:
     from locust.stats import StatsEntry
 
     from loadtests.answer import Answer
+    from loadtests.live import Fresh
 
+LIVE: Final = ("TTFT", "TTFT planned")
+"""Rows that are written while a stream runs, with the gaps."""
 METHOD: Final = "ms"
 """What stands in the column of the HTTP method: the unit. Aggregated rows hold requests only, never these."""
 
@@ -37,26 +40,26 @@ def log(environment: Environment, answer: Answer) -> None:
     if not answer.succeeded:
         return
     for name, value_ms in latency.of(answer):
-        row(environment, name).log(value_ms, 0)  # type: ignore[arg-type]
-    gaps, together = latency.gaps_ms(answer)
-    if gaps or together:
-        _log_gaps(row(environment, "ITL"), gaps, together)
+        if name not in LIVE:
+            row(environment, name).log(value_ms, 0)  # type: ignore[arg-type]
 
 
-def _log_gaps(entry: Any, gaps: list[float], together: int) -> None:
-    """All gaps of a stream at once: `StatsEntry.log` would cost ten times as much for each."""
+def log_fresh(environment: Environment, fresh: Fresh) -> None:
+    """Writes what is new of a running stream. Gaps go in at once: `StatsEntry.log` would cost ten times as much."""
+    if fresh.ttft_ms is not None and fresh.ttft_planned_ms is not None:
+        row(environment, "TTFT").log(fresh.ttft_ms, 0)  # type: ignore[arg-type]
+        row(environment, "TTFT planned").log(fresh.ttft_planned_ms, 0)  # type: ignore[arg-type]
+    if not fresh.count:
+        return
+    entry: Any = row(environment, "ITL")
     now_s = time.time()
-    buckets = entry.response_times
-    digits = f".{latency.DIGITS}g"
-    for gap in gaps:
-        buckets[float(format(gap, digits)) if gap > 0 else 0.0] += 1
-    if together:
-        buckets[0.0] += together
-    count = len(gaps) + together
-    entry.num_requests += count
-    entry.num_reqs_per_sec[int(now_s)] += count
+    for buckets in fresh.gaps_ms.values():
+        for value, count in buckets.items():
+            entry.response_times[value] += count
+    entry.num_requests += fresh.count
+    entry.num_reqs_per_sec[int(now_s)] += fresh.count
     entry.last_request_timestamp = now_s
-    entry.total_response_time += sum(gaps)
-    least = 0.0 if together else min(gaps)
-    entry.min_response_time = least if entry.min_response_time is None else min(entry.min_response_time, least)
-    entry.max_response_time = max(entry.max_response_time, max(gaps, default=0.0))
+    entry.total_response_time += fresh.total_ms
+    least = fresh.least_ms if entry.min_response_time is None else min(entry.min_response_time, fresh.least_ms)
+    entry.min_response_time = least
+    entry.max_response_time = max(entry.max_response_time, fresh.greatest_ms)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import time
 from typing import TYPE_CHECKING, Any, Final
@@ -13,6 +14,7 @@ from locust.runners import MasterRunner, WorkerRunner
 from loadtests import judging, rows
 from loadtests.arrivals import arrivals
 from loadtests.clock import Clock
+from loadtests.live import fresh
 from loadtests.objectives import met_by
 from loadtests.tally import Tally
 from loadtests.transport import Caller
@@ -33,6 +35,9 @@ DRAINED: Final = "chatproof_drained"
 DRAIN_S: Final = 30.0
 """How long answers are waited for when the time is up; what has not ended then has failed."""
 LOOK_S: Final = 0.05
+EVERY_S: Final = 1.0
+"""How often running streams are counted."""
+AT_ONCE: Final = 20
 PAUSE_S: Final = 1.0
 """How long a user waits after a request that did not even reach the server, so that a dead one is not hammered."""
 
@@ -47,10 +52,11 @@ class Session:
         self.tally = Tally()
         self.began_ns = 0
         self.clock = Clock()
+        self._steps = 0
         self._met = met_by(settings.objectives)
         self._numbers: Iterator[int] = iter(())
         self._share = (0, 1)
-        self._in_flight = 0
+        self._in_flight: set[Caller] = set()
         self._closing = False
         self._undrained: set[str] = set()
         self._pump: Any = None
@@ -64,6 +70,8 @@ class Session:
         would. Locust's messages come in order, so the share is there before the users are.
         """
         runner: Any = self.environment.runner
+        gc.collect()
+        gc.freeze()  # what is there stays; to walk it again and again would stop every stream for some 50 ms
         self.tally.clear()
         self._cpu_s = time.process_time()
         self.began_ns = time.monotonic_ns() + round(self.settings.warm_up_s * 1e9)
@@ -77,7 +85,25 @@ class Session:
             self._numbers = itertools.count(self._share[0], self._share[1])
             if self.settings.open:
                 self._pump = runner.greenlet.spawn(self._send_by_plan)
+        if not isinstance(runner, MasterRunner):
+            runner.greenlet.spawn(self._look_at_streams)
         runner.greenlet.spawn(self._end_in_time)
+
+    def _look_at_streams(self) -> None:
+        """Counts what has come of running streams, a few at a time."""
+        while True:
+            gevent.sleep(EVERY_S)
+            self.tally.clock_steps += self.clock.steps - self._steps
+            self._steps = self.clock.steps
+            for number, caller in enumerate(list(self._in_flight), 1):
+                self._look_at(caller)
+                if number % AT_ONCE == 0:
+                    gevent.sleep(0)
+
+    def _look_at(self, caller: Caller) -> None:
+        if caller.answer is not None and (new := fresh(caller.answer, self.began_ns)) is not None:
+            self.tally.hear(new)
+            rows.log_fresh(self.environment, new)
 
     def _end_in_time(self) -> None:
         gevent.sleep(self.settings.warm_up_s + self.settings.seconds)
@@ -100,10 +126,11 @@ class Session:
             self._end()
 
     def _count_unfinished(self) -> None:
-        if self._in_flight:
-            self.tally.requests += self._in_flight
-            self.tally.failures += self._in_flight
-            self.tally.kinds["unfinished"] += self._in_flight
+        left = len(self._in_flight)
+        if left:
+            self.tally.requests += left
+            self.tally.failures += left
+            self.tally.kinds["unfinished"] += left
             self.tally.details.setdefault("unfinished", f"no end {DRAIN_S:g} s after the end of the test")
 
     def _end(self) -> None:
@@ -112,7 +139,12 @@ class Session:
         gevent.spawn(runner.stop if self.environment.web_ui else runner.quit)
 
     def stop(self) -> None:
-        """The test ends: what is in flight is given up."""
+        """The test ends: what is in flight is given up, after what has come of it is counted."""
+        for caller in self._in_flight:
+            self._look_at(caller)
+        if not self._closing:
+            self.tally.interrupted = len(self._in_flight)
+            self._closing = True
         if self._pump is not None:
             self._pump.kill(block=False)
             self._pump = None
@@ -194,15 +226,18 @@ class Session:
         words, tokens = lengths or (None, None)
         request = self.workload.request(number, prompt_words=words, max_tokens=tokens)
         sampled = bool(self.settings.sample) and request.streamed and number % self.settings.sample == 0
-        self._in_flight += 1
+        self._in_flight.add(caller)
         try:
             answer = caller.call(request.body, intended_ns, streamed=request.streamed, sampled=sampled)
         finally:
-            self._in_flight -= 1
+            self._in_flight.discard(caller)
         self._note(answer, request)
         return answer
 
     def _note(self, answer: Answer, request: Request) -> None:
+        if (new := fresh(answer, self.began_ns)) is not None:
+            self.tally.hear(new)
+            rows.log_fresh(self.environment, new)
         if answer.sent_ns < self.began_ns:  # warm-up
             if answer.ended_ns >= self.began_ns:
                 self.tally.add(answer, self.began_ns, self._met)

@@ -7,11 +7,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from loadtests import latency
+from loadtests.live import fresh
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from loadtests.answer import Answer
+    from loadtests.live import Fresh
 
 WORST: Final = 20
 """Streams kept for the picture of the worst, by TTFT and by longest gap."""
@@ -47,6 +49,7 @@ class Tally:
     sampled: int = 0
     clock_steps: int = 0
     dropped: int = 0
+    interrupted: int = 0
     kinds: Counter[str] = field(default_factory=Counter)
     details: dict[str, str] = field(default_factory=dict)
     findings: Counter[str] = field(default_factory=Counter)
@@ -57,11 +60,13 @@ class Tally:
     def add(
         self, answer: Answer, began_ns: int, met: Callable[[Mapping[str, float | None]], bool]
     ) -> None:  # fmt: skip
-        """Counts one answer. `met`: whether its own latencies stay within the objectives.
+        """Counts one answer that has ended. `met`: whether its own latencies stay within the objectives.
 
         What was sent before the test began, in the warm-up, counts only towards what a second brought to its end:
         without it the first seconds would seem empty.
         """
+        if (new := fresh(answer, began_ns)) is not None:
+            self.hear(new)
         second = self.seconds[max(0, (answer.ended_ns - began_ns) // 1_000_000_000)]
         singles = dict(latency.of(answer)) if answer.succeeded else {}
         tokens, content = answer.completion_tokens, sum(answer.counts)
@@ -70,7 +75,8 @@ class Tally:
             second.answers += 1
             second.failures += not answer.succeeded
             second.good += good
-            second.tokens += (content if tokens is None else tokens) if answer.succeeded else 0
+            if answer.succeeded and tokens is not None:  # its events stand in their own seconds
+                second.tokens += round((tokens - content) * answer.events_counted / content) if content else tokens
         if answer.sent_ns < began_ns:
             return
         self.requests += 1
@@ -84,13 +90,20 @@ class Tally:
         self.tokens_unknown += tokens is None
         self.tokens += content if tokens is None else tokens
         self.events += content
-        self.reads += len(answer.counts)
-        self.coalesced_reads += answer.coalesced_reads
         if "TTFT" in singles:
-            second.ttft_ms[latency.bucket(singles["TTFT"])] += 1
             gaps, together = latency.gaps_ms(answer)
-            second.gap_ms.update(latency.bucket(gap) for gap in gaps)
             self._keep_worst(answer, began_ns, max([singles["TTFT"], *gaps]), together)
+
+    def hear(self, new: Fresh) -> None:
+        """Counts what is new of a stream, ended or not, whatever comes of it: its tokens and gaps have been seen."""
+        if new.ttft_ms is not None:
+            self.seconds[new.second].ttft_ms[latency.bucket(new.ttft_ms)] += 1
+        for at, gaps in new.gaps_ms.items():
+            self.seconds[at].gap_ms.update(gaps)
+        for at, events in new.events.items():
+            self.seconds[at].tokens += events
+        self.reads += new.reads
+        self.coalesced_reads += new.coalesced_reads
 
     def _keep_worst(self, answer: Answer, began_ns: int, longest_ms: float, together: int) -> None:
         """Keeps the streams whose longest wait was longest."""
@@ -157,6 +170,6 @@ class Tally:
 
 COUNTS: Final = (
     *("requests", "failures", "good", "tokens", "tokens_unknown", "events", "reads", "coalesced_reads", "sampled"),
-    *("clock_steps", "dropped"),
+    *("clock_steps", "dropped", "interrupted"),
 )
 PER_SECOND: Final = ("answers", "failures", "good", "tokens", "sent")

@@ -50,6 +50,8 @@ class Caller:
         self._deadline_s = deadline_s
         self._wire: Wire | None = None
         self._head = _head(origin, key)
+        self.answer: Answer | None = None
+        """What is on its way; None between two calls."""
 
     def call(self, body: bytes, intended_ns: int, *, streamed: bool = True, sampled: bool = False) -> Answer:
         """Sends `body` and waits for the whole answer, at most until the deadline. Never raises for the server.
@@ -58,9 +60,14 @@ class Caller:
         """
         request = self._head + b"Content-Length: %d\r\n\r\n" % len(body) + body
         kept = self._wire is not None
-        answer = self._exchange(request, Answer(intended_ns), streamed, sampled)
-        if kept and answer.failure == "no-answer":
-            answer = self._exchange(request, Answer(intended_ns), streamed, sampled)
+        try:
+            answer = self.answer = Answer(intended_ns)
+            self._exchange(request, answer, streamed, sampled)
+            if kept and answer.failure == "no-answer":
+                answer = self.answer = Answer(intended_ns)
+                self._exchange(request, answer, streamed, sampled)
+        finally:
+            self.answer = None
         return answer
 
     def close(self) -> None:
@@ -69,10 +76,10 @@ class Caller:
             self._wire.close()
             self._wire = None
 
-    def _exchange(self, request: bytes, answer: Answer, streamed: bool, sampled: bool) -> Answer:
+    def _exchange(self, request: bytes, answer: Answer, streamed: bool, sampled: bool) -> None:
         wire = self._connected(answer)
         if wire is None:
-            return answer
+            return
         incoming = Incoming(answer, streamed=streamed, sampled=sampled)
         reading = _Reading(wire, incoming)
         try:
@@ -91,7 +98,6 @@ class Caller:
             reading.stop()
             if not incoming.reusable:
                 self.close()
-        return answer
 
     def _connected(self, answer: Answer) -> Wire | None:
         if self._wire is not None:

@@ -58,6 +58,9 @@ def doubts(
     if tally.dropped:
         text = f"{tally.dropped} requests were not sent because too many were in flight; raise --max-in-flight"
         found.append(Doubt("dropped", text))
+    if tally.interrupted:
+        text = f"ended early with {tally.interrupted} answers on their way: their tokens and gaps so far are counted"
+        found.append(Doubt("interrupted", text, invalid=False))
     for each in objectives:
         if each.row is not None and percent(each.which) is not None:
             needed, there = samples_needed(each.which), samples(each.row)

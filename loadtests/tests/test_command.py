@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 import threading
@@ -90,6 +91,31 @@ def test_a_wrong_option_ends_with_2_and_one_line(url: str, tmp_path: Path, argum
 def test_a_dead_server_is_a_failure_and_not_a_traceback(tmp_path: Path) -> None:
     code, said, made = load("http://127.0.0.1:9", tmp_path)
     assert (1, ["connect"]) == (code, [each["kind"] for each in made["failures"]])
+    assert "Traceback" not in said
+
+
+def test_an_interrupt_in_mid_stream_keeps_what_was_measured(tmp_path: Path) -> None:
+    seen = threading.Event()
+
+    def endless(peer: Any, _: bytes) -> None:
+        peer.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n")
+        for number in range(10**6):
+            peer.sendall(content("a"))
+            seen.wait(0.001)
+            if number == 200:
+                seen.set()
+
+    with serving(endless) as port:
+        command = [sys.executable, "-m", "loadtests", f"http://127.0.0.1:{port}", "--dialect", "openai", "--users", "2"]
+        command += ["--warm-up", "0s", "--time", "600s", "--out", str(tmp_path)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+            assert seen.wait(60)
+            process.send_signal(signal.SIGINT)
+            said, _ = process.communicate(timeout=60)
+    made = json.loads((tmp_path / "results.json").read_text())
+    assert (2, 0) == (made["counts"]["interrupted"], made["counts"]["requests"])
+    assert 2 == made["latencies_ms"]["TTFT"]["count"]
+    assert 100 < made["latencies_ms"]["ITL"]["count"]
     assert "Traceback" not in said
 
 

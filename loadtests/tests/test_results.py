@@ -16,6 +16,7 @@ import pytest
 from loadtests import latency, results
 from loadtests.answer import Answer
 from loadtests.compare import differences
+from loadtests.live import fresh
 from loadtests.objectives import met_by, parse
 from loadtests.page import page
 from loadtests.tally import Tally
@@ -45,7 +46,7 @@ def built(answers: list[Answer], *bounds: str, **others: Any) -> dict[str, Any]:
     rows: dict[str, dict[float, int]] = {}
     sums: dict[str, list[float]] = {}
     for each in answers:
-        tally.add(each, 0, met_by(asked.objectives))
+        tally.add(replace(each), 0, met_by(asked.objectives))
         if each.succeeded:
             gaps, _ = latency.gaps_ms(each)
             for name, value in [*latency.of(each), *(("ITL", gap) for gap in gaps)]:
@@ -102,7 +103,7 @@ def counted(*shares: list[Answer]) -> dict[str, Any]:
     for share in shares:
         worker = Tally()
         for each in share:
-            worker.add(each, 0, met_by(()))
+            worker.add(replace(each), 0, met_by(()))
         master.merge(worker.take())
         assert 0 == worker.requests
     made = master.take()
@@ -124,6 +125,29 @@ def test_what_was_sent_in_the_warm_up_is_in_no_latency() -> None:
     tally = Tally()
     tally.add(replace(answer(0, 50)), 60 * MS, met_by(()))
     assert (0, 1) == (tally.requests, tally.seconds[0].answers)
+
+
+def test_a_running_stream_is_counted_as_it_is_seen_and_once_however_often_it_is_looked_at() -> None:
+    whole, cut = answer(0, 50, gaps=200), answer(0, 50, gaps=200)
+    tallies = Tally(), Tally()
+    stamps, counts = cut.stamps_ns, cut.counts
+    for seen in (1, 2, 2, 90, 150):
+        cut.stamps_ns, cut.counts = stamps[:seen], counts[:seen]
+        if (new := fresh(cut, 0)) is not None:
+            tallies[1].hear(new)
+    assert (0, 150, 0) == (tallies[1].requests, tallies[1].reads, tallies[1].tokens)
+    assert 149 == sum(count for second in tallies[1].seconds.values() for count in second.gap_ms.values())
+    cut.stamps_ns, cut.counts = stamps, counts
+    for tally, each in zip(tallies, (whole, cut), strict=True):
+        tally.add(each, 0, met_by(()))
+    assert tallies[0] == tallies[1]
+    assert 201 == sum(second.tokens for second in tallies[0].seconds.values())
+
+
+def test_a_stream_sent_in_the_warm_up_counts_with_the_gaps_that_end_after_it() -> None:
+    new = fresh(answer(0, 50, gaps=10), 151 * MS)
+    assert new is not None
+    assert (None, 5, {0: {20.0: 5}}) == (new.ttft_ms, new.reads, {at: dict(each) for at, each in new.gaps_ms.items()})
 
 
 def test_two_draws_of_one_server_do_not_differ_and_a_slower_one_is_worse() -> None:
