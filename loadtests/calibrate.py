@@ -31,6 +31,7 @@ from loadtests.objectives import met_by
 from loadtests.schedule import Schedule
 from loadtests.tally import Tally
 from loadtests.transport import Caller, Origin
+from loadtests.workload import Request
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -47,6 +48,7 @@ WHOLE_STREAMS: Final = 200
 WHOLE_S: Final = 12.0
 RATE: Final = 200
 PATH: Final = "/v1/chat/completions"
+NOTHING: Final = Request(b"", streamed=True, canary="")
 BARE, TRANSPORT, WHOLE, HOSE, OPEN, WEIGHT = (
     *("bare sockets", "transport", "whole tool", "firehose", "open loop", "installation"),
 )
@@ -157,7 +159,7 @@ def transport(url: str, streams: int, schedule: Schedule = PACED) -> Measured:
         sampled = number % SAMPLE == 0
         answer = callers[number].call(bodies[number], time.monotonic_ns(), sampled=sampled)
         if sampled:
-            tally.findings.update(rule for rule, _ in judging.findings(answer, ""))
+            tally.findings.update(rule for rule, _ in judging.findings(answer, NOTHING))
         tally.add(answer, began_ns, met_by(()))
         answers[str(number)] = answer
 

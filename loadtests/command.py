@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+from argparse import Namespace
 from contextlib import ExitStack
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,7 +16,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from loadtests.options import OPTIONS, kind
+from loadtests.errors import UsageError
+from loadtests.options import OPTIONS, kind, settings
+from loadtests.workload import Workload
 from openapi.contract import ContractError
 from openapi.contract import load as load_contract
 
@@ -43,6 +46,8 @@ SECONDS: Final = {"ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0, None: 1.0}
 OUT: Final = "load-report"
 GUARD_S: Final = 60
 """Locust's own time limit is so much later than ours, which counts from the first request."""
+SOMEWHERE: Final = "http://127.0.0.1"
+"""Stands for the embedded server until it has its address."""
 KEY_VARIABLE: Final = "CHATPROOF_LOAD_KEY"
 
 
@@ -131,10 +136,22 @@ def load(
         *(("--csv", str(Path(ours["out"]) / "locust")) if ours["out"] else ()),
         *more,
     ]
+    check({**ours, "seconds": seconds, "warm_up": warm_up, "num_users": users, "host": url or SOMEWHERE})
     with ExitStack() as stack:
         environment = dict(os.environ)
         arguments += target(stack, embedded, url, ours["dialect"], environment)
         raise SystemExit(run(arguments, environment))
+
+
+def check(values: dict[str, Any]) -> None:
+    """Refuses what cannot work before any server or process is started. Raises click.UsageError."""
+    try:
+        defaults = {option.name.replace("-", "_"): option.default for option in OPTIONS}
+        given_ones = {name: value for name, value in values.items() if value is not None}
+        made = settings(Namespace(**defaults | given_ones))
+        Workload(made.contract, made.scenario, made.model, made.seed)
+    except UsageError as error:
+        raise click.UsageError(str(error)) from error
 
 
 def target(

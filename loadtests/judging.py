@@ -6,6 +6,7 @@ another, sums that no longer fit.
 
 from __future__ import annotations
 
+import json
 import re
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from loadtests.answer import Answer
+    from loadtests.workload import Request
+    from openapi.folded import Folded
 
 DETAIL: Final = 160
 WORD: Final = re.compile(re.escape(CANARY) + r"[0-9a-f]{8}")
@@ -24,11 +27,14 @@ RULES: Final = {
     "repeated-events": "no event is sent twice",
     "crossed-answers": "an answer shows nothing of another request's",
     "usage-is-sum": "total_tokens is prompt_tokens + completion_tokens",
+    "calls-where-required": "with tool_choice required a tool is called",
+    "calls-what-is-offered": "a call names a tool of the request",
+    "arguments-are-an-object": "the arguments of a whole call are a JSON object",
     "usage-counts": "completion_tokens is at least 1 where there is content",
 }
 
 
-def findings(answer: Answer, canary: str) -> Iterator[tuple[str, str]]:
+def findings(answer: Answer, request: Request) -> Iterator[tuple[str, str]]:
     """Rule and detail of everything that a stream breaks."""
     decoded = sse.decode([((at - answer.sent_ns) / 1e9, data) for at, data in answer.segments])
     for flaw in decoded.flaws:
@@ -42,8 +48,28 @@ def findings(answer: Answer, canary: str) -> Iterator[tuple[str, str]]:
     yield from _repeated([event.data for event in decoded.events], usage, sum(answer.counts))
     text = "".join(choice.content or "" for choice in walked.choices.values())
     for word in WORD.findall(text):
-        if word != canary:
-            yield "crossed-answers", f"{word} is another request's, this one's is {canary}"
+        if word != request.canary:
+            yield "crossed-answers", f"{word} is another request's, this one's is {request.canary}"
+    if request.tools:
+        for choice in walked.choices.values():
+            yield from _of_calls(choice, request)
+
+
+def _of_calls(choice: Folded, request: Request) -> Iterator[tuple[str, str]]:
+    """A call that the token limit cut off need not be whole."""
+    if choice.finish_reason == "length":
+        return
+    if request.must_call and not choice.tool_calls:
+        yield "calls-where-required", f"no call, finish_reason {choice.finish_reason}"[:DETAIL]
+    for call in choice.tool_calls:
+        if call.name not in request.tools:
+            yield "calls-what-is-offered", f"call {call.index} is of {call.name!r}"[:DETAIL]
+        try:
+            arguments = json.loads(call.arguments)
+        except (ValueError, RecursionError):
+            arguments = None
+        if not isinstance(arguments, dict):
+            yield "arguments-are-an-object", f"call {call.index}: {call.arguments!r}"[:DETAIL]
 
 
 def _of_usage(usage: dict[str, Any], answer: Answer) -> Iterator[tuple[str, str]]:

@@ -146,6 +146,8 @@ def settings(options: Namespace) -> Settings:
         _positive(options, "rate")
         if options.trace:
             raise UsageError("--rate and --trace both say when requests leave: give one")
+    if options.out and Path(options.out).exists() and not Path(options.out).is_dir():
+        raise UsageError(f"--out {options.out} is a file; name a folder")
     users = max(1, round(options.num_users or 1))
     recorded = tuple(arrivals.trace(Path(options.trace))) if options.trace else ()
     return Settings(

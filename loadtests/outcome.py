@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import logging
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+import gevent
 from locust.runners import WorkerRunner
 
 from loadtests import page, report, results, rows, web
 from loadtests.latency import DEFINITIONS
+from loadtests.ledger import Ledger
 
 if TYPE_CHECKING:
     from locust.env import Environment
@@ -18,22 +20,42 @@ if TYPE_CHECKING:
     from loadtests.session import Session
 
 
+WRITE_S: Final = 1.0
+
+
 def listen(environment: Environment, session: Session) -> None:
     """Hears of workers' tallies and of the end."""
     shares: dict[str, float] = {}
     ended_ns: list[int] = []
+    ledgers: list[Ledger] = []
+
+    def write(lines: list[list[Any]]) -> None:
+        if ledgers:
+            ledgers[-1].write(lines)
+
+    def write_down() -> None:
+        while True:
+            gevent.sleep(WRITE_S)
+            lines, session.lines = session.lines, []
+            write(lines)
 
     def to_master(data: dict[str, Any], **_: Any) -> None:
         data["chatproof"] = session.tally.take()
         data["chatproof_cpu"] = session.cpu()
+        data["chatproof_lines"], session.lines = session.lines, []
 
     def from_worker(client_id: str, data: dict[str, Any], **_: Any) -> None:
         if "chatproof" in data:
             session.tally.merge(data["chatproof"])
             shares[client_id] = data["chatproof_cpu"]
+            write(data["chatproof_lines"])
 
     def started(**_: Any) -> None:
         ended_ns.clear()
+        runner: Any = environment.runner
+        if session.settings.out is not None and not isinstance(runner, WorkerRunner):
+            ledgers.append(Ledger(session.settings.out / "requests.csv"))
+            runner.greenlet.spawn(write_down)
 
     def stopped(**_: Any) -> None:
         ended_ns.append(time.monotonic_ns())
@@ -51,7 +73,8 @@ def listen(environment: Environment, session: Session) -> None:
             environment.process_exit_code = 0
             return
         runner.quit()
-        environment.process_exit_code = _finish(session, so_far())
+        write(session.lines)
+        environment.process_exit_code = _finish(session, so_far(), ledgers[-1].error if ledgers else None)
 
     environment.events.report_to_master.add_listener(to_master)
     environment.events.worker_report.add_listener(from_worker)
@@ -77,9 +100,12 @@ def _rows(environment: Environment) -> tuple[dict[str, results.Buckets], dict[st
     return buckets, extremes
 
 
-def _finish(session: Session, made: dict[str, Any]) -> int:
-    """Prints the report and writes the files; the exit code."""
+def _finish(session: Session, made: dict[str, Any], trouble: str | None) -> int:
+    """Prints the report and writes the files; the exit code. `trouble`: why requests.csv could not be written."""
     code: int = made["exit_code"]
+    if trouble is not None:
+        report.complain(f"--out {trouble}")
+        code = results.OWN_ERROR
     out = session.settings.out
     if out is not None:
         try:

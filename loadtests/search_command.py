@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 
 from loadtests import page
-from loadtests.command import GUARD_S, LOCUSTFILE, Duration, given, our_options, run, target
+from loadtests.command import GUARD_S, LOCUSTFILE, SOMEWHERE, Duration, check, given, our_options, run, target
 from loadtests.results import FAILURES, INVALID, MET, MISSED, OWN_ERROR
 from loadtests.search import Search, Step, requests_needed, saturated, wilson_lower
 
@@ -70,6 +70,7 @@ def search(embedded: Embedder | None, /, url: str | None, first: float, most: fl
         raise click.UsageError("name what must hold with --objective, for example ttft_p95=300ms")
     if url is not None and url.startswith("-"):
         more, url = (url, *more), None
+    check({**ours, "seconds": seconds, "warm_up": warm_up, "num_users": 1, "host": url or SOMEWHERE})
     out = Path(ours.pop("out"))
     console = Console(highlight=False)
     looked = Search(first, most, share, precision)

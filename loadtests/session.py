@@ -14,6 +14,7 @@ from locust.runners import MasterRunner, WorkerRunner
 from loadtests import judging, rows
 from loadtests.arrivals import arrivals
 from loadtests.clock import Clock
+from loadtests.ledger import line
 from loadtests.live import fresh
 from loadtests.objectives import met_by
 from loadtests.tally import Tally
@@ -52,6 +53,8 @@ class Session:
         self.tally = Tally()
         self.began_ns = 0
         self.clock = Clock()
+        self.lines: list[list[Any]] = []
+        """Of requests.csv, not yet written or sent to the master."""
         self._steps = 0
         self._met = met_by(settings.objectives)
         self._numbers: Iterator[int] = iter(())
@@ -73,6 +76,7 @@ class Session:
         gc.collect()
         gc.freeze()  # what is there stays; to walk it again and again would stop every stream for some 50 ms
         self.tally.clear()
+        self.lines.clear()
         self._cpu_s = time.process_time()
         self.began_ns = time.monotonic_ns() + round(self.settings.warm_up_s * 1e9)
         self._closing, self._undrained = False, set()
@@ -231,10 +235,10 @@ class Session:
             answer = caller.call(request.body, intended_ns, streamed=request.streamed, sampled=sampled)
         finally:
             self._in_flight.discard(caller)
-        self._note(answer, request)
+        self._note(answer, request, number)
         return answer
 
-    def _note(self, answer: Answer, request: Request) -> None:
+    def _note(self, answer: Answer, request: Request, number: int) -> None:
         if (new := fresh(answer, self.began_ns)) is not None:
             self.tally.hear(new)
             rows.log_fresh(self.environment, new)
@@ -244,12 +248,15 @@ class Session:
             return
         if answer.segments and answer.succeeded:
             self.tally.sampled += 1
-            for rule, detail in judging.findings(answer, request.canary):
+            for rule, detail in judging.findings(answer, request):
                 self.tally.findings[rule] += 1
                 self.tally.finding_details.setdefault(rule, detail)
+        judged = bool(answer.segments)
         answer.segments = []
         self.tally.add(answer, self.began_ns, self._met)
         rows.log(self.environment, answer)
+        if self.settings.out is not None:
+            self.lines.append(line(number, answer, self.began_ns, streamed=request.streamed, judged=judged))
         failed = None if answer.failure is None else Failed(answer.failure)
         self.environment.events.request.fire(
             request_type="POST",

@@ -36,6 +36,7 @@ TOOL: Final[dict[str, Any]] = {
 }
 
 
+AUTO, REQUIRED = "auto", "required"
 ONE: Final = Lengths("choice", (1.0,))
 SHORT: Final = Lengths("uniform", (10, 40))
 ANSWER: Final = Lengths("choice", (64.0,))
@@ -44,14 +45,18 @@ PREFIX: Final = Lengths("choice", (100.0,))
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """What requests are like. Shares are from 0 to 1; `turns` counts the user's messages of a conversation,
-    `prefixes` how many different system messages of `prefix_words` words there are, used by `prefix_share`."""
+    """What requests are like. Shares are from 0 to 1; `turns` counts the user's messages of a conversation.
+
+    `tool_choice` goes with the tool of `tool_share`; `prefixes` counts the different system messages of `prefix_words`
+    words, used by `prefix_share`.
+    """
 
     prompt_words: Lengths = SHORT
     max_tokens: Lengths = ANSWER
     turns: Lengths = ONE
     stream_share: float = 1.0
     tool_share: float = 0.0
+    tool_choice: str = "auto"
     prefix_share: float = 0.0
     prefix_words: Lengths = PREFIX
     prefixes: int = 4
@@ -60,11 +65,14 @@ class Scenario:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One request as it is sent. `canary` is the word that only its answer may repeat."""
+    """One request as it is sent. `canary` is the word that only its answer may repeat, `tools` are the names that a
+    call may have; `must_call`: an answer without a call is wrong."""
 
     body: bytes
     streamed: bool
     canary: str
+    tools: tuple[str, ...] = ()
+    must_call: bool = False
 
 
 def read(path: Path) -> Scenario:
@@ -93,6 +101,10 @@ def _value(name: str, value: Any, where: str) -> Any:
         if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= 1:
             raise UsageError(f"{where}: {value!r} is no share; write a number from 0 to 1")
         return float(value)
+    if name == "tool_choice":
+        if value not in (AUTO, REQUIRED):
+            raise UsageError(f"{where}: {value!r} is not known; write {AUTO} or {REQUIRED}")
+        return value
     if name == "body":
         if not isinstance(value, dict):
             raise UsageError(f"{where}: {value!r} is no object of request members")
@@ -134,8 +146,12 @@ class Workload:
             body["stream_options"] = {"include_usage": True}
         if rng.random() < scenario.tool_share:
             body["tools"] = [TOOL]
+            if scenario.tool_choice != AUTO:
+                body["tool_choice"] = scenario.tool_choice
         body.update(scenario.body)
-        return Request(json.dumps(body, separators=(",", ":")).encode(), bool(body["stream"]), canary)
+        data = json.dumps(body, separators=(",", ":")).encode()
+        tools = tuple(each["function"]["name"] for each in body.get("tools") or () if "function" in each)
+        return Request(data, bool(body["stream"]), canary, tools, bool(tools) and body.get("tool_choice") == REQUIRED)
 
     def _messages(self, rng: random.Random, scenario: Scenario, canary: str) -> list[dict[str, str]]:
         messages = []
@@ -155,6 +171,10 @@ class Workload:
         """Holds requests of both forms against the contract, so that a refusal is never of our making."""
         validator = Validator(self.contract)
         trials = [self.request(at).body for at in range(5)]
+        if self.scenario.tool_share:
+            scenario, self.scenario = self.scenario, replace(self.scenario, tool_share=1.0)
+            trials.append(self.request(0).body)
+            self.scenario = scenario
         for trial in trials:
             problems = validator.request_problems(json.loads(trial))
             if problems:

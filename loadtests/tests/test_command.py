@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import signal
 import subprocess
@@ -11,14 +12,22 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from click.testing import CliRunner
 
+from loadtests.command import load as load_command
+from loadtests.search_command import search
 from loadtests.tests.scripted import DONE, chunked, content, event, serving
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from click import Command
+
+    from openapi.contract import Contract
+
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the calibration server needs a timerfd")
+NAMED = ("content_events", "completion_tokens", "status", "failure")
 MODEL = "schedule-T20-D5-N20"
 
 
@@ -49,10 +58,16 @@ def load(url: str, out: Path, *arguments: str) -> tuple[int, str, dict[str, Any]
 def test_a_good_run_ends_with_0_and_writes_every_report(url: str, tmp_path: Path) -> None:
     code, words, made = load(url, tmp_path, "--objective", "ttft_p50=5s")
     assert 0 == code, words
-    assert {"results.json", "report.html", "locust_stats.csv"} <= {each.name for each in tmp_path.iterdir()}
+    assert {"results.json", "report.html", "requests.csv", "locust_stats.csv"} <= {
+        each.name for each in tmp_path.iterdir()
+    }
     assert made["counts"]["content_events"] == made["counts"]["tokens"] == 20 * made["counts"]["requests"] > 0
     assert 20 <= made["latencies_ms"]["TTFT"]["min"]
     assert [] == made["conformance"]["findings"]
+    with (tmp_path / "requests.csv").open() as file:
+        lines = list(csv.DictReader(file))
+    assert made["counts"]["requests"] == len(lines)
+    assert {("20", "20", "200", "")} == {tuple(each[name] for name in NAMED) for each in lines}
 
 
 def test_a_missed_objective_ends_with_3(url: str, tmp_path: Path) -> None:
@@ -86,6 +101,19 @@ def test_a_wrong_option_ends_with_2_and_one_line(url: str, tmp_path: Path, argum
     assert 2 == code
     assert words in said
     assert "Traceback" not in said
+
+
+@pytest.mark.parametrize("command", [load_command, search])
+@pytest.mark.parametrize(
+    "wrong", [["--rate", "0"], ["--objective", "fast=1"], ["--scenario", "no.yaml"], ["--out", __file__]]
+)
+def test_a_wrong_option_is_refused_before_the_embedded_server_starts(command: Command, wrong: list[str]) -> None:
+    def embedded(_: Contract) -> Any:
+        raise AssertionError("started")
+
+    made = CliRunner().invoke(command, ["--objective", "ttft=1s", *wrong], obj=embedded)
+    assert 2 == made.exit_code
+    assert wrong[0] in made.output
 
 
 def test_a_dead_server_is_a_failure_and_not_a_traceback(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import pytest
 from loadtests.answer import Answer
 from loadtests.judging import findings
 from loadtests.scan import Scan
+from loadtests.workload import Request
 
 CANARY = "ref-00000001"
 
@@ -27,12 +28,12 @@ def usage(prompt: int, completion: int, total: int) -> str:
 GOOD = [chunk("ha"), chunk("ha"), chunk(None, "stop"), usage(3, 3, 6), "[DONE]"]
 
 
-def accused(events: list[str]) -> set[str]:
+def accused(events: list[str], request: Request = Request(b"", True, CANARY)) -> set[str]:  # noqa: B008 - frozen
     data = "".join(f"data: {each}\n\n" for each in events).encode()
     read = Scan()
     read.feed(data, 1)
     answer = Answer(0, stamps_ns=read.stamps_ns, counts=read.counts, segments=[(1, data)])
-    return {rule for rule, _ in findings(answer, CANARY)}
+    return {rule for rule, _ in findings(answer, request)}
 
 
 def test_a_good_stream_is_accused_of_nothing() -> None:
@@ -57,3 +58,28 @@ def test_a_broken_stream_is_accused_of_what_it_breaks(rule: str) -> None:
 
 def test_the_own_word_in_an_answer_is_no_crossing() -> None:
     assert set() == accused([chunk(CANARY), *GOOD[2:]])
+
+
+ASKED = Request(b"", streamed=True, canary=CANARY, tools=("get_weather",), must_call=True)
+
+
+def calling(name: str, *arguments: str, finish: str = "tool_calls") -> list[str]:
+    first = {"index": 0, "id": "c1", "type": "function", "function": {"name": name, "arguments": ""}}
+    pieces = [first, *({"index": 0, "function": {"arguments": each}} for each in arguments)]
+    events: list[Any] = [{"index": 0, "delta": {"tool_calls": [each]}, "finish_reason": None} for each in pieces]
+    events.append({"index": 0, "delta": {}, "finish_reason": finish})
+    return [*(json.dumps({"id": "c", "choices": [each]}) for each in events), usage(3, 9, 12), "[DONE]"]
+
+
+@pytest.mark.parametrize(
+    ("events", "rules"),
+    [
+        (calling("get_weather", '{"ci', 'ty":"x"}'), set()),
+        (calling("get_weather", '{"ci', finish="length"), set()),
+        (calling("get_weather", '{"ci'), {"arguments-are-an-object"}),
+        (calling("get_time", "{}"), {"calls-what-is-offered"}),
+        (GOOD, {"calls-where-required"}),
+    ],
+)
+def test_calls_in_a_stream_are_held_against_the_tools_of_its_request(events: list[str], rules: set[str]) -> None:
+    assert rules == accused(events, ASKED)

@@ -39,6 +39,15 @@ def test_a_request_depends_on_seed_and_number_alone() -> None:
     assert len({each.body for each in (one.request(5), one.request(6), other.request(5))}) == 3
 
 
+def test_tools_go_with_their_choice_and_the_request_knows_both() -> None:
+    contract = load("mindie-2.3")
+    for share, choice, expected in ((1.0, "required", True), (1.0, "auto", False), (0.0, "required", False)):
+        request = Workload(contract, Scenario(tool_share=share, tool_choice=choice), "m", 1).request(0)
+        body = json.loads(request.body)
+        assert (("get_weather",) if share else (), expected) == (request.tools, request.must_call)
+        assert expected == (body.get("tool_choice") == "required")
+
+
 def test_every_prompt_carries_a_word_of_its_own() -> None:
     made = Workload(load("mindie-2.3"), Scenario(), "m", 1)
     requests = [made.request(number) for number in range(100)]
@@ -73,6 +82,7 @@ def test_a_scenario_file_says_what_requests_are_like(tmp_path: Path) -> None:
         ("prompt_words: {uniform: [9, 5]}", "prompt_words"),
         ("prompt_words: {triangle: [1, 2]}", "lognormal"),
         ("prefixes: true", "prefixes"),
+        ("tool_choice: sometimes", "required"),
         ("body: 3", "body"),
         ("a: [", "scenario.yaml"),
     ],
