@@ -59,6 +59,7 @@ class Session:
         self._met = met_by(settings.objectives)
         self._numbers: Iterator[int] = iter(())
         self._share = (0, 1)
+        self._keeps_lines = settings.out is not None
         self._in_flight: set[Caller] = set()
         self._closing = False
         self._undrained: set[str] = set()
@@ -84,7 +85,9 @@ class Session:
             workers = runner.clients.all
             self._undrained = {worker.id for worker in workers}
             for index, worker in enumerate(workers):
-                runner.send_message(SHARE, {"index": index, "count": len(workers)}, worker.id)
+                runner.send_message(
+                    SHARE, {"index": index, "count": len(workers), "lines": self._keeps_lines}, worker.id
+                )
         else:
             self._numbers = itertools.count(self._share[0], self._share[1])
             if self.settings.open:
@@ -166,6 +169,7 @@ class Session:
 
     def _take_share(self, msg: Any, **_: Any) -> None:
         self._share = (msg.data["index"], msg.data["count"])
+        self._keeps_lines = msg.data["lines"]
 
     def caller(self) -> Caller:
         """A connection of its own."""
@@ -255,7 +259,7 @@ class Session:
         answer.segments = []
         self.tally.add(answer, self.began_ns, self._met)
         rows.log(self.environment, answer)
-        if self.settings.out is not None:
+        if self._keeps_lines:
             self.lines.append(line(number, answer, self.began_ns, streamed=request.streamed, judged=judged))
         failed = None if answer.failure is None else Failed(answer.failure)
         self.environment.events.request.fire(

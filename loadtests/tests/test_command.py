@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -76,14 +77,27 @@ def test_a_missed_objective_ends_with_3(url: str, tmp_path: Path) -> None:
     assert [False] == [each["met"] for each in made["objectives"]]
 
 
-def test_two_processes_send_what_one_sends(url: str, tmp_path: Path) -> None:
-    counts = []
-    for number, more in enumerate(([], ["--processes", "2"])):
-        options = ["--rate", "10", "--arrivals", "constant", "--max-requests", "15", *more]
-        _, words, made = load(url, tmp_path / str(number), *options)
-        assert made, words
+def test_two_workers_send_what_one_process_sends(url: str, tmp_path: Path) -> None:
+    """Forked by --processes, and started apart as on other machines."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = str(free.getsockname()[1])
+    plan = ["--rate", "10", "--arrivals", "constant", "--max-requests", "15"]
+    worker = [sys.executable, "-m", "loadtests", url, "--dialect", "openai", "--model", MODEL, *plan]
+    worker += ["--warm-up", "500ms", "--time", "2s", "--worker", "--master-port", port]
+    counts, sent = [], []
+    for name, more, workers in (
+        ("one", [], 0),
+        ("forked", ["--processes", "2"], 0),
+        ("apart", ["--master", "--expect-workers", "2", "--master-bind-port", port], 2),
+    ):
+        started = [subprocess.Popen(worker, stdout=subprocess.DEVNULL) for _ in range(workers)]
+        code, words, made = load(url, tmp_path / name, *plan, *more)
+        assert [0] * (workers + 1) == [code, *(each.wait(60) for each in started)], words
         counts.append([made["counts"][name] for name in ("requests", "failures", "content_events", "tokens")])
-    assert counts[0] == counts[1]
+        with (tmp_path / name / "requests.csv").open() as file:
+            sent.append(sorted(int(line["number"]) for line in csv.DictReader(file)))
+    assert [counts[0]] * 3 == counts
+    assert [sent[0]] * 3 == sent
 
 
 @pytest.mark.parametrize(
