@@ -13,23 +13,24 @@ STEP_NS: Final = 1_000_000
 
 
 class Clock:
-    """Holds the distance between the two clocks. `steps` counts how often the wall clock was set meanwhile."""
+    """Holds the distance between the two clocks: `offset_ns`, good for stamps up to `until_ns` on the wall. `steps`
+    counts how often the wall clock was set meanwhile."""
 
-    __slots__ = ("_offset_ns", "_until_ns", "steps")
+    __slots__ = ("offset_ns", "steps", "until_ns")
 
     def __init__(self) -> None:
         self.steps = 0
-        self._offset_ns = _offset_ns()
-        self._until_ns = time.time_ns() + HELD_NS
+        self.offset_ns = _offset_ns()
+        self.until_ns = time.time_ns() + HELD_NS
 
     def monotonic_ns(self, wall_ns: int) -> int:
         """The monotonic time of a wall-clock stamp of the last second."""
-        if wall_ns > self._until_ns:
+        if wall_ns > self.until_ns:
             offset_ns = _offset_ns()
-            self.steps += abs(offset_ns - self._offset_ns) > STEP_NS
-            self._offset_ns = offset_ns
-            self._until_ns = time.time_ns() + HELD_NS
-        return wall_ns - self._offset_ns
+            self.steps += abs(offset_ns - self.offset_ns) > STEP_NS
+            self.offset_ns = offset_ns
+            self.until_ns = time.time_ns() + HELD_NS
+        return wall_ns - self.offset_ns
 
 
 def _offset_ns() -> int:

@@ -17,6 +17,8 @@ LARGEST_PLAIN: Final = 16 * 1024 * 1024
 LARGEST_HEAD: Final = 64 * 1024
 MOST_EVENTS: Final = 1_000_000
 """Events of one stream; more is a failure, so that an endless one keeps memory flat."""
+LARGEST_SAMPLE: Final = 4 * 1024 * 1024
+"""Bytes kept of a stream to judge it; a longer one is not judged."""
 DETAIL: Final = 200
 """Characters of a failure's detail."""
 LONGEST_WAIT_S: Final = 3600.0
@@ -88,6 +90,9 @@ class Incoming(HTTPResponseParser):
         self.answer.size_bytes += len(data)
         if self._sampled:
             self.answer.segments.append((at_ns, data))
+            if self.answer.size_bytes > LARGEST_SAMPLE:
+                self.answer.segments.clear()
+                self._sampled = False
         if self._scan is not None:
             self._scan.feed(data, at_ns)
             if self._scan.events > MOST_EVENTS:

@@ -119,7 +119,8 @@ class _Reading:
 
     def __init__(self, wire: Wire, incoming: Incoming) -> None:
         self.ended: AsyncResult[None] = AsyncResult()
-        self._wire = wire
+        self._receive = wire.read
+        self._take = incoming.feed_at
         self._incoming = incoming
         loop: Any = gevent.get_hub().loop
         self._watcher = loop.io(wire.fileno(), READABLE)
@@ -132,7 +133,7 @@ class _Reading:
 
     def _read(self) -> None:
         try:
-            data, at_ns = self._wire.read()
+            data, at_ns = self._receive()
         except BlockingIOError:
             return
         except OSError as error:
@@ -140,7 +141,7 @@ class _Reading:
             self._end()
             return
         if data:
-            if self._incoming.feed_at(data, at_ns):
+            if self._take(data, at_ns):
                 self._end()
         else:
             self._incoming.cut("the server ended the connection", at_ns)

@@ -91,7 +91,8 @@ class Wire:
         if not ancillary:
             return data, time.monotonic_ns()
         seconds, nanoseconds = STAMP.unpack_from(ancillary[0][2])
-        return data, self._clock.monotonic_ns(seconds * 1_000_000_000 + nanoseconds)
+        wall_ns, clock = seconds * 1_000_000_000 + nanoseconds, self._clock
+        return data, wall_ns - clock.offset_ns if wall_ns <= clock.until_ns else clock.monotonic_ns(wall_ns)
 
     def _receive_timed(self) -> tuple[bytes, int]:
         return self._socket.recv(MOST_BYTES), time.monotonic_ns()

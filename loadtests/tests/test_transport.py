@@ -171,3 +171,9 @@ def test_a_sampled_stream_keeps_what_came() -> None:
     answer = call(saying(GOOD), sampled=True)
     assert content("a") + content("b") + DONE == b"".join(data for _, data in answer.segments)
     assert [] == call(saying(GOOD)).segments
+
+
+def test_a_sampled_stream_that_is_too_long_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(incoming, "LARGEST_SAMPLE", 1000)
+    answer = call(saying(chunked(*[content("a")] * 100, DONE)), sampled=True)
+    assert (None, []) == (answer.failure, answer.segments)
