@@ -224,9 +224,9 @@ def read_good() -> Callable[[str], Good]:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Runs a test that wants a good run once for each recorded dialect."""
+    """Runs a test that wants a good run once for each recorded dialect; a module with `GOODS` names those it wants."""
     if "good" in metafunc.fixturenames:
-        metafunc.parametrize("good", _recorded(), indirect=True)
+        metafunc.parametrize("good", getattr(metafunc.module, "GOODS", _recorded()), indirect=True)
 
 
 def _recorded() -> list[str]:
