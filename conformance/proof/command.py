@@ -17,12 +17,12 @@ from rich.markup import escape
 from conformance.errors import HarnessError, UsageError
 from conformance.proof import host as hosting
 from conformance.proof import matrix as matrices
-from conformance.proof.ledger import COMPANION, read
+from conformance.proof.ledger import COMPANION, read, shown_before
 from conformance.proof.proving import partial, prove
 from openapi.contract import names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from conformance.proof.host import Shown
     from conformance.proof.matrix import Matrix
@@ -39,9 +39,19 @@ TOLD_EVERY_S = 15.0  # where the output is no terminal
 @click.option(
     "--write", "written", type=click.Path(path_type=Path), metavar="FILE", help="Write the matrix; of a part, its rows."
 )
+@click.option("--thorough", is_flag=True, help="Show each to all scenarios, as --write and --only do.")
 @click.option("--check", "held", type=click.Path(path_type=Path), metavar="FILE", help="Fail if the matrix has moved.")
-def run(dialect: str | None, only: tuple[str, ...], no_bounds: bool, written: Path | None, held: Path | None) -> None:
+def run(
+    dialect: str | None,
+    only: tuple[str, ...],
+    no_bounds: bool,
+    thorough: bool,
+    written: Path | None,
+    held: Path | None,
+) -> None:
     """Show every fault to the suite over a real socket: each must be named, and nobody else blamed.
+
+    A fault is shown to the scenarios that showed it when the matrix was written, and to a sample of the others.
 
     Exit codes: 0 the proof holds, 1 it does not, 2 usage, 5 our own error.
     """
@@ -51,7 +61,8 @@ def run(dialect: str | None, only: tuple[str, ...], no_bounds: bool, written: Pa
     try:
         if held and not whole:
             raise UsageError("--check takes the whole proof: leave --dialect, --only and --no-bounds out")
-        proof, names_shown = _proof(dialect, only, console, bounds=not no_bounds, whole=whole)
+        before = {} if thorough or written or only else shown_before(read())
+        proof, names_shown = _proof(dialect, only, console, before, bounds=not no_bounds, whole=whole)
     except UsageError as error:
         _leave(str(error), USAGE)
     except HarnessError as error:
@@ -87,7 +98,13 @@ def _head_of(text: str) -> str:
 
 
 def _proof(
-    dialect: str | None, only: tuple[str, ...], console: Console, *, bounds: bool, whole: bool
+    dialect: str | None,
+    only: tuple[str, ...],
+    console: Console,
+    before: Mapping[str, tuple[str, ...]],
+    *,
+    bounds: bool,
+    whole: bool,
 ) -> tuple[Proof, frozenset[str]]:
     if dialect is not None and dialect not in names():
         raise UsageError(f"--dialect {dialect!r} is unknown; there are: {', '.join(sorted(names()))}")
@@ -96,7 +113,8 @@ def _proof(
         every = frozenset(each.name for each in host.faults)
         shown = [each for each in host.faults if set(each.dialects) & set(dialects) and (bounds or each.about is None)]
         shown = _chosen(shown, only)
-        return asyncio.run(prove(host, shown, dialects, _teller(console, status.update), whole=whole)), every
+        tell = _teller(console, status.update)
+        return asyncio.run(prove(host, shown, dialects, tell, whole=whole, before=before)), every
 
 
 def _chosen(shown: list[Shown], only: Sequence[str]) -> list[Shown]:

@@ -29,7 +29,8 @@ nobody is blamed for them.
 class Trialled:
     """One fault and what named it: check -> how binding the requirement is that broke (M, S, or o: only observed).
 
-    made: by a bound of a contract, not written down. benign: a variation that nobody may be blamed for.
+    made: by a bound of a contract, not written down. benign: a variation that nobody may be blamed for. shown_by:
+    scenarios that are enough to show it to all of these checks.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Trialled:
     made: bool
     killers: Mapping[str, str]
     benign: bool = False
+    shown_by: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,14 +95,20 @@ class Matrix:
         return not (self.survivors or self.idle or self.stale)
 
 
-def trialled(fault: Shown, dialect: str, killers: Mapping[str, str]) -> Trialled:
+def trialled(fault: Shown, dialect: str, killers: Mapping[str, str], shown_by: tuple[str, ...] = ()) -> Trialled:
     """A fault with its killers."""
-    return Trialled(fault.name, fault.line, dialect, fault.bugs, fault.about is not None, killers, fault.benign)
+    made = fault.about is not None
+    return Trialled(fault.name, fault.line, dialect, fault.bugs, made, killers, fault.benign, shown_by)
 
 
 def joined(one: Trialled, other: Trialled) -> Trialled:
     """The same in two dialects."""
-    return replace(one, dialect=f"{one.dialect}, {other.dialect}", killers={**other.killers, **one.killers})
+    return replace(
+        one,
+        dialect=f"{one.dialect}, {other.dialect}",
+        killers={**other.killers, **one.killers},
+        shown_by=tuple(sorted({*one.shown_by, *other.shown_by})),
+    )
 
 
 def as_data(matrix: Matrix) -> dict[str, Any]:
@@ -108,6 +116,7 @@ def as_data(matrix: Matrix) -> dict[str, Any]:
     rows = {
         each.name: {"line": each.line, "dialect": each.dialect, "killed_by": dict(sorted(each.killers.items()))}
         | ({"benign": True} if each.benign else {})
+        | ({"shown_by": list(each.shown_by)} if each.shown_by else {})
         for each in sorted(matrix.rows, key=lambda each: each.name)
     }
     return {"faults": rows}
@@ -116,7 +125,16 @@ def as_data(matrix: Matrix) -> dict[str, Any]:
 def read_rows(data: Mapping[str, Any]) -> tuple[Trialled, ...]:
     """What `as_data` wrote; the numbers of bugs are not kept."""
     return tuple(
-        Trialled(name, row["line"], row["dialect"], (), ":" in name, row["killed_by"], row.get("benign", False))
+        Trialled(
+            name,
+            row["line"],
+            row["dialect"],
+            (),
+            ":" in name,
+            row["killed_by"],
+            row.get("benign", False),
+            tuple(row.get("shown_by", ())),
+        )
         for name, row in data["faults"].items()
     )
 
@@ -136,14 +154,13 @@ def faults_of(data: Mapping[str, Any], check: str) -> list[tuple[str, str]]:
 
 
 def moves(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
-    """Where two ledgers differ, a line each."""
+    """Where two ledgers differ, a line each; by which scenarios a fault is shown does not count."""
     old, new = before["faults"], after["faults"]
     found = [f"{name}: no longer there" for name in old if name not in new]
     for name, row in new.items():
         if name not in old:
             found.append(f"{name}: new")
-        elif old[name] != row:
-            parts = [part for part in row if row[part] != old[name].get(part)]
+        elif parts := [part for part in row if part != "shown_by" and row[part] != old[name].get(part)]:
             found.append(f"{name}: {', '.join(f'{part} {old[name].get(part)} -> {row[part]}' for part in parts)}")
     return found
 

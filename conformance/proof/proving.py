@@ -7,18 +7,21 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from conformance.check import gather
+from conformance.errors import HarnessError
 from conformance.proof import matrix as matrices
 from conformance.proof import trial
+from conformance.proof.asking import ALL, again, all_of, enough, everything
 from conformance.proof.ledger import EXCUSED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from conformance.proof.host import Host, Shown
     from conformance.proof.matrix import Matrix
     from conformance.proof.trial import Bench, Kill
 
 AT_ONCE = 3  # trials: the engine makes their tokens together
+ELSEWHERE = 40  # scenarios that a variation is shown to in the second dialect, besides those that observe it
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,41 +38,91 @@ class Proof:
         return self.matrix.holds and not self.blamed
 
 
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What is shown where. first: the variation is shown in this dialect first."""
+
+    fault: Shown
+    dialect: str
+    first: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a trial. shown_by: scenarios that are enough to repeat it."""
+
+    kills: frozenset[Kill]
+    killers: Mapping[str, str]
+    shown_by: tuple[str, ...]
+
+
 async def prove(
-    host: Host, shown: Sequence[Shown], dialects: Sequence[str], tell: Callable[[str], None], *, whole: bool
+    host: Host,
+    shown: Sequence[Shown],
+    dialects: Sequence[str],
+    tell: Callable[[str], None],
+    *,
+    whole: bool,
+    before: Mapping[str, Sequence[str]],
 ) -> Proof:
     """Tries faults and variations in the first of these dialects that speaks to each.
 
     A variation is also tried in one of the others, in turn. whole: all dialects are judged without a fault, and checks
-    that name nothing count. tell: hears of every step.
+    that name nothing count. before: fault -> the scenarios that showed it before; others are asked everything, and
+    what is enough to repeat it is found out. tell: hears of every step.
     """
-    tasks = [(each, where) for place, each in enumerate(shown) for where in _places(each, dialects, place)]
+    tasks = [trial_ for place, each in enumerate(shown) for trial_ in _trials(each, dialects, place)]
     benches: dict[str, Bench] = {}
     blamed: list[str] = []
     for name in dialects:
-        if whole or any(where == name for _, where in tasks):
+        if whole or any(each.dialect == name for each in tasks):
             tell(f"judging the faultless server in {name}")
             benches[name] = await trial.bench(host, name)
             blamed += [*_innocent(f"the faultless server in {name}", benches[name].blamed), *benches[name].errors]
     free = asyncio.Semaphore(AT_ONCE)
     done = 0
 
-    async def one(fault: Shown, where: str) -> frozenset[Kill]:
+    async def one(task: Trial) -> Outcome:
         nonlocal done
         async with free:
-            kills = await trial.attempt(host, benches[where], fault)
+            try:
+                outcome = await _tried(host, benches[task.dialect], task, before.get(task.fault.name))
+            except HarnessError as error:  # a judge of ours broke: told with all else that is wrong
+                blamed.append(str(error))
+                outcome = Outcome(frozenset(), {}, ())
         done += 1
-        tell(f"{done} of {len(tasks)} shown; last: {fault.name} in {where}")
-        return kills
+        found = f"{len(outcome.killers)} checks name it" if outcome.killers else "nobody names it"
+        tell(f"{done} of {len(tasks)} shown; last: {task.fault.name} in {task.dialect}, {found}")
+        return outcome
 
-    found = await asyncio.gather(*(one(fault, where) for fault, where in tasks))
+    outcomes = await asyncio.gather(*(one(each) for each in tasks))
     rows: dict[str, matrices.Trialled] = {}
-    for (fault, where), kills in zip(tasks, found, strict=True):
-        if fault.benign:
-            blamed += _innocent(f"the variation {fault.name} in {where}", kills)
-        row = matrices.trialled(fault, where, strongest(kills, timed=fault.patience_s is not None))
-        rows[fault.name] = matrices.joined(rows[fault.name], row) if fault.name in rows else row
+    for task, outcome in zip(tasks, outcomes, strict=True):
+        name = task.fault.name
+        if task.fault.benign:
+            blamed += _innocent(f"the variation {name} in {task.dialect}", outcome.kills)
+        row = matrices.trialled(task.fault, task.dialect, outcome.killers, outcome.shown_by)
+        rows[name] = matrices.joined(rows[name], row) if name in rows else row
     return Proof(partial(tuple(rows.values()), whole=whole), tuple(blamed), tuple(benches))
+
+
+async def _tried(host: Host, made: Bench, task: Trial, before: Sequence[str] | None) -> Outcome:
+    """Shows a fault to what showed it before, else to everything, and then to less until that is not enough."""
+    fault = task.fault
+    timed = fault.patience_s is not None
+    if before is not None:
+        asking = again(fault.name, before, ELSEWHERE) if fault.benign else again(fault.name, before)
+        kills = await trial.attempt(host, made, fault, everything if fault.benign and task.first else asking)
+        return Outcome(kills, strongest(kills, timed=timed), tuple(before))
+    kills = await trial.attempt(host, made, fault)
+    killers = strongest(kills, timed=timed)
+    if fault.benign:
+        return Outcome(kills, killers, enough(kills, killers))
+    for shown_by in (enough(kills, killers), all_of(kills, killers)):
+        repeated = await trial.attempt(host, made, fault, again(fault.name, shown_by))
+        if strongest(repeated, timed=timed) == killers:
+            return Outcome(kills, killers, shown_by)
+    return Outcome(kills, killers, (ALL,))
 
 
 def partial(rows: tuple[matrices.Trialled, ...], *, whole: bool) -> Matrix:
@@ -77,11 +130,12 @@ def partial(rows: tuple[matrices.Trialled, ...], *, whole: bool) -> Matrix:
     return matrices.Matrix(rows, tuple(sorted(gather())) if whole else (), EXCUSED if whole else {})
 
 
-def _places(fault: Shown, dialects: Sequence[str], place: int) -> list[str]:
-    """The dialects in which a fault is tried."""
+def _trials(fault: Shown, dialects: Sequence[str], place: int) -> list[Trial]:
+    """Where a fault is tried."""
     found = [name for name in dialects if name in fault.dialects]
     others = found[1:]
-    return [found[0], others[place % len(others)]] if fault.benign and others else found[:1]
+    first = Trial(fault, found[0], first=True)
+    return [first, Trial(fault, others[place % len(others)], first=False)] if fault.benign and others else [first]
 
 
 def _innocent(who: str, kills: Collection[Kill]) -> list[str]:

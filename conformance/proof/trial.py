@@ -9,6 +9,7 @@ from conformance.client import Client
 from conformance.declaration import Declaration
 from conformance.errors import HarnessError
 from conformance.judgement import judge
+from conformance.proof.asking import everything
 from conformance.proof.host import FAULTLESS
 from conformance.run import Budget, Run
 from conformance.secret import Secret
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from conformance.judgement import Judgement
     from conformance.plan import Plan
+    from conformance.proof.asking import Asking
     from conformance.proof.host import Host, Shown
     from conformance.scenario import Scenario
     from openapi.contract import Contract
@@ -40,12 +42,16 @@ STRENGTHS = {Keyword.MUST: "M", Keyword.SHOULD: "S", Keyword.MAY: "o"}
 
 @dataclass(frozen=True, slots=True)
 class Kill:
-    """A requirement that a fault breaks: by which check, and how binding it is (M MUST, S SHOULD, o only observed)."""
+    """A requirement that a fault breaks: by which check, and how binding it is (M MUST, S SHOULD, o only observed).
+
+    scenarios: those that show it, in the order of the plan.
+    """
 
     check: str
     requirement: str
     strength: str
     words: str
+    scenarios: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +87,12 @@ async def bench(host: Host, dialect: str) -> Bench:
     return replace(made, blamed=frozenset(_kills(judgements)), errors=errors, unobserved=frozenset(idle))
 
 
-async def attempt(host: Host, made: Bench, fault: Shown) -> frozenset[Kill]:
-    """What a fault is blamed for and the faultless server is not."""
+async def attempt(host: Host, made: Bench, fault: Shown, asking: Asking = everything) -> frozenset[Kill]:
+    """What a fault is blamed for and the faultless server is not. asking: chooses from what may show it."""
     made = _claiming(made, fault)
-    plan = _part(made.plan, lambda each: _meets(fault, each))
+    met = tuple(each for each in made.plan.scenarios if _meets(fault, each))
+    ids = asking(met)
+    plan = _part(made.plan, lambda each: each.id in ids)
     judgements = await _judged(host, made, fault.name, plan, fault.patience_s or DEADLINE_S)
     if broken := [each.error for each in judgements if each.error]:
         raise HarnessError(f"fault {fault.name}: {broken[0]}")
@@ -122,10 +130,7 @@ def _meets(fault: Shown, scenario: Scenario) -> bool:
         return subject is not None and subject.parameter == fault.about
     if subject is not None and sum(step.tokens for step in scenario.steps) > SHORT:
         return False
-    if getattr(scenario, "rounds", 0) and fault.shows not in (
-        "requests",
-        "sampling",
-    ):  # statistics of what is generated
+    if scenario.rounds and fault.shows not in ("requests", "sampling"):  # statistics of what is generated
         return False
     if fault.shows in ("answers", "sampling"):
         return subject is None or subject.expect == "accept"
@@ -151,9 +156,13 @@ def _client(host: Host, contract: Contract, fault: str) -> Client:
 def _kills(judgements: Collection[Judgement]) -> list[Kill]:
     found: dict[str, Kill] = {}
     for each in judgements:
-        if each.findings:
-            row = each.assertion.requirement
-            first = each.findings[0]
-            words = f"{each.assertion.scenario.id}: {first.where}: expected {first.expected}, got {first.got}"
-            found.setdefault(row.id, Kill(each.assertion.check.id, row.id, STRENGTHS[row.keyword], words))
+        if not each.findings:
+            continue
+        row, scenario = each.assertion.requirement, each.assertion.scenario.id
+        if (known := found.get(row.id)) is not None:
+            found[row.id] = replace(known, scenarios=tuple(dict.fromkeys((*known.scenarios, scenario))))
+            continue
+        first = each.findings[0]
+        words = f"{scenario}: {first.where}: expected {first.expected}, got {first.got}"
+        found[row.id] = Kill(each.assertion.check.id, row.id, STRENGTHS[row.keyword], words, (scenario,))
     return list(found.values())

@@ -1,14 +1,16 @@
 """Remembering: an engine that says again what it has said before, so that hundreds of faults cost one generation each.
 
 A greedy or seeded request has one answer. Of others the first, the second, ... time that a server is asked gets what
-the first, the second, ... time got before, so that every fault is shown with the same texts.
+the first, the second, ... time got before, so that every fault is shown with the same texts; these have seeds of their
+own, so that they are the same in the next run too.
 """
 
 from __future__ import annotations
 
 import asyncio
+import zlib
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -53,11 +55,14 @@ class Remembering:
         """As the engine's own, or what it said the last time."""
         asked = (tuple(prompt), repr(params))
         key = (*asked, self._asked[asked])
-        if params.temperature > 0 and params.seed is None and not params.beam_search:
+        drawn = params.temperature > 0 and params.seed is None and not params.beam_search
+        if drawn:
             self._asked[asked] += 1
         said = self._memory.said.get(key)
         if said is not None:
             return Again(said)
+        if drawn:
+            params = replace(params, seed=zlib.crc32(repr(key).encode()))
         return Noted(self._engine.submit(prompt, params), self._memory, key, params.n)
 
 
