@@ -43,7 +43,7 @@ class SequentialTest:
 
 
 CAREFUL = SequentialTest()
-TENDENCY = SequentialTest(honoured=0.5, ignored=0.1, false_alarm=0.01, miss=0.25)
-"""For a tendency that shows in every other round, and hardly ever where it is the wrong way round."""
+TENDENCY = SequentialTest(honoured=0.9, ignored=0.4, miss=0.25)
+"""For a tendency that hardly any round contradicts clearly, and most do where it is the wrong way round."""
 AT_SIGHT = SequentialTest(miss=0.25)
 """Believes the first mark: for answers that are equal by chance as good as never."""

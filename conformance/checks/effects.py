@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 SAMPLING, PENALTIES, BIASES = "effects-of-sampling", "effects-of-penalties", "effects-of-biases"
 FEW_CHARACTERS = 12  # in shorter answers chance alone makes texts equal
+CLEARLY = 0.15  # of the words of a text: by how much more they are repeated where it is no chance
 
 
 def _text(round_: Round, part: str) -> str:
@@ -115,10 +116,10 @@ def _changed(round_: Round, part: str) -> bool | None:
     return None if len(base) < FEW_CHARACTERS or sure else _text(round_, part) != base
 
 
-def _fewer_repeats(round_: Round, part: str) -> bool | None:
-    """Whether words are repeated less; None where the text stays as it was, or is as repetitive."""
+def _no_more_repeats(round_: Round, part: str) -> bool | None:
+    """Whether words are not clearly repeated more; None where the text stays as it was."""
     base, found = (_repeats(_text(round_, each)) for each in ("base", part))
-    return None if base == found or not _changed(round_, part) else found < base
+    return found <= base + CLEARLY if _changed(round_, part) else None
 
 
 def _repeats(text: str) -> float:
@@ -165,11 +166,11 @@ def repetition_penalty_changes_the_text(round_: Round, _: Sequence[Round]) -> bo
     test=TENDENCY,
     scenario=PENALTIES,
     parts=("base", "other", "present"),
-    expected="fewer repeated words",
+    expected="no more repeated words",
 )
 def presence_penalty_reduces_repetition(round_: Round, _: Sequence[Round]) -> bool | None:
     """A positive presence_penalty has fewer words repeated, not more."""
-    return _fewer_repeats(round_, "present")
+    return _no_more_repeats(round_, "present")
 
 
 @trial(
@@ -177,11 +178,11 @@ def presence_penalty_reduces_repetition(round_: Round, _: Sequence[Round]) -> bo
     test=TENDENCY,
     scenario=PENALTIES,
     parts=("base", "other", "frequent"),
-    expected="fewer repeated words",
+    expected="no more repeated words",
 )
 def frequency_penalty_reduces_repetition(round_: Round, _: Sequence[Round]) -> bool | None:
     """A positive frequency_penalty has fewer words repeated, not more."""
-    return _fewer_repeats(round_, "frequent")
+    return _no_more_repeats(round_, "frequent")
 
 
 @trial(
@@ -189,17 +190,43 @@ def frequency_penalty_reduces_repetition(round_: Round, _: Sequence[Round]) -> b
     test=TENDENCY,
     scenario=PENALTIES,
     parts=("base", "other", "repeated"),
-    expected="fewer repeated words",
+    expected="no more repeated words",
 )
 def repetition_penalty_reduces_repetition(round_: Round, _: Sequence[Round]) -> bool | None:
     """A repetition_penalty above 1 has fewer words repeated, not more."""
-    return _fewer_repeats(round_, "repeated")
+    return _no_more_repeats(round_, "repeated")
 
 
 @trial("effects.logit-bias-heeded", scenario=BIASES, parts=("base", "biased"), expected="another text than without it")
 def logit_bias_of_100_changes_the_text(round_: Round, _: Sequence[Round]) -> bool | None:
     """A logit_bias of 100 for one token makes the answer consist of it, so it is no longer the unbiased one."""
     return _changed(round_, "biased")
+
+
+@relation("effects.allowed-token-ids-heeded", over=("base", "confined"), lacks=unsuccessful)
+def one_allowed_token_changes_the_text(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """Where a single token is allowed the answer consists of it, so it is no longer the greedy one."""
+    base, text = (exchanges[name].content() or "" for name in ("base", "confined"))
+    _long_enough(base)
+    if text == base:
+        yield Finding("/choices/0/message/content", "another text than without it", repr(text)[:200])
+
+
+@relation("effects.stop-token-ids-heeded", over=("base", "halted"), lacks=lambda _: None)
+def listed_tokens_end_the_answer(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """An answer ends at the first of the listed tokens: the same text does not come with 4,096 of them listed.
+
+    Vocabularies number their most frequent tokens first, so that no story does without these. A server that refuses so
+    long a list is not blamed.
+    """
+    base, halted = exchanges["base"], exchanges["halted"]
+    if halted.status is not None and 400 <= halted.status < 500:
+        raise NoOccasion("so long a list of tokens is refused")
+    if lack := unsuccessful(base) or unsuccessful(halted):
+        raise NotObserved(lack)
+    _long_enough(base.content() or "")
+    if halted.content() == base.content():
+        yield Finding("/choices/0/message/content", "less than without it", repr(halted.content())[:200])
 
 
 @relation("effects.bad-words-not-said", over=("base", "censored"), lacks=unsuccessful)

@@ -102,6 +102,18 @@ def logit_bias_is_ignored(exchange: Exchange) -> Exchange:
     return with_text(exchange, "1, 2, 3, 4, 5")
 
 
+@mutant("effects.allowed-token-ids-heeded", steps="*")
+def allowed_tokens_are_ignored(exchange: Exchange) -> Exchange:
+    """allowed_token_ids changes nothing."""
+    return with_text(exchange, STORY)
+
+
+@mutant("effects.stop-token-ids-heeded", steps="*")
+def stop_tokens_are_ignored(exchange: Exchange) -> Exchange:
+    """stop_token_ids changes nothing."""
+    return with_text(exchange, STORY)
+
+
 @mutant("effects.bad-words-not-said", steps="*")
 def bad_words_are_said(exchange: Exchange) -> Exchange:
     """bad_words changes nothing."""

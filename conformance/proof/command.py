@@ -17,7 +17,7 @@ from rich.markup import escape
 from conformance.errors import HarnessError, UsageError
 from conformance.proof import host as hosting
 from conformance.proof import matrix as matrices
-from conformance.proof.ledger import COMPANION, read, shown_before
+from conformance.proof.ledger import COMPANION, read
 from conformance.proof.proving import partial, prove
 from openapi.contract import names
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from conformance.proof.host import Shown
-    from conformance.proof.matrix import Matrix
+    from conformance.proof.matrix import Matrix, Trialled
     from conformance.proof.proving import Proof
 
 HELD, FAILED, USAGE, OWN_ERROR = 0, 1, 2, 5
@@ -61,7 +61,7 @@ def run(
     try:
         if held and not whole:
             raise UsageError("--check takes the whole proof: leave --dialect, --only and --no-bounds out")
-        before = {} if thorough or written or only else shown_before(read())
+        before = {} if thorough or written or only else _before()
         proof, names_shown = _proof(dialect, only, console, before, bounds=not no_bounds, whole=whole)
     except UsageError as error:
         _leave(str(error), USAGE)
@@ -101,7 +101,7 @@ def _proof(
     dialect: str | None,
     only: tuple[str, ...],
     console: Console,
-    before: Mapping[str, tuple[str, ...]],
+    before: Mapping[str, Trialled],
     *,
     bounds: bool,
     whole: bool,
@@ -115,6 +115,11 @@ def _proof(
         shown = _chosen(shown, only)
         tell = _teller(console, status.update)
         return asyncio.run(prove(host, shown, dialects, tell, whole=whole, before=before)), every
+
+
+def _before() -> dict[str, Trialled]:
+    """The rows that the last proof left: of what is named, or is a variation."""
+    return {each.name: each for each in matrices.read_rows(read()) if each.shown_by or each.benign}
 
 
 def _chosen(shown: list[Shown], only: Sequence[str]) -> list[Shown]:

@@ -25,9 +25,3 @@ def read() -> dict[str, Any]:
     """What `chatproof faults run --write` left."""
     content: dict[str, Any] = json.loads(COMPANION.read_text(encoding="utf-8"))
     return content
-
-
-def shown_before(content: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
-    """Fault -> the scenarios that were enough to show it to all checks that name it; of those that it says so of."""
-    rows = content["faults"].items()
-    return {name: tuple(row.get("shown_by", ())) for name, row in rows if row.get("benign") or "shown_by" in row}

@@ -20,7 +20,8 @@ meets the plan of the first dialect whose contract speaks to it: one that the bo
 about its parameter; one that is written down, all that may show it (one of answers, what must be answered; one of
 refusals, what may be refused) but generated requests whose answers are long. A check is named where it has a finding
 that the faultless server does not cause; `*` marks a SHOULD, `°` what is only observed (MAY). Checks that go by the
-clock stand only beside faults that play with time. Variations are what every document allows: they may be observed, and
+clock stand only beside faults that play with time. Who names a fault with `~` depends on chance, or on what happens at
+the same time: those stand there that always did. Variations are what every document allows: they may be observed, and
 nobody is blamed for them.
 """
 
@@ -30,7 +31,8 @@ class Trialled:
     """One fault and what named it: check -> how binding the requirement is that broke (M, S, or o: only observed).
 
     made: by a bound of a contract, not written down. benign: a variation that nobody may be blamed for. shown_by:
-    scenarios that are enough to show it to all of these checks.
+    scenarios that are enough to show it to all of these checks. restless: what happens at the same time, or by chance,
+    decides who names it; killers are those that always did.
     """
 
     name: str
@@ -41,6 +43,7 @@ class Trialled:
     killers: Mapping[str, str]
     benign: bool = False
     shown_by: tuple[str, ...] = ()
+    restless: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,10 +98,9 @@ class Matrix:
         return not (self.survivors or self.idle or self.stale)
 
 
-def trialled(fault: Shown, dialect: str, killers: Mapping[str, str], shown_by: tuple[str, ...] = ()) -> Trialled:
+def trialled(fault: Shown, dialect: str, killers: Mapping[str, str]) -> Trialled:
     """A fault with its killers."""
-    made = fault.about is not None
-    return Trialled(fault.name, fault.line, dialect, fault.bugs, made, killers, fault.benign, shown_by)
+    return Trialled(fault.name, fault.line, dialect, fault.bugs, fault.about is not None, killers, fault.benign)
 
 
 def joined(one: Trialled, other: Trialled) -> Trialled:
@@ -116,6 +118,7 @@ def as_data(matrix: Matrix) -> dict[str, Any]:
     rows = {
         each.name: {"line": each.line, "dialect": each.dialect, "killed_by": dict(sorted(each.killers.items()))}
         | ({"benign": True} if each.benign else {})
+        | ({"restless": True} if each.restless else {})
         | ({"shown_by": list(each.shown_by)} if each.shown_by else {})
         for each in sorted(matrix.rows, key=lambda each: each.name)
     }
@@ -134,6 +137,7 @@ def read_rows(data: Mapping[str, Any]) -> tuple[Trialled, ...]:
             row["killed_by"],
             row.get("benign", False),
             tuple(row.get("shown_by", ())),
+            row.get("restless", False),
         )
         for name, row in data["faults"].items()
     )
@@ -154,15 +158,24 @@ def faults_of(data: Mapping[str, Any], check: str) -> list[tuple[str, str]]:
 
 
 def moves(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
-    """Where two ledgers differ, a line each; by which scenarios a fault is shown does not count."""
+    """Where two ledgers differ, a line each.
+
+    By which scenarios a fault is shown does not count, nor who else names one that is restless.
+    """
     old, new = before["faults"], after["faults"]
     found = [f"{name}: no longer there" for name in old if name not in new]
     for name, row in new.items():
         if name not in old:
             found.append(f"{name}: new")
-        elif parts := [part for part in row if part != "shown_by" and row[part] != old[name].get(part)]:
+        elif parts := [part for part in row if not _agrees(part, old[name], row)]:
             found.append(f"{name}: {', '.join(f'{part} {old[name].get(part)} -> {row[part]}' for part in parts)}")
     return found
+
+
+def _agrees(part: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
+    if part == "killed_by" and before.get("restless"):
+        return all(after[part].get(check) == strength for check, strength in before[part].items())
+    return part in ("shown_by", "restless") or bool(before.get(part) == after[part])
 
 
 def render(matrix: Matrix, proofs: Collection[str]) -> str:
@@ -203,7 +216,8 @@ def render(matrix: Matrix, proofs: Collection[str]) -> str:
 
 def _killers(fault: Trialled) -> str:
     marks = {"M": "", "S": "*", "o": "°"}
-    return ", ".join(f"`{check}`{marks[strength]}" for check, strength in sorted(fault.killers.items()))
+    named = ", ".join(f"`{check}`{marks[strength]}" for check, strength in sorted(fault.killers.items()))
+    return f"{named} ~" if fault.restless else named
 
 
 def _cell(text: str) -> str:

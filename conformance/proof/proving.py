@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from conformance.check import gather
 from conformance.errors import HarnessError
 from conformance.proof import matrix as matrices
 from conformance.proof import trial
-from conformance.proof.asking import ALL, again, all_of, enough, everything
+from conformance.proof.asking import ALL, OTHERS, again, all_of, enough, everything
 from conformance.proof.ledger import EXCUSED
 
 if TYPE_CHECKING:
@@ -49,11 +49,12 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of a trial. shown_by: scenarios that are enough to repeat it."""
+    """What came of a trial. shown_by, restless: as of a row of the matrix."""
 
     kills: frozenset[Kill]
     killers: Mapping[str, str]
     shown_by: tuple[str, ...]
+    restless: bool = False
 
 
 async def prove(
@@ -63,13 +64,13 @@ async def prove(
     tell: Callable[[str], None],
     *,
     whole: bool,
-    before: Mapping[str, Sequence[str]],
+    before: Mapping[str, matrices.Trialled],
 ) -> Proof:
     """Tries faults and variations in the first of these dialects that speaks to each.
 
     A variation is also tried in one of the others, in turn. whole: all dialects are judged without a fault, and checks
-    that name nothing count. before: fault -> the scenarios that showed it before; others are asked everything, and
-    what is enough to repeat it is found out. tell: hears of every step.
+    that name nothing count. before: rows of faults that are shown to what showed them before; others are shown to
+    everything, and what is enough to repeat it is found out. tell: hears of every step.
     """
     tasks = [trial_ for place, each in enumerate(shown) for trial_ in _trials(each, dialects, place)]
     benches: dict[str, Bench] = {}
@@ -101,28 +102,44 @@ async def prove(
         name = task.fault.name
         if task.fault.benign:
             blamed += _innocent(f"the variation {name} in {task.dialect}", outcome.kills)
-        row = matrices.trialled(task.fault, task.dialect, outcome.killers, outcome.shown_by)
+        row = matrices.trialled(task.fault, task.dialect, outcome.killers)
+        row = replace(row, shown_by=outcome.shown_by, restless=outcome.restless)
         rows[name] = matrices.joined(rows[name], row) if name in rows else row
     return Proof(partial(tuple(rows.values()), whole=whole), tuple(blamed), tuple(benches))
 
 
-async def _tried(host: Host, made: Bench, task: Trial, before: Sequence[str] | None) -> Outcome:
+async def _tried(host: Host, made: Bench, task: Trial, before: matrices.Trialled | None) -> Outcome:
     """Shows a fault to what showed it before, else to everything, and then to less until that is not enough."""
     fault = task.fault
     timed = fault.patience_s is not None
     if before is not None:
-        asking = again(fault.name, before, ELSEWHERE) if fault.benign else again(fault.name, before)
+        asking = again(fault.name, before.shown_by, ELSEWHERE if fault.benign else OTHERS)
         kills = await trial.attempt(host, made, fault, everything if fault.benign and task.first else asking)
-        return Outcome(kills, strongest(kills, timed=timed), tuple(before))
+        return Outcome(kills, strongest(kills, timed=timed), before.shown_by, before.restless)
     kills = await trial.attempt(host, made, fault)
     killers = strongest(kills, timed=timed)
     if fault.benign:
         return Outcome(kills, killers, enough(kills, killers))
+    always = killers
     for shown_by in (enough(kills, killers), all_of(kills, killers)):
-        repeated = await trial.attempt(host, made, fault, again(fault.name, shown_by))
-        if strongest(repeated, timed=timed) == killers:
+        repeated = await _repeated(host, made, fault, shown_by)
+        if repeated == killers:
             return Outcome(kills, killers, shown_by)
-    return Outcome(kills, killers, (ALL,))
+        always = _both(always, repeated)
+    if always:
+        return Outcome(kills, always, all_of(kills, killers), restless=True)
+    repeated = await _repeated(host, made, fault, (ALL,))
+    return Outcome(kills, _both(killers, repeated), (ALL,), restless=bool(killers))
+
+
+async def _repeated(host: Host, made: Bench, fault: Shown, shown_by: tuple[str, ...]) -> dict[str, str]:
+    kills = await trial.attempt(host, made, fault, again(fault.name, shown_by))
+    return strongest(kills, timed=fault.patience_s is not None)
+
+
+def _both(one: Mapping[str, str], other: Mapping[str, str]) -> dict[str, str]:
+    """Checks that name a fault both times, and as bindingly."""
+    return {check: strength for check, strength in one.items() if other.get(check) == strength}
 
 
 def partial(rows: tuple[matrices.Trialled, ...], *, whole: bool) -> Matrix:

@@ -13,7 +13,8 @@
 
 `ask` is short for one user message. `raw` (text) or `raw_hex` replaces the body; in it `{model}` stands for the
 model, `deep: N` puts N lists within each other behind it, and `blanks: N` so many blanks before it. `prune: true`
-leaves out members that the contract does not know or the server lacks, so that one scenario serves every dialect. A
+leaves out members that the contract does not know or the server lacks, so that one scenario serves every dialect.
+`times: N` says the text of `ask` so many times, `below: {member: N}` lists all numbers from 0 to N - 1 in a member. A
 step with `needs`, a list of parameters, is left out where one of them is lacking. `form` writes the body otherwise.
 
 With `rounds: 8` the steps are sent up to eight times, as long as a trial is undecided: `once: true` marks those that
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 STEP_KEYS = {
     "name", "ask", "messages", "body", "prune", "raw", "raw_hex", "method", "path", "headers", "credentials",
     "expect", "stop_from", "stop_after_events", "omit_model", "blanks", "deep", "form", "once", "vary", "needs",
+    "times", "below",
 }  # fmt: skip
 SCENARIO_KEYS = {"id", "summary", "needs", "together", "one_connection", "steps", "rounds"}
 
@@ -109,8 +111,10 @@ def _step(row: dict[str, Any], contract: Contract, place: str) -> Step:
         raise HarnessError(f"{place}: a step does not know {sorted(stray)}")
     body = row.get("body")
     if "ask" in row or "messages" in row:
-        messages = row.get("messages") or [{"role": "user", "content": row["ask"]}]
+        messages = row.get("messages") or [{"role": "user", "content": row["ask"] * row.get("times", 1)}]
         body = {"messages": messages, **(body or {})}
+    if body is not None:
+        body |= {name: list(range(number)) for name, number in row.get("below", {}).items()}
     if body is not None and row.get("prune"):
         body = {name: value for name, value in body.items() if name in _known(contract)}
     if row.get("omit_model"):

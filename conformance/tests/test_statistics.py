@@ -55,5 +55,5 @@ def test_the_first_decision_stands() -> None:
 
 def test_a_tendency_the_wrong_way_round_is_found_within_eight_rounds() -> None:
     assert share(TENDENCY, 0.0, "ignored") == 1.0
-    assert share(TENDENCY, 0.5, "ignored") <= TENDENCY.false_alarm
-    assert share(TENDENCY, 0.1, "honoured", 60) <= TENDENCY.miss
+    assert share(TENDENCY, 0.9, "ignored") <= TENDENCY.false_alarm
+    assert share(TENDENCY, 0.4, "honoured", 60) <= TENDENCY.miss

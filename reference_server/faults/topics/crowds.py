@@ -26,9 +26,10 @@ def _chats(scope: Scope, contract: Contract) -> bool:
 
 
 def _counting(app: ASGIApp, contract: Contract, running: list[int]) -> Ask:
-    """Keeps count of the requests in flight."""
+    """Keeps count of the requests in flight; each waits a little, so that those of a crowd begin together."""
 
     async def ask(scope: Scope, receive: Receive, send: Send) -> None:
+        await asyncio.sleep(0.02)
         running[0] += _chats(scope, contract)
         try:
             await app(scope, receive, send)
@@ -54,18 +55,17 @@ def bad_ones_are_answered_in_a_crowd(app: ASGIApp, contract: Contract) -> Ask:
 
 @around("prompts-added-up", bugs=[21])
 def prompts_are_added_up(app: ASGIApp, contract: Contract) -> Ask:
-    """Of requests at the same time the tokens of all prompts are counted together."""
-    running, most = [0], [0]
+    """The tokens of a prompt are counted once more for each request that is being answered."""
+    running = [0]
 
-    def seen(_told: Told) -> None:
-        most[0] = max(most[0], running[0])
+    def seen(told: Told) -> None:
+        told.memory["others"] = running[0] - 1
 
-    def add(holder: Json, _told: Told) -> None:
-        if isinstance(holder.get("usage"), dict) and most[0] > 1:
-            holder["usage"]["prompt_tokens"] *= 2
-            holder["usage"]["total_tokens"] = holder["usage"]["prompt_tokens"] + holder["usage"]["completion_tokens"]
-        if running[0] <= 1:
-            most[0] = 0
+    def add(holder: Json, told: Told) -> None:
+        usage = holder.get("usage")
+        if isinstance(usage, dict):
+            usage["prompt_tokens"] *= 1 + told.memory.get("others", 0)
+            usage["total_tokens"] = usage["prompt_tokens"] + usage["completion_tokens"]
 
     return _counting(Faulty(app, contract, Seams(request=seen, answer=add, chunk=add)), contract, running)
 
@@ -177,13 +177,13 @@ def late_after_a_disconnect(app: ASGIApp, contract: Contract) -> Ask:
 
 @around("refused-otherwise-again")
 def refused_otherwise_again(app: ASGIApp, contract: Contract) -> Ask:
-    """The second time the same bad request gets a 500."""
+    """Every other time the same bad request gets a 500."""
     seen: set[bytes] = set()
 
     def again(head: Head, body: Any, told: Told) -> Any:
         if told.body in seen:
             head.status = 500
-        seen.add(told.body)
+        seen.symmetric_difference_update([told.body])
         return body
 
     return Faulty(app, contract, Seams(refusal=again))

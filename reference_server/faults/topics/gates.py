@@ -59,8 +59,8 @@ def chunked_bodies_are_lost(app: ASGIApp, contract: Contract) -> Ask:
 
 @around("expectations-refused")
 def expectations_are_refused(app: ASGIApp, contract: Contract) -> Ask:
-    """`Expect: 100-continue` is refused."""
-    return _refusing(app, contract, lambda scope: bool(_header(scope, b"expect")), 417)
+    """`Expect: 100-continue` is refused as a bad request."""
+    return _refusing(app, contract, lambda scope: bool(_header(scope, b"expect")), 400)
 
 
 @around("queries-refused")

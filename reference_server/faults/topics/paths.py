@@ -69,8 +69,8 @@ def allow_is_missing(app: ASGIApp, _contract: Contract) -> Ask:
 
 @around("head-500")
 def head_is_500(app: ASGIApp, contract: Contract) -> Ask:
-    """HEAD on the chat endpoint gets a 500."""
-    hit = lambda scope: scope["path"] == contract.path and scope["method"] == "HEAD"  # noqa: E731
+    """HEAD on the list of models gets a 500."""
+    hit = lambda scope: scope["path"] == contract.models_path and scope["method"] == "HEAD"  # noqa: E731
     return _instead(app, hit, Reply(500, b""))
 
 

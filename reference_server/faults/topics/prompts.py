@@ -9,7 +9,7 @@ from reference_server.faults.seams import at_seams, fault
 if TYPE_CHECKING:
     from reference_server.faults.seams import Head, Json, Told
 
-LONG: Final = 4_000  # characters
+LONG: Final = 2_000  # characters
 
 
 def _messages(told: Told) -> list[Json]:
@@ -37,6 +37,17 @@ def _no_system(told: Told) -> None:
         told.sent["messages"] = [each for each in told.sent["messages"] if each.get("role") != "system"]
 
 
+def _misread_when_streaming(told: Told) -> None:
+    if told.sent.get("stream") is True:
+        for each in _messages(told):
+            each["content"] = each["content"].encode("utf-8").decode("latin-1")
+
+
+streamed_prompts_misread = at_seams(
+    "streamed-prompts-misread",
+    "Requests for streams are read as Latin-1, those for plain answers as UTF-8.",
+    request=_misread_when_streaming,
+)
 long_prompts_cut = at_seams(
     "long-prompts-cut", "A prompt that is too long is cut without a word.", request=_cut, bugs=[123]
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from reference_server.faults.seams import at_seams, said_by, spoken
+from reference_server.faults.seams import at_seams, held_by, knows, said_by, spoken
 
 if TYPE_CHECKING:
     from openapi.contract import Contract
@@ -90,6 +90,18 @@ def _uncounted(answer: Json, _told: Told) -> None:
         answer["usage"]["total_tokens"] = answer["usage"]["prompt_tokens"] + 1
 
 
+def _counted_as_none(holder: Json, _told: Told) -> None:
+    details = (holder.get("usage") or {}).get("completion_tokens_details")
+    if isinstance(details, dict) and "reasoning_tokens" in details:
+        details["reasoning_tokens"] = 0
+
+
+thoughts_counted_as_none = held_by(
+    "thoughts-counted-as-none",
+    _counted_as_none,
+    "Usage says that an answer with thoughts holds no token of them.",
+    fits=lambda contract: thinks(contract) and knows("chat_template_kwargs", "reasoning_effort")(contract),
+)
 thoughts_dropped = said_by("thoughts-dropped", _dropped, "Thoughts that were wanted are dropped.", fits=thinks)
 thoughts_dropped_in_streams = said_by(
     "thoughts-dropped-in-streams", _dropped, "Streams drop thoughts.", plain=False, fits=thinks, bugs=[135]

@@ -109,6 +109,20 @@ def penalties_are_reversed(params: SamplingParams) -> SamplingParams:
     )
 
 
+@sampled("penalties-reward", fits=knows("presence_penalty"))
+def penalties_reward(params: SamplingParams) -> SamplingParams:
+    """Words are rewarded for being there already, four times as much as they should be penalised."""
+    return replace(
+        params, presence_penalty=-4 * params.presence_penalty, frequency_penalty=-4 * params.frequency_penalty
+    )
+
+
+@sampled("end-missed-with-room")
+def end_missed_with_room(params: SamplingParams) -> SamplingParams:
+    """With room for more than 50 tokens an answer goes on past its end."""
+    return replace(params, ignore_eos=True) if (params.max_tokens or 0) > 50 else params
+
+
 UNASKED: Final = SamplingParams()
 
 

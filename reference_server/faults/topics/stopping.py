@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from reference_server.faults.seams import at_seams, demands, fault, sampled
+from reference_server.faults.seams import at_seams, demands, fault, knows, sampled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -101,6 +101,12 @@ def held_back_text_lost(frame: bytes, told: Told) -> Iterator[bytes]:
         told.memory["held"] = frame
     else:
         yield frame
+
+
+newer_limit_ignored = at_seams(
+    "newer-limit-ignored", "`max_completion_tokens` is taken and ignored.", request=_without("max_completion_tokens"),
+    fits=knows("max_completion_tokens"), bugs=[128],
+)  # fmt: skip
 
 
 def _drop_lists(told: Told) -> None:

@@ -44,6 +44,41 @@ def _broken_when_streamed(answer: Json, told: Told) -> None:
             choice["message"]["content"] = "{}"
 
 
+def _forms_of(told: Told) -> bool:
+    form = told.sent.get("response_format")
+    return isinstance(form, dict) and form.get("type") != "text"
+
+
+def _fenced(answer: Json, told: Told) -> None:
+    if _forms_of(told):
+        for choice in answer["choices"]:
+            choice["message"]["content"] = f"```json\n{choice['message']['content']}\n```"
+
+
+def _fence_begun(chunk: Json, told: Told) -> None:
+    for choice in chunk["choices"]:
+        if _forms_of(told) and choice["delta"].get("content") and not told.memory.get("begun"):
+            told.memory["begun"] = True
+            choice["delta"]["content"] = f"```json\n{choice['delta']['content']}"
+
+
+def _forget_outputs(told: Told) -> None:
+    told.sent.pop("structured_outputs", None)
+
+
+fenced_json = at_seams(
+    "json-fenced", "JSON that was asked for stands in a fence of Markdown.", answer=_fenced, fits=_has_forms,
+    declares=STRUCTURED, bugs=[108],
+)  # fmt: skip
+fenced_json_in_streams = at_seams(
+    "json-fenced-in-streams", "JSON that was asked for begins with a fence of Markdown where it is streamed.",
+    chunk=_fence_begun, fits=_has_forms, declares=STRUCTURED, bugs=[108],
+)  # fmt: skip
+outputs_ignored = at_seams(
+    "structured-outputs-ignored", "`structured_outputs` is taken and ignored.", request=_forget_outputs,
+    fits=lambda contract: _has_forms(contract) and "structured_outputs" in contract.parameters, declares=STRUCTURED,
+    bugs=[108],
+)  # fmt: skip
 forms_ignored = at_seams(
     "forms-ignored",
     "A form of the answer is accepted and not kept.",

@@ -173,6 +173,14 @@ def _call_all_the_same(holder: Json, told: Told) -> None:
             spoken(choice)["tool_calls"] = [CALL]
 
 
+def _forget_order(told: Told) -> None:
+    told.sent.pop("parallel_tool_calls", None)
+
+
+calls_at_once = at_seams(
+    "calls-at-once", "`parallel_tool_calls: false` is ignored.", request=_forget_order,
+    fits=lambda contract: calls(contract) and "parallel_tool_calls" in contract.parameters,
+)  # fmt: skip
 choice_ignored = at_seams(
     "tool-choice-ignored", "`tool_choice` required, or a named tool, is ignored.", request=_forget_choice, fits=calls,
     bugs=[92],

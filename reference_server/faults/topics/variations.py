@@ -249,8 +249,10 @@ more_headers = _headed(
 )
 cross_origin = _headed(
     "cross-origin",
-    "Any origin may read answers.",
-    lambda head: head.headers.update({"access-control-allow-origin": "*"}),
+    "Any origin may read answers, and send all header fields.",
+    lambda head: head.headers.update(
+        {"access-control-allow-origin": "*", "access-control-allow-headers": "authorization, content-type"}
+    ),
 )
 no_store = _headed(
     "no-store", "Caches are told to keep nothing.", lambda head: head.headers.update({"cache-control": "no-store"})
@@ -283,12 +285,31 @@ def _lengthened(_head: Head, body: Any, _told: Told) -> Any:
 
 
 longer_messages = allowed("longer-messages", "Refusals say more than they need.", refusal=_lengthened)
-null_calls = _said("tool-calls-null", "`tool_calls` is null.", lambda said: said.update(tool_calls=None))
-no_calls = _said("tool-calls-absent", "There is no `tool_calls`.", lambda said: said.pop("tool_calls", None))
+
+
+def _without_calls(edit: Callable[[Json], object]) -> Callable[[Json], None]:
+    """Only where no tool is called."""
+
+    def change(said: Json) -> None:
+        if not said.get("tool_calls"):
+            edit(said)
+
+    return change
+
+
+_emptied = _without_calls(lambda said: said.update(tool_calls=[]))
+null_calls = _said(
+    "tool-calls-null", "`tool_calls` is null where there are none.", _without_calls(lambda s: s.update(tool_calls=None))
+)
+no_calls = _said(
+    "tool-calls-absent",
+    "There is no `tool_calls` where there are none.",
+    _without_calls(lambda said: said.pop("tool_calls", None)),
+)
 empty_calls = allowed(
     "tool-calls-empty",
-    "Plain answers hold an empty list of tool calls.",
-    answer=lambda answer, _told: [spoken(choice).update(tool_calls=[]) for choice in choices_of(answer)],
+    "Plain answers without tool calls hold an empty list of them.",
+    answer=lambda answer, _told: [_emptied(spoken(choice)) for choice in choices_of(answer)],
     bugs=[98],
 )
 
