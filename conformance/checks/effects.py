@@ -7,7 +7,6 @@ is blamed.
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from conformance.check import Context, Finding, NoOccasion, NotObserved, check, relation
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 
 SAMPLING, PENALTIES, BIASES = "effects-of-sampling", "effects-of-penalties", "effects-of-biases"
 FEW_CHARACTERS = 12  # in shorter answers chance alone makes texts equal
-CLEARLY = 0.15  # of the words of a text: by how much more they are repeated where it is no chance
+CLEARLY = 0.05  # of the triples of a text: by how much more they are repeated where it is hardly chance
 
 
 def _text(round_: Round, part: str) -> str:
@@ -123,9 +122,9 @@ def _no_more_repeats(round_: Round, part: str) -> bool | None:
 
 
 def _repeats(text: str) -> float:
-    """The share of words that were said before, or of characters in text without spaces."""
-    words = text.split() if len(text.split()) > 1 else list(text)
-    return 1 - len(Counter(words)) / len(words) if words else 0.0
+    """The share of triples of characters that were said before: finer than words, and for text without spaces too."""
+    triples = [text[at : at + 3] for at in range(len(text) - 2)]
+    return 1 - len(set(triples)) / len(triples) if triples else 0.0
 
 
 @trial(

@@ -11,6 +11,7 @@ from reference_server.faults.seams import knows, sampled
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from openapi.contract import Contract
     from reference_server.faults.seams import Fault, Told
 
 WILD: Final = 1.6  # a temperature at which no two answers are alike
@@ -92,7 +93,12 @@ def seeded_answers_wander(params: SamplingParams) -> SamplingParams:
     return replace(params, seed=None, temperature=max(params.temperature, WILD))
 
 
-@sampled("all-of-best-of", fits=knows("best_of"))
+def _returns_the_best(contract: Contract) -> bool:
+    """The dialect returns `n` of the best_of that are made."""
+    return "best_of" in contract.parameters and contract.answer.best_of != "all"
+
+
+@sampled("all-of-best-of", fits=_returns_the_best)
 def all_of_best_of(params: SamplingParams) -> SamplingParams:
     """As many choices come back as `best_of` has generated."""
     return replace(params, n=params.width)
