@@ -14,6 +14,7 @@ from rich.table import Table
 from conformance.check import gather
 from conformance.errors import UsageError
 from conformance.mutants import mutant
+from conformance.oracle import CHECKS, ORACLES
 from conformance.proof import ledger
 from conformance.proof.matrix import faults_of
 from conformance.session import contract_of
@@ -62,7 +63,7 @@ def _of(contract: Contract | None) -> Iterator[Check]:
 @click.argument("identity", metavar="ID")
 def show_check(identity: str) -> None:
     """One check: claim, help, who asks for it and in which words, its mutant, and what exercises it."""
-    known = gather()
+    known = {**gather(), **CHECKS}
     if identity not in known:
         near = [name for name in known if identity.split(".")[-1] in name or name.startswith(identity)]
         hint = f"; near: {', '.join(near[:5])}" if near else "; `chatproof checks list` shows them all"
@@ -72,6 +73,9 @@ def show_check(identity: str) -> None:
     console.print(f"[bold]{found.id}[/bold]\n{escape(found.claim)}")
     if found.help:
         console.print(f"\n{escape(found.help)}")
+    if identity in CHECKS:
+        console.print(f"\n[dim]drawn[/dim]   {escape(_drawn(identity))}", soft_wrap=True)
+        return
     console.print(f"\n[dim]mutant[/dim]  {escape(mutant.gather()[identity].sin)}")
     for line in _faults(identity):
         console.print(f"[dim]fault[/dim]   {escape(line)}", soft_wrap=True)
@@ -94,6 +98,13 @@ def _reach(dialect: str) -> Reach:
 @cache
 def _trace(dialect: str) -> tuple[Traced, ...]:
     return trace(contract_of(dialect))
+
+
+def _drawn(identity: str) -> str:
+    """Whose check it is, when it runs, and how binding it is."""
+    theirs, _, ours = ORACLES[identity]
+    binding = f"it binds as {ours} does" if ours else "it binds as the value that it is about does"
+    return f"schemathesis's {theirs}, with --coverage N or --fuzz N; {binding}"
 
 
 def _faults(identity: str) -> Iterator[str]:

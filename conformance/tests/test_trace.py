@@ -248,6 +248,12 @@ def test_a_check_of_values_shows_the_sentences_whose_places_it_holds() -> None:
     assert f"and {len(calling) - SHOWN} more: chatproof spec trace --dialect mindie-vllm-1.0" in said
 
 
+def test_a_check_of_drawn_scenarios_shows_whose_it_is_and_how_binding() -> None:
+    code, said, _ = run("checks", "show", "drawn.status-documented")
+    assert code == 0
+    assert "schemathesis's status_code_conformance, with --coverage N or --fuzz N; it binds as errors.status-" in said
+
+
 @pytest.mark.parametrize("identity", sorted(CHECKS))
 def test_every_check_can_be_shown(identity: str) -> None:
     code, said, _ = run("checks", "show", identity)
