@@ -139,7 +139,7 @@ def others_are_hurt_by_a_disconnect(app: ASGIApp, contract: Contract) -> Ask:
 
         async def sent(message: Message) -> None:
             if message["type"] == "http.response.body" and not message.get("more_body"):
-                await asyncio.sleep(0.1)  # so that others may leave before the end
+                await asyncio.sleep(0.03)  # so that others may leave before the end
             if left[0] > before and not own[0]:
                 raise ConnectionResetError
             await send(message)
