@@ -112,9 +112,9 @@ def content_is_null(exchange: Exchange) -> Exchange:
 
 
 @mutant("answer.tool-calls-well-formed")
-def arguments_are_not_json(exchange: Exchange) -> Exchange:
-    """The arguments of a tool call lack their last brace."""
-    function = {"name": "get_weather", "arguments": '{"city": "Rome"'}
+def arguments_are_no_text(exchange: Exchange) -> Exchange:
+    """The arguments of a tool call are an object, not its text."""
+    function = {"name": "get_weather", "arguments": {"city": "Rome"}}
     calls: list[dict[str, Any]] = [{"id": "call-1", "type": "function", "function": function}]
     return edit_message(exchange, lambda message: message.update(tool_calls=calls))
 

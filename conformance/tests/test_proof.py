@@ -10,9 +10,11 @@ from click.testing import CliRunner
 from chatproof import main
 from conformance.check import gather
 from conformance.proof import ledger
-from conformance.proof.matrix import Matrix, Trialled, as_data, faults_of, moves, render, updated
+from conformance.proof.asking import ALL, again, all_of, enough, everything
+from conformance.proof.matrix import Matrix, Trialled, as_data, faults_of, moves, read_rows, render, updated
 from conformance.proof.proving import strongest
 from conformance.proof.trial import Kill
+from conformance.scenario import Scenario
 
 if TYPE_CHECKING:
     import pytest
@@ -89,6 +91,43 @@ def test_checks_that_go_by_the_clock_count_only_for_faults_that_play_with_time()
 def test_the_most_binding_requirement_counts() -> None:
     kills = [Kill("topic.a", f"topic.a.{strength}", strength, "") for strength in "MSo"]
     assert {"topic.a": "M"} == strongest(kills, timed=False)
+
+
+def test_few_scenarios_are_enough_to_show_a_fault_to_all_that_name_it_as_bindingly() -> None:
+    kills = [
+        Kill("topic.a", "topic.a", "M", "", ("greedy", "plain")),
+        Kill("topic.b", "topic.b.strict", "M", "", ("plain", "tools")),
+        Kill("topic.b", "topic.b.lax", "S", "", ("greedy",)),
+        Kill("topic.c", "topic.c", "o", "", ("cuts",)),
+    ]
+    killers = strongest(kills, timed=False)
+    assert ("cuts", "plain") == enough(kills, killers)
+    assert ("cuts", "greedy", "plain", "tools") == all_of(kills, killers)
+    assert ("plain",) == enough(kills, {"topic.a": "M", "topic.b": "M"})
+
+
+def test_a_fault_is_shown_again_to_what_showed_it_and_to_the_same_sample_of_others() -> None:
+    met = [Scenario(f"scenario-{number}", "", ()) for number in range(40)]
+    asked = again("seed-ignored", ("scenario-7", "no-longer-there"), 5)(met)
+    assert 6 == len(asked)
+    assert "scenario-7" in asked
+    assert asked == again("seed-ignored", ("scenario-7",), 5)(met)
+    assert asked != again("stop-ignored", ("scenario-7",), 5)(met)
+    assert everything(met) == again("seed-ignored", (ALL,), 5)(met)
+
+
+def test_of_a_restless_fault_only_those_that_always_named_it_are_missed() -> None:
+    before = as_data(Matrix((replace(fault("crowd", a="M", b="S"), restless=True, shown_by=("x",)),), (), {}))
+    more = as_data(Matrix((fault("crowd", a="M", b="S", c="o"),), (), {}))
+    less = as_data(Matrix((fault("crowd", a="S", b="S"),), (), {}))
+    assert [] == moves(before, more)
+    assert 1 == len(moves(before, less))
+    assert 1 == len(moves(more, before))
+
+
+def test_a_row_of_the_ledger_is_read_as_it_was_written() -> None:
+    row = replace(fault("crowd", a="M"), restless=True, shown_by=("greedy", "tools"), bugs=())
+    assert (row,) == read_rows(as_data(Matrix((row,), (), {})))
 
 
 def test_a_check_shows_the_faults_that_it_names(monkeypatch: pytest.MonkeyPatch) -> None:
