@@ -6,6 +6,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from conformance.errors import UsageError
+from openapi.capability import lacking_parameter, narrow_rule
+from openapi.description import REQUEST
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,12 +24,15 @@ class Declaration:
     """`declared` is judged; `denied` is known to be lacking and must be refused; of the rest nobody knows.
 
     `whence` is who said so in general, `settled` who said so of single capabilities against or beyond that.
+    `refused` are parameters of no capability that the server says it takes neutral values of only, as a gateway does
+    where the engine behind it has nothing of the kind.
     """
 
     declared: frozenset[str]
     denied: frozenset[str]
     whence: str
     settled: Mapping[str, str] = field(default_factory=dict)
+    refused: frozenset[str] = frozenset()
 
     def origin(self, name: str) -> str:
         """Who said that the server has or lacks the capability."""
@@ -67,7 +72,7 @@ class Declaration:
             declared = found.declared | {name} if wanted else found.declared - {name}
             denied = found.denied - {name} if wanted else found.denied | {name}
             settled = {**found.settled, name: COMMAND_LINE}
-            found = Declaration(declared, denied, self.whence, settled)
+            found = replace(found, declared=declared, denied=denied, settled=settled)
         return found
 
 
@@ -84,4 +89,36 @@ def told(contract: Contract, description: object) -> Declaration | None:
     if not isinstance(names, list):
         return None
     declared = frozenset(name for name in contract.capabilities if name in names)
-    return Declaration(declared, frozenset(contract.capabilities) - declared, "the server's /openapi.json")
+    denied = frozenset(contract.capabilities) - declared
+    return Declaration(
+        declared, denied, "the server's /openapi.json", refused=_refused(contract, description, declared)
+    )
+
+
+def _refused(contract: Contract, description: object, declared: frozenset[str]) -> frozenset[str]:
+    """Parameters whose schema has their own name for `x-lacking`, where the server has their capability."""
+    value = description
+    for key in ("components", "schemas", REQUEST, "properties"):
+        value = value.get(key) if isinstance(value, dict) else None
+    properties = value if isinstance(value, dict) else {}
+    return frozenset(
+        name
+        for name, parameter in contract.parameters.items()
+        if isinstance(schema := properties.get(name), dict)
+        and schema.get("x-lacking") == name
+        and not parameter.required
+        and (parameter.capability is None or parameter.capability in declared)
+    )
+
+
+def narrowed_by(declaration: Declaration, contract: Contract) -> Contract:
+    """The contract that a server of this declaration is judged by."""
+    narrowed = contract.without(set(contract.capabilities) - declaration.declared)
+    if not declaration.refused:
+        return narrowed
+    parameters = {
+        name: lacking_parameter(each) if name in declaration.refused else each
+        for name, each in narrowed.parameters.items()
+    }
+    rules = {name: narrow_rule(rule, parameters) for name, rule in narrowed.rules.items()}
+    return replace(narrowed, parameters=parameters, rules=rules)

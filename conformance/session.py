@@ -14,7 +14,7 @@ from conformance import oracle, verdict
 from conformance import plan as planning
 from conformance.check import gather
 from conformance.client import Call, Client
-from conformance.declaration import Declaration, assumed, told
+from conformance.declaration import Declaration, assumed, narrowed_by, told
 from conformance.errors import Unreachable, UsageError
 from conformance.judgement import Judgement, judge
 from conformance.occasion import refuses_key, shown
@@ -25,6 +25,7 @@ from conformance.scenario import Step
 from conformance.scenarios import scenarios
 from conformance.scenarios.drawn import NOTHING, Draw, draw
 from openapi.address import AddressError, parse
+from openapi.capability import Capability
 from openapi.contract import load, names
 from openapi.validation import Validator
 
@@ -150,10 +151,22 @@ def draft(
 ) -> Plan:
     """The plan for a server of this contract that declares these capabilities."""
     undeclared = tuple(each for name, each in contract.capabilities.items() if name not in declaration.declared)
-    narrowed = offered(contract, declaration.declared)
+    undeclared += _refused(contract, declaration)
+    narrowed = narrowed_by(declaration, contract)
     drawn = draw(narrowed, wanted)
     sent = (*scenarios(contract, declaration), *drawn)
-    return planning.make(narrowed, sent, gather(), only, undeclared, topics, oracle.assertions(narrowed, drawn))
+    found = planning.make(narrowed, sent, gather(), only, undeclared, topics, oracle.assertions(narrowed, drawn))
+    if not declaration.refused or not found.uncovered:
+        return found
+    # What only requests with such a parameter show is as undeclared as the parameter.
+    whole = draft(contract, replace(declaration, refused=frozenset()))
+    return replace(found, uncovered=tuple(row for row in found.uncovered if row in whole.uncovered))
+
+
+def _refused(contract: Contract, declaration: Declaration) -> tuple[Capability, ...]:
+    """The parameters that the server says it lacks, as what it does not declare."""
+    lacking = (contract.parameters[name] for name in sorted(declaration.refused))
+    return tuple(Capability(each.name, each.summary, each.source, assumed=True) for each in lacking)
 
 
 def refuse_idle_patterns(
@@ -224,8 +237,7 @@ def _client(wishes: Wishes, secret: Secret | None) -> Client:
 
 def conclude(prepared: Prepared, record: Record, started_at: str, duration_s: float) -> Outcome:
     """Judges a record and makes the report. Pure but for reading the description."""
-    declared = prepared.declaration.declared
-    contract = offered(prepared.contract, declared)
+    contract = narrowed_by(prepared.declaration, prepared.contract)
     validator = Validator(contract)
     judgements = judge(prepared.plan.assertions, record.exchanges, contract, validator, prepared.model, record.missing)
     wishes = prepared.wishes

@@ -9,6 +9,7 @@ import copy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from openapi.parameter import ABSENT
 from openapi.resolution import members
 
 if TYPE_CHECKING:
@@ -41,6 +42,15 @@ def narrow_parameter(parameter: Parameter, gone: frozenset[str]) -> Parameter:
         lacking=True,
         needs={},
     )
+
+
+def lacking_parameter(parameter: Parameter) -> Parameter:
+    """The parameter of a server that lacks nothing but this: neutral values only, its default among them."""
+    default = [] if parameter.default is ABSENT or parameter.default is None else [parameter.default]
+    values = [value for value in parameter.neutral if value is not None]
+    values += [value for value in default if value not in values]
+    schema = {"enum": values, "x-lacking": parameter.name}
+    return replace(parameter, schema=schema, neutral=(*values, None), probes=(), needs={}, levels={}, lacking=True)
 
 
 def narrow_rule(rule: Rule, parameters: Mapping[str, Parameter]) -> Rule:

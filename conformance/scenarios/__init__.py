@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from conformance.declaration import narrowed_by
 from conformance.scenarios import boundaries, lacking, written
 
 if TYPE_CHECKING:
@@ -14,5 +15,5 @@ if TYPE_CHECKING:
 
 def scenarios(contract: Contract, declaration: Declaration) -> tuple[Scenario, ...]:
     """Everything to send to a server of this contract that declares these capabilities, in order of sending."""
-    offered = contract.without(set(contract.capabilities) - declaration.declared)
-    return (*written.read(offered), *boundaries.generate(offered), *lacking.generate(contract, declaration))
+    narrowed = narrowed_by(declaration, contract)
+    return (*written.read(narrowed), *boundaries.generate(narrowed), *lacking.generate(contract, declaration))

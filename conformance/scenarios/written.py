@@ -49,7 +49,18 @@ SCENARIO_KEYS = {"id", "summary", "needs", "together", "one_connection", "steps"
 def read(contract: Contract) -> tuple[Scenario, ...]:
     """The written scenarios that fit the contract: its parameters and its capabilities."""
     found = (_scenario(row, contract, file) for file, row in _rows())
-    return tuple(scenario for scenario in found if _fits(scenario, contract))
+    return tuple(scenario for scenario in found if _fits(scenario, contract) and not _asks_in_vain(scenario, contract))
+
+
+def _asks_in_vain(scenario: Scenario, contract: Contract) -> bool:
+    """Whether a step that should be answered asks for more than the neutral value of what the server lacks."""
+    lacking = {name: each for name, each in contract.parameters.items() if each.schema.get("x-lacking") == name}
+    return any(
+        name in lacking and value not in lacking[name].neutral
+        for step in scenario.steps
+        if step.expect == "answer"
+        for name, value in (step.body or {}).items()
+    )
 
 
 @cache

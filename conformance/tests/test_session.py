@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -134,6 +134,29 @@ def test_only_what_is_declared_is_judged_and_the_rest_must_be_refused() -> None:
     assert "n-needs-temperature-accepted" in accepted - refused
     assert "n-lacking" in refused - accepted
     assert "n" in {each.name for each in draft(contract, none).undeclared}
+
+
+def test_a_parameter_that_the_server_says_it_lacks_is_not_sent_and_stands_as_not_declared() -> None:
+    contract = load("openai")
+    properties = {
+        "presence_penalty": {"enum": [0.0, None], "x-lacking": "presence_penalty"},
+        "messages": {"enum": [None], "x-lacking": "messages"},  # nobody can do without
+        "tools": {"enum": [None], "x-lacking": "tools"},  # the capability is denied already
+        "seed": {"x-lacking": "time"},
+    }
+    capabilities = sorted(set(contract.capabilities) - {"tools"})
+    schemas = {"ChatCompletionRequest": {"properties": properties}}
+    said = {"info": {"x-capabilities": capabilities}, "components": {"schemas": schemas}}
+    declaration = told(contract, said)
+    assert declaration is not None
+    assert declaration.refused == {"presence_penalty"}
+    plan = draft(contract, declaration)
+    bodies = [step.body or {} for each in plan.scenarios for step in each.steps if step.expect == "answer"]
+    assert {None} == {body.get("presence_penalty") for body in bodies}
+    assert "presence_penalty" in {each.name for each in plan.undeclared}
+    whole = draft(contract, replace(declaration, refused=frozenset()))
+    assert plan.uncovered == whole.uncovered
+    assert len(plan.assertions) < len(whole.assertions)
 
 
 @pytest.mark.parametrize("status", [401, 403])
