@@ -34,7 +34,7 @@ def bugs() -> Mapping[int, Mapping[str, Any]]:
 def known_faults(dialect: str) -> dict[str, Fault]:
     """The faults that a dialect's contract speaks to."""
     contract = load(dialect)
-    return faults_of(contract, served(contract, bearer=False))
+    return faults_of(contract, served(contract, bearer=contract.auth == "bearer"))
 
 
 def all_faults() -> dict[str, Fault]:
