@@ -25,7 +25,7 @@ h1{font-size:1.5rem;margin:0}h2{font-size:1.15rem;margin:2rem 0 .5rem}
 code,pre{font:13px/1.45 ui-monospace,monospace}
 pre{background:var(--soft);padding:.6rem;overflow-x:auto;white-space:pre-wrap;overflow-wrap:anywhere;margin:.3rem 0}
 details{border:1px solid var(--line);border-radius:6px;margin:.4rem 0;padding:.4rem .7rem}
-summary{cursor:pointer;overflow-wrap:anywhere}
+summary{cursor:pointer;overflow-wrap:anywhere;padding-left:8.75rem;text-indent:-8.75rem}summary *{text-indent:0}
 table{border-collapse:collapse;width:100%}td,th{text-align:left;border-bottom:1px solid var(--line);padding:.2rem .6rem .2rem 0;overflow-wrap:anywhere}
 dl{display:grid;grid-template-columns:max-content 1fr;gap:0 1rem}dd{margin:0;overflow-wrap:anywhere}
 .w{display:inline-block;min-width:7.5rem;font-weight:600}
