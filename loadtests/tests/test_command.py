@@ -83,7 +83,17 @@ def test_two_workers_send_what_one_process_sends(url: str, tmp_path: Path) -> No
         port = str(free.getsockname()[1])
     plan = ["--rate", "10", "--arrivals", "constant", "--max-requests", "15"]
     worker = [sys.executable, "-m", "loadtests", url, "--dialect", "openai", "--model", MODEL, *plan]
-    worker += ["--warm-up", "500ms", "--time", "2s", "--worker", "--master-port", port]
+    worker += [
+        "--warm-up",
+        "500ms",
+        "--time",
+        "2s",
+        "--worker",
+        "--master-port",
+        port,
+        "--out",
+        str(tmp_path / "worker"),
+    ]
     counts, sent = [], []
     for name, more, workers in (
         ("one", [], 0),
