@@ -129,14 +129,14 @@ def _svg(title: str, height: int, parts: Iterable[str]) -> str:
 
 
 def _paths(series: Series, x: Axis, y: Axis) -> list[str]:
-    """The pieces of a line between its gaps."""
+    """The pieces of a line between its gaps; a point alone is a dash, as a line of one point cannot be seen."""
     pieces: list[list[str]] = [[]]
     for at, value in series.points:
         if value is None:
             pieces.append([])
         else:
             pieces[-1].append(f"{_x(x, at):.1f} {_y(y, value):.1f}")
-    return ["M" + "L".join(piece) + ("h0.1" if len(piece) == 1 else "") for piece in pieces if piece]
+    return ["M" + "L".join(piece) + ("m-3 0h6" if len(piece) == 1 else "") for piece in pieces if piece]
 
 
 def _bar(kind: str, x: Axis, start: float, end: float, top: int) -> str:

@@ -15,6 +15,7 @@ import pytest
 
 from loadtests import latency, results
 from loadtests.answer import Answer
+from loadtests.chart import Axis, Series, lines
 from loadtests.compare import differences
 from loadtests.live import fresh
 from loadtests.objectives import met_by, parse
@@ -158,6 +159,12 @@ def test_two_draws_of_one_server_do_not_differ_and_a_slower_one_is_worse() -> No
     assert {"unclear"} == {named["TTFT p50 ms"], named["TTFT p95 ms"]}
     assert "worse" == {each.name: each.verdict for each in differences(one, slower)}["TTFT p50 ms"]
     assert "better" == {each.name: each.verdict for each in differences(slower, one)}["TTFT p50 ms"]
+
+
+def test_a_second_with_no_neighbours_is_drawn() -> None:
+    axes = Axis.over("s", [0.0, 4.0]), Axis.over("ms", [0.0, 9.0])
+    drawn = lines("", *axes, [Series("p50", [(0.0, 5.0), (1.0, None), (2.0, 5.0), (3.0, 6.0)])])
+    assert 1 == drawn.count("m-3 0h6")
 
 
 def test_the_page_holds_its_charts_and_nothing_that_runs() -> None:
