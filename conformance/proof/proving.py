@@ -124,7 +124,7 @@ async def _tried(host: Host, made: Bench, task: Trial, before: matrices.Trialled
     for shown_by in (enough(kills, killers), all_of(kills, killers)):
         repeated = await _repeated(host, made, fault, shown_by)
         if repeated == killers:
-            return Outcome(kills, killers, shown_by)
+            return Outcome(kills, killers, shown_by, restless=timed)
         always = _both(always, repeated)
     if always:
         return Outcome(kills, always, all_of(kills, killers), restless=True)
