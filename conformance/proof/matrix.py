@@ -21,8 +21,8 @@ about its parameter; one that is written down, all that may show it (one of answ
 refusals, what may be refused) but generated requests whose answers are long. A check is named where it has a finding
 that the faultless server does not cause; `*` marks a SHOULD, `°` what is only observed (MAY). Checks that go by the
 clock stand only beside faults that play with time. Who names a fault with `~` depends on chance, or on what happens at
-the same time: those stand there that always did when it was written, and one of them must again. Variations are what
-every document allows: they may be observed, and nobody is blamed for them.
+the same time: those stand there that always did when it was written, and some check that binds as much must again.
+Variations are what every document allows: they may be observed, and nobody is blamed for them.
 """
 
 
@@ -160,7 +160,8 @@ def faults_of(data: Mapping[str, Any], check: str) -> list[tuple[str, str]]:
 def moves(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
     """Where two ledgers differ, a line each.
 
-    By which scenarios a fault is shown does not count; one that is restless has to be named by one of those as before.
+    By which scenarios a fault is shown does not count; one that is restless has to be named as strongly as
+    before, by whichever check meets it: what comes after a disconnect, or at the same time, is another one each time.
     """
     old, new = before["faults"], after["faults"]
     found = [f"{name}: no longer there" for name in old if name not in new]
@@ -174,8 +175,13 @@ def moves(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
 
 def _agrees(part: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
     if part == "killed_by" and before.get("restless"):
-        return any(after[part].get(check) == strength for check, strength in before[part].items())
+        return bool(after[part]) and _strongest(after[part]) <= _strongest(before[part])
     return part in ("shown_by", "restless") or bool(before.get(part) == after[part])
+
+
+def _strongest(killed_by: Mapping[str, str]) -> int:
+    """The place of the strongest word among those of a row."""
+    return min(map("MSo".index, killed_by.values()), default=3)
 
 
 def render(matrix: Matrix, proofs: Collection[str]) -> str:

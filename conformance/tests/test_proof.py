@@ -116,12 +116,14 @@ def test_a_fault_is_shown_again_to_what_showed_it_and_to_the_same_sample_of_othe
     assert everything(met) == again("seed-ignored", (ALL,), 5)(met)
 
 
-def test_a_restless_fault_has_to_be_named_by_one_of_those_that_always_did() -> None:
+def test_a_restless_fault_has_to_be_named_as_strongly_by_whichever_check() -> None:
     before = as_data(Matrix((replace(fault("crowd", a="M", b="S"), restless=True, shown_by=("x",)),), (), {}))
     more = as_data(Matrix((fault("crowd", a="M", b="S", c="o"),), (), {}))
+    others = as_data(Matrix((fault("crowd", d="M"),), (), {}))
     less = as_data(Matrix((fault("crowd", a="S", c="S"),), (), {}))
-    assert [] == moves(before, more)
-    assert 1 == len(moves(before, less))
+    none = as_data(Matrix((fault("crowd"),), (), {}))
+    assert [[], []] == [moves(before, each) for each in (more, others)]
+    assert [1, 1] == [len(moves(before, each)) for each in (less, none)]
     assert 1 == len(moves(more, before))
 
 
