@@ -34,7 +34,7 @@ class Sent:
         """The body's object; empty where it is none."""
         try:
             value = json.loads(self.body)
-        except ValueError:
+        except (ValueError, RecursionError):
             return {}
         return value if isinstance(value, dict) else {}
 

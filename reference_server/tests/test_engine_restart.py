@@ -177,19 +177,27 @@ class TestModel:
 class TestOneRequest:
     """What fails for one request is its own."""
 
+    @pytest.fixture
+    def short_of_memory(self, engine: LocalEngine, monkeypatch: pytest.MonkeyPatch) -> Callable[[Exception], None]:
+        """Makes every pass that holds more than 30 tokens of one prompt raise an error."""
+        prefill = engine._runner.prefill
+
+        def install(error: Exception) -> None:
+            def greedy_for_memory(pieces: list[list[int]], *others: Any) -> torch.Tensor:
+                if any(len(piece) > 30 for piece in pieces):
+                    raise error
+                return prefill(pieces, *others)
+
+            monkeypatch.setattr(engine._runner, "prefill", greedy_for_memory)
+
+        return install
+
     @pytest.mark.parametrize("error", [torch.OutOfMemoryError("no room"), RuntimeError("can't allocate memory: 9 GB")])
     def test_a_prompt_without_memory_fails_alone(
-        self, engine: LocalEngine, monkeypatch: pytest.MonkeyPatch, error: Exception
+        self, engine: LocalEngine, short_of_memory: Callable[[Exception], None], error: Exception
     ) -> None:
-        prefill = engine._runner.prefill
         expected = asyncio.run(collect(engine, [2, 3]))
-
-        def greedy_for_memory(pieces: list[list[int]], *others: Any) -> torch.Tensor:
-            if any(len(piece) > 30 for piece in pieces):
-                raise error
-            return prefill(pieces, *others)
-
-        monkeypatch.setattr(engine._runner, "prefill", greedy_for_memory)
+        short_of_memory(error)
 
         async def scenario() -> Any:
             asked = ([2, 3], [1] * 40, [2, 3], [4, 5])
@@ -201,9 +209,9 @@ class TestOneRequest:
         assert (engine.alive, engine._generations, engine._scheduler.free_slots) == (True, {}, 4)
 
     def test_all_choices_of_a_prompt_without_memory_fail_as_one(
-        self, engine: LocalEngine, failing: Callable[..., None]
+        self, engine: LocalEngine, short_of_memory: Callable[[Exception], None]
     ) -> None:
-        failing(engine._runner, "prefill", *[torch.OutOfMemoryError("no room")] * 2)
+        short_of_memory(torch.OutOfMemoryError("no room"))
         several = SamplingParams(n=3, max_tokens=5, ignore_eos=True)
 
         async def scenario() -> Any:
