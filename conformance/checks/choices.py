@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from conformance.check import Context, Finding, NoOccasion, Occasion, check, relation
-from conformance.checks.answer import asked_choices, told_choices
-from conformance.occasion import ANSWER, STREAMED_ANSWER, unsuccessful, written
+from conformance.checks.answer import told_choices
+from conformance.occasion import ANSWER, unsuccessful, written
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -26,26 +26,11 @@ SEVERAL = Occasion(
     lambda scenario, step, contract: written(ANSWER).fits(scenario, step, contract) and _asks_for_several(step),
     unsuccessful,
 )
-SEVERAL_STREAMED = Occasion(
-    lambda scenario, step, contract: (
-        written(STREAMED_ANSWER).fits(scenario, step, contract) and _asks_for_several(step)
-    ),
-    unsuccessful,
-)
 
 
 def _texts(exchange: Exchange) -> list[str]:
     """What the choices say, in the order of their indices."""
     return [folded.content for _, folded in sorted(exchange.choices.items())]
-
-
-@check("choices.streamed-as-many-as-asked", on=SEVERAL_STREAMED)
-def streamed_choices_are_as_many_as_asked(exchange: Exchange, context: Context) -> Iterator[Finding]:
-    """A stream holds `n` choices, with the indices from 0 to n - 1."""
-    asked = asked_choices(exchange, context)
-    found = sorted(exchange.choices)
-    if found != list(range(asked)):
-        yield Finding("/events/*/choices/*/index", f"{list(range(asked))}", f"{found}")
 
 
 @check("choices.all-finish", on=SEVERAL)

@@ -19,17 +19,6 @@ def _all_saying(exchange: Exchange, text: str) -> Exchange:
     return edit_answer(exchange, change)
 
 
-@mutant("choices.streamed-as-many-as-asked")
-def streamed_choices_are_all_the_first(exchange: Exchange) -> Exchange:
-    """The index of every streamed choice is 0."""
-
-    def change(chunk: dict[str, Any]) -> None:
-        for choice in chunk["choices"]:
-            choice["index"] = 0
-
-    return edit_chunks(exchange, change)
-
-
 @mutant("choices.all-finish")
 def second_choice_never_finishes(exchange: Exchange) -> Exchange:
     """The second choice has no finish_reason."""
