@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -15,11 +14,13 @@ from conformance.check import NoOccasion, NotObserved
 from conformance.client import Call
 from conformance.errors import HarnessError
 from conformance.exchange import Exchange
+from conformance.places import Places
 from conformance.rounds import pending
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from conformance.check import Check
     from conformance.client import Client
     from conformance.plan import Plan
     from conformance.scenario import Scenario, Step, StopFrom
@@ -30,6 +31,7 @@ JSON_TYPE = "application/json"
 BUSY = (429, 503)  # the server asks to wait: no verdict on it
 MOST_RETRIES = 3
 LONGEST_WAIT_S = 20.0
+SHARE = 4  # the part of all exchanges at a time that one scenario of rounds may have: 1 / 4
 WRONG_KEY = "chatproof-wrong-key-0000000000000000"
 
 
@@ -108,9 +110,12 @@ class Run:
         self.record = Record()
         self._before = before or {}
         self._prefix = prefix
-        self._places = asyncio.Semaphore(budget.concurrency)
-        self._gathering = asyncio.Lock()
+        self._places = Places(budget.concurrency)
         self._allowance = Allowance(budget, self.record)
+        self._checks: dict[str, dict[str, Check]] = {}
+        for each in plan.assertions:
+            if each.scenario.rounds:
+                self._checks.setdefault(each.scenario.id, {})[each.check.id] = each.check
 
     async def execute(self) -> Record:
         """Sends every scenario, `concurrency` exchanges at a time, and returns the record.
@@ -137,28 +142,40 @@ class Run:
             self._decided(scenario, [step for place, step in enumerate(scenario.steps) if place not in known])
             return
         if scenario.together:
-            async with AsyncExitStack() as places:
-                async with self._gathering:  # one at a time: two half-gathered ones would wait for each other
-                    for _ in range(min(len(scenario.steps), self.budget.concurrency)):
-                        await places.enter_async_context(self._places)
-                async with asyncio.TaskGroup() as group:
-                    for step in scenario.steps:
-                        group.create_task(self._step(scenario, step))
-            return
-        async with self._places:
+            async with (
+                self._places.taken(min(len(scenario.steps), self.budget.concurrency)),
+                asyncio.TaskGroup() as group,
+            ):
+                for step in scenario.steps:
+                    group.create_task(self._step(scenario, step))
+        elif scenario.rounds:
             for number, steps in groupby(scenario.steps, key=lambda step: step.round):
                 await self._round(scenario, number, list(steps))
+        else:
+            async with self._places.taken(1):
+                for step in scenario.steps:
+                    await self._step(scenario, step)
 
     async def _round(self, scenario: Scenario, number: int, steps: list[Step]) -> None:
-        """The steps of one round; of a later one, those that an undecided trial needs."""
+        """The steps of one round, some at a time; of a later one, those that an undecided trial needs."""
         if number > 1:
-            checks = {each.check.id: each.check for each in self.plan.assertions if each.scenario.id == scenario.id}
-            made = {name: each for (identity, name), each in self.record.exchanges.items() if identity == scenario.id}
-            wanted = pending(checks.values(), scenario, made)
+            exchanges = self.record.exchanges
+            made = {
+                step.name: exchanges[key] for step in scenario.steps if (key := (scenario.id, step.name)) in exchanges
+            }
+            wanted = pending(self._checks.get(scenario.id, {}).values(), scenario, made)
             self._decided(scenario, [step for step in steps if step.part not in wanted])
             steps = [step for step in steps if step.part in wanted]
-        for step in steps:
-            await self._step(scenario, step)
+        left = iter(steps)
+
+        async def send() -> None:
+            for step in left:
+                async with self._places.taken(1, begun=True):  # rounds wait for each other: nothing takes longer
+                    await self._step(scenario, step)
+
+        async with asyncio.TaskGroup() as group:
+            for _ in range(max(1, self.budget.concurrency // SHARE)):
+                group.create_task(send())
 
     def _decided(self, scenario: Scenario, steps: list[Step]) -> None:
         for step in steps:
