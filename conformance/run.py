@@ -31,7 +31,7 @@ JSON_TYPE = "application/json"
 BUSY = (429, 503)  # the server asks to wait: no verdict on it
 MOST_RETRIES = 3
 LONGEST_WAIT_S = 20.0
-SHARE = 4  # the part of all exchanges at a time that one scenario of rounds may have: 1 / 4
+SHARE = 4  # a scenario of rounds may have one in so many of the places
 WRONG_KEY = "chatproof-wrong-key-0000000000000000"
 
 

@@ -116,7 +116,7 @@ def _changed(round_: Round, part: str) -> bool | None:
 
 
 def _no_more_repeats(round_: Round, part: str) -> bool | None:
-    """Whether words are not clearly repeated more; None where the text stays as it was."""
+    """Whether a text is not clearly more repetitive; None where the text stays as it was."""
     base, found = (_repeats(_text(round_, each)) for each in ("base", part))
     return found <= base + CLEARLY if _changed(round_, part) else None
 
@@ -165,10 +165,10 @@ def repetition_penalty_changes_the_text(round_: Round, _: Sequence[Round]) -> bo
     test=TENDENCY,
     scenario=PENALTIES,
     parts=("base", "other", "present"),
-    expected="no more repeated words",
+    expected="no clearly more repetitive text",
 )
 def presence_penalty_reduces_repetition(round_: Round, _: Sequence[Round]) -> bool | None:
-    """A positive presence_penalty has fewer words repeated, not more."""
+    """A positive presence_penalty does not have clearly more of the text repeated."""
     return _no_more_repeats(round_, "present")
 
 
@@ -177,10 +177,10 @@ def presence_penalty_reduces_repetition(round_: Round, _: Sequence[Round]) -> bo
     test=TENDENCY,
     scenario=PENALTIES,
     parts=("base", "other", "frequent"),
-    expected="no more repeated words",
+    expected="no clearly more repetitive text",
 )
 def frequency_penalty_reduces_repetition(round_: Round, _: Sequence[Round]) -> bool | None:
-    """A positive frequency_penalty has fewer words repeated, not more."""
+    """A positive frequency_penalty does not have clearly more of the text repeated."""
     return _no_more_repeats(round_, "frequent")
 
 
@@ -189,10 +189,10 @@ def frequency_penalty_reduces_repetition(round_: Round, _: Sequence[Round]) -> b
     test=TENDENCY,
     scenario=PENALTIES,
     parts=("base", "other", "repeated"),
-    expected="no more repeated words",
+    expected="no clearly more repetitive text",
 )
 def repetition_penalty_reduces_repetition(round_: Round, _: Sequence[Round]) -> bool | None:
-    """A repetition_penalty above 1 has fewer words repeated, not more."""
+    """A repetition_penalty above 1 does not have clearly more of the text repeated."""
     return _no_more_repeats(round_, "repeated")
 
 
