@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from openapi.contract import Keyword
 from openapi.validation import Validator
-from reference_server.faults.seams import Refused, at_seams
+from reference_server.faults.decorators import at_seams
+from reference_server.faults.seams import Refused
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from reference_server.faults.seams import Faulty, Reply, Seams, around, demands, fault
+from reference_server.faults.decorators import around, demands, fault
+from reference_server.faults.faulty import Faulty
+from reference_server.faults.seams import Reply, Seams
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

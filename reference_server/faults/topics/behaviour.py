@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from reference_server.faults.seams import DONE, Reply, around, fault
+from reference_server.faults.decorators import around, fault
+from reference_server.faults.seams import DONE, Reply
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from reference_server.faults.seams import DONE, FRAME_END, at_seams, demands, fault, knows, said_by, spoken
+from reference_server.faults.decorators import at_seams, demands, fault, knows, said_by, spoken
+from reference_server.faults.seams import DONE, FRAME_END
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from reference_server.faults.seams import Faulty, Reply, Seams, around
+from reference_server.faults.decorators import around
+from reference_server.faults.faulty import Faulty
+from reference_server.faults.seams import Reply, Seams
 from reference_server.faults.topics.refusals import ANSWER
 
 if TYPE_CHECKING:

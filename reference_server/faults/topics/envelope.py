@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from typing import TYPE_CHECKING, Any
 
-from reference_server.faults.seams import demands, fault, held_by
+from reference_server.faults.decorators import demands, fault, held_by
 
 if TYPE_CHECKING:
     from reference_server.faults.seams import Json, Told

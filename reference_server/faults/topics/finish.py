@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from reference_server.faults.seams import at_seams, demands, fault, said_by
+from reference_server.faults.decorators import at_seams, demands, fault, said_by
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from reference_server.faults.seams import at_seams, fault, knows, said_by
+from reference_server.faults.decorators import at_seams, fault, knows, said_by
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from reference_server.faults.seams import Fault, Json, Told
+    from reference_server.faults.fault import Fault
+    from reference_server.faults.seams import Json, Told
 
 BUTTON = knows("logprobs")
 

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from reference_server.faults.seams import Reply, around, fault
+from reference_server.faults.decorators import around, fault
+from reference_server.faults.seams import Reply
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

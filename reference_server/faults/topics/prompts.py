@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from reference_server.faults.seams import at_seams, fault
+from reference_server.faults.decorators import at_seams, fault
 
 if TYPE_CHECKING:
     from reference_server.faults.seams import Head, Json, Told

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from reference_server.faults.seams import at_seams, held_by, knows, said_by, spoken
+from reference_server.faults.decorators import at_seams, held_by, knows, said_by, spoken
 
 if TYPE_CHECKING:
     from openapi.contract import Contract

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from openapi.strict_json import NOT_JSON, read_json
-from reference_server.faults.seams import Reply, at_seams, demands, fault, knows
+from reference_server.faults.decorators import at_seams, demands, fault, knows
+from reference_server.faults.seams import Reply
 
 if TYPE_CHECKING:
     from reference_server.faults.seams import Head, Told

@@ -6,13 +6,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from reference_server.engine import SamplingParams
-from reference_server.faults.seams import knows, sampled
+from reference_server.faults.decorators import knows, sampled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from openapi.contract import Contract
-    from reference_server.faults.seams import Fault, Told
+    from reference_server.faults.fault import Fault
+    from reference_server.faults.seams import Told
 
 WILD: Final = 1.6  # a temperature at which no two answers are alike
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from reference_server.faults.seams import at_seams, demands, fault, knows, sampled
+from reference_server.faults.decorators import at_seams, demands, fault, knows, sampled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from reference_server.faults.seams import Refused, at_seams
+from reference_server.faults.decorators import at_seams
+from reference_server.faults.seams import Refused
 
 if TYPE_CHECKING:
     from openapi.contract import Contract

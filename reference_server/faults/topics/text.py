@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from openapi import sse
-from reference_server.faults.seams import DONE, Faulty, Seams, around, at_seams, fault, knows, said_by, spoken
+from reference_server.faults.decorators import around, at_seams, fault, knows, said_by, spoken
+from reference_server.faults.faulty import Faulty
+from reference_server.faults.seams import DONE, Seams
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -16,7 +18,8 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
     from openapi.contract import Contract
-    from reference_server.faults.seams import Fault, Json, Told
+    from reference_server.faults.fault import Fault
+    from reference_server.faults.seams import Json, Told
 
 
 def _text(choice: Json) -> str:

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from openapi import sse
-from reference_server.faults.seams import DONE, FRAME_END, at_seams, choices_of, fault, spoken
+from reference_server.faults.decorators import at_seams, choices_of, fault, spoken
+from reference_server.faults.seams import DONE, FRAME_END
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 
-    from reference_server.faults.seams import Fault, Head, Json, Told
+    from reference_server.faults.fault import Fault
+    from reference_server.faults.seams import Head, Json, Told
 
 MARK: Final = b"\xef\xbb\xbf"
 EXTRA: Final[Json] = {"x_note": "extra", "x_list": [1, {"deep": None}]}

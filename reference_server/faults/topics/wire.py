@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Final
 
-from reference_server.faults.seams import DONE, FRAME_END, fault
+from reference_server.faults.decorators import fault
+from reference_server.faults.seams import DONE, FRAME_END
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
