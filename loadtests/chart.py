@@ -16,6 +16,7 @@ LEFT, RIGHT, TOP, BOTTOM = 64, 12, 30, 44
 SERIES: Final = 4
 """Colours that the page's style knows, as classes s0 to s3."""
 TICKS: Final = 6
+CLOSE: Final = 8.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +39,13 @@ class Axis:
 
     @classmethod
     def over(cls, title: str, values: Iterable[float], *, logarithmic: bool = False, zero: bool = False) -> Axis:
-        """An axis that holds all values; a logarithmic one the positive ones, a `zero` one 0 as well."""
+        """An axis that holds all values; a logarithmic one the positive ones, a `zero` one 0 as well. Where values are
+        close together a logarithmic one is linear, as there are no round powers between them."""
         found = [value for value in values if math.isfinite(value) and (value > 0 or not logarithmic)]
         least, greatest = min(found, default=1.0 if logarithmic else 0.0), max(found, default=1.0)
         if zero:
             least = min(0.0, least)
+        logarithmic = logarithmic and greatest > CLOSE * least
         if greatest <= least:
             greatest = least * 2 if logarithmic else least + 1
         return cls(title, least, greatest, logarithmic)

@@ -67,6 +67,18 @@ def listen(environment: Environment, session: Session) -> None:
         cpu = max(shares.values(), default=session.cpu())
         return results.build(session.settings, session.tally, *_rows(environment), cpu, measured_s)
 
+    def progress() -> str:
+        if not session.began_ns:
+            return "no test has been started"
+        passed_s = (time.monotonic_ns() - session.began_ns) / 1e9
+        if ended_ns:
+            return ""
+        if passed_s < 0:
+            return f"warming up, {-passed_s:.0f} s more"
+        if passed_s < session.settings.seconds:
+            return f"running: {passed_s:.0f} of {session.settings.seconds:g} s"
+        return "waiting for answers that are on their way"
+
     def quitting(environment: Environment, **_: Any) -> None:
         runner: Any = environment.runner
         if isinstance(runner, WorkerRunner):
@@ -83,7 +95,7 @@ def listen(environment: Environment, session: Session) -> None:
     environment.events.quitting.add_listener(quitting)
     logging.getLogger("locust.stats_logger").disabled = True  # our table says it, with our rows and units
     report.follow(environment, session)
-    web.add(environment, so_far)
+    web.add(environment, so_far, progress)
 
 
 def _rows(environment: Environment) -> tuple[dict[str, results.Buckets], dict[str, tuple[float, float, float]]]:

@@ -12,27 +12,28 @@ from loadtests.chart import Axis, Series, lines, waterfall
 from loadtests.results import quantile
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
 STYLE: Final = """
-:root{color-scheme:light dark;--ink:#1b1f24;--dim:#59636e;--grid:#d1d9e0;--back:#fff;--s0:#0969da;--s1:#bc4c00;
---s2:#1a7f37;--s3:#8250df}
-@media(prefers-color-scheme:dark){:root{--ink:#f0f6fc;--dim:#9198a1;--grid:#3d444d;--back:#0d1117;--s0:#4493f8;
---s1:#f0883e;--s2:#3fb950;--s3:#ab7df8}}
-body{margin:2rem auto;max-width:1340px;padding:0 1rem;background:var(--back);color:var(--ink);
-font:15px/1.5 system-ui,sans-serif}
-h1{font-size:1.4rem;margin:0}h2{font-size:1.1rem;margin:2rem 0 .5rem}p{margin:.3rem 0}.dim{color:var(--dim)}
-.verdict{font-weight:600}.met{color:var(--s2)}.missed{color:var(--s1)}
-table{border-collapse:collapse;font-variant-numeric:tabular-nums}th,td{padding:.2rem .8rem;text-align:right;
-border-bottom:1px solid var(--grid)}th:first-child,td:first-child{text-align:left}td.text{text-align:left}
+:root{color-scheme:light dark;background:Canvas;color:CanvasText}body{margin:2rem auto;max-width:1340px;padding:0 1rem}
+:root,:host{font:15px/1.5 system-ui,sans-serif}:host{display:block}
+main{--dim:color-mix(in srgb,currentColor 65%,transparent);--grid:color-mix(in srgb,currentColor 18%,transparent);
+--s0:color-mix(in srgb,#1f7cf0 85%,currentColor);--s1:color-mix(in srgb,#dd6a12 85%,currentColor);
+--s2:color-mix(in srgb,#259a45 85%,currentColor);--s3:color-mix(in srgb,#9566ee 85%,currentColor)}
+h1{font-size:1.4rem;margin:0;overflow-wrap:anywhere}h2{font-size:1.1rem;margin:2rem 0 .5rem}p{margin:.3rem 0}
+.dim{color:var(--dim)}a{color:inherit}.verdict{font-weight:600}.met{color:var(--s2)}.missed{color:var(--s1)}
+.table{overflow-x:auto}table{border-collapse:collapse;font-variant-numeric:tabular-nums}
+th,td{padding:.2rem .8rem;text-align:right;border-bottom:1px solid var(--grid);white-space:nowrap}
+th:first-child,td:first-child,.text{text-align:left}.text{white-space:normal;overflow-wrap:anywhere;min-width:14rem}
 .charts{display:grid;margin-top:1.5rem;grid-template-columns:repeat(auto-fit,minmax(min(100%,560px),1fr));gap:1rem}
 figure{margin:0}figcaption{font-weight:600}svg{width:100%;height:auto}text{font:11px system-ui,sans-serif;
 fill:var(--dim)}.tick,.title{text-anchor:middle}.label{text-anchor:end}.grid{stroke:var(--grid);stroke-width:.5}
-.line{fill:none;stroke-width:1.6}.dashed{stroke-dasharray:4 3}.mark{stroke:var(--ink);stroke-width:1;opacity:.55}
+.line{stroke-width:1.6}.dashed{stroke-dasharray:4 3}.mark{stroke:currentColor;stroke-width:1;opacity:.55}
 .s0{stroke:var(--s0);fill:var(--s0)}.s1{stroke:var(--s1);fill:var(--s1)}.s2{stroke:var(--s2);fill:var(--s2)}
 .s3{stroke:var(--s3);fill:var(--s3)}path.line{fill:none}.wait{fill:var(--s1);opacity:.35}.talk{fill:var(--s0);
 opacity:.35}dt{font-weight:600}dd{margin:0 0 .4rem}
 """
+"""Colours are mixed from the colour of the text around, so that the page is dark where it stands in a dark one."""
 POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'"
 WORDS: Final = {
     0: ("met", "objectives met"),
@@ -43,36 +44,34 @@ WORDS: Final = {
 PERCENTILES: Final = ("50", "90", "95", "99", "99.9")
 
 
-def page(made: dict[str, Any]) -> str:
-    """The whole file, from the content of results.json."""
-    target = made["target"]
-    title = f"Load test of {target['url']}"
+def page(made: dict[str, Any], progress: str = "") -> str:
+    """The whole file, from the content of results.json. `progress`: how far a test is that has not ended."""
+    title = f"Load test of {made['target']['url']}"
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" '
         f'content="width=device-width"><meta http-equiv="Content-Security-Policy" content="{POLICY}">'
-        f"<title>{escape(title)}</title><style>{STYLE}</style></head><body><h1>{escape(title)}</h1>"
-        f"{body(made)}</body></html>\n"
+        f"<title>{escape(title)}</title><style>{STYLE}</style></head><body><main><h1>{escape(title)}</h1>"
+        f"{_body(made, progress)}</main></body></html>\n"
     )
 
 
-def body(made: dict[str, Any]) -> str:
-    """What the page holds, to stand in another page as well."""
-    return "".join([_head(made), _verdicts(made), _latencies(made), f'<div class="charts">{_charts(made)}</div>',
-                    _failures(made), _definitions(made)])  # fmt: skip
+def _body(made: dict[str, Any], progress: str) -> str:
+    return "".join([_head(made, progress), _verdicts(made), _latencies(made),
+                    f'<div class="charts">{_charts(made)}</div>', _failures(made), _definitions(made)])  # fmt: skip
 
 
-def _head(made: dict[str, Any]) -> str:
+def _head(made: dict[str, Any], progress: str) -> str:
     target, load, counts, rates = made["target"], made["load"], made["counts"], made["rates_per_s"]
-    kind, words = WORDS.get(made["exit_code"], ("missed", "ended early"))
+    kind, words = ("dim", progress) if progress else WORDS.get(made["exit_code"], ("missed", "ended early"))
     how = f"{load['users']} users" if load["loop"] == "closed" else f"{load['arrivals']} arrivals"
     if load["rate_per_s"]:
         how += f" of {load['rate_per_s']:g}/s"
     return (
         f'<p class="dim">{escape(target["dialect"])}, model {escape(target["model"])}; {escape(how)}, shape '
         f"{escape(load['shape'])}, seed {load['seed']}; {load['measured_s']:g} s measured after {load['warm_up_s']:g} "
-        f's of warm-up</p><p class="verdict {kind}">{words}</p><p>{counts["requests"]} requests, {counts["failures"]} '
-        f"failed; {_number(rates['requests'])} answers/s, {_number(rates['tokens'])} tokens/s, goodput "
-        f"{_number(rates['goodput'])}/s</p>"
+        f's of warm-up</p><p class="verdict {kind}">{escape(words)}</p><p>{counts["requests"]} requests, '
+        f"{counts['failures']} failed; {_number(rates['requests'])} answers/s, {_number(rates['tokens'])} tokens/s, "
+        f"goodput {_number(rates['goodput'])}/s</p>"
     )
 
 
@@ -81,7 +80,9 @@ def _verdicts(made: dict[str, Any]) -> str:
         (each["objective"], _number(each["value"]), "met" if each["met"] else "missed") for each in made["objectives"]
     ]
     notes = [("in doubt" if each["invalid"] else "note", each["text"]) for each in made["doubts"]]
-    return _table("Objectives", ("objective", "measured", ""), rows) + _table("Measurement", ("", ""), notes)
+    return _table("Objectives", ("objective", "measured", ""), rows) + _table(
+        "Measurement", ("", ""), notes, words=True
+    )
 
 
 def _latencies(made: dict[str, Any]) -> str:
@@ -106,8 +107,8 @@ def _charts(made: dict[str, Any]) -> str:
     if made.get("search"):
         parts.append(rate_goodput(made["search"]["steps"]))
     if made["worst_streams"]:
-        rows = [(f"at {each['sent_s']:g} s", each["marks_ms"], each["end_ms"]) for each in made["worst_streams"]]
-        parts.append(waterfall("The streams with the longest waits: a tick for each event", rows))
+        rows = [(f"{each['sent_s']:.1f} s", each["marks_ms"], each["end_ms"]) for each in made["worst_streams"]]
+        parts.append(waterfall("Streams with the longest waits, by when they were sent: a tick for each event", rows))
     return "".join(parts)
 
 
@@ -160,10 +161,11 @@ def rate_goodput(steps: Sequence[dict[str, Any]]) -> str:
 def _failures(made: dict[str, Any]) -> str:
     failed = [(each["kind"], str(each["count"]), each["first"]) for each in made["failures"]]
     broken = [(each["rule"], str(each["count"]), each["first"]) for each in made["conformance"]["findings"]]
-    return _table("Failed requests", ("kind", "count", "first"), failed) + _table(
+    return _table("Failed requests", ("kind", "count", "first"), failed, words=True) + _table(
         f"Broken under load, of {made['conformance']['streams_judged']} streams judged",
         ("rule", "count", "first"),
         broken,
+        words=True,
     )
 
 
@@ -174,12 +176,21 @@ def _definitions(made: dict[str, Any]) -> str:
     return f"<h2>Definitions</h2><dl>{items}</dl>"
 
 
-def _table(title: str, heads: Iterable[str], rows: Sequence[Sequence[str]]) -> str:
+def _table(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]], *, words: bool = False) -> str:
+    """`words`: the last column holds sentences."""
     if not rows:
         return ""
-    head = "".join(f"<th>{escape(each)}</th>" for each in heads)
-    lines_ = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
-    return f"<h2>{escape(title)}</h2><table><thead><tr>{head}</tr></thead><tbody>{lines_}</tbody></table>"
+
+    def line(tag: str, cells: Sequence[str]) -> str:
+        kinds = ["" for _ in cells[:-1]] + [' class="text"' if words else ""]
+        inner = (f"<{tag}{kind}>{escape(cell)}</{tag}>" for kind, cell in zip(kinds, cells, strict=True))
+        return f"<tr>{''.join(inner)}</tr>"
+
+    lines_ = "".join(line("td", row) for row in rows)
+    return (
+        f'<h2>{escape(title)}</h2><div class="table"><table><thead>{line("th", heads)}</thead><tbody>{lines_}</tbody>'
+        "</table></div>"
+    )
 
 
 def _number(value: float | None) -> str:

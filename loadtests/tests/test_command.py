@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import signal
 import socket
 import subprocess
 import sys
 import threading
-from contextlib import contextmanager
+import time
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
+import httpx
 import pytest
 from click.testing import CliRunner
 
@@ -20,7 +23,7 @@ from loadtests.search_command import search
 from loadtests.tests.scripted import DONE, chunked, content, event, serving
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from click import Command
@@ -198,3 +201,56 @@ def test_a_server_that_repeats_an_event_under_load_is_reported(tmp_path: Path) -
         many = load(address, tmp_path / "many", "--users", "40", "--sample", "1")
     assert (0, []) == (few[0], few[2]["conformance"]["findings"])
     assert (1, ["repeated-events"]) == (many[0], [each["rule"] for each in many[2]["conformance"]["findings"]])
+
+
+@contextmanager
+def web(url: str, *arguments: str) -> Iterator[str]:
+    """Locust's web interface on a free port."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = str(free.getsockname()[1])
+    command = [sys.executable, "-m", "loadtests", url, "--dialect", "openai", "--model", MODEL, "--web"]
+    command += ["--web-port", port, "--users", "3", "--warm-up", "0s", "--time", "60s", *arguments]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            patiently(f"http://127.0.0.1:{port}/", lambda status: status < 500)
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            process.send_signal(signal.SIGINT)
+            _, said = process.communicate(timeout=60)
+    assert "Traceback" not in said
+
+
+def patiently(url: str, wanted: Callable[[Any], bool], read: Callable[[httpx.Response], Any] | None = None) -> Any:
+    """What an address answers, once it answers what is wanted."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        with suppress(httpx.TransportError):
+            answer = httpx.get(url)
+            found = read(answer) if read else answer.status_code
+            if wanted(found):
+                return found
+        time.sleep(0.05)
+    raise AssertionError(f"{url} never answered what was wanted")
+
+
+def test_the_web_interface_has_a_tab_that_shows_the_page_of_the_test_so_far(url: str, tmp_path: Path) -> None:
+    with web(url, "--web-base-path", "/under", "--out", str(tmp_path)) as base:
+        index = httpx.get(f"{base}/under/").text
+        arguments = json.loads(re.findall(r"window\.templateArgs = (.*)", index)[0])
+        assert [{"key": "chatproof", "title": "Streams"}] == arguments["extended_tabs"]
+        assert ["chatproof"] == [each["key"] for each in arguments["extended_tables"]]
+        script = index.index("customElements.define(NAME, Report)")
+        assert index.index("window.templateArgs = ") < script < index.rindex("</body>")
+        assert "no test has been started" in httpx.get(f"{base}/under/chatproof").text
+        httpx.post(f"{base}/under/swarm", data={"user_count": "3", "spawn_rate": "3"})
+        page = patiently(
+            f"{base}/under/chatproof", lambda text: "TTFT" in text and "<svg" in text, lambda got: got.text
+        )
+        assert "running: " in page
+        assert "<script" not in page
+        rows = patiently(
+            f"{base}/under/stats/requests",
+            lambda made: len(made) > 1,
+            lambda got: got.json()["extended_stats"][0]["data"],
+        )
+        assert {"TTFT", "charts and verdicts: /under/chatproof"} <= {each["name"] for each in rows}

@@ -12,9 +12,8 @@ from typing import Any
 
 import jsonschema_rs
 import pytest
-from flask import Flask
 
-from loadtests import latency, results, web
+from loadtests import latency, results
 from loadtests.answer import Answer
 from loadtests.chart import Axis, Series, lines
 from loadtests.compare import differences
@@ -166,18 +165,6 @@ def test_a_second_with_no_neighbours_is_drawn() -> None:
     axes = Axis.over("s", [0.0, 4.0]), Axis.over("ms", [0.0, 9.0])
     drawn = lines("", *axes, [Series("p50", [(0.0, 5.0), (1.0, None), (2.0, 5.0), (3.0, 6.0)])])
     assert 1 == drawn.count("m-3 0h6")
-
-
-def test_the_web_interface_links_to_the_page_of_the_test_so_far() -> None:
-    app = Flask(__name__, static_folder=None)
-    app.add_url_rule("/", "index", lambda: "<html><body>Locust</body></html>")
-    app.add_url_rule("/stats", "stats", lambda: {"text": "</body>"})
-    environment: Any = SimpleNamespace(web_ui=SimpleNamespace(app=app))
-    web.add(environment, lambda: built(MANY, "ttft_p50=1s"))
-    client = app.test_client()
-    shown = {path: client.get(path).get_data(as_text=True) for path in ("/", "/stats", web.PATH)}
-    assert [1, 0, 0] == [text.count(web.LINK) for text in shown.values()]
-    assert "<svg" in shown[web.PATH]
 
 
 def test_the_page_holds_its_charts_and_nothing_that_runs() -> None:
