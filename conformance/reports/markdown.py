@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from conformance.reports.capabilities import told
 from conformance.reports.evidence import LONGEST_COMMAND, commands
 from conformance.results import differences
 
@@ -25,10 +26,8 @@ def write(results: dict[str, Any]) -> str:
         "",
         f"{counts}.",
     ]
-    for word, label in (("declared", "Has"), ("denied", "Lacks"), ("unknown", "May have")):
-        named = [(name, each["from"]) for name, each in target["capability_origins"].items() if each["word"] == word]
-        told = [_code(name) if word == "unknown" else f"{_code(name)} (by {origin})" for name, origin in named]
-        lines += ["", f"{label}: {', '.join(told)}."] if told else []
+    for label, names, origin in told(target):
+        lines += ["", f"{label.capitalize()}: {', '.join(map(_code, names))} ({origin})."]
     if run["retries"]:
         lines += ["", f"{run['retries']} requests were sent again, after waiting {run['waited_s']:.1f} s."]
     if not target["tls_verified"]:

@@ -11,6 +11,7 @@ import hashlib
 from html import escape
 from typing import Any, Final
 
+from conformance.reports.capabilities import told
 from conformance.reports.evidence import answer, commands, inert
 from conformance.results import differences
 
@@ -70,13 +71,7 @@ def _facts(results: dict[str, Any]) -> str:
         ("run", f"{run['started_at']}, {run['requests']} requests in {run['duration_s']:.1f} s, "
                 f"chatproof {results['tool']['version']}"),
     ]  # fmt: skip
-    for word, label in (("declared", "has"), ("denied", "lacks"), ("unknown", "may have")):
-        named = [
-            name if word == "unknown" else f"{name} (by {each['from']})"
-            for name, each in target["capability_origins"].items()
-            if each["word"] == word
-        ]
-        facts += [(label, ", ".join(named))] if named else []
+    facts += [(label, f"{', '.join(names)} ({origin})") for label, names, origin in told(target)]
     if run["retries"]:
         facts.append(("sent again", f"{run['retries']} requests, after waiting {run['waited_s']:.1f} s"))
     if not target["tls_verified"]:

@@ -12,6 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
+from conformance.reports.capabilities import told
 from conformance.reports.evidence import LONGEST_COMMAND, commands
 from conformance.results import differences
 
@@ -192,16 +193,7 @@ def _verdict(results: dict[str, Any]) -> Group:
 
 def _capabilities(target: dict[str, Any]) -> list[str]:
     """What the server has, lacks and may have, each with who said so."""
-    found = []
-    for word, label in (("declared", "has"), ("denied", "lacks"), ("unknown", "may have")):
-        origins: dict[str, list[str]] = {}
-        for name, each in target["capability_origins"].items():
-            if each["word"] == word:
-                origins.setdefault(each["from"], []).append(name)
-        for origin, names in origins.items():
-            source = "nobody said" if word == "unknown" else f"said by {origin}"
-            found.append(f"{label} {', '.join(names)} ({source})")
-    return found or ["no capabilities"]
+    return [f"{label} {', '.join(names)} ({origin})" for label, names, origin in told(target)] or ["no capabilities"]
 
 
 def safe(text: str, longest: int = LONGEST) -> str:
