@@ -1,0 +1,84 @@
+"""Damaged pages are read or refused in one clear line, and nothing else."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING
+
+import pytest
+import yaml
+
+from openapi.contract import load
+from openapi.reading.delta import delta_text
+from openapi.reading.drift import compare
+from openapi.reading.page import rows_of
+from openapi.resolution import ContractError
+from openapi.tests.reading.flattened_pages import CELLS, PARAGRAPHS, PIPED
+from openapi.tests.reading.pages import MARKDOWN, NESTED, read
+
+if TYPE_CHECKING:
+    from openapi.reading.facts import Facts
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "own: line 1: the page is empty; give a page with its tables of parameters as HTML, Markdown or text"),
+        (
+            b" \n\n",
+            "own: line 1: the page is empty; give a page with its tables of parameters as HTML, Markdown or text",
+        ),
+        (
+            b"\n\nhello",
+            "own: line 3: no table of parameters is recognised; give a page with its tables of parameters as",
+        ),
+        (b"ok\nok\n\xff\xfe", "own: line 3: byte 6 is not UTF-8; save the page as UTF-8"),
+        (b"<p>" * 5000 + b"<table><tr><td>" * 3000, "own: line 1: "),
+        (b"<table></table>", "own: line 1: no table of parameters is recognised"),
+    ],
+)
+def test_what_is_no_page_is_refused_in_one_clear_line(content: bytes, message: str) -> None:
+    with pytest.raises(ContractError) as caught:
+        rows_of(content, "own")
+    assert str(caught.value).startswith(message)
+    assert "\n" not in str(caught.value)
+
+
+def read_or_refusal(text: str) -> Facts | str:
+    try:
+        return read(text)
+    except ContractError as error:
+        return str(error)
+
+
+def test_signs_that_steer_a_terminal_are_replaced() -> None:
+    page = MARKDOWN.replace("It is wise", "It is \x1b31mwise\x00 \u202e")
+    dim = next(fact for fact in read(page).facts if fact.path == "dim")
+    assert dim.unread == ("It is \ufffd31mwise\ufffd \ufffd to stay above 0.5",)
+
+
+@pytest.mark.parametrize("seed", range(160))
+def test_damaged_pages_are_read_or_refused_and_nothing_else(seed: int) -> None:
+    """Cut, doubled, moved and strewn with signs, a page gives facts, or one line that says why not."""
+    rng = random.Random(seed)
+    text = (MARKDOWN, PIPED, CELLS, PARAGRAPHS, NESTED)[seed % 5]
+    for _ in range(rng.randint(1, 12)):
+        at = rng.randrange(len(text))
+        to = at + rng.choice((1, 1, 2, 5, 40, 200))
+        match rng.randrange(4):
+            case 0:
+                text = text[:at] + text[to:]
+            case 1:
+                text = text[:at] + text[at:to] + text[at:]
+            case 2:
+                text = text[:at] + rng.choice("[](){}<>|\"'-•#.,:。，0 9\n\x00") + text[at:]
+            case _:
+                start = rng.randrange(len(text))
+                text = text[:at] + text[start : start + 60] + text[at:]
+    contract = load("siliconstorm")
+    facts = read_or_refusal(text)
+    if isinstance(facts, str):
+        assert "\n" not in facts
+        return
+    assert yaml.safe_load(delta_text(facts, contract, "damaged"))["extends"] == "siliconstorm"
+    assert len(compare(facts, contract)) >= len(facts.facts)
