@@ -1,4 +1,4 @@
-"""The data of the dialects against lists written by hand from the documents; `test_compared.py` has those of others."""
+"""The data of the dialects against lists written by hand from the documents; `test_compared_*.py` has the others."""
 
 from __future__ import annotations
 

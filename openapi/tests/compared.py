@@ -1,0 +1,14 @@
+"""The two interfaces that users compare with: their contracts and validators, and calls that fit both."""
+
+from __future__ import annotations
+
+from openapi.contract import Contract, load
+from openapi.validation import Validator
+
+COMPARED = ("openai", "vllm")
+CONTRACTS: dict[str, Contract] = {dialect: load(dialect) for dialect in COMPARED}
+VALIDATORS = {dialect: Validator(contract) for dialect, contract in CONTRACTS.items()}
+
+WEATHER = {"type": "function", "function": {"name": "get_weather"}}
+
+CALL = {"id": "call-1", "type": "function", "function": {"name": "f", "arguments": "{}"}}

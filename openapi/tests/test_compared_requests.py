@@ -1,0 +1,82 @@
+"""Requests to the compared interfaces: what their parameters ask of each other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, Phase, given, settings
+
+from openapi.description import describe_down
+from openapi.tests.compared import COMPARED, CONTRACTS, VALIDATORS, WEATHER
+
+
+@pytest.mark.parametrize("dialect", COMPARED)
+@pytest.mark.parametrize(
+    ("members", "taken"),
+    [
+        ({"stream": True, "stream_options": {"include_usage": True}}, True),
+        ({"stream_options": {"include_usage": True}}, False),
+        ({"stream": False, "stream_options": {"include_usage": True}}, False),
+        ({"stream_options": None}, True),
+        ({"top_logprobs": 2}, False),
+        ({"top_logprobs": 2, "logprobs": True}, True),
+        ({"top_logprobs": 2, "logprobs": False}, False),
+        ({"top_logprobs": 0}, True),
+    ],
+    ids=str,
+)
+def test_what_one_parameter_asks_of_another_is_kept(dialect: str, members: dict[str, Any], taken: bool) -> None:
+    body = {"model": "m", "messages": [{"role": "user", "content": "Hello!"}], **members}
+    assert taken == (VALIDATORS[dialect].request_problems(body) == ())
+
+
+@pytest.mark.parametrize(
+    ("members", "taken"),
+    [
+        ({"n": 2, "temperature": 0}, False),
+        ({"n": 2}, True),
+        ({"tool_choice": "auto"}, False),
+        ({"tool_choice": "none"}, True),
+        ({"tool_choice": "auto", "tools": [WEATHER]}, True),
+        ({"logprob_token_ids": [1]}, False),
+        ({"logprob_token_ids": []}, True),
+        ({"stream_options": {}}, True),
+    ],
+    ids=str,
+)
+def test_what_vllm_checks_across_parameters_is_checked(members: dict[str, Any], taken: bool) -> None:
+    body = {"model": "m", "messages": [{"role": "user", "content": "Hello!"}], **members}
+    assert taken == (VALIDATORS["vllm"].request_problems(body) == ())
+
+
+@pytest.mark.parametrize("dialect", COMPARED)
+def test_valid_requests_can_be_generated_from_the_description(dialect: str) -> None:
+    """Each rule doubles what a generator has to look at; beyond a handful it gives up."""
+    description = schemathesis.openapi.from_dict(describe_down(CONTRACTS[dialect]))
+    made: list[Any] = []
+
+    @settings(
+        max_examples=10,
+        database=None,
+        deadline=None,
+        derandomize=True,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(case=description[CONTRACTS[dialect].path]["POST"].as_strategy())
+    def look(case: schemathesis.Case) -> None:
+        made.append(case.body)
+        assert VALIDATORS[dialect].request_problems(case.body) == ()
+
+    look()
+    assert len(made) == 10
+
+
+def test_sound_is_asked_for_with_a_voice() -> None:
+    body = {"model": "m", "messages": [{"role": "user", "content": "Hello!"}], "modalities": ["text", "audio"]}
+    voice = {"voice": {"id": "voice_1"}, "format": "mp3"}
+    assert [problem.keyword for problem in VALIDATORS["openai"].request_problems(body)] == ["rule"]
+    assert VALIDATORS["openai"].request_problems({**body, "audio": voice}) == ()
+    assert VALIDATORS["openai"].request_problems({**body, "modalities": None}) == ()

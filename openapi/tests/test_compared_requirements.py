@@ -1,0 +1,23 @@
+"""What is demanded of the compared interfaces differs where their references do."""
+
+from __future__ import annotations
+
+from openapi.contract import Keyword
+from openapi.tests.compared import COMPARED, CONTRACTS
+
+OF_FEATURES = ("choices.", "logprobs.", "tools.", "structured.", "reasoning.", "effects.", "relations.")
+
+
+def test_what_is_demanded_differs_where_the_references_do() -> None:
+    found = [CONTRACTS[dialect].requirements for dialect in COMPARED]
+    openai, vllm = ({key: row for key, row in rows.items() if not key.startswith(OF_FEATURES)} for rows in found)
+    assert set(openai) - set(vllm) == {
+        *("auth.key-demanded", "auth.wrong-key-refused", "auth.refused-before-validation"),
+        *("auth.refused-when-streaming", "stream.usage-null-elsewhere", "parameters.required-demanded"),
+        *("auth.scheme-in-any-case", "auth.key-not-repeated", "auth.status-is-401", "auth.challenge-given"),
+    }
+    assert set(vllm) - set(openai) == {
+        *("sampling.eos-ignored", "finish.length-when-cut", "usage.completion-reaches-limit"),
+        *("stop.included-on-request", "stop.included-when-streamed-too"),
+    }
+    assert Keyword.MUST is openai["stream.usage-on-request"].keyword is vllm["stream.usage-on-request"].keyword

@@ -1,0 +1,34 @@
+"""The vendor's own types, where they are installed in the pinned version."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+import pytest
+
+from openapi.tests.compared import CONTRACTS
+
+
+def literals(hint: Any) -> set[Any]:
+    """Every literal value of a type, at any depth."""
+    if get_origin(hint) is Literal:
+        return set(get_args(hint))
+    return {value for part in get_args(hint) for value in literals(part)}
+
+
+def test_parameters_and_their_values_are_those_of_the_pinned_types() -> None:
+    openai = pytest.importorskip("openai")
+    if openai.__version__ not in CONTRACTS["openai"].document.version:
+        pytest.skip(f"openai {openai.__version__} is not the pinned version")
+    from openai.types.chat import ChatCompletion
+    from openai.types.chat import completion_create_params as params
+
+    hints = get_type_hints(params.CompletionCreateParamsBase)
+    assert sorted({*hints, "stream"}) == sorted(CONTRACTS["openai"].parameters)
+    for name in ("reasoning_effort", "service_tier", "verbosity", "prompt_cache_retention"):
+        (kind,) = CONTRACTS["openai"].parameters[name].schema["anyOf"]
+        assert literals(hints[name]) == set(kind["enum"]), name
+    assert literals(hints["modalities"]) == set(CONTRACTS["openai"].parameters["modalities"].schema["items"]["enum"])
+    choice = get_args(ChatCompletion.model_fields["choices"].annotation)[0]
+    reasons = CONTRACTS["openai"].schemas["Choice"]["properties"]["finish_reason"]["enum"]
+    assert literals(choice.model_fields["finish_reason"].annotation) == set(reasons)
