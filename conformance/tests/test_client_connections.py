@@ -1,0 +1,98 @@
+"""The connections of the client: one for each exchange or line, no more than there may be, and nothing carried over."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import pytest
+
+from conformance.client import Client
+from conformance.secret import Secret
+from conformance.tests.raw_server import KEY, Server, call, saying, whole
+
+if TYPE_CHECKING:
+    from conformance.exchange import Exchange
+
+
+@pytest.mark.parametrize("target", ["{other}/v1", "//127.0.0.1:1/", "http://[bad", "\x80"])
+def test_a_redirect_is_recorded_and_not_followed(target: str) -> None:
+    async def main() -> None:
+        async with Server(saying(whole(b"no"))) as other:
+            location = f"Location: {target.format(other=other.url)}\r\n"
+            answer = whole(b"", status="307 Temporary Redirect", headers=location)
+            async with Server(saying(answer)) as server, Client(server.url, secret=Secret(KEY)) as client:
+                exchange = await client.send(call())
+                assert (exchange.status, exchange.complete, exchange.failure) == (307, True, None)
+                assert len(server.requests) == 1
+            assert other.requests == []
+
+    asyncio.run(main())
+
+
+def test_nothing_of_one_exchange_reaches_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
+    monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:1")
+    poisoned = whole(b"a", headers="Set-Cookie: a=b\r\n") + whole(b"from the answer before")
+
+    async def main() -> list[Exchange]:
+        async with Server(saying(poisoned)) as server, Client(server.url) as client:
+            exchanges = [await client.send(call()) for _ in range(2)]
+            assert "cookie" not in server.requests[1][0].lower()
+            return exchanges
+
+    assert [exchange.body for exchange in asyncio.run(main())] == [b"a", b"a"]
+
+
+def test_each_exchange_has_a_connection_of_its_own() -> None:
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(whole(b""))
+        await reader.readuntil(b"\r\n\r\n")
+        raise AssertionError("a second request on the same connection")
+
+    async def main() -> int:
+        async with Server(handle) as server, Client(server.url) as client:
+            for _ in range(3):
+                await client.send(call(body=b""))
+            return len(server.requests)
+
+    assert asyncio.run(main()) == 3
+
+
+@pytest.mark.parametrize(("line", "expected"), [(None, 2), ("a", 1)])
+def test_calls_of_one_line_share_a_connection(line: str | None, expected: int) -> None:
+    opened = 0
+
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal opened
+        opened += 1
+        writer.write(whole(b""))
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(whole(b""))
+
+    async def main() -> list[int | None]:
+        async with Server(handle) as server, Client(server.url) as client:
+            return [(await client.send(call(body=b"", line=line))).status for _ in range(2)]
+
+    assert [200, 200] == asyncio.run(main())
+    assert expected == opened
+
+
+def test_no_more_calls_run_at_once_than_there_are_connections() -> None:
+    running = most = 0
+
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        for _ in range(20):
+            await asyncio.sleep(0)
+        running -= 1
+        writer.write(whole(b""))
+
+    async def main() -> None:
+        async with Server(handle) as server, Client(server.url, connections=2) as client:
+            await asyncio.gather(*(client.send(call()) for _ in range(8)))
+
+    asyncio.run(main())
+    assert most <= 2
