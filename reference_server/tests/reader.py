@@ -1,0 +1,27 @@
+"""A reader of requests for each dialect, and what it makes of some parameters."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import Any
+
+from openapi.contract import Contract, load
+from reference_server.offer import served
+from reference_server.request import ChatRequest, RequestReader
+
+MESSAGES = [{"role": "user", "content": "Hello!"}]
+
+
+@cache
+def reader(dialect: str = "mindie") -> RequestReader:
+    return RequestReader(contract_of(dialect), "m")
+
+
+def contract_of(dialect: str = "mindie") -> Contract:
+    return served(load(dialect), bearer=False)
+
+
+def read(dialect: str = "mindie", /, **parameters: Any) -> ChatRequest:
+    body = {"model": "m", "messages": MESSAGES, **parameters}
+    return reader(dialect).read(json.dumps(body).encode())
