@@ -1,43 +1,17 @@
-"""The grammar of value cells: what each wording says, in both languages, and what is left alone."""
+"""The grammar of clauses: what each wording says, in both languages, and what is left alone."""
 
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Any
 
 import pytest
 
-from openapi.reading.cells import EMPTY, LOST, read_cell
+from openapi.reading.cells import read_cell
 from openapi.reading.fact import InWords
-from openapi.reading.interval import Interval, Range, spoken
-from openapi.reading.requirement import required, typed
-from openapi.reading.row import Cell, Item
-from openapi.reading.vocabulary import literal, plain, size, type_of
+from openapi.reading.interval import spoken
+from openapi.tests.reading.wording import Said, cell, one, said
 
 TOP = 2**64 - 1
-Said = dict[str, Any]
-
-
-def cell(*lines: str) -> Cell:
-    """A cell of paragraphs; a line that begins with `- ` is an entry of a list, one with `-- ` lies inside it."""
-    depths = [len(line) - len(line.lstrip("-")) if line.startswith(("- ", "-- ")) else 0 for line in lines]
-    return Cell(tuple(Item(line.lstrip("-").strip(), depth, 1) for line, depth in zip(lines, depths, strict=True)), 1)
-
-
-def said(*lines: str, name: str = "p", prose: bool = False) -> Said:
-    """Everything that a cell says, by member; `[].length` is that of its elements."""
-    pieces = read_cell(cell(*lines), name, prose=prose).pieces
-    found: Said = {}
-    for piece in pieces:
-        key = f"{piece.at}.{piece.member}" if piece.at else piece.member
-        assert key not in found or found[key] == piece.value, f"{key} is said twice"
-        found[key] = piece.value
-    return found
-
-
-def one(low: Any = None, high: Any = None, low_open: bool | None = False, high_open: bool | None = False) -> Range:
-    return (Interval(low, high, low_open, high_open),)
-
 
 TYPES: list[tuple[str, Said]] = [
     ("bool类型", {"types": ("boolean",)}),
@@ -173,82 +147,6 @@ def test_a_clause_says_exactly_this_and_nothing_of_it_is_left(text: str, expecte
 
 
 @pytest.mark.parametrize(
-    ("lines", "expected"),
-    [
-        (
-            ("float类型,取值范围(0.0, 3.0],默认值1.5,可以为null。",),
-            {
-                "types": ("number",),
-                "range": one(Decimal("0.0"), Decimal("3.0"), True),
-                "default": 1.5,
-                "nullable": True,
-            },
-        ),
-        (
-            ("The value is of the integer type. The value range is [1, 9]. The default value is 3.",),
-            {"types": ("integer",), "range": one(1, 9), "default": 3},
-        ),
-        (
-            ("字符串类型,可取角色有:", "- a:first", "- b:second"),
-            {"types": ("string",), "enum": ("a", "b")},
-        ),
-        (
-            ("string type or dict type.", '- "none": no', '- "all": yes'),
-            {"types": ("object", "string"), "enum": ("none", "all")},
-        ),
-        (
-            ("bool类型,默认值false。", "- true:yes", "- false:no"),
-            {"types": ("boolean",), "default": False},
-        ),
-        (
-            ("dict类型。", "- left,必选,字符串,the one.", "- right,可选,字符串,the other."),
-            {
-                "types": ("object",),
-                ".left.types": ("string",),
-                ".left.required": "yes",
-                ".right.types": ("string",),
-                ".right.required": "no",
-            },
-        ),
-        (("- string:", "-- 非空", "- list:as above"), {"also": ("array",), "length": one(1)} | {"also": ("string",)}),
-        (
-            ('通过{"type": "f", "f": {"name": "x"}}指定特定的工具',),
-            {".type.types": ("string",), ".type.enum": ("f",), ".f.types": ("object",), ".f.name.types": ("string",)},
-        ),
-        (
-            ("当role为robot,且wheels非空时,p可以不传,其余角色非空。",),
-            {"required": "unless role=robot and wheels", "length": one(1)},
-        ),
-        (
-            ("If the role is 'robot' and wheels is not empty, p can be omitted; for other roles, p must be provided.",),
-            {"required": "unless role=robot and wheels"},
-        ),
-        (
-            ("Each object in the list should contain left and right - both of string type.",),
-            {
-                "[].left.types": ("string",),
-                "[].left.required": "yes",
-                "[].right.types": ("string",),
-                "[].right.required": "yes",
-            },
-        ),
-        (
-            ("Consists of two integer fields: ups and downs that tell more.",),
-            {".ups.types": ("integer",), ".downs.types": ("integer",)},
-        ),
-    ],
-    ids=lambda each: str(each)[:60],
-)
-def test_clauses_and_lists_of_a_cell_are_read_together(lines: tuple[str, ...], expected: Said) -> None:
-    pieces = read_cell(cell(*lines), "p").pieces
-    actual = {f"{piece.at}.{piece.member}" if piece.at else piece.member: piece.value for piece in pieces}
-    if "also" in actual:
-        assert sorted(piece.value for piece in pieces if piece.member == "also") == [("array",), ("string",)]
-        actual["also"] = expected["also"]
-    assert expected == actual
-
-
-@pytest.mark.parametrize(
     ("text", "left"),
     [
         # advice is no range
@@ -300,125 +198,8 @@ def test_what_is_no_clear_statement_is_left_whole(text: str, left: str | None) -
     assert left is None or (left.rstrip("."),) == tuple(each.rstrip(".") for each in actual.unread)
 
 
-def test_unread_clauses_leave_the_read_ones_beside_them() -> None:
-    actual = read_cell(cell("float类型,随机性越大越好,默认值1.0,不建议修改。取值范围[0, 1]。"), "p")
-    assert actual.unread == ("随机性越大越好", "不建议修改")
-    assert {"types": ("number",), "default": 1.0, "range": one(0, 1)} == {
-        piece.member: piece.value for piece in actual.pieces
-    }
-
-
-def test_a_list_that_is_announced_and_missing_is_left() -> None:
-    assert read_cell(cell("字符串类型,可取角色有:"), "p").unread == ("可取角色有:",)
-    assert read_cell(cell("字符串类型,可取角色有:", "- a:one", "- b:two"), "p").unread == ()
-
-
-def test_lost_and_empty_cells_are_left() -> None:
-    assert read_cell(Cell((Item("bool类型", 0, 1),), 1, lost=True), "p").unread == (LOST,)
-    assert read_cell(Cell((), 1), "p").unread == (EMPTY,)
-
-
-def test_entries_that_look_like_labels_are_no_values() -> None:
-    assert {"default": 5, "range": one(0, 9)} == said("- default: 5", "- range: [0, 9]")
-    assert said("- Note: beware", "- Example: this one") == {}
-    assert said("- alone: one entry enumerates nothing") == {}
-
-
-def test_entries_that_hold_facts_of_their_own_are_no_values() -> None:
-    lines = ("- chat: default value 0.5", "- base: default value 0.7")
-    actual = read_cell(cell(*lines), "p")
-    assert actual.pieces == ()
-    assert actual.unread == ("chat: default value 0.5", "base: default value 0.7")
-
-
-def test_numbers_that_are_explained_are_values_only_where_all_are_promised() -> None:
-    entries = ("- 0: cold", "- 1: warm")
-    assert said(*entries) == {}
-    assert said("Possible values:", *entries) == {"enum": (0, 1)}
-
-
-def test_of_prose_only_what_may_hold_a_fact_is_left() -> None:
-    words = "It steers the choice of words. The best value is 0.7."
-    assert read_cell(cell(words), "p", prose=True).unread == ("The best value is 0.7",)
-    assert read_cell(cell(words), "p").unread == ("It steers the choice of words", "The best value is 0.7")
-
-
-REQUIRED = [
-    ("必选", "yes"),
-    ("可选。", "no"),
-    ("Required", "yes"),
-    ("Mandatory", "yes"),
-    ("optional", "no"),
-    ("当role为tool时必选,否则可选", "when role=tool"),
-    ("Mandatory when kind is set to x. Otherwise, it is optional.", "when kind=x"),
-    ('Required when the kind is "x", otherwise optional.', "when kind=x"),
-]
-
-
-@pytest.mark.parametrize(("text", "expected"), REQUIRED)
-def test_who_must_send_a_parameter(text: str, expected: str) -> None:
-    actual = required(text)
-    assert [expected] == [piece.value for piece in actual.pieces]
-    assert actual.unread == ()
-
-
-@pytest.mark.parametrize("text", ["", "mostly", "必选(仅多模态)", "Required when it rains", "yes and no"])
-def test_other_requirements_are_left(text: str) -> None:
-    assert ((), (text,)) == (required(text).pieces, required(text).unread)
-
-
-@pytest.mark.parametrize(
-    ("text", "expected", "unread"),
-    [
-        ("string", {"types": ("string",)}, ()),
-        ("integer or null", {"types": ("integer",), "nullable": True}, ()),
-        (
-            "string/array of strings (optional)",
-            {"types": ("array", "string"), "[].types": ("string",), "required": "no"},
-            (),
-        ),
-        ("bool (optional, default: false)", {"types": ("boolean",), "required": "no", "default": False}, ()),
-        ("float (default: 1.0)", {"types": ("number",), "default": 1.0}, ()),
-        ("int (default: all tokens)", {"types": ("integer",), "default": InWords("all tokens")}, ()),
-        (
-            "bool (default: false if stream=false, true if stream=true)",
-            {"types": ("boolean",), "default": InWords("false for a plain answer, true for a stream")},
-            (),
-        ),
-        ("int (default: the moon)", {"types": ("integer",)}, ("default: the moon",)),
-        ("blob (optional)", {}, ("blob (optional)",)),
-    ],
-)
-def test_types_with_their_brackets(text: str, expected: Said, unread: tuple[str, ...]) -> None:
-    actual = typed(text, "p")
-    assert expected == {f"{p.at}.{p.member}" if p.at else p.member: p.value for p in actual.pieces}
-    assert unread == actual.unread
-
-
 def test_whole_numbers_are_exact_up_to_the_end_of_64_bits() -> None:
     for value in (2**53 + 1, 2**63 - 1, 2**63, TOP, TOP + 1):
         found = said(f"取值范围[0, {value}],默认值{value}")
         assert (value, value) == (found["range"][0].high, found["default"])
         assert f"[0, {value}]" == spoken(found["range"])
-
-
-def test_plain_text_keeps_every_place() -> None:
-    text = "\uff08a\uff0cb\uff3d\uff1a\u201cc\u201d\u00a0`d`\u2014\uff5e"
-    assert len(text) == len(plain(text))
-    assert plain(text) == '(a,b]:"c"  d -~'
-
-
-def test_sizes_types_and_literals() -> None:
-    assert [size(each) for each in ("1B", "1 KB", "4MB", "3GB", "0.5KB", "4 apples")] == [
-        1,
-        2**10,
-        4 * 2**20,
-        3 * 2**30,
-        512,
-        None,
-    ]
-    assert [type_of(each) for each in ("text", "List[blob]", "")] == [None, None, None]
-    assert [
-        str(literal("what")),
-        *(literal(each) for each in ("1", "1.5", "null", '"x"')),
-    ] == ["unstated", 1, 1.5, None, "x"]

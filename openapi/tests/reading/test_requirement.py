@@ -1,0 +1,64 @@
+"""Cells that tell who must send a parameter, and types with their brackets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from openapi.reading.fact import InWords
+from openapi.reading.requirement import required, typed
+
+if TYPE_CHECKING:
+    from openapi.tests.reading.wording import Said
+
+REQUIRED = [
+    ("必选", "yes"),
+    ("可选。", "no"),
+    ("Required", "yes"),
+    ("Mandatory", "yes"),
+    ("optional", "no"),
+    ("当role为tool时必选,否则可选", "when role=tool"),
+    ("Mandatory when kind is set to x. Otherwise, it is optional.", "when kind=x"),
+    ('Required when the kind is "x", otherwise optional.', "when kind=x"),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), REQUIRED)
+def test_who_must_send_a_parameter(text: str, expected: str) -> None:
+    actual = required(text)
+    assert [expected] == [piece.value for piece in actual.pieces]
+    assert actual.unread == ()
+
+
+@pytest.mark.parametrize("text", ["", "mostly", "必选(仅多模态)", "Required when it rains", "yes and no"])
+def test_other_requirements_are_left(text: str) -> None:
+    assert ((), (text,)) == (required(text).pieces, required(text).unread)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected", "unread"),
+    [
+        ("string", {"types": ("string",)}, ()),
+        ("integer or null", {"types": ("integer",), "nullable": True}, ()),
+        (
+            "string/array of strings (optional)",
+            {"types": ("array", "string"), "[].types": ("string",), "required": "no"},
+            (),
+        ),
+        ("bool (optional, default: false)", {"types": ("boolean",), "required": "no", "default": False}, ()),
+        ("float (default: 1.0)", {"types": ("number",), "default": 1.0}, ()),
+        ("int (default: all tokens)", {"types": ("integer",), "default": InWords("all tokens")}, ()),
+        (
+            "bool (default: false if stream=false, true if stream=true)",
+            {"types": ("boolean",), "default": InWords("false for a plain answer, true for a stream")},
+            (),
+        ),
+        ("int (default: the moon)", {"types": ("integer",)}, ("default: the moon",)),
+        ("blob (optional)", {}, ("blob (optional)",)),
+    ],
+)
+def test_types_with_their_brackets(text: str, expected: Said, unread: tuple[str, ...]) -> None:
+    actual = typed(text, "p")
+    assert expected == {f"{p.at}.{p.member}" if p.at else p.member: p.value for p in actual.pieces}
+    assert unread == actual.unread
