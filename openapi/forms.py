@@ -28,10 +28,13 @@ class ErrorTable:
     body: Mapping[str, Any]
     kinds: Mapping[str, ErrorKind]
 
-    def render(self, kind: str, message: str) -> tuple[int, dict[str, Any]]:
-        """Status and body of a refusal. `kind` is a row of the table; invalid_key falls back to unauthorized."""
+    def render(self, kind: str, message: str, param: str | None = None) -> tuple[int, dict[str, Any]]:
+        """Status and body of a refusal. `kind` is a row of the table; invalid_key falls back to unauthorized.
+
+        param: the parameter that is wrong, where it is one; several envelopes have no place for it.
+        """
         row = self.kinds.get(kind) or self.kinds["unauthorized" if kind == "invalid_key" else kind]
-        fills = {"{message}": message, "{phrase}": row.phrase, "{code}": row.code}
+        fills = {"{message}": message, "{phrase}": row.phrase, "{code}": row.code, "{param}": param}
         return row.status, {key: _filled(form, fills) for key, form in self.body.items()}
 
 

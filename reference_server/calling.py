@@ -37,12 +37,12 @@ def calling(given: Mapping[str, Any]) -> Calling:
     functions = given.get("functions")
     if not functions:
         if isinstance(given.get("function_call"), dict):
-            raise ApiError(
-                "invalid_request", "function_call asks for a call and there are no functions: send functions"
-            )
+            words = "function_call asks for a call and there are no functions: send functions"
+            raise ApiError("invalid_request", words, param="function_call")
         return _calling(given)
     if given.get("tools"):
-        raise ApiError("invalid_request", "functions and tools both say what may be called: leave functions out")
+        words = "functions and tools both say what may be called: leave functions out"
+        raise ApiError("invalid_request", words, param="functions")
     choice = given.get("function_call") or "auto"
     asked = {
         "tools": [{"type": "function", "function": function} for function in functions],
@@ -57,15 +57,15 @@ def _calling(given: Mapping[str, Any]) -> Calling:
     choice = _choice(given.get("tool_choice") or "auto")
     if choice.mode == "none" or not offered:
         if choice.mode == "required":
-            raise ApiError("invalid_request", "tool_choice asks for a call and there are no tools: send tools")
+            words = "tool_choice asks for a call and there are no tools: send tools"
+            raise ApiError("invalid_request", words, param="tool_choice")
         return Calling(None, ToolUse(()) if offered else None)
     functions = [tool["function"] for tool in offered]
     if choice.names is not None:
         for name in choice.names:
             if all(function["name"] != name for function in functions):
-                raise ApiError(
-                    "invalid_request", f"tool_choice names {quote(name)}, which is none of the tools: name one"
-                )
+                words = f"tool_choice names {quote(name)}, which is none of the tools: name one"
+                raise ApiError("invalid_request", words, param="tool_choice")
         functions = [function for function in functions if function["name"] in choice.names]
     required = choice.mode == "required"
     tools = tuple(_tool(function, required=required) for function in functions)
@@ -92,7 +92,8 @@ def _choice(choice: str | Json) -> _Choice:
     allowed = choice["allowed_tools"]
     names = {tool.get(tool.get("type", ""), {}).get("name") for tool in allowed["tools"]}
     if not names or not all(isinstance(name, str) for name in names):
-        raise ApiError("invalid_request", "tool_choice.allowed_tools.tools must name one of the tools each: name them")
+        words = "tool_choice.allowed_tools.tools must name one of the tools each: name them"
+        raise ApiError("invalid_request", words, param="tool_choice")
     return _Choice(allowed["mode"], frozenset(names))
 
 
@@ -106,9 +107,8 @@ def _function(tool: Json) -> Json:
     if form.get("type") == "grammar":
         grammar = form["grammar"]
         if grammar["syntax"] != "regex":
-            raise ApiError(
-                "invalid_request", "tools: a custom tool's grammar must have the syntax regex here: send that"
-            )
+            words = "tools: a custom tool's grammar must have the syntax regex here: send that"
+            raise ApiError("invalid_request", words, param="tools")
         text["pattern"] = f"^(?:{grammar['definition']})$"
     parameters = {"type": "object", "properties": {INPUT: text}, "required": [INPUT], "additionalProperties": False}
     described = {"description": custom["description"]} if "description" in custom else {}
@@ -133,10 +133,8 @@ def _arguments(name: str, parameters: Mapping[str, Any], *, exact: bool) -> Json
     kind = schema["type"]
     if kind != "object" and "object" not in (kind if isinstance(kind, list) else ()):
         if exact:
-            raise ApiError(
-                "invalid_request",
-                f"tools: the parameters of {quote(name)} are no object, so no call fits them: fix type",
-            )
+            words = f"tools: the parameters of {quote(name)} are no object, so no call fits them: fix type"
+            raise ApiError("invalid_request", words, param="tools")
         return {"type": "object"}
     schema["type"] = "object"
     properties = schema.setdefault("properties", {})

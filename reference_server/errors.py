@@ -24,13 +24,19 @@ _log = logging.getLogger(__name__)
 
 
 class ApiError(Exception):
-    """A request that is refused. `kind` is a row of the contract's error table, `message` what the client reads."""
+    """A request that is refused. `kind` is a row of the contract's error table, `message` what the client reads.
 
-    def __init__(self, kind: str, message: str, headers: Mapping[str, str] | None = None) -> None:
+    param: the parameter that is to blame, where it is one.
+    """
+
+    def __init__(
+        self, kind: str, message: str, headers: Mapping[str, str] | None = None, *, param: str | None = None
+    ) -> None:
         super().__init__(message)
         self.kind = kind
         self.message = message
         self.headers = dict(headers or {})
+        self.param = param
 
 
 def as_api_error(error: Exception) -> ApiError:
@@ -44,11 +50,11 @@ def as_api_error(error: Exception) -> ApiError:
         return _routing_error(error)
     if isinstance(error, PromptTooLong):
         fits = f"at most {error.limit} fit"
-        return ApiError(
-            "prompt_too_long", f"messages: the prompt has {error.prompt_tokens} tokens and {fits}: shorten it"
-        )
+        words = f"messages: the prompt has {error.prompt_tokens} tokens and {fits}: shorten it"
+        return ApiError("prompt_too_long", words, param="messages")
     if isinstance(error, ChatTemplateError):
-        return ApiError("invalid_request", "messages: the model's chat template cannot take this conversation")
+        words = "messages: the model's chat template cannot take this conversation"
+        return ApiError("invalid_request", words, param="messages")
     if isinstance(error, Unavailable):
         return unavailable()
     if isinstance(error, EngineError):
@@ -80,7 +86,7 @@ def response_to(table: ErrorTable, error: Exception) -> Response:
 
 def envelope(table: ErrorTable, error: ApiError) -> tuple[int, bytes]:
     """Status and body of a refusal; the message takes at most 1 KiB."""
-    status, body = table.render(error.kind, shortened(error.message))
+    status, body = table.render(error.kind, shortened(error.message), error.param)
     return status, orjson.dumps(body)
 
 

@@ -92,13 +92,15 @@ class RequestReader:
         value = parse(body)
         refusals = self._validator.refusals(BodyRequest(self._contract.path, body))
         if refusals:
-            raise ApiError("invalid_request", "; ".join(problem.message for problem in refusals))
+            words = "; ".join(problem.message for problem in refusals)
+            raise ApiError("invalid_request", words, param=refusals[0].parameter or None)
         for name in self._contract.unsupported:
             if value.get(name) not in (None, [], {}):
-                raise ApiError("invalid_request", f"{name} is not supported: leave it out")
+                raise ApiError("invalid_request", f"{name} is not supported: leave it out", param=name)
         if value.get("model", self._model) != self._model:
             asked = quote(value["model"])
-            raise ApiError("unknown_model", f"model: there is no model {asked}; this server answers for {self._model}")
+            words = f"model: there is no model {asked}; this server answers for {self._model}"
+            raise ApiError("unknown_model", words, param="model")
         return self._chat_request(value)
 
     def _chat_request(self, body: Mapping[str, Any]) -> ChatRequest:
@@ -138,19 +140,20 @@ class RequestReader:
         sent = given.get("chat_template_kwargs") or {}
         taken = sorted(TEMPLATE_OPTIONS.intersection(sent))
         if taken:
-            raise ApiError(
-                "invalid_request", f"chat_template_kwargs.{taken[0]} is not an argument of the template: leave it out"
-            )
+            words = f"chat_template_kwargs.{taken[0]} is not an argument of the template: leave it out"
+            raise ApiError("invalid_request", words, param="chat_template_kwargs")
         return {**self._template_defaults, **effort_kwargs(given.get("reasoning_effort")), **sent}
 
 
 def written(given: Mapping[str, Any]) -> dict[str, Any]:
     """How the template is to write the prompt, where the request does not leave that to the server. Raises ApiError."""
     if given.get("chat_template") is not None:
-        raise ApiError("invalid_request", "chat_template: this server trusts its model's template only: leave it out")
+        words = "chat_template: this server trusts its model's template only: leave it out"
+        raise ApiError("invalid_request", words, param="chat_template")
     opened, continued = given.get("add_generation_prompt") is not False, bool(given.get("continue_final_message"))
     if opened and continued:
-        raise ApiError("invalid_request", "continue_final_message needs add_generation_prompt to be false")
+        words = "continue_final_message needs add_generation_prompt to be false"
+        raise ApiError("invalid_request", words, param="continue_final_message")
     asked: dict[str, Any] = {} if opened else {"add_generation_prompt": False}
     if continued:
         asked["continue_final_message"] = True

@@ -106,7 +106,8 @@ def _prompt(given: Mapping[str, Any]) -> dict[str, Any]:
     """What becomes of the prompt, and what is told of it."""
     logprobs = given.get("prompt_logprobs")
     if logprobs is not None and given.get("stream"):
-        raise ApiError("invalid_request", "prompt_logprobs: a stream carries none: leave out stream or this")
+        words = "prompt_logprobs: a stream carries none: leave out stream or this"
+        raise ApiError("invalid_request", words, param="prompt_logprobs")
     return {
         "prompt_logprobs": _integer(logprobs),
         "returns_prompt": bool(given.get("return_token_ids") or given.get("return_prompt_text")),
@@ -129,7 +130,7 @@ def _ends(given: Mapping[str, Any]) -> dict[str, Any]:
         try:
             repetition = Repetition(longest, max(shortest, 1), count)
         except ValueError as error:
-            raise ApiError("invalid_request", f"repetition_detection: {error}") from error
+            raise ApiError("invalid_request", f"repetition_detection: {error}", param="repetition_detection") from error
     return {"repetition": repetition, "end_bias": VERBOSITY.get(given.get("verbosity") or "medium", 0.0)}
 
 
@@ -185,9 +186,11 @@ def _logprobs(contract: Contract, sent: Mapping[str, Any]) -> int | None:
     """How many alternatives come with each token's log-probability; None: the answer has none."""
     asked, top = sent.get("logprobs"), sent.get("top_logprobs")
     if asked is False and top:
-        raise ApiError("invalid_request", f"top_logprobs is {top} and logprobs is false: leave one of them out")
+        words = f"top_logprobs is {top} and logprobs is false: leave one of them out"
+        raise ApiError("invalid_request", words, param="top_logprobs")
     if top == -1:  # vLLM too lists at most 20 where its operator has not set another limit
-        raise ApiError("invalid_request", f"top_logprobs is -1: this server lists {MOST_LOGPROBS} at most")
+        words = f"top_logprobs is -1: this server lists {MOST_LOGPROBS} at most"
+        raise ApiError("invalid_request", words, param="top_logprobs")
     if asked is None and top is not None and TOP_TURNS_ON in contract.rules:
         asked = True
     if not asked or (sent.get("stream") and NONE_IN_STREAMS in contract.rules):

@@ -25,7 +25,8 @@ def text_grammar(given: Mapping[str, Any]) -> str | None:
     """The rules of `spoken`, what the answer's text must fit, in Lark; None: any text. Raises ApiError."""
     form, outputs = given.get("response_format") or {}, given.get("structured_outputs") or {}
     if outputs and form.get("type", "text") != "text":
-        raise ApiError("invalid_request", "response_format and structured_outputs both form the answer: leave one out")
+        words = "response_format and structured_outputs both form the answer: leave one out"
+        raise ApiError("invalid_request", words, param="structured_outputs")
     if outputs:
         return _of_outputs(outputs)
     return FORMATS[form.get("type", "text")](form)
@@ -91,7 +92,8 @@ def _of_outputs(outputs: Mapping[str, Any]) -> str | None:
         return f"spoken: {_json({'type': 'object'}, spaces)}" if outputs["json_object"] else None
     if "choice" in outputs:
         if not outputs["choice"]:
-            raise ApiError("invalid_request", "structured_outputs.choice is empty: name one text or more")
+            words = "structured_outputs.choice is empty: name one text or more"
+            raise ApiError("invalid_request", words, param="structured_outputs")
         return f"spoken: {' | '.join(_literal(text) for text in outputs['choice'])}"
     if "regex" in outputs:
         return f"spoken: EXPRESSION\nEXPRESSION: /{_slashed(outputs['regex'])}/"
@@ -99,14 +101,16 @@ def _of_outputs(outputs: Mapping[str, Any]) -> str | None:
         try:
             grammar = any_to_lark(outputs["grammar"])
         except GbnfToLarkError as error:
-            raise ApiError("invalid_request", f"structured_outputs.grammar cannot be read: {error}") from error
+            words = f"structured_outputs.grammar cannot be read: {error}"
+            raise ApiError("invalid_request", words, param="structured_outputs") from error
         return f"spoken: %lark {{\n{grammar}\n}}"
     try:
         tags = json.loads(outputs["structural_tag"])
     except ValueError:
         tags = None
     if not isinstance(tags, dict):
-        raise ApiError("invalid_request", "structured_outputs.structural_tag is no JSON object: send one")
+        words = "structured_outputs.structural_tag is no JSON object: send one"
+        raise ApiError("invalid_request", words, param="structured_outputs")
     return _of_tags(tags, _spaces(outputs), closed=closed)
 
 
@@ -117,7 +121,8 @@ def _schema(schema: str | Json) -> Json:
         except ValueError:
             schema = ""
     if not isinstance(schema, dict):
-        raise ApiError("invalid_request", "structured_outputs.json is no JSON Schema: send an object")
+        words = "structured_outputs.json is no JSON Schema: send an object"
+        raise ApiError("invalid_request", words, param="structured_outputs")
     return schema
 
 

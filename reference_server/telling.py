@@ -59,7 +59,8 @@ def telling(given: Mapping[str, Any]) -> Telling:
     options = given.get("stream_options") or {}
     name, tier = given.get("request_id"), given.get("service_tier")
     if name is not None and len(name) > LONGEST_NAME:  # it is part of every chunk
-        raise ApiError("invalid_request", f"request_id is longer than {LONGEST_NAME} characters: shorten it")
+        words = f"request_id is longer than {LONGEST_NAME} characters: shorten it"
+        raise ApiError("invalid_request", words, param="request_id")
     usage = bool(options.get("include_usage"))
     return Telling(
         usage=usage,

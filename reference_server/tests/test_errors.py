@@ -13,6 +13,8 @@ from openapi.description import KIND_SUMMARY
 from openapi.validation import Validator
 from reference_server.engine import ChatTemplateError, EngineError, PromptTooLong
 from reference_server.errors import ApiError, as_api_error, envelope, response_to
+from reference_server.offer import served
+from reference_server.request import RequestReader
 
 DIALECTS = sorted(set(names().values()))
 
@@ -44,6 +46,28 @@ def test_a_refusal_has_the_status_and_the_words_of_its_dialect(
 ) -> None:
     found, raw = envelope(load(dialect).errors, ApiError(kind, "no"))
     assert (found, orjson.loads(raw)) == (status, body)
+
+
+@pytest.mark.parametrize("dialect", ["openai", "vllm"])
+@pytest.mark.parametrize(
+    ("sent", "param"),
+    [
+        ({"temperature": 2.1}, "temperature"),
+        ({"messages": []}, "messages"),
+        ({"messages": [{"role": "user", "content": 7}]}, "messages"),
+        ({"model": "another"}, "model"),
+        ({"tool_choice": "required"}, "tool_choice"),
+        ({"top_logprobs": 2, "logprobs": False}, "top_logprobs"),
+        ({"logit_bias": {"5": "much"}}, "logit_bias"),
+    ],
+)
+def test_a_refusal_names_the_parameter_that_is_wrong(dialect: str, sent: dict[str, object], param: str) -> None:
+    contract = served(load(dialect), bearer=False)
+    body = {"model": "m", "messages": [{"role": "user", "content": "Hello!"}], **sent}
+    with pytest.raises(ApiError) as refused:
+        RequestReader(contract, "m").read(orjson.dumps(body))
+    assert param == refused.value.param
+    assert param == orjson.loads(envelope(contract.errors, refused.value)[1])["error"]["param"]
 
 
 @pytest.mark.parametrize(

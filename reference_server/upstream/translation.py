@@ -88,7 +88,13 @@ def _refuse(kind: Kind, params: SamplingParams) -> None:
             if field.name == "include_stop_str_in_output" and not params.stop:
                 continue
             reason = "the gateway cannot translate it" if way is None else way.refused
-            raise ApiError("invalid_request", f"{name_of(field.name)} cannot be had from the engine here: {reason}")
+            raise _refusal(name_of(field.name), reason)
+
+
+def _refusal(asked: str, reason: str | None = "leave it out") -> ApiError:
+    """Of a parameter, or a member of one, that the engine behind has not got."""
+    words = f"{asked} cannot be had from the engine here: {reason}"
+    return ApiError("invalid_request", words, param=asked.partition(".")[0])
 
 
 def name_of(field: str) -> str:
@@ -191,12 +197,12 @@ def _choices(kind: Kind, params: SamplingParams) -> Json:
         else:
             members |= {search.passed or "": True}
             if params.width > params.n and best_of.passed is None:
-                raise ApiError("invalid_request", "best_of beside a beam search cannot be had from the engine here")
+                raise _refusal("best_of", "it has none beside a beam search")
             members |= {best_of.passed: params.width} if best_of.passed and params.width > params.n else {}
         diversity = kind.ways["diversity_penalty"]
         if params.beam_groups > 1:
             if diversity.passed is None:
-                raise ApiError("invalid_request", "diversity_penalty cannot be had from the engine here: leave it out")
+                raise _refusal("diversity_penalty")
             members |= {diversity.passed: params.diversity_penalty}
         lengths = kind.ways["length_penalty"]
         if lengths.passed is not None:
@@ -204,7 +210,7 @@ def _choices(kind: Kind, params: SamplingParams) -> Json:
         return {"temperature": 1.0, **members}  # it has no part in a search, and several servers refuse 0 beside n
     if params.ranked:
         if best_of.passed is None:
-            raise ApiError("invalid_request", f"best_of cannot be had from the engine here: {best_of.refused}")
+            raise _refusal("best_of", best_of.refused)
         return {best_of.passed: params.width, **({"n": params.n} if params.n > 1 else {})}
     return {} if params.n == 1 else _written(kind.ways["n"], params.n)
 
@@ -219,11 +225,9 @@ def _tools(kind: Kind, shown: list[Json] | None, use: ToolUse | None) -> Json:
     if use.required and len(names) == 1 and not (every and use.parallel):
         return {"tools": shown, "tool_choice": {"type": "function", "function": {"name": use.tools[0].name}}}
     if not every:
-        raise ApiError(
-            "invalid_request", "tool_choice.allowed_tools cannot be had from the engine here: send those tools"
-        )
+        raise _refusal("tool_choice.allowed_tools", "send those tools")
     if not use.parallel and not kind.parallel:
-        raise ApiError("invalid_request", "parallel_tool_calls: false cannot be had from the engine here: leave it out")
+        raise _refusal("parallel_tool_calls")
     choice = {"tool_choice": "required"} if use.required else {}
     return {"tools": shown, **choice, **({} if use.parallel else {"parallel_tool_calls": False})}
 
@@ -237,7 +241,7 @@ def _template(kind: Kind, given: Mapping[str, Any]) -> Json:
     if kind.template:
         return {"chat_template_kwargs": dict(given)} if given else {}
     if given and dict(given) != THOUGHTLESS:
-        raise ApiError("invalid_request", "chat_template_kwargs cannot be had from the engine here: leave it out")
+        raise _refusal("chat_template_kwargs")
     return {}
 
 
