@@ -39,8 +39,8 @@ def test_what_has_begun_goes_before_what_has_not() -> None:
     assert entered(("a", 4, False), ("b", 4, False), ("c", 4, True)) == [["a"], ["c"], ["b"]]
 
 
-@pytest.mark.parametrize("gone", [{"holding"}, {"waiting"}, {"holding", "waiting"}], ids=str)
-def test_who_is_cancelled_leaves_no_place_behind(gone: set[str]) -> None:
+@pytest.mark.parametrize("gone", [("holding",), ("waiting",), ("holding", "waiting")], ids=" and ".join)
+def test_who_is_cancelled_leaves_no_place_behind(gone: tuple[str, ...]) -> None:
     async def run() -> list[str]:
         shared, order = Places(2), list[str]()
 
