@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import warnings
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,6 +16,8 @@ from .device import torch
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from collections.abc import Sequence as Seq
+
+    from .linear import PackedLinear
 
     Forward = Callable[..., torch.Tensor]
 
@@ -40,14 +42,19 @@ DECIDING: Final = frozenset(
 class ForwardPass(torch.nn.Module):
     """A forward pass of a causal language model as a function of tensors alone.
 
-    leading: rows are read where they stand, as the first of the cache.
+    leading: rows are read where they stand, as the first of the cache. linear: multiplies by the model's matrices;
+    None: as the model does.
     """
 
-    def __init__(self, model: Any, *, leading: bool) -> None:
+    def __init__(self, model: Any, *, leading: bool, linear: PackedLinear | None = None) -> None:
         super().__init__()
         self._base = model.base_model
         self._head = model.get_output_embeddings()
         self._leading = leading
+        self._linear = linear or nullcontext()
+        # A graph can hold packed matrices as members of the pass alone.
+        for at, matrix in enumerate(linear.packed if linear else ()):
+            self.register_buffer(f"packed{at}", matrix, persistent=False)
 
     def forward(
         self,
@@ -64,10 +71,11 @@ class ForwardPass(torch.nn.Module):
         stored: the keys and values of the cache, which get those of the tokens.
         """
         view = CacheView(stored, rows, positions, mask.shape[-1], leading=self._leading)
-        hidden = self._base(
-            input_ids=ids, position_ids=positions, attention_mask=mask, past_key_values=view, use_cache=True
-        ).last_hidden_state
-        logits: torch.Tensor = self._head(hidden.flatten(0, 1)[ends])
+        with self._linear:
+            hidden = self._base(
+                input_ids=ids, position_ids=positions, attention_mask=mask, past_key_values=view, use_cache=True
+            ).last_hidden_state
+            logits: torch.Tensor = self._head(hidden.flatten(0, 1)[ends])
         return logits
 
 
@@ -89,6 +97,8 @@ def traced(plain: Forward, *examples: Callable[[], Seq[torch.Tensor]]) -> Forwar
             graph = torch.jit.trace(  # type: ignore[no-untyped-call]
                 plain, tuple(examples[0]()), check_trace=False, strict=False
             )
+            # One flat graph, of what depends on the input: otherwise every layer is a call that looks up its members.
+            graph = torch.jit.freeze(graph.eval(), optimize_numerics=False)
         found = [_run(graph, *example()) for example in examples]
     except Exception as error:  # whatever a model does that no graph can hold
         _log.info("passes run as Python: %s", error)

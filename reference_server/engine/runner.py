@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from .cache import SlotCache
 from .device import torch
+from .linear import PackedLinear
 from .passes import ForwardPass, traced
 from .protocol import CheckpointError
 
@@ -37,10 +38,10 @@ class Runner:
     """Forward passes of one causal language model over a slot cache.
 
     model: a transformers causal language model in evaluation mode; every layer attends to all positions.
-    slots: sequences at once. max_model_len: positions for each.
+    slots: sequences at once. max_model_len: positions for each. linear: what multiplies by the model's matrices.
     """
 
-    def __init__(self, model: Any, *, slots: int, max_model_len: int) -> None:
+    def __init__(self, model: Any, *, slots: int, max_model_len: int, linear: PackedLinear | None = None) -> None:
         config = model.config.get_text_config()
         self._model = model
         self._head = model.get_output_embeddings()
@@ -62,9 +63,9 @@ class Runner:
         self._places = torch.arange(self._capacity, device=self._device)
         self._every = torch.arange(self._rows, device=self._device)
         self._stored = (*self._cache.keys, *self._cache.values)
-        self._first: Forward = ForwardPass(model, leading=False)
-        self._next: Forward = ForwardPass(model, leading=True)
-        self._next_apart: Forward = ForwardPass(model, leading=False)
+        self._first: Forward = ForwardPass(model, leading=False, linear=linear)
+        self._next: Forward = ForwardPass(model, leading=True, linear=linear)
+        self._next_apart: Forward = ForwardPass(model, leading=False, linear=linear)
 
     def trace(self) -> None:
         """Let passes run without Python where that gives the same bits; with accelerators nobody has tried."""
@@ -172,7 +173,7 @@ def verified_runner(model: Any, *, slots: int, max_model_len: int) -> Runner:
     """
     with torch.inference_mode():
         try:
-            runner = Runner(model, slots=slots, max_model_len=max_model_len)
+            runner = Runner(model, slots=slots, max_model_len=max_model_len, linear=PackedLinear.of(model))
         except RuntimeError as error:
             reason = (str(error) or type(error).__name__).splitlines()[0]
             room = f"a cache of {slots} slots of {max_model_len} positions"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from reference_server.engine.device import torch
+from reference_server.engine.linear import PackedLinear
 from reference_server.engine.passes import traced
 from reference_server.engine.runner import Runner
 
@@ -61,12 +62,14 @@ def test_a_pass_that_a_graph_would_not_repeat_stays_as_it_is(plain: Any) -> None
     assert traced(plain, *EXAMPLES) is plain
 
 
-def test_graphs_give_the_bits_of_the_model_at_every_shape(random_checkpoint: Path) -> None:
+@pytest.mark.parametrize("packs", [False, True])
+def test_graphs_give_the_bits_of_the_model_at_every_shape(random_checkpoint: Path, packs: bool) -> None:
     from transformers import AutoModelForCausalLM
 
     model = AutoModelForCausalLM.from_pretrained(random_checkpoint, dtype="float32").eval()
+    linear = PackedLinear.of(model) if packs else None
     with torch.inference_mode():
-        plain, graphs = (Runner(model, slots=8, max_model_len=256) for _ in range(2))
+        plain, graphs = (Runner(model, slots=8, max_model_len=256, linear=linear) for _ in range(2))
         graphs.trace()
         assert [partial] * 3 == [type(each) for each in (graphs._first, graphs._next, graphs._next_apart)]
         prompts = [[(7 * at + row) % 200 for at in range(5 + 29 * row)] for row in range(5)]

@@ -1,0 +1,79 @@
+"""PackedLinear: products by other kernels, and the same answers."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from reference_server.engine.device import torch
+from reference_server.engine.linear import PackedLinear
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from torch import Tensor
+
+linear = torch.nn.functional.linear
+pytestmark = pytest.mark.skipif(not torch._C._has_mkldnn, reason="this torch has no oneDNN")
+
+
+def _numbers(*shape: int) -> Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(len(shape) + sum(shape)))
+
+
+@pytest.mark.parametrize(("wide", "long"), [(192, 96), (512, 192), (192, 4096), (48, 37)])
+def test_the_bits_of_a_row_do_not_depend_on_how_many_there_are(wide: int, long: int) -> None:
+    inputs, matrix, bias = _numbers(352, wide), _numbers(long, wide), _numbers(long)
+    with torch.inference_mode(), PackedLinear([[(matrix, bias)]]):
+        expected = linear(inputs, matrix, bias)
+        for rows in (4, 5, 8, 12, 32, 33, 176):
+            assert torch.equal(expected[:rows], linear(inputs[:rows].clone(), matrix, bias))
+            assert torch.equal(expected[-rows:], linear(inputs[-rows:].clone(), matrix, bias))
+
+
+def test_matrices_of_a_group_are_told_apart_and_inputs_too() -> None:
+    one, other = _numbers(4, 16), _numbers(5, 16)
+    first, second, third = _numbers(8, 16), _numbers(24, 16), _numbers(16, 16)
+    calls = [(one, first), (one, second), (other, second), (one, third), (other, first), (one, first)]
+    with torch.inference_mode(), PackedLinear([[(first, None), (second, None)]]):
+        found = [linear(*call) for call in calls]
+    for call, each in zip(calls, found, strict=True):
+        torch.testing.assert_close(each, linear(*call))
+
+
+class _Model(torch.nn.Module):
+    """Two layers on one input, of which one takes part of the other's place in memory, or all the layers alone."""
+
+    device, dtype = torch.device("cpu"), torch.float32
+
+    def __init__(self, *, flat: bool) -> None:
+        super().__init__()
+        self._flat = flat
+        self._embedding = torch.nn.Embedding(64, 16)
+        self._layers = torch.nn.ModuleList(torch.nn.Linear(16, 16) for _ in range(2))
+
+    def get_output_embeddings(self) -> Any:
+        return self._embedding
+
+    def forward(self, input_ids: Tensor, use_cache: bool) -> Any:
+        assert not use_cache
+        hidden = self._embedding(input_ids)
+        one, other = (layer(hidden) for layer in self._layers)
+        return SimpleNamespace(logits=one.view(-1) + other.view(-1) if self._flat else one + other)
+
+
+def test_a_model_that_asks_for_its_layers_outputs_in_one_piece_is_left_as_it_is() -> None:
+    assert PackedLinear.of(_Model(flat=True)) is None
+    packed = PackedLinear.of(_Model(flat=False))
+    assert packed is not None
+    assert len(packed.packed) == 1
+
+
+def test_only_float32_is_packed(random_checkpoint: Path) -> None:
+    from transformers import AutoModelForCausalLM
+
+    model = AutoModelForCausalLM.from_pretrained(random_checkpoint, dtype="float32").eval()
+    assert PackedLinear.of(model) is not None
+    assert PackedLinear.of(model.bfloat16()) is None
