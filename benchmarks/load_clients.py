@@ -1,10 +1,11 @@
 """How true load clients are: ours beside others, in turns, against a server whose times are known.
 
-    python benchmarks/load_clients.py [--streams 50 --streams 200] [--rounds 3]
+    python -m benchmarks.load_clients [--streams 50 --streams 200] [--rounds 3] [--tools DIR]
 
 Every client runs in a process of its own and reads the same streams, started 4 ms apart; its times are held against the
-server's record of each stream. Errors are the client's alone: the server's lateness is in the record. Peers that are
-not installed are named and left out. Needs Linux and the [load] extra.
+server's record of each stream. Errors are the client's alone: the server's lateness is in the record. Then whole tools
+run by their own command lines (load_tools.py). What is not installed is named and left out; a tool may live in an
+environment of its own, in a folder that `--tools` names. Needs Linux and the [load] extra.
 """
 
 from __future__ import annotations
@@ -17,12 +18,15 @@ import subprocess
 import sys
 import time
 import urllib.request
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.load_tools import OURS, TOOLS
+from benchmarks.load_tools import drive as drive_tool
 from loadtests.calibrate import p99, schedule_server
 from loadtests.schedule import Schedule
 
@@ -208,7 +212,8 @@ def drive(url: str, peer: str, schedule: Schedule, streams: int) -> dict[str, An
     _ask(url, "/reset")
     command = [
         sys.executable,
-        __file__,
+        "-m",
+        "benchmarks.load_clients",
         "--as",
         peer,
         "--url",
@@ -218,7 +223,7 @@ def drive(url: str, peer: str, schedule: Schedule, streams: int) -> dict[str, An
         "--streams",
         str(streams),
     ]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - this file
+    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - this module
     if done.returncode:
         last = done.stderr.strip().splitlines()[-1:] or ["it ended without a word"]
         return {"missing": last[0]}
@@ -257,33 +262,85 @@ def _as_peer(arguments: argparse.Namespace) -> None:
 
 
 def main() -> None:
-    """Drives every client in turns and prints medians of the rounds, and ratios to ours."""
+    """Drives every client and every tool in turns and prints medians of the rounds, and ratios to ours."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--streams", type=int, action="append", help="streams at a time; default 50 and 200")
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=3, help="of the clients; a tool has one run")
+    parser.add_argument("--tools", action="append", default=[], metavar="DIR", help="where to look for tools as well")
+    parser.add_argument("--only", action="append", metavar="NAME", help="these clients and tools")
     for name, where in (("--as", "peer"), ("--url", "url"), ("--schedule", "schedule")):
         parser.add_argument(name, dest=where, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.peer:
         _as_peer(arguments)
         return
+    names = [*PEERS, *(tool.name for tool in TOOLS)]
+    if unknown := set(arguments.only or ()) - set(names):
+        parser.error(f"--only {min(unknown)}: write one of {', '.join(names)}")
+    wanted = set(arguments.only or names)
+    streams = arguments.streams or [50, 200]
     console = Console(highlight=False, width=None if sys.stdout.isatty() else 140)
     missing: dict[str, str] = {}
     with schedule_server() as url, console.status("") as status:
-        for streams, schedule in [*((each, PACED) for each in arguments.streams or (50, 200)), (1, FAST)]:
+        for number, schedule in [*((each, PACED) for each in streams), (1, FAST)]:
             rounds: dict[str, list[dict[str, float]]] = {}
-            for number in range(arguments.rounds):
-                for peer in PEERS:
-                    if peer not in missing:
-                        status.update(f"{streams} streams, round {number + 1}: {peer}")
-                        made = drive(url, peer, schedule, streams) or {}
-                        if "missing" in made:
-                            missing[peer] = str(made["missing"])
-                        else:
-                            rounds.setdefault(peer, []).append(made)
-            _print(console, f"{streams} streams of {schedule}", rounds)
+            for turn in range(arguments.rounds):
+                for peer in (each for each in PEERS if each in wanted and each not in missing):
+                    status.update(f"{number} streams, round {turn + 1}: {peer}")
+                    made = drive(url, peer, schedule, number) or {}
+                    if "missing" in made:
+                        missing[peer] = str(made["missing"])
+                    else:
+                        rounds.setdefault(peer, []).append(made)
+            if rounds:
+                _print(console, f"{number} streams of {schedule}", rounds)
+        runs: dict[str, dict[int, dict[str, Any]]] = {}
+        for number in [1, *streams]:
+            for tool in (each for each in TOOLS if each.name in wanted and each.name not in missing):
+                status.update(f"{number} streams: {tool.name}")
+                made = drive_tool(tool, arguments.tools, url, partial(_ask, url), PACED, number)
+                if "missing" in made:
+                    missing[tool.name] = str(made["missing"])
+                else:
+                    runs.setdefault(tool.name, {})[number] = made
+        if runs:
+            _print_tools(console, f"whole tools, {PACED}: said (was)", runs)
     for peer, why in missing.items():
-        console.print(f"left out: {peer}: {why}")
+        console.print(f"left out: {peer}: {why}", markup=False)
+
+
+def _print_tools(console: Console, title: str, runs: dict[str, dict[int, dict[str, Any]]]) -> None:
+    table = Table(title=title, box=None, pad_edge=False, title_justify="left")
+    table.add_column("")
+    for head in ("streams", "TTFT p50 ms", "TTFT p99 ms", "ITL p99 ms", "CPU s", "us/chunk", "x ours", "without start",
+                 "x ours"):  # fmt: skip
+        table.add_column(head, justify="right")
+    costs = {
+        (tool, number): (
+            made["cpu_s"] / made["chunks"] * 1e6,
+            _beyond(of_tool[1], made) if number > 1 and 1 in of_tool else None,
+        )
+        for tool, of_tool in runs.items()
+        for number, made in of_tool.items()
+    }
+    for tool, of_tool in runs.items():
+        for number, made in of_tool.items():
+            times = [
+                f"{'none' if (said := made['said'][name]) is None else f'{said:.1f}'} ({made['was'][name]:.1f})"
+                for name in ("ttft_p50", "ttft_p99", "itl_p99")
+            ]
+            ratios = [
+                (own, own / other if own is not None and other else None)
+                for own, other in zip(costs[tool, number], costs.get((OURS, number), (None, None)), strict=True)
+            ]
+            cells = [_cell(each) for pair in ratios for each in pair]
+            table.add_row(tool, str(number), *times, f"{made['cpu_s']:.1f}", *cells)
+    console.print(table)
+
+
+def _beyond(one: dict[str, Any], many: dict[str, Any]) -> float:
+    """Microseconds for a chunk beyond what a run with one stream costs."""
+    return float((many["cpu_s"] - one["cpu_s"]) / (many["chunks"] - one["chunks"]) * 1e6)
 
 
 def _print(console: Console, title: str, rounds: dict[str, list[dict[str, float]]]) -> None:
@@ -315,7 +372,7 @@ def _print(console: Console, title: str, rounds: dict[str, list[dict[str, float]
 
 
 def _cell(value: float | None) -> str:
-    return "" if value is None else f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
+    return "" if value is None else f"{value:,.0f}" if value >= 100 else f"{value:.2g}" if value < 1 else f"{value:.1f}"
 
 
 if __name__ == "__main__":

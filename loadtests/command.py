@@ -18,6 +18,7 @@ import click
 
 from loadtests.errors import UsageError
 from loadtests.options import OPTIONS, kind, settings
+from loadtests.passed_on import sorted_out
 from loadtests.workload import Workload
 from openapi.contract import ContractError
 from openapi.contract import load as load_contract
@@ -123,15 +124,13 @@ def load(
 
     Options of Locust may follow, such as `--processes 2` or `--html FILE`; `locust --help` lists them.
     """
-    if url is not None and url.startswith("-"):  # an option of Locust, which click takes for the URL
-        more, url = (url, *more), None
+    url, more = passed_on(url, more)
     arguments = [
         *("-f", str(LOCUSTFILE)),
         *("--seconds", str(seconds), "--warm-up", str(warm_up)),
-        *("--run-time", f"{math.ceil(seconds + warm_up) + GUARD_S}s"),
         *("--users", str(users), "--spawn-rate", str(max(1.0, users / max(0.5, warm_up / 2)))),
         *("--loglevel", "WARNING", "--stop-timeout", "0"),
-        *(("--web-host", "127.0.0.1") if web else ("--headless",)),
+        *(("--web-host", "127.0.0.1") if web else ("--headless", "--run-time", most_time(seconds + warm_up))),
         *given(ours),
         *(("--csv", str(Path(ours["out"]) / "locust")) if ours["out"] else ()),
         *more,
@@ -141,6 +140,19 @@ def load(
         environment = dict(os.environ)
         arguments += target(stack, embedded, url, ours["dialect"], environment)
         raise SystemExit(run(arguments, environment))
+
+
+def most_time(seconds: float) -> str:
+    """Locust's own time limit for a test that ours ends after so many seconds."""
+    return f"{math.ceil(seconds) + GUARD_S}s"
+
+
+def passed_on(url: str | None, more: tuple[str, ...]) -> tuple[str | None, tuple[str, ...]]:
+    """The URL and the arguments for Locust. Raises click.UsageError with the first that Locust would refuse."""
+    try:
+        return sorted_out(url, more)
+    except UsageError as error:
+        raise click.UsageError(str(error)) from error
 
 
 def check(values: dict[str, Any]) -> None:

@@ -83,9 +83,9 @@ class _Shape(LoadTestShape):
 
     def __init__(self, session: Session) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
-        self._profile = session.settings.profile
+        self._session = session
 
     def tick(self) -> tuple[int, float] | None:
         """How many users there should be now, and how fast they may come; None ends the test."""
-        level = self._profile.level(self.get_run_time())  # type: ignore[no-untyped-call]
+        level = self._session.settings.profile.level(self.get_run_time())  # type: ignore[no-untyped-call]
         return None if level is None else (max(1, round(level)), 100.0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import ssl
+from argparse import Namespace
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -15,7 +16,7 @@ from openapi.address import AddressError, parse
 from openapi.contract import ContractError, load
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
+    from argparse import ArgumentParser
 
     from loadtests.arrivals import Process, Profile, Traced
     from loadtests.objectives import Objective
@@ -65,7 +66,8 @@ class Settings:
 class Option:
     """One option of ours: its name without dashes, its default, which tells its type, and its line of help.
 
-    A default of () may be given several times, False is a flag, None a number that need not be there.
+    A default of () may be given several times, False is a flag, None a number that need not be there. `web`: whether
+    Locust's web page may change it from test to test; nothing there names files of the machine that it runs on.
     """
 
     name: str
@@ -73,21 +75,22 @@ class Option:
     default: Any
     help: str
     choices: tuple[str, ...] = ()
+    web: bool = True
 
 
 OPTIONS: Final = (
     Option("dialect", "NAME", DIALECT, "the API that requests are valid for"),
     Option("model", "NAME", "", "model to ask for; default: the dialect's"),
-    Option("api-key-env", "VAR", "", "environment variable with the API key"),
-    Option("ca-file", "FILE", "", "authorities to trust, PEM"),
-    Option("insecure", "", False, "do not verify the server's certificate"),
-    Option("scenario", "FILE", "", "what requests are like, YAML"),
+    Option("api-key-env", "VAR", "", "environment variable with the API key", web=False),
+    Option("ca-file", "FILE", "", "authorities to trust, PEM", web=False),
+    Option("insecure", "", False, "do not verify the server's certificate", web=False),
+    Option("scenario", "FILE", "", "what requests are like, YAML", web=False),
     Option("objective", "BOUND", (), f"a bound to keep, repeatable: {objectives.EXAMPLE}"),
     Option("rate", "PER_S", None, "an open loop of so many requests a second"),
     Option("arrivals", "NAME", "poisson", "how an open loop's requests are spaced", ("constant", "poisson", "gamma")),
     Option("burstiness", "K", 1.0, "shape of gamma; below 1 comes in bursts"),
-    Option("trace", "FILE", "", "recorded arrivals, JSONL of Mooncake or BurstGPT"),
-    Option("shape", "NAME", "steady", "the load over time", tuple(arrivals.SHAPES)),
+    Option("trace", "FILE", "", "recorded arrivals, JSONL of Mooncake or BurstGPT", web=False),
+    Option("shape", "NAME", "steady", "the load over time", tuple(arrivals.SHAPES), web=False),
     Option("think", "S", 0.0, "pause of a user between requests"),
     Option("seed", "N", 1, "of all that is drawn"),
     Option("deadline", "S", 120.0, "most seconds that one answer may take"),
@@ -95,7 +98,7 @@ OPTIONS: Final = (
     Option("max-in-flight", "N", 2000, "requests of an open loop; more are dropped and counted"),
     Option("max-failures", "SHARE", 0.0, "failed requests allowed, 0 to 1"),
     Option("sample", "N", 20, "judge one stream in N by the contract's rules; 0: none"),
-    Option("out", "FOLDER", "", "where results.json and report.html go"),
+    Option("out", "FOLDER", "", "where results.json and report.html go", web=False),
 )
 TIMES: Final = (
     Option("seconds", "S", SECONDS, "measured time, after the warm-up"),
@@ -111,11 +114,12 @@ def add(parser: ArgumentParser) -> None:
         if option.default is False:
             given["action"] = "store_true"
         elif option.default == ():
-            given |= {"action": "append", "default": [], "metavar": option.metavar}
+            # Locust's page takes an empty list for one of numbers
+            given |= {"action": "append", "default": [""], "metavar": option.metavar}
         else:
             given |= {"default": option.default, "type": kind(option)}
             given |= {"choices": option.choices} if option.choices else {"metavar": option.metavar}
-        group.add_argument(f"--{option.name}", **given)
+        group.add_argument(f"--{option.name}", **given).include_in_web_ui = option.web
 
 
 def kind(option: Option) -> type:
@@ -125,6 +129,7 @@ def kind(option: Option) -> type:
 
 def settings(options: Namespace) -> Settings:
     """What the options mean. Raises UsageError with the first that cannot work."""
+    options = Namespace(**vars(options) | {"rate": _number(options, "rate")})
     try:
         contract = load(options.dialect)
     except ContractError as error:
@@ -157,7 +162,7 @@ def settings(options: Namespace) -> Settings:
         model=options.model or contract.default_model,
         key=_key(options.api_key_env),
         scenario=workload.read(Path(options.scenario)) if options.scenario else workload.Scenario(),
-        objectives=tuple(objectives.parse(text) for text in options.objective),
+        objectives=tuple(objectives.parse(text.strip()) for text in options.objective if text.strip()),
         seed=options.seed,
         seconds=options.seconds,
         warm_up_s=options.warm_up,
@@ -181,6 +186,15 @@ def settings(options: Namespace) -> Settings:
 def _positive(options: Namespace, name: str) -> None:
     if not getattr(options, name) > 0:
         raise UsageError(f"--{name} {getattr(options, name)}: write a number above 0")
+
+
+def _number(options: Namespace, name: str) -> float | None:
+    """A number that need not be there; the web page gives it as text."""
+    value = getattr(options, name)
+    try:
+        return None if value in (None, "") else float(value)
+    except ValueError:
+        raise UsageError(f"--{name} {value}: write a number above 0") from None
 
 
 def _key(variable: str) -> str:

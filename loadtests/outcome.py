@@ -68,6 +68,8 @@ def listen(environment: Environment, session: Session) -> None:
         return results.build(session.settings, session.tally, *_rows(environment), cpu, measured_s)
 
     def progress() -> str:
+        if session.refused:
+            return f"not started: {session.refused}"
         if not session.began_ns:
             return "no test has been started"
         passed_s = (time.monotonic_ns() - session.began_ns) / 1e9
@@ -85,6 +87,9 @@ def listen(environment: Environment, session: Session) -> None:
             environment.process_exit_code = 0
             return
         runner.quit()
+        if environment.web_ui and not session.began_ns:  # no test was started, so there is nothing to say
+            environment.process_exit_code = 0
+            return
         write(session.lines)
         environment.process_exit_code = _finish(session, so_far(), ledgers[-1].error if ledgers else None)
 

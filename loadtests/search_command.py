@@ -15,7 +15,18 @@ from rich.console import Console
 from rich.table import Table
 
 from loadtests import page
-from loadtests.command import GUARD_S, LOCUSTFILE, SOMEWHERE, Duration, check, given, our_options, run, target
+from loadtests.command import (
+    LOCUSTFILE,
+    SOMEWHERE,
+    Duration,
+    check,
+    given,
+    most_time,
+    our_options,
+    passed_on,
+    run,
+    target,
+)
 from loadtests.results import FAILURES, INVALID, MET, MISSED, OWN_ERROR
 from loadtests.search import Search, Step, requests_needed, saturated, wilson_lower
 
@@ -68,8 +79,7 @@ def search(embedded: Embedder | None, /, url: str | None, first: float, most: fl
     """Find the highest rate at which the objectives hold: doubled until they do not, then halved towards it."""
     if not ours["objective"]:
         raise click.UsageError("name what must hold with --objective, for example ttft_p95=300ms")
-    if url is not None and url.startswith("-"):
-        more, url = (url, *more), None
+    url, more = passed_on(url, more)
     check({**ours, "seconds": seconds, "warm_up": warm_up, "num_users": 1, "host": url or SOMEWHERE})
     out = Path(ours.pop("out"))
     console = Console(highlight=False)
@@ -113,7 +123,7 @@ def _try(
             [
                 *("-f", str(LOCUSTFILE), "--headless", "--loglevel", "WARNING", "--stop-timeout", "0", "--users", "1"),
                 *("--seconds", str(seconds), "--warm-up", str(warm_up), "--out", folder),
-                *("--run-time", f"{math.ceil(seconds + warm_up) + GUARD_S}s"),
+                *("--run-time", most_time(seconds + warm_up)),
                 *arguments,
             ],
             environment,

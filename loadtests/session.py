@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import gc
 import itertools
+import logging
 import time
+from argparse import Namespace
 from typing import TYPE_CHECKING, Any, Final
 
 import gevent
 from gevent.pool import Pool
-from locust.runners import MasterRunner, WorkerRunner
+from locust.runners import STATE_RUNNING, STATE_SPAWNING, MasterRunner, WorkerRunner
 
 from loadtests import judging, rows
 from loadtests.arrivals import arrivals
 from loadtests.clock import Clock
+from loadtests.errors import UsageError
 from loadtests.ledger import line
 from loadtests.live import fresh
 from loadtests.objectives import met_by
+from loadtests.options import settings as settings_of
 from loadtests.tally import Tally
 from loadtests.transport import Caller
 from loadtests.workload import Workload
@@ -33,6 +37,7 @@ if TYPE_CHECKING:
 REQUEST: Final = "chat completion"
 SHARE: Final = "chatproof_share"
 DRAINED: Final = "chatproof_drained"
+ANEW: Final = "chatproof_anew"
 DRAIN_S: Final = 30.0
 """How long answers are waited for when the time is up; what has not ended then has failed."""
 LOOK_S: Final = 0.05
@@ -48,26 +53,70 @@ class Session:
 
     def __init__(self, environment: Environment, settings: Settings) -> None:
         self.environment = environment
-        self.settings = settings
-        self.workload = Workload(settings.contract, settings.scenario, settings.model, settings.seed)
+        self.refused = ""
+        """Why the last test that was asked for could not be started."""
+        self._idle: list[Caller] = []
+        self._read = self._options()
+        self._take(settings)
         self.tally = Tally()
         self.began_ns = 0
         self.clock = Clock()
         self.lines: list[list[Any]] = []
         """Of requests.csv, not yet written or sent to the master."""
         self._steps = 0
-        self._met = met_by(settings.objectives)
         self._numbers: Iterator[int] = iter(())
         self._share = (0, 1)
-        self._keeps_lines = settings.out is not None
         self._in_flight: set[Caller] = set()
         self._closing = False
         self._undrained: set[str] = set()
         self._pump: Any = None
-        self._idle: list[Caller] = []
         self._cpu_s = time.process_time()
 
+    def _options(self) -> Namespace:
+        """The options as they stand; Locust keeps the address apart."""
+        options = vars(self.environment.parsed_options)
+        return Namespace(**options | {"host": self.environment.host or options["host"]})
+
+    def _take(self, settings: Settings) -> None:
+        self.settings = settings
+        self.workload = Workload(settings.contract, settings.scenario, settings.model, settings.seed)
+        self._met = met_by(settings.objectives)
+        self._keeps_lines = settings.out is not None
+        while self._idle:  # connections to where it went before
+            self._idle.pop().close()
+
     def begin(self) -> None:
+        """A test starts, by the options as they stand: the web page changes them from test to test."""
+        options = self._options()
+        self.refused = ""
+        if options != self._read:
+            try:
+                self._take(settings_of(options))
+                self._read = options
+            except UsageError as error:
+                self._refuse(str(error))
+                return
+        self._begin()
+
+    def _refuse(self, why: str) -> None:
+        """Ends a test that cannot work before anything is sent."""
+        self.refused = why
+        logging.getLogger(__name__).error("not started: %s", why)
+        self.tally.clear()
+        self.began_ns = 0
+        self._closing = True
+        self._numbers = itertools.count()
+        gevent.spawn(self._end_refused)
+
+    def _end_refused(self) -> None:
+        """Ends a test as soon as it counts as started: one that does not is not ended by Locust."""
+        runner: Any = self.environment.runner
+        while self.refused and runner.state not in (STATE_SPAWNING, STATE_RUNNING):
+            gevent.sleep(LOOK_S)
+        if self.refused and not isinstance(runner, WorkerRunner):  # the master ends its workers
+            runner.stop()
+
+    def _begin(self) -> None:
         """The test starts: numbers are dealt out, and seconds are counted from the end of the warm-up.
 
         The master deals: worker i of n sends requests i, i + n, ... of the one plan, so that n workers send what one
@@ -157,12 +206,23 @@ class Session:
             self._pump = None
 
     def listen(self) -> None:
-        """Takes a share when the master deals one."""
+        """Takes a share when the master deals one, and begins to count anew when the web page says so."""
         runner: Any = self.environment.runner
         if isinstance(runner, WorkerRunner):
             runner.register_message(SHARE, self._take_share)
+            runner.register_message(ANEW, self._count_anew)
         elif isinstance(runner, MasterRunner):
             runner.register_message(DRAINED, self._hear_drained)
+        self.environment.events.reset_stats.add_listener(self._count_anew)
+
+    def _count_anew(self, **_: Any) -> None:
+        """What was sent until now counts as warm-up, as Locust's own figures are forgotten as well."""
+        runner: Any = self.environment.runner
+        if isinstance(runner, MasterRunner):
+            runner.send_message(ANEW)
+        self.tally.clear()
+        self.lines.clear()
+        self.began_ns = time.monotonic_ns() if self.began_ns and not self._closing else 0
 
     def _hear_drained(self, msg: Any, **_: Any) -> None:
         self._undrained.discard(msg.node_id)

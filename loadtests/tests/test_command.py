@@ -19,6 +19,7 @@ import pytest
 from click.testing import CliRunner
 
 from loadtests.command import load as load_command
+from loadtests.passed_on import sorted_out
 from loadtests.search_command import search
 from loadtests.tests.scripted import DONE, chunked, content, event, serving
 
@@ -133,7 +134,16 @@ def test_a_wrong_option_ends_with_2_and_one_line(url: str, tmp_path: Path, argum
 
 @pytest.mark.parametrize("command", [load_command, search])
 @pytest.mark.parametrize(
-    "wrong", [["--rate", "0"], ["--objective", "fast=1"], ["--scenario", "no.yaml"], ["--out", __file__]]
+    "wrong",
+    [
+        ["--rate", "0"],
+        ["--objective", "fast=1"],
+        ["--scenario", "no.yaml"],
+        ["--out", __file__],
+        ["--proceses", "2"],
+        ["--master-port", "many"],
+        ["elsewhere", "--host", "http://127.0.0.1:9"],
+    ],
 )
 def test_a_wrong_option_is_refused_before_the_embedded_server_starts(command: Command, wrong: list[str]) -> None:
     def embedded(_: Contract) -> Any:
@@ -142,6 +152,22 @@ def test_a_wrong_option_is_refused_before_the_embedded_server_starts(command: Co
     made = CliRunner().invoke(command, ["--objective", "ttft=1s", *wrong], obj=embedded)
     assert 2 == made.exit_code
     assert wrong[0] in made.output
+    assert 1 == made.output.count("Error:")
+
+
+@pytest.mark.parametrize(
+    ("url", "more", "found"),
+    [
+        (None, (), (None, ())),
+        ("http://a", ("--processes", "2"), ("http://a", ("--processes", "2"))),
+        ("--processes", ("2", "http://a"), ("http://a", ("--processes", "2"))),
+        ("--host=http://a", (), ("http://a", ("--host=http://a",))),
+    ],
+)
+def test_the_url_may_stand_after_options_of_locust(
+    url: str | None, more: tuple[str, ...], found: tuple[str | None, tuple[str, ...]]
+) -> None:
+    assert found == sorted_out(url, more)
 
 
 def test_a_dead_server_is_a_failure_and_not_a_traceback(tmp_path: Path) -> None:
@@ -220,6 +246,10 @@ def web(url: str, *arguments: str) -> Iterator[str]:
     assert "Traceback" not in said
 
 
+def text_of(answer: httpx.Response) -> str:
+    return answer.text
+
+
 def patiently(url: str, wanted: Callable[[Any], bool], read: Callable[[httpx.Response], Any] | None = None) -> Any:
     """What an address answers, once it answers what is wanted."""
     deadline = time.monotonic() + 60
@@ -243,9 +273,7 @@ def test_the_web_interface_has_a_tab_that_shows_the_page_of_the_test_so_far(url:
         assert index.index("window.templateArgs = ") < script < index.rindex("</body>")
         assert "no test has been started" in httpx.get(f"{base}/under/chatproof").text
         httpx.post(f"{base}/under/swarm", data={"user_count": "3", "spawn_rate": "3"})
-        page = patiently(
-            f"{base}/under/chatproof", lambda text: "TTFT" in text and "<svg" in text, lambda got: got.text
-        )
+        page = patiently(f"{base}/under/chatproof", lambda text: "TTFT" in text and "<svg" in text, text_of)
         assert "running: " in page
         assert "<script" not in page
         rows = patiently(
@@ -254,3 +282,24 @@ def test_the_web_interface_has_a_tab_that_shows_the_page_of_the_test_so_far(url:
             lambda got: got.json()["extended_stats"][0]["data"],
         )
         assert {"TTFT", "charts and verdicts: /under/chatproof"} <= {each["name"] for each in rows}
+
+
+def test_the_form_of_the_web_interface_says_how_the_next_test_is(url: str, tmp_path: Path) -> None:
+    users = {"user_count": "5", "spawn_rate": "5"}
+    with web("http://127.0.0.1:9", "--out", str(tmp_path)) as base:
+        given = json.loads(re.findall(r"window\.templateArgs = (.*)", httpx.get(f"{base}/").text)[0])["extra_options"]
+        assert {"objective", "rate", "seconds"} <= given.keys()
+        assert not {"out", "scenario", "trace", "ca_file", "api_key_env"} & given.keys()
+        wrong = {"host": url, "objective": "fast", "rate": "", "seconds": "50"}
+        for _ in range(2):
+            httpx.post(f"{base}/swarm", data=users | wrong)
+            patiently(f"{base}/chatproof", lambda text: "not started: --objective" in text, text_of)
+            patiently(f"{base}/stats/requests", lambda state: state == "stopped", lambda got: got.json()["state"])
+        httpx.post(f"{base}/swarm", data=users | wrong | {"objective": "ttft_p50=5s,itl_p50=4s"})
+        page = patiently(f"{base}/chatproof", lambda text: "<svg" in text, text_of)
+        assert all(
+            words in page for words in (f"Load test of {url}", "5 users", " of 50 s", "ttft_p50=5s", "itl_p50=4s")
+        )
+        httpx.post(f"{base}/stop")
+        patiently(f"{base}/chatproof", lambda text: "running" not in text, text_of)
+    assert url == json.loads((tmp_path / "results.json").read_text())["target"]["url"]

@@ -34,6 +34,7 @@ REFUSED = {
     "": "is no address",
     "   ": "is no address",
     "http://": "is no address",
+    "a server": "is no address",
     "ftp://h": "is no address",
     "file:///etc/passwd": "is no address",
     "http://[::1": "is no address",
