@@ -9,30 +9,38 @@ so that nothing one answer did to its connection can colour the next verdict, un
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import socket
 import ssl
 from dataclasses import dataclass, field
 from itertools import starmap
-from typing import TYPE_CHECKING, Final, Self, cast
+from typing import TYPE_CHECKING, Final, Self
 
+import h11
 import httpx
 
+from conformance.connection import Connection
 from conformance.errors import HarnessError, UsageError
 from conformance.exchange import Exchange, Failure, FailureKind, Headers, Request, Response, Segment
 from conformance.recording import Recording
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
     from types import TracebackType
 
     from conformance.secret import Secret
 
 MAX_BODY_BYTES: Final = 32 * 1024 * 1024
 SETTLE_S: Final = 0.05  # before a connection is used again
+NEXT_ADDRESS_S: Final = 2.0
+"""So long one of several addresses of a name may take to let us in."""
 SHORT_BYTES: Final = 2048
 """A body that is searched for the key sooner than a thread takes over."""
 DEFAULT_HEADERS: Final = {"Accept": "*/*", "Accept-Encoding": "identity", "User-Agent": "chatproof"}
+
+
+Origin = tuple[str, str, int]
+"""Scheme, host and port."""
+WITH_BODY: Final = ("POST", "PUT", "PATCH")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,21 +90,10 @@ class Client:
         self._max_body_bytes = max_body_bytes
         self._places = asyncio.Semaphore(connections)
         self._verify = verify
-        self._lines: dict[str, httpx.AsyncHTTPTransport] = {}
-        self._transport = self._open(kept=0)
-
-    def _open(self, kept: int) -> httpx.AsyncHTTPTransport:
-        """A transport that keeps so many connections open, and uses no more at once where it keeps any."""
-        # The transport alone, without httpx.AsyncClient around it: the latter reads Location even where it follows
-        # nothing (and raises on a bad one), keeps cookies, and logs URLs.
-        return httpx.AsyncHTTPTransport(
-            verify=self._verify,
-            trust_env=False,
-            http1=True,
-            http2=False,
-            retries=0,
-            limits=httpx.Limits(max_connections=kept or None, max_keepalive_connections=kept),
-        )
+        self._tls: ssl.SSLContext | None = None
+        self._urls: dict[str, httpx.URL] = {}
+        self._addresses: dict[Origin, list[str]] = {}
+        self._lines: dict[str, Connection] = {}
 
     @property
     def has_key(self) -> bool:
@@ -104,14 +101,15 @@ class Client:
         return self._secret is not None
 
     async def __aenter__(self) -> Self:
-        await self._transport.__aenter__()
+        if self._origin[0] == "https":
+            self._authorities()  # takes longer than most answers, whose time it would be taken for
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for transport in (*self._lines.values(), self._transport):
-            await transport.__aexit__(kind, error, trace)
+        for connection in self._lines.values():
+            connection.close()
 
     async def send(self, call: Call) -> Exchange:
         """Sends one request and records the exchange, whatever the server does.
@@ -123,69 +121,114 @@ class Client:
             record = Recording(max_body_bytes=self._max_body_bytes, stop_after_events=call.stop_after_events)
             try:
                 async with asyncio.timeout(call.deadline_s):
-                    await self._receive(await self._transport_of(call), request, record)
+                    await self._receive(call, request, record)
             except TimeoutError:
                 record.fail("timeout", f"no complete answer within {call.deadline_s:g} s")
-            except (httpx.LocalProtocolError, httpx.UnsupportedProtocol) as error:
+            except h11.LocalProtocolError as error:
                 raise HarnessError(f"call {call.id} cannot be sent: {error}") from error
-            except httpx.TransportError as error:
-                record.fail(*_explain(error, request.url, opened=record.response is not None))
+            except (h11.RemoteProtocolError, OSError) as error:
+                record.fail(
+                    *_explain(error, request.origin, connected=record.connected, opened=record.head is not None)
+                )
             record.ended_at_s = record.now()
-        if record.size_bytes <= SHORT_BYTES:
+        if self._secret is None or record.size_bytes <= SHORT_BYTES:
             return self._write(call, request, record)
         # Out of the event loop's way: a long body takes long to search, and other exchanges are being timed.
         return await asyncio.to_thread(self._write, call, request, record)
 
-    def _build(self, call: Call) -> httpx.Request:
-        url = _read_url(call.url if call.url.startswith(("http://", "https://")) else self._url + call.url)
+    def _build(self, call: Call) -> _Request:
+        url = self._url_of(call)
+        origin = _origin(url)
         defaults = dict(DEFAULT_HEADERS)
-        if self._secret is not None and call.with_key and _origin(url) == self._origin:
+        if self._secret is not None and call.with_key and origin == self._origin:
             defaults["Authorization"] = f"{call.scheme} {self._secret.reveal()}"
         given = {name.lower() for name in call.headers}
-        headers = [pair for pair in defaults.items() if pair[0].lower() not in given]
-        # Not None: a POST without a body then still says Content-Length: 0. In chunks only where the call says so.
-        content = _pieces(call.body) if "transfer-encoding" in given else call.body
+        headers = [("Host", url.netloc.decode("ascii")), *defaults.items()]
+        headers = [pair for pair in headers if pair[0].lower() not in given] + [*call.headers.items()]
+        # A POST without a body says so. In chunks only where the call says so.
+        if given.isdisjoint(("content-length", "transfer-encoding")) and (call.body or call.method in WITH_BODY):
+            headers.append(("Content-Length", str(len(call.body))))
         try:
-            return httpx.Request(call.method, url, headers=[*headers, *call.headers.items()], content=content)
-        except (ValueError, TypeError) as error:
+            sent = tuple((name.encode("ascii"), value.encode("ascii")) for name, value in headers)
+            message = h11.Request(method=call.method, target=url.raw_path, headers=[*sent])
+        except (ValueError, h11.LocalProtocolError) as error:
             raise HarnessError(f"call {call.id} cannot be sent: {error}") from error
+        return _Request(str(url), origin, sent, message)
 
-    async def _transport_of(self, call: Call) -> httpx.AsyncHTTPTransport:
-        """The transport of a call's line. What the server closes after an answer is given the time to be seen."""
-        if call.line is None:
-            return self._transport
-        if call.line in self._lines:
-            await asyncio.sleep(SETTLE_S)
-        else:
-            self._lines[call.line] = await self._open(kept=1).__aenter__()
-        return self._lines[call.line]
+    def _url_of(self, call: Call) -> httpx.URL:
+        text = call.url if call.url.startswith(("http://", "https://")) else self._url + call.url
+        if text not in self._urls:
+            self._urls[text] = _read_url(text)
+        return self._urls[text]
 
-    async def _receive(self, transport: httpx.AsyncHTTPTransport, request: httpx.Request, record: Recording) -> None:
-        response = await transport.handle_async_request(request)
-        record.open(response)
+    async def _receive(self, call: Call, request: _Request, record: Recording) -> None:
+        connection = await self._kept(call.line) or Connection()
         try:
-            if record.wants_more():
-                # A generator, though typed as an iterator: it must be closed where we leave it early.
-                pieces = cast("AsyncGenerator[bytes]", response.aiter_raw())
-                async with contextlib.aclosing(pieces):
-                    async for piece in pieces:
-                        record.add(piece)
-                        if not record.wants_more():
-                            return
-                record.complete = True
+            connection.send(request.message, call.body)
+            if not connection.opened:
+                await self._connect(connection, request.origin)
+            record.connected = True
+            record.open(await connection.head())
+            while record.wants_more():
+                piece = await connection.read()
+                if piece is None:
+                    record.complete = True
+                    return
+                record.add(piece)
         finally:
-            await response.aclose()
+            if call.line is not None and connection.reusable:
+                self._lines[call.line] = connection
+            else:
+                connection.close()
 
-    def _write(self, call: Call, request: httpx.Request, record: Recording) -> Exchange:
+    async def _kept(self, line: str | None) -> Connection | None:
+        """The connection of a line, if it is still open. What the server closes is given the time to be seen."""
+        if line is None or line not in self._lines:
+            return None
+        await asyncio.sleep(SETTLE_S)
+        kept = self._lines.pop(line)
+        if kept.reusable:
+            return kept
+        kept.close()
+        return None
+
+    async def _connect(self, connection: Connection, origin: Origin) -> None:
+        """Opens it, to the address of the name that let us in before, else to the first that does."""
+        scheme, host, port = origin
+        tls = self._authorities() if scheme == "https" else None
+        if origin not in self._addresses:
+            self._addresses[origin] = await _resolve(host, port)
+        *others, last = self._addresses[origin]
+        for address in others:
+            try:
+                async with asyncio.timeout(NEXT_ADDRESS_S):
+                    await connection.open(address, port, tls, host)
+            except ssl.SSLError:
+                raise
+            except OSError:  # a timeout is one, too
+                continue
+            self._addresses[origin] = [address]
+            return
+        await connection.open(last, port, tls, host)
+
+    def _authorities(self) -> ssl.SSLContext:
+        """Whom to trust; read when first needed."""
+        if self._tls is None:
+            # What the environment says is not asked: it is not who tells us.
+            self._tls = httpx.create_ssl_context(verify=self._verify, trust_env=False)
+            self._tls.set_alpn_protocols(["http/1.1"])
+        return self._tls
+
+    def _write(self, call: Call, request: _Request, record: Recording) -> Exchange:
         """The exchange as it may be kept: without the key."""
         response = None
-        if record.response is not None:
+        if (head := record.head) is not None:
             bodies = self._redact_body(list(record.take()))
             response = Response(
-                status=record.response.status_code,
-                reason=self._redact(_text(record.response.extensions.get("reason_phrase", b""))),
-                http_version=_text(record.response.extensions.get("http_version", b"")),
-                headers=self._redact_headers(record.response.headers),
+                status=head.status,
+                reason=self._redact(_text(head.reason)),
+                http_version=head.http_version,
+                headers=self._redact_headers(head.headers),
                 segments=tuple(starmap(Segment, zip(record.arrivals_s, bodies, strict=True))),
                 headers_at_s=record.headers_at_s,
                 ended_at_s=record.ended_at_s,
@@ -198,7 +241,7 @@ class Client:
             step=call.step,
             request=Request(
                 method=call.method,
-                url=self._redact(str(request.url)),
+                url=self._redact(request.url),
                 headers=self._redact_headers(request.headers),
                 body=b"".join(self._redact_body([call.body])),
             ),
@@ -213,12 +256,25 @@ class Client:
     def _redact_body(self, segments: list[bytes]) -> list[bytes]:
         return segments if self._secret is None else self._secret.redact_body(segments)
 
-    def _redact_headers(self, headers: httpx.Headers) -> Headers:
-        return tuple((self._redact(_text(name)), self._redact(_text(value))) for name, value in headers.raw)
+    def _redact_headers(self, headers: Iterable[tuple[bytes, bytes]]) -> Headers:
+        return tuple((self._redact(_text(name)), self._redact(_text(value))) for name, value in headers)
 
 
-async def _pieces(body: bytes) -> AsyncIterator[bytes]:
-    yield body
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """A call as it goes over the wire."""
+
+    url: str
+    origin: Origin
+    headers: tuple[tuple[bytes, bytes], ...]
+    message: h11.Request
+
+
+async def _resolve(host: str, port: int) -> list[str]:
+    """The addresses of a name, best first. Raises socket.gaierror."""
+    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    scoped = (f"{at[0]}%{at[3]}" if len(at) == 4 and at[3] else str(at[0]) for *_, at in found)
+    return list(dict.fromkeys(scoped))
 
 
 def _read_url(text: str) -> httpx.URL:
@@ -233,7 +289,7 @@ def _read_url(text: str) -> httpx.URL:
     return url
 
 
-def _origin(url: httpx.URL) -> tuple[str, str, int]:
+def _origin(url: httpx.URL) -> Origin:
     return url.scheme, url.host, url.port or (443 if url.scheme == "https" else 80)
 
 
@@ -241,34 +297,24 @@ def _text(data: bytes) -> str:
     return data.decode("latin-1")  # what HTTP headers are made of; every byte has a character
 
 
-def _explain(error: httpx.TransportError, url: httpx.URL, *, opened: bool) -> tuple[FailureKind, str]:
-    """What a transport error says about the server, in one line. `opened`: an answer had begun."""
-    where = f"{url.host}:{_origin(url)[2]}"
-    for cause in () if opened else _causes(error):
-        if isinstance(cause, ssl.SSLCertVerificationError):
-            return "tls", f"the certificate of {where} is not trusted: {cause.verify_message}"
-        if isinstance(cause, ssl.SSLError):
-            return "tls", f"no TLS with {where}: {cause.reason or cause}"
-        if isinstance(cause, socket.gaierror):
-            return "connect", f"the name {url.host} cannot be resolved: {cause.strerror}"
-        if isinstance(cause, ConnectionRefusedError):
-            return "connect", f"{where} refuses connections: nothing listens there"
-        if getattr(cause, "error_status_hint", None) == 431:  # h11's, where a header outgrows its buffer
+def _explain(
+    error: h11.RemoteProtocolError | OSError, origin: Origin, *, connected: bool, opened: bool
+) -> tuple[FailureKind, str]:
+    """What an error says about the server, in one line. `opened`: an answer had begun."""
+    host = origin[1]
+    where = f"{host}:{origin[2]}"
+    if isinstance(error, h11.RemoteProtocolError):
+        if error.error_status_hint == 431 and not opened:  # h11's, where a header outgrows its buffer
             return "too-large", f"the header of {where}'s answer is longer than the client reads"
-    if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):
-        return "connect", f"cannot connect to {where}: {error}"
-    if isinstance(error, httpx.ProtocolError):
         return "protocol", f"the answer of {where} breaks HTTP/1.1: {error}"
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return "tls", f"the certificate of {where} is not trusted: {error.verify_message}"
+    if isinstance(error, ssl.SSLError) and not opened:
+        return "tls", f"no TLS with {where}: {error.reason or error}"
+    if isinstance(error, socket.gaierror):
+        return "connect", f"the name {host} cannot be resolved: {error.strerror}"
+    if isinstance(error, ConnectionRefusedError):
+        return "connect", f"{where} refuses connections: nothing listens there"
+    if not connected:
+        return "connect", f"cannot connect to {where}: {error}"
     return "reset", f"{where} broke the connection before the answer was complete"
-
-
-def _causes(error: BaseException) -> Iterator[BaseException]:
-    """An error and all that led to it, nearest first; also what httpcore hides by `raise ... from None`."""
-    rest: list[BaseException | None] = [error]
-    while rest:
-        cause = rest.pop(0)
-        if cause is not None:
-            yield cause
-            if isinstance(cause, BaseExceptionGroup):
-                rest += cause.exceptions
-            rest.append(cause.__cause__ or cause.__context__)

@@ -49,7 +49,7 @@ class Plan:
 
     @property
     def requests(self) -> int:
-        """How many requests the plan sends."""
+        """The most requests that the plan sends; rounds that are decided early are not sent."""
         return sum(len(scenario.steps) for scenario in self.scenarios)
 
     @property

@@ -12,7 +12,7 @@ from openapi import sse
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    import httpx
+    from conformance.connection import Head
 
 MAX_SEGMENTS: Final = 100_000
 """Segments of one body. A server that sends single bytes for minutes would otherwise fill the memory."""
@@ -31,7 +31,8 @@ class Recording:
         self._size_bytes = 0
         self.started_at = datetime.now(UTC).isoformat()
         self._start = time.perf_counter()
-        self.response: httpx.Response | None = None
+        self.connected = False
+        self.head: Head | None = None
         self.arrivals_s: list[float] = []
         self._segments: list[bytearray] = []
         self.headers_at_s = 0.0
@@ -43,10 +44,10 @@ class Recording:
         """Seconds since the start."""
         return time.perf_counter() - self._start
 
-    def open(self, response: httpx.Response) -> None:
+    def open(self, head: Head) -> None:
         """Notes that the headers are here."""
         self.headers_at_s = self.now()
-        self.response = response
+        self.head = head
 
     def add(self, piece: bytes) -> None:
         """Keeps a piece of the body, up to the limits; beyond them the recording has failed."""

@@ -136,7 +136,7 @@ class Run:
         return self.record
 
     async def _scenario(self, scenario: Scenario) -> None:
-        if known := self._before.get(scenario.sends(self.model)):
+        if self._before and (known := self._before.get(scenario.sends(self.model))):
             for place, exchange in known.items():
                 self.record.exchanges[scenario.id, scenario.steps[place].name] = exchange
             self._decided(scenario, [step for place, step in enumerate(scenario.steps) if place not in known])

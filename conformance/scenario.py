@@ -10,6 +10,8 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from conformance.errors import HarnessError
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -150,7 +152,10 @@ OMITTED: Any = object()  # in place of the model: the member is left out
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """One or more steps that belong together: one after the other, or `together` at the same time."""
+    """One or more steps that belong together: one after the other, or `together` at the same time.
+
+    Raises HarnessError for a step whose stop text comes from one that was not answered before it went out.
+    """
 
     id: str
     summary: str
@@ -162,6 +167,19 @@ class Scenario:
     parameters: frozenset[str] = frozenset()  # all must be in the contract
     case: Any = field(default=None, compare=False, repr=False)  # what schemathesis knows of a drawn scenario
     rounds: int = 0  # of a trial: how often at most its steps are sent
+
+    def __post_init__(self) -> None:
+        side_by_side = "of rounds" if self.rounds else "together" if self.together else None
+        earlier: set[str] = set()
+        for step in self.steps:
+            if step.stop_from is not None and (side_by_side or step.stop_from.step not in earlier):
+                beside = f"its steps are {side_by_side}, sent side by side"
+                why = beside if side_by_side else "no step before it has that name"
+                raise HarnessError(
+                    f"scenario {self.id}: step {step.name!r} takes its stop text from the answer to "
+                    f"{step.stop_from.step!r}, but {why}; put both into a scenario of steps one after the other"
+                )
+            earlier.add(step.name)
 
     def sends(self, model: str) -> tuple[object, ...]:
         """What goes over the wire: two scenarios that send the same need to be sent once."""

@@ -77,7 +77,7 @@ class Prepared:
 
     @property
     def requests(self) -> int:
-        """How many requests all plans send, those that agree only once."""
+        """The most requests that all plans send, those that agree only once; rounds that are decided send fewer."""
         sent = {scenario.sends(self.model): len(scenario.steps) for scenario in self.plan.scenarios}
         own = self.plan.requests
         return own + sum(

@@ -47,7 +47,9 @@ def requests(plan: Plan, contract: Contract, model: str) -> Table:
 def ceilings(plan: Plan, contract: Contract, budget: Budget) -> str:
     """What a plan costs at most, inside its budget, in one line."""
     wanted = len({each.requirement.id for each in plan.assertions})
-    line = f"{contract.name}: {wanted} requirements, {plan.requests} requests, at most {plan.tokens} completion tokens"
+    line = (
+        f"{contract.name}: {wanted} requirements, at most {plan.requests} requests and {plan.tokens} completion tokens"
+    )
     limits = [
         f"{number:,.12g} {unit}"
         for number, unit in (

@@ -46,8 +46,7 @@ def ceiling(prepared: Prepared) -> Text:
     return Text(
         f"{prepared.contract.name} at {safe(prepared.target.chat_url)}, model {safe(prepared.model)}: "
         f"{len({assertion.requirement.id for assertion in plan.assertions})} requirements, "
-        f"{prepared.requests} requests, "
-        f"at most {plan.tokens} completion tokens"
+        f"at most {prepared.requests} requests and {plan.tokens} completion tokens"
     )
 
 

@@ -231,7 +231,7 @@ def test_a_dry_run_shows_the_very_bodies(chatproof: Callable[..., Said]) -> None
 def test_a_dry_run_can_be_narrowed(chatproof: Callable[..., Said], dialect: str) -> None:
     said = chatproof("check", NOBODY, "--dialect", dialect, "--dry-run", "--only", "stop-text")
     assert said.code == 0
-    told = re.search(r"(\d+) requests, at most (\d+) completion tokens", " ".join(said.stdout.split()))
+    told = re.search(r"at most (\d+) requests and (\d+) completion tokens", " ".join(said.stdout.split()))
     assert told is not None
     assert 4 <= int(told[1]) <= 10
     assert int(told[2]) == 48 * int(told[1])

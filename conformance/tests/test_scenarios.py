@@ -235,7 +235,7 @@ def test_a_written_scenario_becomes_what_it_says() -> None:
     row = yaml.safe_load("""
         id: x
         summary: all there is
-        together: true
+        one_connection: true
         needs: {parameters: [n], capabilities: [tools]}
         steps:
           - {name: a, raw_hex: "ff00", headers: {X: y}, credentials: wrong, expect: refusal}
@@ -253,7 +253,26 @@ def test_a_written_scenario_becomes_what_it_says() -> None:
                 stop_after_events=2,
             ),
         ),
-        together=True,
+        one_connection=True,
         capabilities=frozenset({"tools"}),
         parameters=frozenset({"n"}),
     )
+
+
+STOPPED = Step("b", body={}, stop_from=StopFrom("a", 3))
+
+
+@pytest.mark.parametrize(
+    ("steps", "others", "why"),
+    [
+        ((Step("a", body={}), STOPPED), {"rounds": 2}, "its steps are of rounds"),
+        ((Step("a", body={}), STOPPED), {"together": True}, "its steps are together"),
+        ((STOPPED, Step("a", body={})), {}, "no step before it has that name"),
+    ],
+)
+def test_a_stop_text_comes_from_an_answer_that_is_there(
+    steps: tuple[Step, ...], others: dict[str, Any], why: str
+) -> None:
+    with pytest.raises(HarnessError, match=f"scenario s: step 'b' takes its stop text .* 'a', but {why}"):
+        Scenario("s", "x", steps, **others)
+    assert Scenario("s", "x", (Step("a", body={}), STOPPED)).steps[1] is STOPPED
