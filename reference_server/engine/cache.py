@@ -2,7 +2,38 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any, NamedTuple
+
 from .device import torch
+from .protocol import CheckpointError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence as Seq
+
+
+class LayerShape(NamedTuple):
+    """What one layer keeps of a token: a key and a value for each of its key-value heads, of so many numbers."""
+
+    heads: int
+    key_size: int
+    value_size: int
+
+
+def layer_shapes(model: Any) -> list[LayerShape]:
+    """What each layer of a model keeps of a token; raises CheckpointError where that is not a key and a value."""
+    kept = getattr(model(input_ids=torch.zeros((1, 1), dtype=torch.long, device=model.device)), "past_key_values", None)
+    shapes: list[LayerShape] = []
+    for layer in getattr(kept, "layers", ()):
+        keys, values = getattr(layer, "keys", None), getattr(layer, "values", None)
+        if keys is None or values is None or keys.ndim != 4:
+            shapes = []
+            break
+        shapes.append(LayerShape(keys.shape[1], keys.shape[3], values.shape[3]))
+    if not shapes:
+        raise CheckpointError(
+            "has layers that keep something else than keys and values, which is not supported: use another"
+        )
+    return shapes
 
 
 class SlotCache:
@@ -11,17 +42,19 @@ class SlotCache:
     def __init__(
         self,
         *,
-        layers: int,
+        layers: Seq[LayerShape],
         rows: int,
-        heads: int,
         capacity: int,
-        head_size: int,
         dtype: torch.dtype,
         device: torch.device,
     ) -> None:
-        shape = (rows, heads, capacity, head_size)
-        self.keys = [torch.zeros(shape, dtype=dtype, device=device) for _ in range(layers)]
-        self.values = [torch.zeros(shape, dtype=dtype, device=device) for _ in range(layers)]
+        self.keys, self.values = (
+            [torch.zeros((rows, layer.heads, capacity, size), dtype=dtype, device=device) for layer, size in each]
+            for each in (
+                [(layer, layer.key_size) for layer in layers],
+                [(layer, layer.value_size) for layer in layers],
+            )
+        )
 
     def clear(self, rows: torch.Tensor) -> None:
         """Zero some rows: a number that is none would reach whoever has the row next, through the mask."""

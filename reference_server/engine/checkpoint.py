@@ -111,7 +111,6 @@ def _read(path: Path, dtype: str) -> tuple[Any, Any]:
         model, report = AutoModelForCausalLM.from_pretrained(
             path,
             dtype=dtype,
-            attn_implementation="sdpa",
             local_files_only=True,
             trust_remote_code=False,
             output_loading_info=True,
@@ -130,12 +129,9 @@ def _read(path: Path, dtype: str) -> tuple[Any, Any]:
 def _require_supported(path: Path, model: Any, tokenizer: Any) -> None:
     """Raise CheckpointError for what the slot cache or the chat encoder cannot do right."""
     config = model.config.get_text_config()
-    kinds = set(getattr(config, "layer_types", None) or ["full_attention"])
     rope = (getattr(config, "rope_parameters", None) or {}).get("rope_type")
     problem = None
-    if kinds != {"full_attention"} or getattr(config, "sliding_window", None) is not None:
-        problem = "has layers that do not attend to all positions"
-    elif rope in ROPES_THAT_LOOK_AT_THE_BATCH:
+    if rope in ROPES_THAT_LOOK_AT_THE_BATCH:
         problem = f"scales its positions ({rope}) by the longest sequence of a batch"
     elif not hasattr(tokenizer, "backend_tokenizer"):
         problem = "has no tokenizer.json"

@@ -12,12 +12,14 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from .cache import CacheView
 from .device import torch
+from .head import Head
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from collections.abc import Sequence as Seq
 
     from .linear import PackedLinear
+    from .masks import Masks
 
     Forward = Callable[..., torch.Tensor]
 
@@ -46,10 +48,11 @@ class ForwardPass(torch.nn.Module):
     None: as the model does.
     """
 
-    def __init__(self, model: Any, *, leading: bool, linear: PackedLinear | None = None) -> None:
+    def __init__(self, model: Any, masks: Masks, *, leading: bool, linear: PackedLinear | None = None) -> None:
         super().__init__()
         self._base = model.base_model
-        self._head = model.get_output_embeddings()
+        self._head = Head(model)
+        self._masks = masks
         self._leading = leading
         self._linear = linear or nullcontext()
         # A graph can hold packed matrices as members of the pass alone.
@@ -67,13 +70,15 @@ class ForwardPass(torch.nn.Module):
     ) -> torch.Tensor:
         """Logits [ends, vocabulary] of some tokens, counted through all rows.
 
-        ids, positions: [rows, tokens]. rows: where in the cache. mask: [rows, 1, tokens, positions that are read].
+        ids, positions: [rows, tokens]. rows: where in the cache. mask: [rows, 1, tokens, positions that are read],
+            what each token may see.
         stored: the keys and values of the cache, which get those of the tokens.
         """
         view = CacheView(stored, rows, positions, mask.shape[-1], leading=self._leading)
+        masks = self._masks(mask, positions)
         with self._linear:
             hidden = self._base(
-                input_ids=ids, position_ids=positions, attention_mask=mask, past_key_values=view, use_cache=True
+                input_ids=ids, position_ids=positions, attention_mask=masks, past_key_values=view, use_cache=True
             ).last_hidden_state
             logits: torch.Tensor = self._head(hidden.flatten(0, 1)[ends])
         return logits

@@ -5,9 +5,11 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from .cache import SlotCache
+from .cache import SlotCache, layer_shapes
 from .device import torch
+from .head import Head
 from .linear import PackedLinear
+from .masks import Masks
 from .passes import ForwardPass, traced
 from .protocol import CheckpointError
 
@@ -37,35 +39,34 @@ LARGEST_DISAGREEMENT = {torch.float32: 1e-3, torch.float16: 1e-2}  # as a share;
 class Runner:
     """Forward passes of one causal language model over a slot cache.
 
-    model: a transformers causal language model in evaluation mode; every layer attends to all positions.
+    model: a transformers causal language model in evaluation mode, whose layers keep keys and values.
     slots: sequences at once. max_model_len: positions for each. linear: what multiplies by the model's matrices.
     """
 
     def __init__(self, model: Any, *, slots: int, max_model_len: int, linear: PackedLinear | None = None) -> None:
-        config = model.config.get_text_config()
+        self.max_model_len = max_model_len
+        self.masks = Masks.of(model, max_model_len)
         self._model = model
-        self._head = model.get_output_embeddings()
+        self._head = Head(model)
         self._device: torch.device = model.device
         self._static = self._device.type != "cpu"
         self._rows = -(-slots // ROWS) * ROWS
         quantum = CACHE_POSITIONS if max_model_len <= SHORT_REACH else LONG_REACH
         self._capacity = -(-max_model_len // quantum) * quantum
         self._cache = SlotCache(
-            layers=config.num_hidden_layers,
+            layers=layer_shapes(model),
             rows=self._rows + 1,  # the last row takes the writes of padding
-            heads=config.num_key_value_heads,
             capacity=self._capacity,
-            head_size=getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads,
             dtype=model.dtype,
             device=self._device,
         )
-        self.vocabulary_size: int = self._head.weight.shape[0]
+        self.vocabulary_size: int = model.get_output_embeddings().weight.shape[0]
         self._places = torch.arange(self._capacity, device=self._device)
         self._every = torch.arange(self._rows, device=self._device)
         self._stored = (*self._cache.keys, *self._cache.values)
-        self._first: Forward = ForwardPass(model, leading=False, linear=linear)
-        self._next: Forward = ForwardPass(model, leading=True, linear=linear)
-        self._next_apart: Forward = ForwardPass(model, leading=False, linear=linear)
+        self._first: Forward = ForwardPass(model, self.masks, leading=False, linear=linear)
+        self._next: Forward = ForwardPass(model, self.masks, leading=True, linear=linear)
+        self._next_apart: Forward = ForwardPass(model, self.masks, leading=False, linear=linear)
 
     def trace(self) -> None:
         """Let passes run without Python where that gives the same bits; with accelerators nobody has tried."""
@@ -80,9 +81,8 @@ class Runner:
         """A pass over so many rows and tokens, as ForwardPass takes it; over a small cache with numbers in it."""
         generator = torch.Generator().manual_seed(count)
         read = CACHE_POSITIONS * (1 + count % 3)
-        one = self._stored[0]
-        shape = (count + 1, one.shape[1], 2 * read, one.shape[3])
-        stored = [torch.randn(shape, generator=generator).to(one.dtype) for _ in self._stored]
+        shapes = [(count + 1, each.shape[1], 2 * read, each.shape[3]) for each in self._stored]
+        stored = [torch.randn(shape, generator=generator).to(self._model.dtype) for shape in shapes]
         ids = torch.randint(self.vocabulary_size, (count, length), generator=generator)
         at = torch.arange(length) + 3 * torch.arange(count)[:, None]
         ends = torch.arange(max(ROWS, count)) * length % (count * length)
@@ -193,8 +193,9 @@ def verified_runner(model: Any, *, slots: int, max_model_len: int) -> Runner:
 
 def _disagreement(runner: Runner, model: Any) -> float:
     """The largest difference of a logit, as a share of the largest logit, over the last two positions of a
-    short prompt in slot 0."""
-    tokens = [token % runner.vocabulary_size for token in range(1, 7)]
+    prompt in slot 0: a short one, or one that a window does not hold."""
+    length = min(6 + (runner.masks.window or 0), runner.max_model_len)
+    tokens = [token % runner.vocabulary_size for token in range(1, 1 + length)]
     last = len(tokens) - 1
     own = model(input_ids=torch.tensor([tokens], device=model.device), use_cache=False).logits[0, -2:]
     expected = own.to("cpu", torch.float32)

@@ -62,11 +62,6 @@ def test_weights_of_another_shape(copy: Path) -> None:
     assert "cannot be loaded" in _refusal(copy)
 
 
-def test_layers_that_the_cache_cannot_serve(copy: Path) -> None:
-    _edit(copy / "config.json", use_sliding_window=True, sliding_window=8, layer_types=["sliding_attention"] * 2)
-    assert "do not attend to all positions" in _refusal(copy)
-
-
 def test_positions_that_depend_on_the_batch(copy: Path) -> None:
     _edit(copy / "config.json", rope_parameters={"rope_type": "dynamic", "factor": 2.0, "rope_theta": 10000.0})
     assert "scales its positions (dynamic)" in _refusal(copy)
@@ -89,28 +84,6 @@ def test_an_architecture_whose_logits_differ_over_the_cache(
 
 def test_a_cache_that_does_not_fit(random_checkpoint: Path) -> None:
     assert "cannot have a cache of 1099511627776 slots of 512 positions" in _refusal(random_checkpoint, slots=2**40)
-
-
-def test_an_architecture_without_the_usual_shape(random_checkpoint: Path, tmp_path: Path) -> None:
-    from transformers import GPT2Config, GPT2LMHeadModel
-
-    copy = Path(shutil.copytree(random_checkpoint, tmp_path / "copy"))
-    GPT2LMHeadModel(GPT2Config(vocab_size=335, n_embd=8, n_layer=1, n_head=2)).save_pretrained(copy)
-    assert "has an architecture that is not supported" in _refusal(copy)
-
-
-@pytest.mark.parametrize("family", ["Llama", "Qwen2", "Mistral", "Qwen3Moe", "Gemma", "Phi3", "Olmo2", "Granite"])
-def test_the_usual_architectures_load(random_checkpoint: Path, tmp_path: Path, family: str) -> None:
-    import transformers
-
-    copy = Path(shutil.copytree(random_checkpoint, tmp_path / "copy"))
-    sizes = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2}
-    special = {"pad_token_id": 0, "bos_token_id": 0, "eos_token_id": 0, "sliding_window": None}
-    config = getattr(transformers, f"{family}Config")(
-        vocab_size=335, intermediate_size=32, head_dim=8, max_position_embeddings=64, **sizes, **special
-    )
-    getattr(transformers, f"{family}ForCausalLM")(config).save_pretrained(copy)
-    LocalEngine.load(copy, device="cpu", slots=2).close()
 
 
 def test_end_tokens_come_from_every_place_that_names_them(copy: Path) -> None:
