@@ -312,35 +312,19 @@ def main() -> None:
 def _print_tools(console: Console, title: str, runs: dict[str, dict[int, dict[str, Any]]]) -> None:
     table = Table(title=title, box=None, pad_edge=False, title_justify="left")
     table.add_column("")
-    for head in ("streams", "TTFT p50 ms", "TTFT p99 ms", "ITL p99 ms", "CPU s", "us/chunk", "x ours", "without start",
-                 "x ours"):  # fmt: skip
+    for head in ("streams", "TTFT p50 ms", "TTFT p99 ms", "ITL p99 ms", "CPU s", "CPU us/chunk", "CPU, times ours"):
         table.add_column(head, justify="right")
-    costs = {
-        (tool, number): (
-            made["cpu_s"] / made["chunks"] * 1e6,
-            _beyond(of_tool[1], made) if number > 1 and 1 in of_tool else None,
-        )
-        for tool, of_tool in runs.items()
-        for number, made in of_tool.items()
-    }
     for tool, of_tool in runs.items():
         for number, made in of_tool.items():
             times = [
                 f"{'none' if (said := made['said'][name]) is None else f'{said:.1f}'} ({made['was'][name]:.1f})"
                 for name in ("ttft_p50", "ttft_p99", "itl_p99")
             ]
-            ratios = [
-                (own, own / other if own is not None and other else None)
-                for own, other in zip(costs[tool, number], costs.get((OURS, number), (None, None)), strict=True)
-            ]
-            cells = [_cell(each) for pair in ratios for each in pair]
-            table.add_row(tool, str(number), *times, f"{made['cpu_s']:.1f}", *cells)
+            ours = runs.get(OURS, {}).get(number)
+            ratio = f"{made['cpu_s'] / ours['cpu_s']:.1f}" if ours else ""
+            per_chunk = f"{made['cpu_s'] / made['chunks'] * 1e6:,.0f}"
+            table.add_row(tool, str(number), *times, f"{made['cpu_s']:.1f}", per_chunk, ratio)
     console.print(table)
-
-
-def _beyond(one: dict[str, Any], many: dict[str, Any]) -> float:
-    """Microseconds for a chunk beyond what a run with one stream costs."""
-    return float((many["cpu_s"] - one["cpu_s"]) / (many["chunks"] - one["chunks"]) * 1e6)
 
 
 def _print(console: Console, title: str, rounds: dict[str, list[dict[str, float]]]) -> None:
@@ -369,10 +353,6 @@ def _print(console: Console, title: str, rounds: dict[str, list[dict[str, float]
         ratio = figures["cpu_us"] / medians["chatproof"]["cpu_us"] if "chatproof" in medians else None
         table.add_row(peer, *cells, "" if ratio is None else f"{ratio:.1f}")
     console.print(table)
-
-
-def _cell(value: float | None) -> str:
-    return "" if value is None else f"{value:,.0f}" if value >= 100 else f"{value:.2g}" if value < 1 else f"{value:.1f}"
 
 
 if __name__ == "__main__":

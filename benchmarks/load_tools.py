@@ -2,8 +2,7 @@
 
 All of them do the same: so many streams at a time, started together, each come back twice; no warm-up, one worker. What
 a tool reports is held against the server's record of the same requests, and its processor time is that of all its
-processes, imports and reports included. A run with one stream costs nearly nothing but those, so that the difference to
-it is the price of a chunk.
+processes, from start to report. A run with one stream costs little but the start.
 """
 
 from __future__ import annotations

@@ -138,7 +138,7 @@ def trace(path: Path) -> list[Traced]:
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"--trace {path}: {error}") from error
+        raise UsageError(f"--trace {path}: {getattr(error, 'strerror', error)}") from error
     for number, line in enumerate(lines, 1):
         if line.strip():
             found.append(_traced(line, f"--trace {path}, line {number}"))

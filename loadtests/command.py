@@ -19,6 +19,7 @@ import click
 from loadtests.errors import UsageError
 from loadtests.options import OPTIONS, kind, settings
 from loadtests.passed_on import sorted_out
+from loadtests.results import OWN_ERROR
 from loadtests.workload import Workload
 from openapi.contract import ContractError
 from openapi.contract import load as load_contract
@@ -49,6 +50,7 @@ GUARD_S: Final = 60
 """Locust's own time limit is so much later than ours, which counts from the first request."""
 SOMEWHERE: Final = "http://127.0.0.1"
 """Stands for the embedded server until it has its address."""
+INTERRUPTED: Final = 130
 KEY_VARIABLE: Final = "CHATPROOF_LOAD_KEY"
 
 
@@ -176,7 +178,9 @@ def target(
     if embedded is None:
         raise click.UsageError("name the URL of the server to load")
     try:
-        server = stack.enter_context(embedded(load_contract(dialect)))
+        contract = load_contract(dialect)
+        click.echo("No URL was named: starting the embedded server.", err=True)
+        server = stack.enter_context(embedded(contract))
     except ContractError as error:
         raise click.UsageError(f"--dialect: {error}") from error
     if not server.key:
@@ -202,7 +206,14 @@ def run(arguments: list[str], environment: dict[str, str], *, quiet: bool = Fals
 
         before = {each: signal.signal(each, end) for each in (signal.SIGINT, signal.SIGTERM)}
         try:
-            return process.wait()
+            code = process.wait()
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
+    if code >= 0:
+        return code
+    if told:
+        click.echo("Interrupted before anything was measured.", err=True)
+        return INTERRUPTED
+    click.echo(f"Error: Locust was ended by {signal.Signals(-code).name}.", err=True)
+    return OWN_ERROR

@@ -151,8 +151,11 @@ def settings(options: Namespace) -> Settings:
         _positive(options, "rate")
         if options.trace:
             raise UsageError("--rate and --trace both say when requests leave: give one")
-    if options.out and Path(options.out).exists() and not Path(options.out).is_dir():
-        raise UsageError(f"--out {options.out} is a file; name a folder")
+    if options.out:
+        try:
+            Path(options.out).mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UsageError(f"--out {options.out}: no folder can be made there: {error.strerror}") from error
     users = max(1, round(options.num_users or 1))
     recorded = tuple(arrivals.trace(Path(options.trace))) if options.trace else ()
     return Settings(
@@ -217,7 +220,7 @@ def _origin(url: str, options: Namespace) -> Origin:
         try:
             tls = ssl.create_default_context(cafile=options.ca_file or None)
         except OSError as error:
-            raise UsageError(f"--ca-file {options.ca_file}: {error}") from error
+            raise UsageError(f"--ca-file {options.ca_file}: {error.strerror or error}") from error
         if options.insecure:
             tls.check_hostname = False
             tls.verify_mode = ssl.CERT_NONE

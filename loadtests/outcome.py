@@ -13,6 +13,7 @@ from locust.runners import WorkerRunner
 from loadtests import page, report, results, rows, web
 from loadtests.latency import DEFINITIONS
 from loadtests.ledger import Ledger
+from loadtests.progress import measured_s, progress
 
 if TYPE_CHECKING:
     from locust.env import Environment
@@ -26,7 +27,6 @@ WRITE_S: Final = 1.0
 def listen(environment: Environment, session: Session) -> None:
     """Hears of workers' tallies and of the end."""
     shares: dict[str, float] = {}
-    ended_ns: list[int] = []
     ledgers: list[Ledger] = []
 
     def write(lines: list[list[Any]]) -> None:
@@ -42,44 +42,30 @@ def listen(environment: Environment, session: Session) -> None:
     def to_master(data: dict[str, Any], **_: Any) -> None:
         data["chatproof"] = session.tally.take()
         data["chatproof_cpu"] = session.cpu()
+        data["chatproof_cold"] = session.cold
         data["chatproof_lines"], session.lines = session.lines, []
 
     def from_worker(client_id: str, data: dict[str, Any], **_: Any) -> None:
         if "chatproof" in data:
             session.tally.merge(data["chatproof"])
             shares[client_id] = data["chatproof_cpu"]
+            session.cold.update(data["chatproof_cold"])
             write(data["chatproof_lines"])
 
     def started(**_: Any) -> None:
-        ended_ns.clear()
         runner: Any = environment.runner
         if session.settings.out is not None and not isinstance(runner, WorkerRunner):
             ledgers.append(Ledger(session.settings.out / "requests.csv"))
             runner.greenlet.spawn(write_down)
 
     def stopped(**_: Any) -> None:
-        ended_ns.append(time.monotonic_ns())
+        session.ended_ns = time.monotonic_ns()
 
     def so_far() -> dict[str, Any]:
-        last_ns = ended_ns[-1] if ended_ns else time.monotonic_ns()
-        passed_s = (last_ns - session.began_ns) / 1e9 if session.began_ns else 0.0
-        measured_s = min(session.settings.seconds, max(0.0, passed_s))
         cpu = max(shares.values(), default=session.cpu())
-        return results.build(session.settings, session.tally, *_rows(environment), cpu, measured_s)
-
-    def progress() -> str:
-        if session.refused:
-            return f"not started: {session.refused}"
-        if not session.began_ns:
-            return "no test has been started"
-        passed_s = (time.monotonic_ns() - session.began_ns) / 1e9
-        if ended_ns:
-            return ""
-        if passed_s < 0:
-            return f"warming up, {-passed_s:.0f} s more"
-        if passed_s < session.settings.seconds:
-            return f"running: {passed_s:.0f} of {session.settings.seconds:g} s"
-        return "waiting for answers that are on their way"
+        return results.build(
+            session.settings, session.tally, *_rows(environment), cpu, measured_s(session), session.cold
+        )  # fmt: skip
 
     def quitting(environment: Environment, **_: Any) -> None:
         runner: Any = environment.runner
@@ -100,7 +86,7 @@ def listen(environment: Environment, session: Session) -> None:
     environment.events.quitting.add_listener(quitting)
     logging.getLogger("locust.stats_logger").disabled = True  # our table says it, with our rows and units
     report.follow(environment, session)
-    web.add(environment, so_far, progress)
+    web.add(environment, so_far, lambda: progress(session))
 
 
 def _rows(environment: Environment) -> tuple[dict[str, results.Buckets], dict[str, tuple[float, float, float]]]:

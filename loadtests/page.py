@@ -9,7 +9,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any, Final
 
 from loadtests.chart import Axis, Series, lines, waterfall
-from loadtests.results import quantile
+from loadtests.results import quantile, verdict
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,12 +35,6 @@ opacity:.35}dt{font-weight:600}dd{margin:0 0 .4rem}
 """
 """Colours are mixed from the colour of the text around, so that the page is dark where it stands in a dark one."""
 POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'"
-WORDS: Final = {
-    0: ("met", "objectives met"),
-    1: ("missed", "requests failed, or streams broke the contract's rules"),
-    3: ("missed", "an objective is missed"),
-    4: ("missed", "the measurement cannot be trusted"),
-}
 PERCENTILES: Final = ("50", "90", "95", "99", "99.9")
 
 
@@ -62,15 +56,16 @@ def _body(made: dict[str, Any], progress: str) -> str:
 
 def _head(made: dict[str, Any], progress: str) -> str:
     target, load, counts, rates = made["target"], made["load"], made["counts"], made["rates_per_s"]
-    kind, words = ("dim", progress) if progress else WORDS.get(made["exit_code"], ("missed", "ended early"))
+    kind = "dim" if progress else "missed" if made["exit_code"] else "met"
     how = f"{load['users']} users" if load["loop"] == "closed" else f"{load['arrivals']} arrivals"
     if load["rate_per_s"]:
         how += f" of {load['rate_per_s']:g}/s"
     return (
         f'<p class="dim">{escape(target["dialect"])}, model {escape(target["model"])}; {escape(how)}, shape '
         f"{escape(load['shape'])}, seed {load['seed']}; {load['measured_s']:g} s measured after {load['warm_up_s']:g} "
-        f's of warm-up</p><p class="verdict {kind}">{escape(words)}</p><p>{counts["requests"]} requests, '
-        f"{counts['failures']} failed; {_number(rates['requests'])} answers/s, {_number(rates['tokens'])} tokens/s, "
+        f's of warm-up</p><p class="verdict {kind}">{escape(progress or verdict(made))}</p>'
+        f"<p>{counts['requests']} requests, {counts['failures']} failed; {_number(rates['requests'])} answers/s, "
+        f"{_number(rates['tokens'])} tokens/s, "
         f"goodput {_number(rates['goodput'])}/s</p>"
     )
 
@@ -120,8 +115,9 @@ def _distribution(made: dict[str, Any], name: str) -> str:
         buckets = made["latencies_ms"][each]["buckets"]
         total, below, points = sum(count for _, count in buckets), 0, []
         for value, count in buckets:
+            at = max(value, 0.001)
+            points += [(at, below / total * 100), (at, (below + count) / total * 100)]
             below += count
-            points.append((max(value, 0.001), below / total * 100))
         series.append(Series(each, points, dashed=each != name))
         values += [point[0] for point in points]
     x = Axis.over("ms", values, logarithmic=True)

@@ -12,6 +12,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from loadtests import rows
+from loadtests.progress import progress
+from loadtests.results import verdict
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,13 +44,13 @@ def _tell(environment: Environment, session: Session) -> None:
     while True:
         gevent.sleep(EVERY_S[live])
         tally = session.tally
-        parts = [f"{tally.requests} answers", f"{tally.failures} failed"]
+        parts = [progress(session), f"{tally.requests} done", f"{tally.failures} failed"]
         for name, share in (("TTFT", 0.5), ("TTFT", 0.99), ("ITL", 0.99)):
             entry: Any = environment.stats.entries.get((name, rows.METHOD))
             if entry is not None and entry.num_requests:
                 value = entry.get_response_time_percentile(share)
                 parts.append(f"{name} p{share * 100:g} {value:g} ms")
-        line = ", ".join(parts)
+        line = ", ".join(part for part in parts if part)
         sys.stderr.write(f"\r\x1b[2K{line}" if live else f"{line}\n")
         sys.stderr.flush()
 
@@ -86,8 +88,9 @@ def show(made: dict[str, Any], out: Path | None) -> None:
     for each in made["doubts"]:
         word = "measurement in doubt" if each["invalid"] else "note"
         console.print(f"{word}: {escape(each['text'])}")
+    console.print(f"{verdict(made)} (exit code {made['exit_code']})")
     if out is not None:
-        console.print(f"written to {out}")
+        console.print(f"written: {out / 'report.html'}, results.json and requests.csv", soft_wrap=True)
 
 
 def _print_latencies(console: Console, made: dict[str, Any]) -> None:

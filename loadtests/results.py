@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from loadtests.latency import DEFINITIONS
 from loadtests.objectives import percent
-from loadtests.validity import doubts
+from loadtests.validity import Doubt, doubts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,9 +30,10 @@ Buckets = list[tuple[float, int]]
 
 def build(
     settings: Settings, tally: Tally, rows: Mapping[str, Buckets], extremes: Mapping[str, tuple[float, float, float]],
-    cpu: float, measured_s: float,
+    cpu: float, measured_s: float, cold: Mapping[str, str],
 ) -> dict[str, Any]:  # fmt: skip
-    """The whole document. `rows`: the buckets of each latency; `extremes`: its least, greatest and sum."""
+    """The whole document. `rows`: the buckets of each latency; `extremes`: its least, greatest and sum; `cold`: what
+    failed in the warm-up, by kind, with the first words about it."""
     latencies = {name: _summary(rows[name], *extremes[name]) for name in DEFINITIONS if rows.get(name)}
     window = [second for at, second in tally.seconds.items() if at < measured_s]  # not those waited for afterwards
     rates = {
@@ -46,6 +47,9 @@ def build(
     found = doubts(
         tally, settings.objectives, lambda row: latencies.get(row, {}).get("count", 0), lag, cpu, planned=settings.open
     )  # fmt: skip
+    found += [
+        Doubt("warm-up", f"failed in the warm-up: {kind}: {words}", invalid=False) for kind, words in cold.items()
+    ]
     return {
         "schema_version": SCHEMA_VERSION,
         "tool": {"name": "chatproof", "version": version("chatproof")},
@@ -110,6 +114,21 @@ def exit_code(tally: Tally, max_failures: float, verdicts: list[dict[str, Any]],
     if doubted:
         return INVALID
     return MET if all(each["met"] for each in verdicts) else MISSED
+
+
+def verdict(made: Mapping[str, Any]) -> str:
+    """What the exit code says, in words."""
+    code, counts = made["exit_code"], made["counts"]
+    if code == FAILURES:
+        if not counts["requests"]:
+            return "no request was measured"
+        failed = [f"{counts['failures']} of {counts['requests']} requests failed"] if counts["failures"] else []
+        return " and ".join(
+            [*failed, *(["streams broke the contract's rules"] if made["conformance"]["findings"] else [])]
+        )
+    if code == MET and not made["objectives"]:
+        return "nothing failed, and no objective was stated"
+    return {MET: "objectives met", MISSED: "an objective is missed", INVALID: "the measurement cannot be trusted"}[code]
 
 
 def quantile(buckets: Buckets, share: float) -> float | None:

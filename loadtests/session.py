@@ -60,7 +60,10 @@ class Session:
         self._take(settings)
         self.tally = Tally()
         self.began_ns = 0
+        self.ended_ns = 0
         self.clock = Clock()
+        self.cold: dict[str, str] = {}
+        """What failed in the warm-up, by kind, with the first words about it: it is in no count."""
         self.lines: list[list[Any]] = []
         """Of requests.csv, not yet written or sent to the master."""
         self._steps = 0
@@ -127,6 +130,8 @@ class Session:
         gc.freeze()  # what is there stays; to walk it again and again would stop every stream for some 50 ms
         self.tally.clear()
         self.lines.clear()
+        self.cold.clear()
+        self.ended_ns = 0
         self._cpu_s = time.process_time()
         self.began_ns = time.monotonic_ns() + round(self.settings.warm_up_s * 1e9)
         self._closing, self._undrained = False, set()
@@ -307,6 +312,8 @@ class Session:
             self.tally.hear(new)
             rows.log_fresh(self.environment, new)
         if answer.sent_ns < self.began_ns:  # warm-up
+            if answer.failure is not None:
+                self.cold.setdefault(answer.failure, answer.detail)
             if answer.ended_ns >= self.began_ns:
                 self.tally.add(answer, self.began_ns, self._met)
             return

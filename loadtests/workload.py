@@ -80,7 +80,7 @@ def read(path: Path) -> Scenario:
     try:
         found = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise UsageError(f"--scenario {path}: {' '.join(str(error).split())}") from error
+        raise UsageError(f"--scenario {path}: {' '.join(str(getattr(error, 'strerror', error)).split())}") from error
     if not isinstance(found, dict):
         raise UsageError(f"--scenario {path}: write `name: value` lines; there are {', '.join(_NAMES)}")
     values: dict[str, Any] = {}

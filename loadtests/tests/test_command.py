@@ -139,7 +139,7 @@ def test_a_wrong_option_ends_with_2_and_one_line(url: str, tmp_path: Path, argum
         ["--rate", "0"],
         ["--objective", "fast=1"],
         ["--scenario", "no.yaml"],
-        ["--out", __file__],
+        ["--out", f"{__file__}/under"],
         ["--proceses", "2"],
         ["--master-port", "many"],
         ["elsewhere", "--host", "http://127.0.0.1:9"],
@@ -173,6 +173,7 @@ def test_the_url_may_stand_after_options_of_locust(
 def test_a_dead_server_is_a_failure_and_not_a_traceback(tmp_path: Path) -> None:
     code, said, made = load("http://127.0.0.1:9", tmp_path)
     assert (1, ["connect"]) == (code, [each["kind"] for each in made["failures"]])
+    assert ["warm-up"] == [each["name"] for each in made["doubts"]]
     assert "Traceback" not in said
 
 

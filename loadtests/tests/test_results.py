@@ -55,7 +55,7 @@ def built(answers: list[Answer], *bounds: str, **others: Any) -> dict[str, Any]:
                 rows[name][latency.bucket(value)] += 1
                 sums.setdefault(name, []).append(value)
     extremes = {name: (min(values), max(values), sum(values)) for name, values in sums.items()}
-    return results.build(asked, tally, {name: list(row.items()) for name, row in rows.items()}, extremes, 0.1, 10.0)
+    return results.build(asked, tally, {name: list(row.items()) for name, row in rows.items()}, extremes, 0.1, 10.0, {})
 
 
 MANY = [answer(at * 10, 50 + at / 10) for at in range(1000)]
@@ -82,6 +82,19 @@ def test_percentiles_are_those_of_the_values_within_a_bucket() -> None:
 )
 def test_the_exit_code_says_what_happened(bounds: tuple[str, ...], answers: list[Answer], code: int) -> None:
     assert code == built(answers, *bounds)["exit_code"]
+
+
+@pytest.mark.parametrize(
+    ("bounds", "answers", "words"),
+    [
+        ((), MANY, "nothing failed, and no objective was stated"),
+        (("ttft_p95=60ms",), MANY, "an objective is missed"),
+        ((), [*MANY, answer(5, 5, failure="http-500")], "1 of 1001 requests failed"),
+        ((), [], "no request was measured"),
+    ],
+)
+def test_the_verdict_says_what_the_exit_code_says(bounds: tuple[str, ...], answers: list[Answer], words: str) -> None:
+    assert words == results.verdict(built(answers, *bounds))
 
 
 @pytest.mark.parametrize("answers", [MANY, [], [answer(5, 5, failure="http-500")]])
