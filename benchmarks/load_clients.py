@@ -61,14 +61,15 @@ def ours(url: str, schedule: str, streams: int) -> Times:
     import gevent
 
     from loadtests.clock import Clock
+    from loadtests.inbox import Inbox
     from loadtests.transport import Caller, Origin
 
     host, _, port = url.removeprefix("http://").rpartition(":")
-    origin, clock, found = Origin(host, int(port), PATH), Clock(), Times()
+    origin, inbox, found = Origin(host, int(port), PATH), Inbox(Clock()), Times()
 
     def one(number: int) -> None:
         gevent.sleep(number * STAGGER_S)
-        caller = Caller(origin, clock)
+        caller = Caller(origin, inbox)
         answer = caller.call(body(schedule, number), time.monotonic_ns())
         caller.close()
         seen = [at for at, count in zip(answer.stamps_ns, answer.counts, strict=True) for _ in range(count)]

@@ -27,6 +27,7 @@ from loadtests import judging
 from loadtests.bare import Bare
 from loadtests.clock import Clock
 from loadtests.errors import UsageError
+from loadtests.inbox import Inbox
 from loadtests.objectives import met_by
 from loadtests.schedule import Schedule
 from loadtests.tally import Tally
@@ -149,8 +150,8 @@ def bare(url: str, streams: int, schedule: Schedule = PACED) -> Measured:
 
 def transport(url: str, streams: int, schedule: Schedule = PACED) -> Measured:
     """Streams with staggered starts, read by the transport, tallied and sampled."""
-    clock, tally, began_ns = Clock(), Tally(), time.monotonic_ns()
-    callers = [Caller(_origin(url), clock) for _ in range(streams)]
+    inbox, tally, began_ns = Inbox(Clock()), Tally(), time.monotonic_ns()
+    callers = [Caller(_origin(url), inbox) for _ in range(streams)]
     answers: dict[str, Answer] = {}
     bodies = [_body(schedule, number) for number in range(streams)]
 
@@ -159,7 +160,8 @@ def transport(url: str, streams: int, schedule: Schedule = PACED) -> Measured:
         sampled = number % SAMPLE == 0
         answer = callers[number].call(bodies[number], time.monotonic_ns(), sampled=sampled)
         if sampled:
-            tally.findings.update(rule for rule, _ in judging.findings(answer, NOTHING))
+            found = judging.findings(answer, NOTHING, rest=lambda: gevent.sleep(judging.REST_S))
+            tally.findings.update(rule for rule, _ in found)
         tally.add(answer, began_ns, met_by(()))
         answers[str(number)] = answer
 

@@ -14,12 +14,13 @@ STEP_NS: Final = 1_000_000
 
 class Clock:
     """Holds the distance between the two clocks: `offset_ns`, good for stamps up to `until_ns` on the wall. `steps`
-    counts how often the wall clock was set meanwhile."""
+    counts how often the wall clock was set meanwhile, `unstamped` reads that the kernel gave no time for."""
 
-    __slots__ = ("offset_ns", "steps", "until_ns")
+    __slots__ = ("offset_ns", "steps", "unstamped", "until_ns")
 
     def __init__(self) -> None:
         self.steps = 0
+        self.unstamped = 0
         self.offset_ns = _offset_ns()
         self.until_ns = time.time_ns() + HELD_NS
 

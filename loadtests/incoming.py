@@ -10,7 +10,10 @@ from geventhttpclient._parser import HTTPParseError, HTTPResponseParser
 from loadtests.scan import Scan, TooLarge
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from loadtests.answer import Answer
+    from loadtests.pace import Pace
 
 LARGEST_PLAIN: Final = 16 * 1024 * 1024
 """Bytes of an answer that is no stream; more is a failure."""
@@ -22,15 +25,35 @@ LARGEST_SAMPLE: Final = 4 * 1024 * 1024
 DETAIL: Final = 200
 """Characters of a failure's detail."""
 LONGEST_WAIT_S: Final = 3600.0
+WHOLE: Final = b"\n\n\r\n"
+"""How a read ends that brought whole events in whole HTTP chunks. Nothing that ends so is the end of an answer."""
+LARGEST_HELD: Final = 4096
+"""Bytes of a read that may be put by."""
+FIRST_HELD: Final = 8
+MOST_HELD: Final = 64
+"""Reads that are put by at most; the first time it is fewer, as `pace` waits for their times."""
+ONE_EACH: Final = list(range(1, MOST_HELD + 1))
 
 
 class Incoming(HTTPResponseParser):
     """Reads the answer to one request. `sampled`: keep what arrives, to judge it by the stream rules afterwards."""
 
-    def __init__(self, answer: Answer, *, streamed: bool, sampled: bool = False) -> None:
+    def __init__(
+        self, answer: Answer, *, streamed: bool, sampled: bool = False, pace: Pace | None = None, holds: bool = True
+    ) -> None:  # fmt: skip
+        """`pace` hears when events came; without `holds` every read is taken at once."""
         super().__init__()
         self.answer = answer
         self.finished = False
+        self._complete = False
+        self._pace = pace
+        self._may_hold = holds
+        self._holds = False
+        self._held: list[bytes] = []
+        self._held_ns: list[int] = []
+        self._most_held = FIRST_HELD
+        self._weighed = 0
+        self._weighed_coalesced = 0
         self._streamed = streamed
         self._sampled = sampled
         self._scan: Scan | None = None
@@ -43,10 +66,19 @@ class Incoming(HTTPResponseParser):
         self._after_value = True
 
     def feed_at(self, data: bytes, at_ns: int) -> bool:
-        """Takes what one read brought; whether the answer has ended, well or not."""
+        """Takes what one read brought; whether the answer has ended, well or not.
+
+        Once there was content, reads that end with an event are put by and taken many at a time, by `settle`.
+        """
+        if self._holds and data.endswith(WHOLE) and len(data) <= LARGEST_HELD:
+            self._held.append(data)
+            self._held_ns.append(at_ns)
+            return len(self._held) >= self._most_held and self.settle()
+        if self._held and self.settle():
+            return True
+        pieces = self._pieces
         try:
             self.feed(data)
-            pieces = self._pieces
             if pieces:
                 body = bytes(pieces[0]) if len(pieces) == 1 else b"".join(pieces)
                 pieces.clear()
@@ -59,8 +91,37 @@ class Incoming(HTTPResponseParser):
             self._conclude(at_ns)
         return self.finished
 
+    def settle(self) -> bool:
+        """Takes the reads that were put by, each with its own time; whether the answer has ended."""
+        if not self._held:
+            return self.finished
+        reads, stamps_ns = self._held, self._held_ns
+        self._held, self._held_ns = [], []
+        self._most_held = min(2 * self._most_held, MOST_HELD)
+        pieces, ends, at_ns = self._pieces, [], 0
+        try:
+            for at_ns, data in zip(stamps_ns, reads, strict=True):  # noqa: B007 - the time at which it failed
+                self.feed(data)
+                ends.append(len(pieces))
+                if self.finished:
+                    break
+        except HTTPParseError as error:
+            self._take_apart(ends, stamps_ns)
+            if not self.answer.ended_ns:
+                self.fail("malformed-http", str(error), at_ns)
+            return True
+        if self.finished or ends != ONE_EACH[: len(reads)] or not self._take_alike(stamps_ns):
+            self._take_apart(ends, stamps_ns)
+        pieces.clear()
+        if self.finished and not self.answer.ended_ns:
+            self._conclude(at_ns)
+        self._weigh()
+        return self.finished
+
     def cut(self, detail: str, at_ns: int) -> None:
         """The connection ended. An answer without a length ends so; any other is cut off."""
+        if self._held and self.settle():
+            return
         if self._in_body and self.answer.status and not self._framed():
             self._conclude(at_ns)
         else:
@@ -68,16 +129,18 @@ class Incoming(HTTPResponseParser):
         self.finished = True
 
     def fail(self, kind: str, detail: str, at_ns: int) -> None:
-        """Ends the answer as a failure of the given name."""
+        """Ends the answer as a failure of the given name, unless what was put by has ended it before."""
+        if self._held and self.settle():
+            return
         self._collect()
         self.answer.failure, self.answer.detail = kind, detail[:DETAIL]
         self.answer.ended_ns = at_ns
-        self.finished = True
+        self.finished, self._complete = True, False
 
     @property
     def reusable(self) -> bool:
         """Whether the connection can carry another request."""
-        return self.finished and not self.parser_failed() and self.should_keep_alive()
+        return self._complete and not self.parser_failed() and self.should_keep_alive()
 
     def header(self, name: str) -> str | None:
         """The value of a header of the answer, by its lower-case name."""
@@ -89,18 +152,56 @@ class Incoming(HTTPResponseParser):
     def _take(self, data: bytes, at_ns: int) -> None:
         self.answer.size_bytes += len(data)
         if self._sampled:
-            self.answer.segments.append((at_ns, data))
-            if self.answer.size_bytes > LARGEST_SAMPLE:
-                self.answer.segments.clear()
-                self._sampled = False
+            self._keep([(at_ns, data)])
         if self._scan is not None:
             self._scan.feed(data, at_ns)
             if self._scan.events > MOST_EVENTS:
                 raise TooLarge(f"a stream of more than {MOST_EVENTS} events")
+            if self._scan.counts:
+                self._holds = self._may_hold
+                if len(self._scan.counts) - self._weighed >= MOST_HELD:
+                    self._weigh()
         else:
             self._plain += data
             if len(self._plain) > LARGEST_PLAIN:
                 raise TooLarge(f"an answer of more than {LARGEST_PLAIN} bytes")
+
+    def _take_alike(self, stamps_ns: list[int]) -> bool:
+        """Takes pieces that came in a read each and are an event each; False, and nothing taken, if they are not."""
+        scan, pieces = self._scan, [bytes(each) for each in self._pieces]
+        if scan is None or scan.events + len(pieces) > MOST_EVENTS or not scan.feed_alike(pieces, stamps_ns):
+            return False
+        self.answer.size_bytes += sum(map(len, pieces))
+        if self._sampled:
+            self._keep(zip(stamps_ns, pieces, strict=True))
+        return True
+
+    def _take_apart(self, ends: list[int], stamps_ns: list[int]) -> None:
+        """Takes the pieces of read after read; `ends` says after how many each read ended."""
+        start = 0
+        for end, at_ns in zip(ends, stamps_ns, strict=False):  # an error leaves reads unread
+            body = b"".join(self._pieces[start:end])
+            start = end
+            try:
+                if body:
+                    self._take(body, at_ns)
+            except TooLarge as error:
+                self.fail("too-large", str(error), at_ns)
+                return
+
+    def _keep(self, received: Iterable[tuple[int, bytes]]) -> None:
+        self.answer.segments.extend(received)
+        if self.answer.size_bytes > LARGEST_SAMPLE:
+            self.answer.segments.clear()
+            self._sampled = False
+
+    def _weigh(self) -> None:
+        """Tells the pace of the gaps since it was last told."""
+        if self._pace is not None and self._scan is not None:
+            scan, since = self._scan, self._weighed
+            coalesced = scan.coalesced_reads - self._weighed_coalesced
+            self._weighed, self._weighed_coalesced = len(scan.counts), scan.coalesced_reads
+            self._pace.saw(scan.stamps_ns[max(0, since - 1) :], coalesced)
 
     def _collect(self) -> None:
         if self._scan is not None:
@@ -182,6 +283,7 @@ class Incoming(HTTPResponseParser):
         if code >= 200:  # what is below is an interim answer
             self.answer.status = code
             self._in_body = True
+            self._may_hold &= "chunked" in (self.header("transfer-encoding") or "").lower()
             media = (self.header("content-type") or "").partition(";")[0].strip().lower()
             if media == "text/event-stream" and code < 300:
                 self._scan = Scan()
@@ -189,4 +291,4 @@ class Incoming(HTTPResponseParser):
         return False
 
     def _on_message_complete(self) -> None:
-        self.finished = self._in_body
+        self.finished = self._complete = self._in_body

@@ -8,20 +8,26 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, overload
 
 from loadtests.workload import CANARY
 from openapi import sse, stream
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from loadtests.answer import Answer
     from loadtests.workload import Request
     from openapi.folded import Folded
 
 DETAIL: Final = 160
+BYTES: Final = 16_384
+EVENTS: Final = 64
+"""Of a slice: decoding so many bytes takes a millisecond, as does judging so many events."""
+REST_S: Final = 0.001
+"""What lets the event loop have a turn; a pause of 0 gives one to greenlets that are ready, not to sockets."""
 WORD: Final = re.compile(re.escape(CANARY) + r"[0-9a-f]{8}")
 RULES: Final = {
     "repeated-events": "no event is sent twice",
@@ -34,13 +40,16 @@ RULES: Final = {
 }
 
 
-def findings(answer: Answer, request: Request) -> Iterator[tuple[str, str]]:
-    """Rule and detail of everything that a stream breaks."""
-    decoded = sse.decode([((at - answer.sent_ns) / 1e9, data) for at, data in answer.segments])
+def findings(
+    answer: Answer, request: Request, rest: Callable[[], object] = lambda: None
+) -> Iterator[tuple[str, str]]:  # fmt: skip
+    """Rule and detail of everything that a stream breaks. `rest` is called between slices of the work, so that a long
+    stream keeps nobody waiting."""
+    decoded = sse.decode(_slices(answer, rest))
     for flaw in decoded.flaws:
         if flaw.kind.breaks_standard:
             yield f"sse.{flaw.kind.value}", f"byte {flaw.offset}: {flaw.detail}"[:DETAIL]
-    walked = stream.walk([event.data for event in decoded.events])
+    walked = stream.walk(_Resting([event.data for event in decoded.events], rest))
     for breach in walked.breaches:
         yield f"stream.{breach.rule}", f"event {breach.at}: {breach.got}"[:DETAIL]
     usage = walked.usages[-1][1] if walked.usages else {}
@@ -53,6 +62,42 @@ def findings(answer: Answer, request: Request) -> Iterator[tuple[str, str]]:
     if request.tools:
         for choice in walked.choices.values():
             yield from _of_calls(choice, request)
+
+
+class _Resting(Sequence[str]):
+    """Events that rest while one goes through them."""
+
+    def __init__(self, events: list[str], rest: Callable[[], object]) -> None:
+        self._events = events
+        self._rest = rest
+
+    def __len__(self) -> int:
+        return len(self._events)
+
+    @overload
+    def __getitem__(self, at: int) -> str: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[str]: ...
+    def __getitem__(self, at: int | slice) -> str | list[str]:
+        return self._events[at]
+
+    def __iter__(self) -> Iterator[str]:
+        for start in range(0, len(self._events), EVENTS):
+            yield from self._events[start : start + EVENTS]
+            self._rest()
+
+
+def _slices(answer: Answer, rest: Callable[[], object]) -> Iterator[tuple[float, bytes]]:
+    """What was received, with seconds from sending, in pieces that are decoded in a millisecond."""
+    since = 0
+    for at_ns, data in answer.segments:
+        for start in range(0, len(data), BYTES):
+            piece = data[start : start + BYTES]
+            since += len(piece)
+            if since > BYTES:
+                rest()
+                since = len(piece)
+            yield (at_ns - answer.sent_ns) / 1e9, piece
 
 
 def _of_calls(choice: Folded, request: Request) -> Iterator[tuple[str, str]]:

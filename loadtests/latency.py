@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from collections import Counter
+from operator import sub
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from loadtests.answer import Answer
 
@@ -31,8 +32,21 @@ def bucket(value_ms: float) -> float:
     return float(f"{value_ms:.{DIGITS}g}") if value_ms > 0 else 0.0
 
 
+def buckets(latencies_ns: Sequence[int]) -> Mapping[float, int]:
+    """How many of some latencies in nanoseconds fall into each bucket; there is at least one, and none is negative.
+
+    Those of one power of ten are rounded as integers, which costs a fifth; what lies in the middle goes up then.
+    """
+    step_ns = 10 ** (len(str(min(latencies_ns))) - DIGITS)
+    if step_ns < 2 or (max(latencies_ns) + step_ns // 2) // step_ns >= 10**DIGITS:
+        return Counter(bucket(each / MS) for each in latencies_ns)
+    half_ns = step_ns // 2
+    counted = Counter([(each + half_ns) // step_ns for each in latencies_ns])
+    return {value * step_ns / 10**6: count for value, count in counted.items()}
+
+
 def of(answer: Answer) -> Iterator[tuple[str, float]]:
-    """Row and milliseconds of every single latency of a successful answer; gaps are in `gaps_ms`."""
+    """Row and milliseconds of every single latency of a successful answer; gaps are in `live.Fresh`."""
     yield "E2E", (answer.ended_ns - answer.sent_ns) / MS
     yield "E2E planned", (answer.ended_ns - answer.intended_ns) / MS
     if answer.stamps_ns:
@@ -51,7 +65,7 @@ def time_per_token_ms(answer: Answer) -> float | None:
     return (answer.stamps_ns[-1] - answer.stamps_ns[0]) / MS / (tokens - 1)
 
 
-def gaps_ms(answer: Answer) -> tuple[list[float], int]:
-    """The gaps between reads with content, and how many events came in one read with another: gaps of 0."""
-    together = sum(answer.counts) - len(answer.counts)
-    return [(later - earlier) / MS for earlier, later in pairwise(answer.stamps_ns)], together
+def longest_gap_ms(answer: Answer) -> float:
+    """The longest gap between two reads with content; 0 if there are fewer than two."""
+    stamps_ns = answer.stamps_ns
+    return max(map(sub, stamps_ns[1:], stamps_ns), default=0) / MS

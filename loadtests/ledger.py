@@ -22,7 +22,7 @@ DIGITS: Final = 3
 
 def line(number: int, answer: Answer, began_ns: int, *, streamed: bool, judged: bool) -> list[Any]:
     """An answer by `COLUMNS`: seconds from the end of the warm-up, milliseconds; empty for what it has not."""
-    gaps, _ = latency.gaps_ms(answer)
+    longest_ms = latency.longest_gap_ms(answer) if len(answer.stamps_ns) > 1 else None
     tpot_ms = latency.time_per_token_ms(answer) if answer.succeeded else None
     ttft_ms = (answer.stamps_ns[0] - answer.sent_ns) / latency.MS if answer.stamps_ns else None
     connect_ms = None if answer.connect_ns is None else answer.connect_ns / latency.MS
@@ -30,7 +30,7 @@ def line(number: int, answer: Answer, began_ns: int, *, streamed: bool, judged: 
         number,
         round((answer.sent_ns - began_ns) / 1e9, 6),
         _rounded((answer.sent_ns - answer.intended_ns) / latency.MS),
-        *map(_rounded, (connect_ms, ttft_ms, max(gaps, default=None), tpot_ms)),
+        *map(_rounded, (connect_ms, ttft_ms, longest_ms, tpot_ms)),
         _rounded((answer.ended_ns - answer.sent_ns) / latency.MS),
         *(sum(answer.counts), answer.completion_tokens, answer.size_bytes, answer.status or None, answer.failure),
         *(int(streamed), int(judged)),

@@ -9,11 +9,11 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
-from itertools import pairwise
 from math import inf
+from operator import sub
 from typing import TYPE_CHECKING, Final
 
-from loadtests.latency import MS, bucket
+from loadtests.latency import MS, buckets
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -67,15 +67,16 @@ def fresh(answer: Answer, began_ns: int) -> Fresh | None:
 
 def _add(made: Fresh, second: int, stamps_ns: Sequence[int], counts: Sequence[int]) -> None:
     """The reads of one second, with the stamp before them if there is one; all at once, as one by one costs double."""
-    gaps_ms = [(later - earlier) / MS for earlier, later in pairwise(stamps_ns)]
-    made.gaps_ms[second].update(map(bucket, gaps_ms))
+    gaps_ns = list(map(sub, stamps_ns[1:], stamps_ns))
     events, reads = sum(counts), len(counts)
     made.events[second] += events
     made.reads += reads
-    made.count += len(gaps_ms)
-    made.total_ms += sum(gaps_ms)
-    made.least_ms = min(made.least_ms, min(gaps_ms, default=inf))
-    made.greatest_ms = max(made.greatest_ms, max(gaps_ms, default=0.0))
+    made.count += len(gaps_ns)
+    if gaps_ns:
+        made.gaps_ms[second].update(buckets(gaps_ns))
+        made.total_ms += (stamps_ns[-1] - stamps_ns[0]) / MS
+        made.least_ms = min(made.least_ms, min(gaps_ns) / MS)
+        made.greatest_ms = max(made.greatest_ms, max(gaps_ns) / MS)
     if events > reads:
         made.coalesced_reads += sum(each > 1 for each in counts)
         made.gaps_ms[second][0.0] += events - reads

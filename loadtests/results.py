@@ -77,6 +77,7 @@ def build(
             "events_per_token": _ratio(tally.events, tally.tokens),
             "reads": tally.reads,
             "reads_with_several_events": tally.coalesced_reads,
+            "reads_that_waited": tally.waited_reads,
         },
         "rates_per_s": rates,
         "failures": [

@@ -14,11 +14,13 @@ from collections import deque
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Sequence
 
 DONE: Final = b"[DONE]"
 SPOKEN: Final = ("content", "reasoning_content", "reasoning")
 NOTHING: Final = re.compile(rb"(?!)")
+LINE: Final = rb'[^"\n\r][^\n\r]*\n\n'
+"""The rest of an event of one line, so that none is counted twice."""
 LAST: Final = 6
 """Reads, and events of each, in which the end of a stream is looked for: finish, usage, [DONE] and comments."""
 LARGEST_EVENT: Final = 8 * 1024 * 1024
@@ -82,6 +84,26 @@ class Scan:
             self.counts.append(content)
             self.coalesced_reads += content > 1
 
+    def feed_alike(self, pieces: Sequence[bytes], stamps_ns: Sequence[int]) -> bool:
+        """Takes many reads at once, if each is one event with content; else takes nothing and says so.
+
+        A CR, which none may hold, is put behind each: so that no piece can lend another its line ends.
+        """
+        number, data = len(pieces), b"\r".join([*pieces, b""])
+        if (
+            self._tail
+            or data.count(b"\n") != 2 * number
+            or data.count(b"\n\n\r") != number
+            or data.count(b"\r") != number
+            or len(self._marked(data)) != number
+        ):
+            return False
+        self._last.extend(pieces[-LAST:])
+        self.events += number
+        self.stamps_ns.extend(stamps_ns)
+        self.counts.extend([1] * number)
+        return True
+
     def close(self, at_ns: int) -> None:
         """Ends the stream: a CR held back was a line end. An event without its blank line is none, as for browsers."""
         data = _in_lines(self._tail)
@@ -126,29 +148,32 @@ class Scan:
             if mark in raw and mark not in self._marks:
                 self._marks.append(mark)
                 either = b"|".join(re.escape(each) for each in self._marks)
-                self._marked = re.compile(b'(?:%b)[^"]' % either if len(self._marks) > 1 else either + b'[^"]').findall
+                either = b"(?:%b)" % either if len(self._marks) > 1 else either
+                self._marked = re.compile(either + LINE).findall
 
     @property
     def usage(self) -> dict[str, Any] | None:
         """The last usage that was sent, {} excluded."""
-        found = [chunk.get("usage") for chunk in self._last_chunks()]
-        return next((each for each in reversed(found) if isinstance(each, dict) and each), None)
+        found = (chunk.get("usage") for chunk in self._last_chunks(b'"usage"'))
+        return next((each for each in found if isinstance(each, dict) and each), None)
 
     @property
     def finish_reason(self) -> str | None:
         """The last finish reason that was sent."""
-        found = None
-        for chunk in self._last_chunks():
+        for chunk in self._last_chunks(b'"finish_reason"'):
             choices = chunk.get("choices")
-            for choice in choices if isinstance(choices, list) else ():
+            for choice in reversed(choices) if isinstance(choices, list) else ():
                 reason = choice.get("finish_reason") if isinstance(choice, dict) else None
-                found = reason if isinstance(reason, str) and reason else found
-        return found
+                if isinstance(reason, str) and reason:
+                    return reason
+        return None
 
-    def _last_chunks(self) -> list[dict[str, Any]]:
-        """The chunks of the last reads: what ends a stream stands in them."""
-        events = [event for data in self._last for event in data.split(b"\n\n")[-LAST:]]
-        return [_object(_data(event)) for event in events]
+    def _last_chunks(self, name: bytes) -> Iterator[dict[str, Any]]:
+        """The chunks of the last reads, the last one first, that hold a name: what ends a stream stands in them."""
+        for data in reversed(self._last):
+            for event in reversed(data.split(b"\n\n")[-LAST:]):
+                if name in event:
+                    yield _object(_data(event))
 
     @property
     def content_events(self) -> int:

@@ -17,6 +17,7 @@ from loadtests import judging, rows
 from loadtests.arrivals import arrivals
 from loadtests.clock import Clock
 from loadtests.errors import UsageError
+from loadtests.inbox import Inbox
 from loadtests.ledger import line
 from loadtests.live import fresh
 from loadtests.objectives import met_by
@@ -64,12 +65,15 @@ class Session:
         self.clock = Clock()
         self.cold: dict[str, str] = {}
         """What failed in the warm-up, by kind, with the first words about it: it is in no count."""
+        self.inbox = Inbox(self.clock)
         self.lines: list[list[Any]] = []
         """Of requests.csv, not yet written or sent to the master."""
         self._steps = 0
+        self._waited = 0
         self._numbers: Iterator[int] = iter(())
         self._share = (0, 1)
         self._in_flight: set[Caller] = set()
+        self._judging = 0
         self._closing = False
         self._undrained: set[str] = set()
         self._pump: Any = None
@@ -156,13 +160,16 @@ class Session:
             gevent.sleep(EVERY_S)
             self.tally.clock_steps += self.clock.steps - self._steps
             self._steps = self.clock.steps
+            self.tally.waited_reads += self.inbox.together_reads - self._waited
+            self._waited = self.inbox.together_reads
             for number, caller in enumerate(list(self._in_flight), 1):
                 self._look_at(caller)
                 if number % AT_ONCE == 0:
                     gevent.sleep(0)
 
     def _look_at(self, caller: Caller) -> None:
-        if caller.answer is not None and (new := fresh(caller.answer, self.began_ns)) is not None:
+        answer = caller.answer
+        if answer is not None and (new := fresh(answer, self.began_ns)) is not None:
             self.tally.hear(new)
             rows.log_fresh(self.environment, new)
 
@@ -177,7 +184,7 @@ class Session:
             return
         self._closing = True
         deadline_ns = time.monotonic_ns() + round(DRAIN_S * 1e9)
-        while (self._in_flight or self._undrained) and time.monotonic_ns() < deadline_ns:
+        while (self._in_flight or self._judging or self._undrained) and time.monotonic_ns() < deadline_ns:
             gevent.sleep(LOOK_S)
         self._count_unfinished()
         runner: Any = self.environment.runner
@@ -239,7 +246,7 @@ class Session:
     def caller(self) -> Caller:
         """A connection of its own."""
         settings = self.settings
-        return Caller(settings.origin, self.clock, key=settings.key, deadline_s=settings.deadline_s)
+        return Caller(settings.origin, self.inbox, key=settings.key, deadline_s=settings.deadline_s)
 
     def next_request(self, caller: Caller) -> None:
         """Closed loop: one request of a user, as soon as the last one is answered."""
@@ -305,6 +312,8 @@ class Session:
         finally:
             self._in_flight.discard(caller)
         self._note(answer, request, number)
+        if sampled and answer.succeeded and answer.segments and answer.sent_ns >= self.began_ns:
+            self._judge(answer, request)
         return answer
 
     def _note(self, answer: Answer, request: Request, number: int) -> None:
@@ -317,17 +326,12 @@ class Session:
             if answer.ended_ns >= self.began_ns:
                 self.tally.add(answer, self.began_ns, self._met)
             return
-        if answer.segments and answer.succeeded:
-            self.tally.sampled += 1
-            for rule, detail in judging.findings(answer, request):
-                self.tally.findings[rule] += 1
-                self.tally.finding_details.setdefault(rule, detail)
-        judged = bool(answer.segments)
-        answer.segments = []
         self.tally.add(answer, self.began_ns, self._met)
         rows.log(self.environment, answer)
         if self._keeps_lines:
-            self.lines.append(line(number, answer, self.began_ns, streamed=request.streamed, judged=judged))
+            self.lines.append(
+                line(number, answer, self.began_ns, streamed=request.streamed, judged=bool(answer.segments))
+            )
         failed = None if answer.failure is None else Failed(answer.failure)
         self.environment.events.request.fire(
             request_type="POST",
@@ -337,6 +341,17 @@ class Session:
             exception=failed,
             context={},
         )
+
+    def _judge(self, answer: Answer, request: Request) -> None:
+        """Judges a sampled stream in slices; between two the loop has a turn, for which a pause of 0 is not enough."""
+        self._judging += 1
+        try:
+            for rule, detail in judging.findings(answer, request, rest=lambda: gevent.sleep(judging.REST_S)):
+                self.tally.findings[rule] += 1
+                self.tally.finding_details.setdefault(rule, detail)
+            self.tally.sampled += 1
+        finally:
+            self._judging -= 1
 
     def cpu(self) -> float:
         """The share of a core that this process has used since the start of the test."""

@@ -48,6 +48,7 @@ class Tally:
     coalesced_reads: int = 0
     sampled: int = 0
     clock_steps: int = 0
+    waited_reads: int = 0
     dropped: int = 0
     interrupted: int = 0
     kinds: Counter[str] = field(default_factory=Counter)
@@ -91,8 +92,8 @@ class Tally:
         self.tokens += content if tokens is None else tokens
         self.events += content
         if "TTFT" in singles:
-            gaps, together = latency.gaps_ms(answer)
-            self._keep_worst(answer, began_ns, max([singles["TTFT"], *gaps]), together)
+            longest_ms = max(singles["TTFT"], latency.longest_gap_ms(answer))
+            self._keep_worst(answer, began_ns, longest_ms, content - len(answer.counts))
 
     def hear(self, new: Fresh) -> None:
         """Counts what is new of a stream, ended or not, whatever comes of it: its tokens and gaps have been seen."""
@@ -170,6 +171,6 @@ class Tally:
 
 COUNTS: Final = (
     *("requests", "failures", "good", "tokens", "tokens_unknown", "events", "reads", "coalesced_reads", "sampled"),
-    *("clock_steps", "dropped", "interrupted"),
+    *("clock_steps", "waited_reads", "dropped", "interrupted"),
 )
 PER_SECOND: Final = ("answers", "failures", "good", "tokens", "sent")

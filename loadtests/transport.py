@@ -9,7 +9,7 @@ from __future__ import annotations
 import ssl
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import gevent
 from gevent.event import AsyncResult
@@ -19,10 +19,9 @@ from loadtests.incoming import Incoming
 from loadtests.wire import Wire
 
 if TYPE_CHECKING:
-    from loadtests.clock import Clock
+    from loadtests.inbox import Inbox
 
 CONNECT_S: Final = 10.0
-READABLE: Final = 1  # of libev and libuv alike
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +43,21 @@ class Origin:
 class Caller:
     """Sends one request after another to one origin, over a connection that is kept while the server allows it."""
 
-    def __init__(self, origin: Origin, clock: Clock, *, key: str = "", deadline_s: float = 120.0) -> None:
+    def __init__(self, origin: Origin, inbox: Inbox, *, key: str = "", deadline_s: float = 120.0) -> None:
         self._origin = origin
-        self._clock = clock
+        self._inbox = inbox
         self._deadline_s = deadline_s
         self._wire: Wire | None = None
         self._head = _head(origin, key)
-        self.answer: Answer | None = None
-        """What is on its way; None between two calls."""
+        self._answer: Answer | None = None
+        self._reading: _Reading | None = None
+
+    @property
+    def answer(self) -> Answer | None:
+        """What is on its way, with all that has come of it; None between two calls."""
+        if self._reading is not None:
+            self._reading.settle()
+        return self._answer
 
     def call(self, body: bytes, intended_ns: int, *, streamed: bool = True, sampled: bool = False) -> Answer:
         """Sends `body` and waits for the whole answer, at most until the deadline. Never raises for the server.
@@ -61,13 +67,13 @@ class Caller:
         request = self._head + b"Content-Length: %d\r\n\r\n" % len(body) + body
         kept = self._wire is not None
         try:
-            answer = self.answer = Answer(intended_ns)
+            answer = self._answer = Answer(intended_ns)
             self._exchange(request, answer, streamed, sampled)
             if kept and answer.failure == "no-answer":
-                answer = self.answer = Answer(intended_ns)
+                answer = self._answer = Answer(intended_ns)
                 self._exchange(request, answer, streamed, sampled)
         finally:
-            self.answer = None
+            self._answer = None
         return answer
 
     def close(self) -> None:
@@ -80,8 +86,8 @@ class Caller:
         wire = self._connected(answer)
         if wire is None:
             return
-        incoming = Incoming(answer, streamed=streamed, sampled=sampled)
-        reading = _Reading(wire, incoming)
+        incoming = Incoming(answer, streamed=streamed, sampled=sampled, pace=self._inbox.pace)
+        reading = self._reading = _Reading(wire, incoming, self._inbox)
         try:
             with gevent.Timeout(self._deadline_s) as deadline:
                 answer.sent_ns = time.monotonic_ns()
@@ -96,6 +102,7 @@ class Caller:
                 incoming.cut(str(error) or type(error).__name__, time.monotonic_ns())
         finally:
             reading.stop()
+            self._reading = None
             if not incoming.reusable:
                 self.close()
 
@@ -104,7 +111,7 @@ class Caller:
             return self._wire
         began_ns = time.monotonic_ns()
         try:
-            self._wire = Wire(self._origin.host, self._origin.port, self._clock, self._origin.tls, CONNECT_S)
+            self._wire = Wire(self._origin.host, self._origin.port, self._inbox.clock, self._origin.tls, CONNECT_S)
         except OSError as error:
             answer.sent_ns, answer.ended_ns = began_ns, time.monotonic_ns()
             answer.failure = "tls" if isinstance(error, ssl.SSLError) else "connect"
@@ -117,19 +124,23 @@ class Caller:
 class _Reading:
     """Watches a wire and feeds what comes, in the loop's callback; `ended` is set at the end of the answer."""
 
-    def __init__(self, wire: Wire, incoming: Incoming) -> None:
+    def __init__(self, wire: Wire, incoming: Incoming, inbox: Inbox) -> None:
         self.ended: AsyncResult[None] = AsyncResult()
         self._receive = wire.read
         self._take = incoming.feed_at
         self._incoming = incoming
-        loop: Any = gevent.get_hub().loop
-        self._watcher = loop.io(wire.fileno(), READABLE)
-        self._watcher.start(self._read)
+        self._inbox = inbox
+        self._descriptor = wire.fileno()
+        inbox.watch(self._descriptor, self._read)
+
+    def settle(self) -> None:
+        """Takes what was put by."""
+        if self._incoming.settle():
+            self._end()
 
     def stop(self) -> None:
         """Watches no longer."""
-        self._watcher.stop()
-        self._watcher.close()
+        self._inbox.forget(self._descriptor)
 
     def _read(self) -> None:
         try:
@@ -148,8 +159,10 @@ class _Reading:
             self._end()
 
     def _end(self) -> None:
-        self._watcher.stop()
-        self.ended.set(None)
+        if not self.ended.ready():
+            self._inbox.forget(self._descriptor)
+            self._inbox.pace.ended()
+            self.ended.set(None)
 
 
 def _head(origin: Origin, key: str) -> bytes:

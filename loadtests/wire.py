@@ -89,6 +89,7 @@ class Wire:
         data, ancillary, _, _ = self._socket.recvmsg(self._size, ROOM)
         self._size = MOST_BYTES if len(data) >= READ_BYTES else READ_BYTES
         if not ancillary:
+            self._clock.unstamped += bool(data)  # there is none at the end
             return data, time.monotonic_ns()
         seconds, nanoseconds = STAMP.unpack_from(ancillary[0][2])
         wall_ns, clock = seconds * 1_000_000_000 + nanoseconds, self._clock

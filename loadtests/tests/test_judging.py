@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import gevent
 import pytest
 
+from loadtests import judging
 from loadtests.answer import Answer
 from loadtests.judging import findings
 from loadtests.scan import Scan
@@ -54,6 +56,29 @@ BROKEN = {
 @pytest.mark.parametrize("rule", BROKEN)
 def test_a_broken_stream_is_accused_of_what_it_breaks(rule: str) -> None:
     assert {rule} == accused(BROKEN[rule])
+
+
+def test_others_have_their_turn_while_a_long_stream_is_judged() -> None:
+    data = "".join(f"data: {each}\n\n" for each in [*GOOD[:1] * 1200, *GOOD[2:]]).encode()
+    answer = Answer(0, stamps_ns=[1], counts=[1], segments=[(1, data[:1000]), (2, data[1000:])])
+    turns: list[str] = []
+
+    def other() -> None:
+        while True:
+            turns.append("other")
+            gevent.sleep(0)
+
+    def rest() -> None:
+        turns.append("rest")
+        gevent.sleep(judging.REST_S)
+
+    greenlet = gevent.spawn(other)
+    found = list(findings(answer, Request(b"", True, CANARY), rest))
+    greenlet.kill()
+    slices = len(data) // judging.BYTES + 1200 // judging.EVENTS
+    assert turns.count("rest") >= slices
+    assert all("other" in turns[at:] for at, turn in enumerate(turns[:-2]) if turn == "rest")
+    assert found == list(findings(answer, Request(b"", True, CANARY)))
 
 
 def test_the_own_word_in_an_answer_is_no_crossing() -> None:

@@ -7,6 +7,7 @@ import random
 import re
 from dataclasses import replace
 from importlib.resources import files
+from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any
 
@@ -49,7 +50,7 @@ def built(answers: list[Answer], *bounds: str, **others: Any) -> dict[str, Any]:
     for each in answers:
         tally.add(replace(each), 0, met_by(asked.objectives))
         if each.succeeded:
-            gaps, _ = latency.gaps_ms(each)
+            gaps = [(later - earlier) / latency.MS for earlier, later in pairwise(each.stamps_ns)]
             for name, value in [*latency.of(each), *(("ITL", gap) for gap in gaps)]:
                 rows.setdefault(name, {}).setdefault(latency.bucket(value), 0)
                 rows[name][latency.bucket(value)] += 1

@@ -72,6 +72,15 @@ def test_events_of_one_read_are_counted_together() -> None:
     assert ([5], [CONTENT], 1) == (read.stamps_ns, read.counts, read.coalesced_reads)
 
 
+def test_an_event_with_two_texts_is_one_and_lends_none_to_its_neighbour() -> None:
+    both, none = chunk({"content": "a", "reasoning_content": "b"}), chunk({"role": "assistant"})
+    read = Scan()
+    for at, each in enumerate((both, both, none)):
+        read.feed(f"data: {json.dumps(each)}\n\n".encode(), at)
+    read.feed("".join(f"data: {json.dumps(each)}\n\n" for each in (both, none)).encode(), 3)
+    assert [1, 1, 1] == read.counts
+
+
 def test_an_event_without_its_blank_line_is_none() -> None:
     read = Scan()
     read.feed(b"data: [DONE]\n", 0)

@@ -13,6 +13,7 @@ import pytest
 
 from loadtests import incoming, scan
 from loadtests.clock import Clock
+from loadtests.inbox import Inbox
 from loadtests.tests.scripted import DONE, GOOD, chunked, content, dripping, event, saying, serving
 from loadtests.transport import Caller, Origin
 
@@ -28,7 +29,9 @@ BODY = b'{"model":"m"}'
 def calls(script: Script, count: int = 1, *, streamed: bool = True, **options: Any) -> list[Answer]:
     with serving(script) as port:
         caller = Caller(
-            Origin("127.0.0.1", port, "/v1/chat/completions"), Clock(), deadline_s=options.pop("deadline_s", 20.0)
+            Origin("127.0.0.1", port, "/v1/chat/completions"),
+            Inbox(Clock()),
+            deadline_s=options.pop("deadline_s", 20.0),
         )
         made = [caller.call(BODY, time.monotonic_ns(), streamed=streamed, **options) for _ in range(count)]
         caller.close()
@@ -106,7 +109,7 @@ def test_a_connection_is_kept_and_one_that_the_server_closed_is_no_failure() -> 
 def test_nobody_listening_is_a_failure_to_connect() -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    answer = Caller(Origin("127.0.0.1", port, "/"), Clock()).call(BODY, time.monotonic_ns())
+    answer = Caller(Origin("127.0.0.1", port, "/"), Inbox(Clock())).call(BODY, time.monotonic_ns())
     assert "connect" == answer.failure
 
 
@@ -138,7 +141,7 @@ def test_a_large_request_goes_out_while_the_server_is_slow() -> None:
         seen.append(len(request))
         peer.sendall(GOOD)
 
-    with serving(script) as port, closing(Caller(Origin("127.0.0.1", port, "/"), Clock())) as caller:
+    with serving(script) as port, closing(Caller(Origin("127.0.0.1", port, "/"), Inbox(Clock()))) as caller:
         assert caller.call(b" " * 5_000_000, time.monotonic_ns()).failure is None
     assert seen[0] > 5_000_000
 
@@ -158,12 +161,12 @@ def test_tls_is_read_like_any_other_and_an_unknown_certificate_is_refused(tmp_pa
     long = chunked(*[content("a" * 1000)] * 100, DONE)
     with serving(saying(long), tls=server) as port:
         trusting = ssl.create_default_context(cafile=str(cert))
-        caller = Caller(Origin("127.0.0.1", port, "/", trusting), Clock())
+        caller = Caller(Origin("127.0.0.1", port, "/", trusting), Inbox(Clock()))
         assert [(None, 100)] * 2 == [
             (answer.failure, sum(answer.counts)) for answer in (caller.call(BODY, time.monotonic_ns()) for _ in "ab")
         ]
         caller.close()
-        strict = Caller(Origin("127.0.0.1", port, "/", ssl.create_default_context()), Clock())
+        strict = Caller(Origin("127.0.0.1", port, "/", ssl.create_default_context()), Inbox(Clock()))
         assert "tls" == strict.call(BODY, time.monotonic_ns()).failure
 
 

@@ -1,0 +1,151 @@
+"""Reads that wait for one another: only where nothing is lost by it, and only while there are many."""
+
+from __future__ import annotations
+
+import socket
+import sys
+import time
+from contextlib import ExitStack, closing
+from typing import TYPE_CHECKING
+
+import gevent
+import pytest
+from gevent.event import Event
+
+from loadtests import calibrate, pace, wire
+from loadtests.clock import Clock
+from loadtests.inbox import Inbox
+from loadtests.pace import Pace
+from loadtests.schedule import Schedule
+from loadtests.tests.scripted import GOOD, saying, serving
+from loadtests.transport import Caller, Origin
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+GAP_NS = 20_000_000
+MANY = pace.RATE * 2
+SECOND = 1_000_000_000
+
+
+def after_seconds(
+    *, reads: int = MANY, ends: int = 0, gap_ns: int = GAP_NS, coalesced: int = 0, seconds: int = 3
+) -> bool:  # fmt: skip
+    """The verdict after some seconds of the given reads, answers' ends, gaps and reads with several events."""
+    made = Pace()
+    for at in range(seconds):
+        made.saw([each * gap_ns for each in range(1001)], coalesced)
+        for _ in range(ends):
+            made.ended()
+        made.turned(reads, (at + 1) * SECOND)
+    return made.together
+
+
+def test_reads_wait_for_one_another_while_many_streams_bring_events_far_apart() -> None:
+    assert after_seconds()
+
+
+@pytest.mark.parametrize(
+    "others",
+    [
+        {"reads": pace.RATE // 2},
+        {"ends": MANY // pace.READS_PER_END + 1},
+        {"gap_ns": pace.CLOSE_NS - 1},
+        {"coalesced": 3},
+        {"gap_ns": 0},
+    ],
+    ids=["few-reads", "short-answers", "close-events", "events-in-one-read", "a-firehose"],
+)
+def test_none_waits_where_it_gains_nothing_or_would_hide_something(others: dict[str, int]) -> None:
+    assert not after_seconds(**others)
+
+
+def test_nothing_is_presumed_of_gaps_before_any_were_seen() -> None:
+    made = Pace()
+    made.turned(MANY, SECOND)
+    assert not made.together
+
+
+def test_close_events_end_the_waiting_at_once_and_silence_does_soon() -> None:
+    spoils: list[Callable[[Pace], None]] = [
+        lambda each: each.saw(range(200), 0),
+        lambda each: each.turned(0, 2 * SECOND),
+    ]
+    for spoil in spoils:
+        made = Pace()
+        made.saw([each * GAP_NS for each in range(1001)], 0)
+        made.turned(MANY, SECOND)
+        assert made.together
+        spoil(made)
+        assert not made.together
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the calibration server needs a timerfd")
+def test_a_read_that_waited_tells_the_time_at_which_its_bytes_came() -> None:
+    schedule, streams = Schedule(40, 20_000_000, GAP_NS), 60
+    with calibrate.schedule_server() as url, ExitStack() as stack:
+        host, _, port = url.removeprefix("http://").rpartition(":")
+        inbox = Inbox(Clock())
+        origin = Origin(host, int(port), calibrate.PATH)
+        callers = [stack.enter_context(closing(Caller(origin, inbox))) for _ in range(streams)]
+        inbox.pace.saw([each * GAP_NS for each in range(1001)], 0)  # else the first half goes one by one
+        bodies = [calibrate._body(schedule, number) for number in range(streams)]
+        calls = [gevent.spawn(caller.call, body, 0) for caller, body in zip(callers, bodies, strict=True)]
+        answers = {str(number): call.get() for number, call in enumerate(calls)}
+        truth = calibrate.ask(url, "/truth")
+    assert [None] * streams == [answer.failure for answer in answers.values()]
+    assert inbox.together_reads > inbox.reads / 4
+    sooner = total = 0
+    for each in truth:
+        answer = answers[each["user"]]
+        if [1] * schedule.count == list(answer.counts):
+            late_ns = [came - sent for came, sent in zip(answer.stamps_ns, each["sent_ns"], strict=True)]
+            sooner += sum(late < pace.PAUSE_NS / 4 for late in late_ns)
+            total += schedule.count
+    assert sooner > total * 3 / 4, "a clock that told the time of the read would be late by half a pause, on average"
+
+
+def hurry(made: Pace, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Brings about the verdict that reads may wait, for good."""
+    now_ns = time.monotonic_ns()
+    made.saw([each * GAP_NS for each in range(1001)], 0)
+    made.turned(0, now_ns - SECOND)
+    made.turned(MANY, now_ns)
+    assert made.together
+    monkeypatch.setattr(pace, "WINDOW_NS", 1000 * SECOND)
+
+
+def test_nothing_is_waited_for_when_nobody_reads(monkeypatch: pytest.MonkeyPatch) -> None:
+    inbox = Inbox(Clock())
+    hurry(inbox.pace, monkeypatch)
+    read = Event()
+    reader, writer = socket.socketpair()
+    with reader, writer:
+        assert not inbox.waits
+        inbox.watch(reader.fileno(), lambda: read.set() if reader.recv(10) else None)
+        writer.send(b"x")
+        read.wait()
+        gevent.sleep(0)
+        waited = inbox.waits
+        inbox.forget(reader.fileno())
+        inbox.forget(reader.fileno())
+        assert (sys.platform == "linux", False) == (waited, inbox.waits)
+
+
+def test_reads_without_the_time_of_the_kernel_wait_for_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock()
+    inbox = Inbox(clock)
+    hurry(inbox.pace, monkeypatch)
+    monkeypatch.setattr(wire, "SO_TIMESTAMPNS", socket.SO_KEEPALIVE)  # no stamps, then
+    with serving(saying(GOOD)) as port, closing(Caller(Origin("127.0.0.1", port, "/"), inbox)) as caller:
+        assert caller.call(b"", 0).failure is None
+    assert clock.unstamped or sys.platform != "linux"
+    assert not inbox.together_reads
+
+
+def test_where_there_is_no_epoll_each_connection_is_watched_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "elsewhere")
+    inbox = Inbox(Clock())
+    with serving(saying(GOOD)) as port, closing(Caller(Origin("127.0.0.1", port, "/"), inbox)) as caller:
+        assert [None] * 3 == [caller.call(b"", 0).failure for _ in range(3)]
+    assert not inbox.waits
