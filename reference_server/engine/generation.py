@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import Iterable
 
+    from .protocol import Prompt
     from .submission import Submission
 
 Item = Delta | EngineError
@@ -28,6 +29,7 @@ class LocalGeneration(Generation):
         self._unfinished = submission.params.n
         self._over = False
         self.owes_prompt = submission.params.tells_prompt  # the engine's thread alone asks
+        self.prompt: Prompt | None = None  # to come with the next delta
 
     def __aiter__(self) -> LocalGeneration:
         return self

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from tokenizers import Tokenizer
 
+Mask = numpy.ndarray[tuple[int], numpy.dtype[numpy.uint8]]
+
 _log = logging.getLogger(__name__)
 
 # A grammar is worked out in a request's own thread, a mask in the engine's: both have an end. Of what people send, the
@@ -45,6 +47,7 @@ class Grammars:
     """
 
     def __init__(self, tokenizer: Tokenizer, vocabulary_size: int, ends: Iterable[int]) -> None:
+        self._vocabulary_size = vocabulary_size
         self._ends = tuple(sorted(each for each in ends if 0 <= each < vocabulary_size))
         self._compiled: OrderedDict[str, Matcher] = OrderedDict()
         self._lock = Lock()
@@ -89,7 +92,7 @@ class Grammars:
         if matcher.is_error():
             raise UnusableGrammar(_reason(matcher.get_error()))
         self._probe(matcher.deep_copy(), self._tables)
-        return Matcher(matcher)
+        return Matcher(matcher, self._vocabulary_size)
 
     @staticmethod
     def _probe(matcher: llguidance.LLMatcher, tables: llguidance.LLTokenizer) -> None:
@@ -108,16 +111,19 @@ class Grammars:
 class Matcher:
     """Where one answer stands in its grammar. never: tokens that may not follow, whatever it says."""
 
-    def __init__(self, matcher: llguidance.LLMatcher, never: tuple[int, ...] = ()) -> None:
+    def __init__(self, matcher: llguidance.LLMatcher, vocabulary_size: int, never: tuple[int, ...] = ()) -> None:
         self._matcher = matcher
+        self._vocabulary_size = vocabulary_size
         self._never = never
+        self._mask: Mask | None = None
 
     def fork(self, never: tuple[int, ...] | None = None) -> Matcher:
         """Another one at the same place."""
-        return Matcher(self._matcher.deep_copy(), self._never if never is None else never)
+        return Matcher(self._matcher.deep_copy(), self._vocabulary_size, self._never if never is None else never)
 
     def consume(self, token_id: int) -> None:
         """Take the answer's next token; raises EngineError for one that the mask forbids."""
+        self._mask = None
         if not self._matcher.consume_token(token_id):
             raise EngineError(f"the grammar cannot go on: {_reason(self._matcher.get_error())}")
 
@@ -130,23 +136,25 @@ class Matcher:
             raise EngineError("the grammar leaves nothing to go on with")
         return True
 
-    def fill(self, row: numpy.ndarray[tuple[int], numpy.dtype[numpy.uint8]]) -> None:
-        """Set the bit of each token that may follow; an answer that nothing can follow has none."""
-        self._matcher.unsafe_compute_mask_ptr(row.ctypes.data, row.nbytes)
-        if self._matcher.is_error():
-            row[:] = 0
-        for token in self._never:
-            row[token >> 3] &= 0xFF ^ (1 << (token & 7))
+    @property
+    def mask(self) -> Mask:
+        """The bit of each token that may follow, worked out once; none for an answer that nothing can follow."""
+        if self._mask is None:
+            self._mask = numpy.zeros(-(-self._vocabulary_size // 32) * 4, dtype=numpy.uint8)
+            self._matcher.unsafe_compute_mask_ptr(self._mask.ctypes.data, self._mask.nbytes)
+            if self._matcher.is_error():
+                self._mask[:] = 0
+            for token in self._never:
+                self._mask[token >> 3] &= 0xFF ^ (1 << (token & 7))
+        return self._mask
 
 
 def forbid(logits: torch.Tensor, matchers: Mapping[int, Matcher]) -> None:
     """Take what may not follow from some rows of logits [rows, vocabulary], in place. matchers: of rows."""
     vocabulary_size = logits.shape[1]
-    bits = numpy.zeros((len(matchers), -(-vocabulary_size // 32) * 4), dtype=numpy.uint8)
-    for row, matcher in zip(bits, matchers.values(), strict=True):
-        matcher.fill(row)
+    bits = numpy.stack([matcher.mask for matcher in matchers.values()])
     allowed = numpy.unpackbits(bits, axis=1, count=vocabulary_size, bitorder="little").view(numpy.bool_)
-    forbidden = ~torch.from_numpy(allowed)
+    forbidden = torch.from_numpy(numpy.logical_not(allowed, out=allowed))
     if len(matchers) == len(logits):
         logits.masked_fill_(forbidden, -torch.inf)
     else:

@@ -8,6 +8,7 @@ import logging
 import secrets
 import threading
 import time
+from contextlib import suppress
 from dataclasses import replace
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
@@ -17,7 +18,7 @@ from .bias import Bias, check_tokens
 from .checkpoint import Checkpoint, load_checkpoint
 from .device import select_device, torch
 from .form import answer_grammar
-from .generation import Item, LocalGeneration, hand_over
+from .generation import LocalGeneration, hand_over
 from .grammar import Grammars
 from .lark import Spelling
 from .protocol import (
@@ -36,15 +37,16 @@ from .runner import PROMPT_POSITIONS, Runner, verified_runner
 from .sampler import Sampler
 from .scheduler import PREFILL_TOKENS, Batch, Scheduler
 from .scores import along
+from .sequence import Sampled
 from .stepper import Stepper
 from .submission import Submission
+from .teller import Choice, Teller, Told
 from .tool_format import ANY_OBJECT, spaced
 from .transcript import Terms
 from .vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from collections.abc import Sequence as Seq
     from pathlib import Path
 
     from .grammar import Matcher
@@ -108,6 +110,7 @@ class LocalEngine(Engine):
         self._closing = threading.Event()
         self._failure: str | None = None  # why nothing is taken now
         self._step_began_s: float | None = None
+        self._teller = Teller()
         self._begin()
         self._gate = threading.Lock()  # so that nothing enters the inbox after the thread has emptied it
         self._thread = threading.Thread(target=self._serve, name="engine", daemon=True)
@@ -286,6 +289,7 @@ class LocalEngine(Engine):
             self._thread.join(0.1)
         if self._thread.is_alive():  # nothing can end it, so it is left alone; it touches no request any more
             self._give_up("the engine hangs", None)
+        self._teller.close()
 
     def _begin(self) -> None:
         self._sampler = Sampler(self._slots, self.vocabulary_size)
@@ -317,9 +321,8 @@ class LocalEngine(Engine):
                     del self._generations[sequence]
                 if batch := self._scheduler.schedule():
                     self._step_began_s = time.monotonic()
-                    out = self._step(batch)
+                    self._step(batch)
                     self._step_began_s = None
-                    hand_over(out)
         except Exception as error:
             return error
         finally:
@@ -330,6 +333,8 @@ class LocalEngine(Engine):
         """Take nothing more, and fail what is left."""
         with self._gate:
             self._failure = reason
+        with suppress(Exception):
+            self._settle()
         while not self._inbox.empty():
             self._enter(self._inbox.get())
         left = dict.fromkeys(self._generations.values())  # each once
@@ -337,6 +342,8 @@ class LocalEngine(Engine):
 
     def _receive(self) -> bool:
         """Take in what was submitted, waiting only if there is nothing else to do; False once closing."""
+        if not self._scheduler.busy:
+            self._settle()
         while not self._inbox.empty() or not self._scheduler.busy:
             self._enter(self._inbox.get())
             if self._closing.is_set():
@@ -349,37 +356,47 @@ class LocalEngine(Engine):
                 self._generations |= dict.fromkeys(together, generation)
                 self._scheduler.add(*together)
 
-    def _step(self, batch: Batch) -> list[tuple[LocalGeneration, Item]]:
-        """One forward pass, and what the readers get of it."""
-        out: list[tuple[LocalGeneration, Item]] = []
-        for sequence, item in self._stepper.step(batch):
+    def _step(self, batch: Batch) -> None:
+        """One forward pass, and what follows from it; meanwhile what followed from the one before is told."""
+        told: list[Told] = []
+        for sequence, item in self._stepper.step(batch, self._settle):
             generation = self._generations[sequence]
             if sequence.cancellation.requested:
                 continue
+            if item is not None and not isinstance(item, EngineError) and generation.owes_prompt:
+                item = self._with_prompt(generation, item)
             if isinstance(item, EngineError):
                 self._scheduler.forget(sequence)
                 sequence.cancellation.requested = True  # a request fails as a whole
-                out.append((generation, item))
+                told.append(Told(generation, sequence, item))
                 continue
             if item is not None:
-                out += [(generation, each) for each in self._released(generation, sequence, item)]
-            if item is None or item.finish_reason is not None:
-                self._scheduler.finish(sequence)
-                del self._generations[sequence]
-        return out
+                told.append(Told(generation, sequence, item))
+            if _over(sequence, item):
+                self._finish(sequence)
+        self._settle()
+        self._teller.begin(told)
 
-    def _released(self, generation: LocalGeneration, sequence: Sequence, delta: Delta) -> Seq[Item]:
-        """What the reader gets of a delta; the first one holds the prompt where that was asked for."""
-        deltas = generation.submission.release(sequence, delta)
-        if generation.owes_prompt and deltas:
-            generation.owes_prompt = False
-            try:
-                deltas[0] = replace(deltas[0], prompt=self._prompt(generation.submission))
-            except Exception as error:  # what one request asks for must not be everybody's end
-                _log.exception("a prompt cannot be told")
-                sequence.cancellation.requested = True
-                return [_failed(f"the prompt cannot be told: {type(error).__name__}: {error}", error)]
-        return deltas
+    def _settle(self) -> list[Sequence]:
+        """Wait until all is told; who is over by it, and was not before."""
+        over = [sequence for sequence in self._teller.settle() if sequence in self._generations]
+        for sequence in over:
+            self._finish(sequence)
+        return over
+
+    def _finish(self, sequence: Sequence) -> None:
+        self._scheduler.finish(sequence)
+        del self._generations[sequence]
+
+    def _with_prompt(self, generation: LocalGeneration, item: Choice | Delta) -> Choice | Delta | EngineError:
+        """What a step brought, once the prompt is known that comes with the first delta."""
+        generation.owes_prompt = False
+        try:
+            generation.prompt = self._prompt(generation.submission)
+        except Exception as error:  # what one request asks for must not be everybody's end
+            _log.exception("a prompt cannot be told")
+            return _failed(f"the prompt cannot be told: {type(error).__name__}: {error}", error)
+        return item
 
     def _prompt(self, submission: Submission) -> Prompt:
         prompt, top = submission.prompt, submission.params.prompt_logprobs
@@ -390,6 +407,13 @@ class LocalEngine(Engine):
         name = self._vocabulary.text
         told = [tuple(RankedLogprob(token, name(token), own, rank) for token, own, rank in row) for row in rows]
         return Prompt(tuple(prompt), text, (None, *told))
+
+
+def _over(sequence: Sequence, item: Choice | Delta | None) -> bool:
+    """Whether what a step brought is certainly the last; a sample takes its token."""
+    if isinstance(item, Choice) and isinstance(sequence, Sampled):
+        return sequence.take(item.token)
+    return item is None or (isinstance(item, Delta) and item.finish_reason is not None)
 
 
 def _failed(reason: str, cause: Exception | None) -> EngineError:

@@ -68,7 +68,7 @@ class Sequence:
 
 
 class Sampled(Sequence):
-    """One answer that grows token by token.
+    """One answer that grows token by token: each is taken first, and told later.
 
     seed: 0 to 2**64 - 1, of this sequence's own stream of random numbers.
     ready_at: when the next token could be scheduled, on the clock of time.perf_counter, in seconds.
@@ -93,18 +93,25 @@ class Sampled(Sequence):
         self.top = 0 if terms.params.logprobs is None and terms.params.ranked else terms.params.logprobs
         self.logprob = 0.0
         self.matcher = None if terms.matcher is None else terms.matcher.fork()
+        self._terms = terms
+        self._calls = terms.params.tools is not None  # within a call, what ends an answer may be a token like any other
         self._transcript = Transcript(terms, index)
         self._prediction = None if terms.predicted is None else Prediction(terms.predicted)
 
-    def append(self, token_id: int, score: Score | None, step: Step) -> Delta:
-        """Take the token that a step chose, and say what it added."""
+    def take(self, token_id: int) -> bool:
+        """Take the token that a step chose; whether it is certain already that nothing may follow."""
         self.generated.append(token_id)
+        return len(self.generated) >= self._terms.limit or (token_id in self._terms.ends and not self._calls)
+
+    def tell(self, token_id: int, score: Score | None, step: Step) -> Delta:
+        """What the next of the tokens that were taken adds. Of each once, in order; in whatever thread."""
         if score is not None:
             self.logprob += score.logprob
         over = False
         if self.matcher is not None:
             self.matcher.consume(token_id)
             over = self.matcher.over
+            _ = over or self.matcher.mask  # worked out now, while nobody waits for it
         delta = self._transcript.delta(token_id, score, step, self.ready_at, over=over)
         self.ready_at = step.ended_at
         return delta if self._prediction is None else replace(delta, predicted=self._prediction.take(token_id))

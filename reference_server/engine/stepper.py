@@ -16,10 +16,11 @@ from .protocol import EngineError
 from .sampler import uniform, unusable
 from .scores import score
 from .sequence import Sampled
+from .teller import Choice
 from .transcript import Step
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping
     from collections.abc import Sequence as Seq
 
     from .beam_search import BeamSearch
@@ -40,11 +41,14 @@ class Stepper:
         self._sampler = sampler
         self._prefiller = Prefiller(runner, sampler)
 
-    def step(self, batch: Batch) -> Iterator[tuple[Sequence, Delta | EngineError | None]]:
+    def step(
+        self, batch: Batch, settle: Callable[[], Collection[Sequence]]
+    ) -> Iterator[tuple[Sequence, Choice | Delta | EngineError | None]]:
         """What every sequence of the batch got, or why it cannot go on; a beam gets nothing before the end.
 
-        At the end of a search its first beams get all deltas of an answer each, and the others None: those are
-        over too. An exception means that the model failed for all; what fails for one request is its own.
+        settle: called when the pass is over and before anything is chosen; who is over since the batch was made gets
+        nothing. At the end of a search its first beams get all deltas of an answer each, and the others None: those
+        are over too. An exception means that the model failed for all; what fails for one request is its own.
         """
         started_at = time.perf_counter()
         if batch.prefill:
@@ -57,6 +61,11 @@ class Stepper:
                 return
         else:
             sequences, logits = batch.sequences, self._decode(batch)
+        if over := settle():
+            left = [row for row, sequence in enumerate(sequences) if sequence not in over]
+            sequences, logits = tuple(sequences[row] for row in left), logits[left]
+            if not sequences:
+                return
         slots = [sequence.slot for sequence in sequences if sequence.slot is not None]
         broken = unusable(logits)
         if broken:
@@ -79,7 +88,7 @@ class Stepper:
             elif isinstance(choice, EngineError):
                 yield sample, choice
             else:
-                yield sample, _append(sample, *choice, _since(sample, step) if batch.prefill else step)
+                yield sample, Choice(*choice, _since(sample, step) if batch.prefill else step)
         for search, failure in searches.items():
             yield from _outcome(search, failure, _since(search.beams[0], step) if batch.prefill else step)
 
@@ -176,13 +185,6 @@ def _biased(sequences: Seq[Sequence], logits: torch.Tensor) -> tuple[torch.Tenso
     if exhausted:
         biased[exhausted] = logits[exhausted]
     return biased, exhausted
-
-
-def _append(sample: Sampled, token: int, score: Score | None, step: Step) -> Delta | EngineError:
-    try:
-        return sample.append(token, score, step)
-    except Exception as error:
-        return failed(error)
 
 
 def _outcome(

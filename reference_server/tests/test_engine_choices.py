@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from reference_server.engine import Delta, EngineError, SamplingParams
+from reference_server.engine import Delta, EngineError, SamplingParams, teller
 from reference_server.engine.detokenizer import Detokenizer
 from reference_server.engine.device import torch
+from reference_server.engine.generation import hand_over
 from reference_server.engine.sampler import stream_seed
 
 if TYPE_CHECKING:
@@ -140,15 +141,13 @@ class TestBestOf:
         assert by_choice(run(engine, plain)) == by_choice(run(engine, dataclasses.replace(plain, best_of=3)))
 
     def test_nothing_is_known_before_the_end(self, engine: LocalEngine, monkeypatch: pytest.MonkeyPatch) -> None:
-        step = engine._step
         sizes: list[int] = []
 
-        def recorded(batch: Any) -> Any:
-            out = step(batch)
-            sizes.append(len(out))
-            return out
+        def recorded(items: list[Any]) -> None:
+            sizes.append(len(items))
+            hand_over(items)
 
-        monkeypatch.setattr(engine, "_step", recorded)
+        monkeypatch.setattr(teller, "hand_over", recorded)
         run(engine, dataclasses.replace(SAMPLED, n=2, best_of=4))
         assert sizes == [0] * 19 + [40]
 

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from reference_server.engine import Delta, EngineError, SamplingParams
+from reference_server.engine import Delta, EngineError, SamplingParams, teller
 from reference_server.engine.beam_search import BeamSearch
 from reference_server.engine.device import torch
+from reference_server.engine.generation import hand_over
 from reference_server.engine.transcript import Transcript
 from reference_server.tests.plain_search import Tokens, reference
 
@@ -184,17 +185,15 @@ class TestEngine:
         assert alone == [said(deltas) for deltas in asyncio.run(together())]
 
     def test_nothing_is_known_before_the_end(self, engine: LocalEngine, monkeypatch: pytest.MonkeyPatch) -> None:
-        step = engine._step
         sizes: list[int] = []
 
-        def recorded(batch: Any) -> Any:
-            out = step(batch)
-            sizes.append(len(out))
-            return out
+        def recorded(items: list[Any]) -> None:
+            sizes.append(len(items))
+            hand_over(items)
 
-        monkeypatch.setattr(engine, "_step", recorded)
+        monkeypatch.setattr(teller, "hand_over", recorded)
         deltas = run(engine, dataclasses.replace(BEAMS, n=2, best_of=4))
-        assert sizes == [0] * 14 + [30]
+        assert [30] == sizes
         assert [delta.finish_reason for delta in deltas] == ([None] * 14 + ["length"]) * 2
         assert {delta.batch_size for delta in deltas} == {4}
 
