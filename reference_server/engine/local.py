@@ -111,6 +111,7 @@ class LocalEngine(Engine):
         self._failure: str | None = None  # why nothing is taken now
         self._step_began_s: float | None = None
         self._teller = Teller()
+        self._runner.begins = self._teller.begin
         self._begin()
         self._gate = threading.Lock()  # so that nothing enters the inbox after the thread has emptied it
         self._thread = threading.Thread(target=self._serve, name="engine", daemon=True)
@@ -375,7 +376,7 @@ class LocalEngine(Engine):
             if _over(sequence, item):
                 self._finish(sequence)
         self._settle()
-        self._teller.begin(told)
+        self._teller.take(told)
 
     def _settle(self) -> list[Sequence]:
         """Wait until all is told; who is over by it, and was not before."""

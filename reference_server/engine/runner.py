@@ -14,7 +14,7 @@ from .passes import ForwardPass, traced
 from .protocol import CheckpointError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from collections.abc import Sequence as Seq
 
     from .passes import Forward
@@ -41,11 +41,15 @@ class Runner:
 
     model: a transformers causal language model in evaluation mode, whose layers keep keys and values.
     slots: sequences at once. max_model_len: positions for each. linear: what multiplies by the model's matrices.
+    begins: called when all that needs Python is done, and the pass itself begins.
     """
+
+    begins: Callable[[], None]
 
     def __init__(self, model: Any, *, slots: int, max_model_len: int, linear: PackedLinear | None = None) -> None:
         self.max_model_len = max_model_len
         self.masks = Masks.of(model, max_model_len)
+        self.begins = _nothing
         self._model = model
         self._head = Head(model)
         self._device: torch.device = model.device
@@ -109,8 +113,9 @@ class Runner:
         positions = (at[:, None] + torch.arange(length, device=self._device)).clamp(max=self._capacity - 1)
         reach = max(begin + len(piece) for begin, piece in zip(begins, pieces, strict=True))
         read = self._padded(reach, CACHE_POSITIONS if reach <= SHORT_REACH else LONG_REACH, self._capacity)
-        ids = ids.view(count, length)
-        logits = self._first(ids, positions, rows, self._mask(positions, read), ends, *self._stored)
+        ids, mask = ids.view(count, length), self._mask(positions, read)
+        self.begins()
+        logits = self._first(ids, positions, rows, mask, ends, *self._stored)
         return _on_cpu(logits, list(range(len(pieces))))
 
     def decode(self, tokens: Seq[int], positions: Seq[int], slots: Seq[int]) -> torch.Tensor:
@@ -123,8 +128,10 @@ class Runner:
             feed[0][row], feed[1][row], feed[2][row] = token, position, slot
         read = self._padded(max(positions) + 1, CACHE_POSITIONS, self._capacity)
         ids, at, rows = torch.tensor(feed).to(self._device)
-        run, at = self._next if leading else self._next_apart, at[:, None]
-        logits = run(ids[:, None], at, rows, self._mask(at, read), self._every[:count], *self._stored)
+        run, ids, at = self._next if leading else self._next_apart, ids[:, None], at[:, None]
+        mask, ends = self._mask(at, read), self._every[:count]
+        self.begins()
+        logits = run(ids, at, rows, mask, ends, *self._stored)
         return _on_cpu(logits, where)
 
     def along(self, prompt: Seq[int]) -> Iterator[torch.Tensor]:
@@ -158,6 +165,10 @@ class Runner:
         if self._static:
             quanta = 1 << (quanta - 1).bit_length()
         return min(quanta * quantum, most)
+
+
+def _nothing() -> None:
+    """Nobody waits for a pass to begin."""
 
 
 def _on_cpu(logits: torch.Tensor, rows: list[int]) -> torch.Tensor:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from threading import Event
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from .failures import failure
 from .generation import hand_over
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
     from .scores import Score
     from .sequence import Sequence
     from .transcript import Step
+
+
+LONGEST_S: Final = 0.002
+"""Nobody waits longer for what has come: not where no pass begins."""
 
 
 class Choice(NamedTuple):  # made for every token, and cheaper than a dataclass
@@ -42,23 +47,34 @@ class Teller:
     """A thread that makes texts of tokens, and hands them over.
 
     A forward pass needs neither Python nor its lock, so most of this costs a running answer no time. Its owner calls
-    `settle` before it chooses the next tokens: so grammars have taken the last ones, and an answer that a text has
-    ended goes through the model once more at most.
+    `begin` when the next pass begins, and `settle` before the next tokens are chosen: so grammars have taken the last
+    ones, and an answer that a text has ended goes through the model once more at most.
     """
 
     def __init__(self) -> None:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="teller")
+        self._pass_begun = Event()
         self._begun: Future[list[Sequence]] | None = None
 
-    def begin(self, told: Seq[Told]) -> None:
-        """Tell what a step brought; what was begun before is settled."""
+    def take(self, told: Seq[Told]) -> None:
+        """Tell what a step brought, as soon as the next pass begins; all that was before is settled."""
         if told:
-            self._begun = self._thread.submit(_tell, told)
+            self._pass_begun.clear()
+            self._begun = self._thread.submit(self._tell, told)
+
+    def begin(self) -> None:
+        """A pass begins: whoever takes Python's lock now holds up nobody."""
+        self._pass_begun.set()
 
     def settle(self) -> list[Sequence]:
         """Wait until all is told; who is over by it."""
+        self._pass_begun.set()
         begun, self._begun = self._begun, None
         return [] if begun is None else begun.result()
+
+    def _tell(self, told: Seq[Told]) -> list[Sequence]:
+        self._pass_begun.wait(LONGEST_S)
+        return _tell(told)
 
     def close(self) -> None:
         """End the thread, once all is told."""
