@@ -25,7 +25,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.contenders import Loop, alone, chatproof, endless, transformers
-from benchmarks.streams import Target, load, worst_gap_s
+from benchmarks.streams import WORDS, Target, load, worst_gap_s
 from reference_server.serving import EMBEDDED
 
 if TYPE_CHECKING:
@@ -62,8 +62,11 @@ CALLED: Final = {
     "tool_choice": "required",
 }
 """A call that a grammar holds to its schema, too long to end within an answer."""
+AS_LONG: Final = {"before": [{"role": "system", "content": " ".join(WORDS[at % len(WORDS)] for at in range(54))}]}
+"""A beginning that all prompts share and that has as many tokens as the tool above: without a tool, or a grammar."""
 OURS: Final = "chatproof"
 OURS_FULL: Final = "chatproof, all sampling features"
+OURS_LONGER: Final = "chatproof, prompts as long as with a tool"
 OURS_GRAMMAR: Final = "chatproof, a grammar for each"
 SEQUENTIAL: Final = "transformers serve"
 BATCHING: Final = "transformers serve, continuous batching"
@@ -77,7 +80,7 @@ RATIOS: Final[tuple[tuple[str, str, Mapping[int, float]], ...]] = (
     (OURS, SEQUENTIAL, {}),
     (OURS, LOOP, {32: 0.8}),
     (OURS_FULL, OURS, {32: 0.8}),
-    (OURS_GRAMMAR, OURS, {32: 0.8}),
+    (OURS_GRAMMAR, OURS_LONGER, {32: 0.8}),
 )
 """(who, beside whom, streams -> the least ratio of tokens a second that the project wants)."""
 COLUMNS: Final = {
@@ -109,7 +112,7 @@ def main(rounds: int, tokens: int, checkpoint: Path, only: tuple[str, ...], targ
         ways: dict[str, tuple[Target, Mapping[str, Any]]] = {}
         ours = stack.enter_context(chatproof(checkpoint, SLOTS))
         whole = stack.enter_context(chatproof(checkpoint, SLOTS, "--prefill-tokens", "4096"))
-        for name, extra in ((OURS, {}), (OURS_FULL, FEATURES), (OURS_GRAMMAR, CALLED)):
+        for name, extra in ((OURS, {}), (OURS_FULL, FEATURES), (OURS_LONGER, AS_LONG), (OURS_GRAMMAR, CALLED)):
             ways[name] = ours, {**PLAIN, **extra}
         for name, flags in THEIRS.items():
             if not only or any(name.startswith(each) for each in only):

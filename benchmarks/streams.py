@@ -99,9 +99,10 @@ def prompt(generator: random.Random, words: int = 24) -> str:
 
 
 async def ask(target: Target, content: str, max_tokens: int, options: Mapping[str, Any]) -> Stream:
-    """One streamed answer, over a connection of its own."""
-    messages = [{"role": "user", "content": content}]
-    body = {"messages": messages, "stream": True, "max_tokens": max_tokens, **target.fixed, **options}
+    """One streamed answer, over a connection of its own; options: members of its body, and `before`: earlier turns."""
+    messages = [*options.get("before", ()), {"role": "user", "content": content}]
+    body = {**target.fixed, **options, "messages": messages, "stream": True, "max_tokens": max_tokens}
+    body.pop("before", None)
     sent = json.dumps(body).encode()
     head = (
         f"POST {target.path} HTTP/1.1\r\nHost: {target.host}\r\nContent-Type: application/json\r\n"

@@ -50,6 +50,32 @@ def score(logits: torch.Tensor, tokens: Seq[int], tops: Seq[int], named: Seq[Seq
     return [Score(logprob, tuple(ranked)) for logprob, ranked in zip(chosen, best, strict=True)]
 
 
+class Scores:
+    """The scores of one token for each row of logits, as `score` has them: worked out when the first is asked for."""
+
+    def __init__(self, logits: torch.Tensor, tokens: Seq[int], tops: Seq[int], named: Seq[Seq[int]]) -> None:
+        self._asked = logits, tokens, tops, named
+        self._known: list[Score] | None = None
+
+    def at(self, row: int) -> Score:
+        """One of them. Where all together fail, each is tried alone, so that a row fails for itself only."""
+        if self._known is None:
+            with torch.inference_mode():
+                try:
+                    self._known = score(*self._asked)
+                except Exception:
+                    logits, tokens, tops, named = self._asked
+                    return score(logits[row : row + 1], [tokens[row]], [tops[row]], [named[row]])[0]
+        return self._known[row]
+
+
+class Scored(NamedTuple):
+    """The score of one row."""
+
+    scores: Scores
+    row: int
+
+
 def _with_named(best: Seq[tuple[int, float]], named: Seq[int], logprobs: torch.Tensor) -> tuple[tuple[int, float], ...]:
     if not named:
         return tuple(best)

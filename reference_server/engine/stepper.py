@@ -14,7 +14,7 @@ from .grammar import forbid
 from .prefill import Prefiller
 from .protocol import EngineError
 from .sampler import uniform, unusable
-from .scores import score
+from .scores import Scored, Scores
 from .sequence import Sampled
 from .teller import Choice
 from .transcript import Step
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from .runner import Runner
     from .sampler import Sampler
     from .scheduler import Batch
-    from .scores import Score
     from .sequence import Sequence
 
 
@@ -94,7 +93,7 @@ class Stepper:
 
     def _sample(
         self, samples: Seq[Sampled], slots: Seq[int], logits: torch.Tensor, lost: set[Sequence]
-    ) -> Seq[tuple[int, Score | None] | EngineError]:
+    ) -> Seq[tuple[int, Scored | None] | EngineError]:
         """As `_choose`; where that fails for all, each is tried alone, to find whose fault it is."""
         try:
             return self._choose(samples, slots, logits, lost)
@@ -106,7 +105,7 @@ class Stepper:
 
     def _choose(
         self, samples: Seq[Sampled], slots: Seq[int], logits: torch.Tensor, lost: set[Sequence]
-    ) -> list[tuple[int, Score | None]]:
+    ) -> list[tuple[int, Scored | None]]:
         """A token for each, with its score where that is asked for; adds to `lost` who has none to choose from."""
         # A greedy choice draws nothing.
         uniforms = [
@@ -115,14 +114,14 @@ class Stepper:
         biased, exhausted = _biased(samples, logits)
         lost.update(samples[row] for row in exhausted)
         tokens = self._sampler.sample(biased, slots, uniforms)
-        scores: list[Score | None] = [None] * len(tokens)
+        scores: list[Scored | None] = [None] * len(tokens)
         tops = {row: sample.top for row, sample in enumerate(samples) if sample.top is not None}
         if tops:
             rows = list(tops)
             named = [samples[row].params.logprob_token_ids for row in rows]
-            found = score(logits[rows], [tokens[row] for row in rows], list(tops.values()), named)
-            for row, each in zip(rows, found, strict=True):
-                scores[row] = each
+            all_scores = Scores(logits[rows], [tokens[row] for row in rows], list(tops.values()), named)
+            for place, row in enumerate(rows):
+                scores[row] = Scored(all_scores, place)
         return list(zip(tokens, scores, strict=True))
 
     def _search(

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from .generation import Item, LocalGeneration
-    from .scores import Score
+    from .scores import Scored
     from .sequence import Sequence
     from .transcript import Step
 
@@ -28,10 +28,10 @@ LONGEST_S: Final = 0.002
 
 
 class Choice(NamedTuple):  # made for every token, and cheaper than a dataclass
-    """The token that a step has chosen for a sample, of which nobody knows yet what it adds."""
+    """The token that a step has chosen for a sample, of which nobody knows yet what it adds, nor its score."""
 
     token: int
-    score: Score | None
+    scored: Scored | None
     step: Step
 
 
@@ -102,7 +102,8 @@ def _tell(told: Iterable[Told]) -> list[Sequence]:
 
 def _delta(sample: Sampled, choice: Choice) -> Delta | EngineError:
     try:
-        return sample.tell(*choice)
+        token, scored, step = choice
+        return sample.tell(token, None if scored is None else scored.scores.at(scored.row), step)
     except Exception as error:
         return failure(error)
 
