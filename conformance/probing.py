@@ -1,7 +1,8 @@
 """Probing: one request for each capability that neither the dialect, nor the server, nor the user speaks of.
 
 An effect that can be seen shows that the server has it, a refusal that it lacks it. An answer without the effect shows
-nothing: the model may not have wanted to, and nobody is accused on that ground.
+nothing: the model may not have wanted to, and nobody is accused on that ground. Then a request may insist, and only its
+effect counts: who refuses to be told may still call tools when it wants to.
 """
 
 from __future__ import annotations
@@ -21,14 +22,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """What to ask for, and how its effect looks in an answer."""
+    """What to ask for, and how its effect looks in an answer. `insist` is asked for where that showed nothing."""
 
     body: Mapping[str, Any]
     shows: Callable[[Exchange], bool]
+    insist: Mapping[str, Any] | None = None
 
     def step(self, name: str) -> Step:
         """The request."""
         return Step(name, body=self.body, expect="either")
+
+    def insisting(self, name: str) -> Step | None:
+        """The request after one that showed nothing, if there is one."""
+        return None if self.insist is None else Step(name, body=self.insist, expect="either")
 
 
 TOOL: Final = {
@@ -54,6 +60,7 @@ PROBES: Final[Mapping[str, Probe]] = {
     "tools": Probe(
         _body("What is the weather in Paris?", tools=[TOOL], tool_choice="auto", max_tokens=64),
         lambda answer: any(choice.tool_calls for choice in answer.choices.values()),
+        _body("What is the weather in Paris?", tools=[TOOL], tool_choice="required", max_tokens=64),
     ),
     "thinking": Probe(
         _body("What is 17 times 23?", max_tokens=32),

@@ -46,19 +46,22 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class StopFrom:
-    """A stop text that is cut out of an earlier step's answer: `length` characters, from the middle of it or its start.
+    """A stop text that is cut out of an earlier step's answer: `length` characters, from its middle, start or end.
 
     `form`: the text itself; `listed`, in a list of its own; `beside`, in a list behind a text that comes later in the
-    answer; `unfinished`, with characters behind it that the answer does not hold, so that it is never met whole.
+    answer; `unfinished`, with characters behind it that the answer does not hold, so that it is never met whole. From
+    the end it is always `unfinished`: a text with which the answer ends would end it where it ends anyway.
     """
 
     step: str
     length: int
-    place: Literal["middle", "start"] = "middle"
+    place: Literal["middle", "start", "end"] = "middle"
     form: Literal["text", "listed", "beside", "unfinished"] = "text"
 
     def cut(self, text: str) -> str | list[str] | None:
         """What `stop` becomes, cut out of a text; None where the text has no such piece."""
+        if self.place == "end":  # where the same stands before it, it is held back there, too
+            return text[-self.length :] + NEVER_SAID if text[-self.length :].strip() else None
         starts = [0] if self.place == "start" else range(len(text) // 2, len(text) - self.length)
         pieces = (text[start : start + self.length] for start in starts if self._is_first(text, start))
         piece = next(pieces, None)

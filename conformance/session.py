@@ -301,6 +301,8 @@ async def _probe(
     found = {}
     for name, probe in probes(declaration, contract).items():
         has = reading(probe, await client.send(_call(probe.step(f"probe-{name}"), target, model)))
+        if has is None and (insisting := probe.insisting(f"probe-{name}-again")) is not None:
+            has = reading(probe, await client.send(_call(insisting, target, model))) or None
         if has is not None:
             found[name] = has
     return declaration.probed(found) if found else declaration

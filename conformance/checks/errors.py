@@ -89,14 +89,26 @@ def refusal_is_sent_as_json(exchange: Exchange, _: Context) -> Iterator[Finding]
         yield Finding("/headers/content-type", "application/json", exchange.header("content-type") or "no header")
 
 
+def _members(value: Any) -> Iterator[str]:
+    """The names of all members within a value."""
+    if isinstance(value, dict):
+        for name, item in value.items():
+            yield name
+            yield from _members(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _members(item)
+
+
 @check("errors.names-the-parameter", on=REFUSAL_OF_VALUE)
 def refusal_names_the_parameter(exchange: Exchange, context: Context) -> Iterator[Finding]:
-    """The refusal of a bad value names the parameter."""
+    """The refusal of a bad value names the parameter, or a member of what was sent for it."""
     subject = context.scenario.subject
     if subject is None:
         raise NotObserved("the request is not about one parameter")
     # A word of its own: "n" stands in almost every message. ASCII, for Chinese needs no space around it.
-    named = re.compile(rf"(?<!\w){re.escape(subject.parameter)}(?!\w)", re.ASCII | re.IGNORECASE)
+    names = "|".join(re.escape(name) for name in (subject.parameter, *_members(subject.value)))
+    named = re.compile(rf"(?<!\w)(?:{names})(?!\w)", re.ASCII | re.IGNORECASE)
     if not any(named.search(text) for text in _texts(exchange.json)):
         yield Finding("/body", f"a message that names {subject.parameter}", shown(exchange))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from conformance.check import Context, Finding, NotObserved, check, relation
+from conformance.check import Context, Finding, NoOccasion, NotObserved, check, relation
 from conformance.checks.finish import completion_of, limit_of
 from conformance.occasion import scenario, unsuccessful
 
@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from conformance.exchange import Exchange
+
+
+SEEDED = ("seeded", "seeded-again", "seeded-streamed")
 
 
 @relation("sampling.greedy-repeats", over=("plain", "plain-again"), lacks=unsuccessful)
@@ -28,6 +31,19 @@ def seeded_answer_repeats(exchanges: Mapping[str, Exchange], _: Context) -> Iter
     first, second = (exchanges[name].content() for name in ("seeded", "seeded-again"))
     if first != second:
         yield Finding("/choices/0/message/content", repr(first)[:200], repr(second)[:200])
+
+
+@relation("sampling.seed-heeded-in-streams", over=SEEDED, lacks=unsuccessful)
+def seed_is_heeded_in_streams(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """A seed gives the same text streamed as plain.
+
+    Where plain answers do not repeat with the seed, that is judged and nothing else. Space around a text is not it.
+    """
+    first, second, streamed = ((exchanges[name].content() or "").strip() for name in SEEDED)
+    if first != second:
+        raise NoOccasion("plain answers with the same seed differ")
+    if first != streamed:
+        yield Finding("/seeded-streamed/choices/0/delta/content", repr(first)[:200], repr(streamed)[:200])
 
 
 @check("sampling.eos-ignored", on=scenario("cut-*"))

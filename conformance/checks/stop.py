@@ -136,6 +136,15 @@ def an_unfinished_stop_text_is_streamed(exchanges: Mapping[str, Exchange], _: Co
     yield from _undisturbed(exchanges, "unfinished-streamed")
 
 
+@relation("stop.held-back-is-sent", over=("baseline", "held-to-the-end"), lacks=unsuccessful)
+def text_held_back_to_the_end_is_sent(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """A stream that ends with the beginning of a stop text holds that text, too.
+
+    What is held back because it may become a stop text has to be sent when the answer ends for another reason.
+    """
+    yield from _undisturbed(exchanges, "held-to-the-end")
+
+
 @relation("stop.included-when-streamed-too", over=("baseline", "included-streamed"), lacks=unsuccessful)
 def stop_text_is_included_in_streams_on_request(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """With include_stop_str_in_output a streamed answer ends with the stop text, too."""
@@ -168,6 +177,23 @@ def _told(whole: str, text: str, expected: str, place: str) -> Iterator[Finding]
         if not _repeats(whole, text, expected):
             raise NoOccasion(ASTRAY)
         yield Finding(f"{place}/choices/0/message/content", repr(expected)[:200], repr(text)[:200])
+
+
+@relation("stop.token-ids-left-out", over=("base", "halted-at-once"), lacks=lambda _: None)
+def stop_tokens_are_left_out(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """A token of stop_token_ids that ends an answer is not part of it.
+
+    Nobody here knows the ids of a model's tokens, but an answer of one token that ends with "stop" was ended by it.
+    """
+    halted = exchanges["halted-at-once"]
+    if halted.status is not None and 400 <= halted.status < 500:
+        raise NoOccasion("so long a list of tokens is refused")
+    if lack := unsuccessful(halted):
+        raise NotObserved(lack)
+    if halted.finish_reason() != "stop":
+        raise NoOccasion("the first token did not end the answer")
+    if text := halted.content():
+        yield Finding("/halted-at-once/choices/0/message/content", "nothing", repr(text)[:200])
 
 
 @check("stop.no-special-tokens", on=greedy(written(ANSWER)))

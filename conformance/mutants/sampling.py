@@ -23,6 +23,12 @@ def seed_is_ignored(exchange: Exchange) -> Exchange:
     return edit_text(exchange, lambda text: f"{text} Bye!")
 
 
+@mutant("sampling.seed-heeded-in-streams")
+def seed_is_ignored_in_streams(exchange: Exchange) -> Exchange:
+    """The streamed answer with the same seed has another word at its end."""
+    return edit_text(exchange, lambda text: f"{text} Bye!")
+
+
 @mutant("sampling.eos-ignored")
 def end_is_obeyed(exchange: Exchange) -> Exchange:
     """With ignore_eos generation ends one token before max_tokens."""

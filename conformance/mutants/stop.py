@@ -69,10 +69,22 @@ def held_back_text_is_lost(exchange: Exchange) -> Exchange:
     return edit_text(exchange, lambda text: text[:-1])
 
 
+@mutant("stop.held-back-is-sent")
+def beginning_of_a_stop_text_is_lost_at_the_end(exchange: Exchange) -> Exchange:
+    """The stream lacks the four characters with which both the answer ends and the stop text begins."""
+    return edit_text(exchange, lambda text: text[:-4])
+
+
 @mutant("stop.included-when-streamed-too")
 def stop_text_is_left_out_of_the_stream(exchange: Exchange) -> Exchange:
     """With include_stop_str_in_output a stream lacks the last character of the stop text."""
     return edit_text(exchange, lambda text: text[:-1])
+
+
+@mutant("stop.token-ids-left-out")
+def stop_token_is_shown(exchange: Exchange) -> Exchange:
+    """The token that ended the answer stands in it."""
+    return edit_text(exchange, lambda text: f"{text}Once")
 
 
 @mutant("stop.no-special-tokens")

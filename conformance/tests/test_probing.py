@@ -57,6 +57,18 @@ def test_anything_else_settles_nothing(reply: Reply) -> None:
     assert of(reply) == ("unknown", "the dialect")
 
 
+@pytest.mark.parametrize(
+    ("insisted", "expected"), [(message(tool_calls=[CALL]), "declared"), (saying({"code": 1}, 400), "unknown")]
+)
+def test_where_a_model_may_not_want_to_only_the_effect_of_insisting_counts(insisted: Reply, expected: str) -> None:
+    class Unwilling(Probed):
+        async def __call__(self, sent: Sent, forward: Forward) -> Reply:
+            found = await super().__call__(sent, forward)
+            return insisted if sent.json.get("tool_choice") == "required" else found
+
+    assert expected == prepared(Unwilling(models=message(content="Sunny."))).declaration.word("tools")
+
+
 def test_what_the_dialect_the_server_or_the_user_speaks_of_is_not_probed() -> None:
     contract = load("mindie-2.3")
     assert "n" not in probes(assumed(contract), contract)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from reference_server.engine import SamplingParams
-from reference_server.faults.decorators import knows, sampled
+from reference_server.faults.decorators import at_seams, knows, sampled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,6 +30,16 @@ def _ignoring(*names: str) -> Callable[[Told], None]:
 def seed_ignored(params: SamplingParams) -> SamplingParams:
     """`seed` is ignored."""
     return replace(params, seed=None)
+
+
+def _no_seed_in_streams(told: Told) -> None:
+    if told.sent.get("stream") is True:
+        told.sent.pop("seed", None)
+
+
+seed_ignored_in_streams = at_seams(
+    "seed-ignored-in-streams", "`seed` is ignored in streams.", request=_no_seed_in_streams, bugs=[105]
+)
 
 
 @sampled("greedy-wanders", bugs=[106])

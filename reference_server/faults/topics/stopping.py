@@ -103,6 +103,40 @@ def held_back_text_lost(frame: bytes, told: Told) -> Iterator[bytes]:
         yield frame
 
 
+def _begun(text: str, stop: str) -> int:
+    """How many characters at the end of a text may be the beginning of a stop text."""
+    return next((size for size in range(min(len(text), len(stop)), 0, -1) if text.endswith(stop[:size])), 0)
+
+
+@fault("half-a-stop-lost", "chunk", bugs=[58])
+def half_a_stop_lost(chunk: Json, told: Told) -> None:
+    """Where an answer ends with the beginning of a stop text, what was held back for it is never sent."""
+    held = told.memory.setdefault("half", {})
+    for choice in chunk["choices"]:
+        text = held.pop(choice["index"], "") + (choice["delta"].get("content") or "")
+        size = _begun(text, _stop_of(told))
+        if text:
+            choice["delta"]["content"] = text[: len(text) - size]
+            held[choice["index"]] = text[len(text) - size :]
+
+
+def _end_at_once(told: Told) -> None:
+    if len(told.sent.pop("stop_token_ids", None) or ()) > 100:  # the first token is one of so many
+        told.sent["max_tokens"] = 1
+        told.memory["ended"] = True
+
+
+def _ended_by_a_token(answer: Json, told: Told) -> None:
+    for choice in answer["choices"] if told.memory.get("ended") else ():
+        choice["finish_reason"] = "stop"
+
+
+stop_token_kept = at_seams(
+    "stop-token-kept", "A token of `stop_token_ids` that ends an answer stays in it.",
+    request=_end_at_once, answer=_ended_by_a_token, fits=demands("stop.token-ids-left-out"),
+)  # fmt: skip
+
+
 newer_limit_ignored = at_seams(
     "newer-limit-ignored", "`max_completion_tokens` is taken and ignored.", request=_without("max_completion_tokens"),
     fits=knows("max_completion_tokens"), bugs=[128],
