@@ -109,11 +109,12 @@ def test_a_parameter_is_named_by_a_word_of_its_own(mindie: Good, text: str, is_n
     assert is_named == (not judged(mindie, "errors.names-the-parameter", key, changed).findings)
 
 
-def test_a_parameter_is_named_by_a_member_of_what_was_sent_for_it(mindie: Good) -> None:
+@pytest.mark.parametrize(("name", "is_named"), [("enable_thinking", True), ("thinking", False)])
+def test_a_parameter_is_named_by_a_member_of_what_was_sent_for_it(mindie: Good, name: str, is_named: bool) -> None:
     key = ("chat_template_kwargs-thinking-text-refused", "main")
-    for text, is_named in (("enable_thinking must be true or false", True), ("thinking must be true or false", False)):
-        changed = edit_answer(mindie.exchanges[key], lambda body, text=text: body.update(error=text, error_type="x"))
-        assert is_named == (not judged(mindie, "errors.names-the-parameter", key, changed).findings)
+    said = f"{name} must be true or false"
+    changed = edit_answer(mindie.exchanges[key], lambda body: body.update(error=said, error_type="x"))
+    assert is_named == (not judged(mindie, "errors.names-the-parameter", key, changed).findings)
 
 
 @pytest.mark.parametrize(
