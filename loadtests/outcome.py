@@ -94,7 +94,8 @@ def _rows(environment: Environment) -> tuple[dict[str, results.Buckets], dict[st
     for name in DEFINITIONS:
         entry: Any = environment.stats.entries.get((name, rows.METHOD))
         if entry is not None and entry.num_requests:
-            buckets[name] = [(float(value), count) for value, count in entry.response_times.items()]
+            counted = list(entry.response_times.items())  # at once: a thread may draw while the test runs
+            buckets[name] = [(float(value), count) for value, count in counted]
             extremes[name] = (
                 float(entry.min_response_time or 0.0),
                 float(entry.max_response_time),

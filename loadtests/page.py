@@ -32,6 +32,7 @@ fill:var(--dim)}.tick,.title{text-anchor:middle}.label{text-anchor:end}.grid{str
 .s0{stroke:var(--s0);fill:var(--s0)}.s1{stroke:var(--s1);fill:var(--s1)}.s2{stroke:var(--s2);fill:var(--s2)}
 .s3{stroke:var(--s3);fill:var(--s3)}path.line{fill:none}.wait{fill:var(--s1);opacity:.35}.talk{fill:var(--s0);
 opacity:.35}dt{font-weight:600}dd{margin:0 0 .4rem}
+@media(max-width:640px){body{margin:1rem auto}text{font-size:17px}.label{font-size:15px}}
 """
 """Colours are mixed from the colour of the text around, so that the page is dark where it stands in a dark one."""
 POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'"
@@ -103,7 +104,7 @@ def _charts(made: dict[str, Any]) -> str:
         parts.append(rate_goodput(made["search"]["steps"]))
     if made["worst_streams"]:
         rows = [(f"{each['sent_s']:.1f} s", each["marks_ms"], each["end_ms"]) for each in made["worst_streams"]]
-        parts.append(waterfall("Streams with the longest waits, by when they were sent: a tick for each event", rows))
+        parts.append(waterfall("Longest waits, by when they were sent; a tick for each event", rows))
     return "".join(parts)
 
 

@@ -35,7 +35,8 @@ def build(
     """The whole document. `rows`: the buckets of each latency; `extremes`: its least, greatest and sum; `cold`: what
     failed in the warm-up, by kind, with the first words about it."""
     latencies = {name: _summary(rows[name], *extremes[name]) for name in DEFINITIONS if rows.get(name)}
-    window = [second for at, second in tally.seconds.items() if at < measured_s]  # not those waited for afterwards
+    counted = list(tally.seconds.items())  # at once: a thread may draw while the test runs
+    window = [second for at, second in counted if at < measured_s]  # not those waited for afterwards
     rates = {
         "requests": _rate(sum(each.answers - each.failures for each in window), measured_s),
         "tokens": _rate(sum(each.tokens for each in window), measured_s),
@@ -48,7 +49,8 @@ def build(
         tally, settings.objectives, lambda row: latencies.get(row, {}).get("count", 0), lag, cpu, planned=settings.open
     )  # fmt: skip
     found += [
-        Doubt("warm-up", f"failed in the warm-up: {kind}: {words}", invalid=False) for kind, words in cold.items()
+        Doubt("warm-up", f"failed in the warm-up: {kind}: {words}", invalid=False)
+        for kind, words in sorted(cold.items())
     ]
     return {
         "schema_version": SCHEMA_VERSION,
