@@ -56,6 +56,7 @@ def _init(environment: Environment, **_: Any) -> None:
         return
     try:
         session = Session(environment, options.settings(environment.parsed_options))
+        outcome.listen(environment, session)
     except UsageError as error:
         print(f"Error: {error}", file=sys.stderr)  # noqa: T201 - before Locust logs anything
         raise SystemExit(USAGE) from None
@@ -63,7 +64,6 @@ def _init(environment: Environment, **_: Any) -> None:
     if session.settings.shape != "steady" and not session.settings.open:
         environment.shape_class = _Shape(session)
     session.listen()
-    outcome.listen(environment, session)
 
 
 @events.test_start.add_listener

@@ -96,6 +96,12 @@ def search(embedded: Embedder | None, /, url: str | None, first: float, most: fl
             )
             if made is None:
                 raise SystemExit(code)
+            if made["failures"] and made["counts"]["failures"] == made["counts"]["requests"]:
+                why = made["failures"][0]
+                words = f"not one of {made['counts']['requests']} requests succeeded: {why['kind']}: {why['first']}"
+                console.print(words, markup=False, soft_wrap=True)
+                if looked.holding is None:  # a lower rate would not help
+                    raise SystemExit(FAILURES)
             step = _step(rate, made)
             looked.note(step)
             if looked.holding == rate or last is None:

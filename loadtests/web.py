@@ -6,6 +6,8 @@ the whole page in place of it; a Locust for which that does not work shows the t
 
 from __future__ import annotations
 
+import logging
+import socket
 import sys
 import time
 from importlib.resources import files
@@ -16,6 +18,7 @@ from flask import Blueprint, Response, request, url_for
 from gevent.lock import BoundedSemaphore
 
 from loadtests import rows
+from loadtests.errors import UsageError
 from loadtests.latency import DEFINITIONS
 from loadtests.page import page
 from loadtests.results import quantile
@@ -39,15 +42,23 @@ SWITCH_S: Final = 0.0005
 
 
 def add(environment: Environment, so_far: Callable[[], dict[str, Any]], progress: Callable[[], str]) -> None:
-    """Adds the tab and the page where there is a web interface. `progress`: how far a test is that has not ended."""
+    """Adds the tab and the page where there is a web interface. `progress`: how far a test is that has not ended.
+    Raises UsageError where the interface's port is taken: Locust would say so in a traceback, later."""
     interface: Any = environment.web_ui
     if interface is None or interface.app is None:
         return
+    try:
+        socket.create_server((interface.host or "", interface.port)).close()
+    except OSError as error:
+        raise UsageError(f"--web-port {interface.port}: {error.strerror}; name another") from error
     heads = [("name", "ms"), ("count", "count"), *((f"p{each}", f"p{each}") for each in COLUMNS)]
     table = {"key": NAME, "structure": [{"key": key, "title": title} for key, title in heads]}
     interface.template_args |= {"extended_tabs": [{"key": NAME, "title": TITLE}], "extended_tables": [table]}
     script = f"<script>{files('loadtests').joinpath('tab.js').read_text(encoding='utf-8')}</script>"
     options: Any = environment.parsed_options
+    if not logging.getLogger("locust.main").isEnabledFor(logging.INFO):  # else Locust says it
+        where = f"{'https' if interface.tls_cert else 'http'}://{interface.host or '127.0.0.1'}:{interface.port}"
+        sys.stderr.write(f"The web interface is at {where}{options.web_base_path or ''}/; Ctrl-C ends it\n")
     sys.setswitchinterval(SWITCH_S)
     drawn = _Drawn(lambda: page(so_far(), progress()))
     pages = Blueprint(NAME, __name__, url_prefix=options.web_base_path or None)

@@ -177,6 +177,14 @@ def test_a_dead_server_is_a_failure_and_not_a_traceback(tmp_path: Path) -> None:
     assert "Traceback" not in said
 
 
+def test_a_search_ends_where_nothing_is_answered(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", "from loadtests.search_command import search; search()", "http://127.0.0.1:9"]
+    command += ["--objective", "ttft_p50=1s", "--share", "0.5", "--from", "10", "--time", "1s", "--warm-up", "0s"]
+    made = subprocess.run([*command, "--out", str(tmp_path)], capture_output=True, text=True, timeout=60)
+    assert 1 == made.returncode, made.stderr
+    assert "requests succeeded: connect" in made.stdout
+
+
 def test_an_interrupt_in_mid_stream_keeps_what_was_measured(tmp_path: Path) -> None:
     seen = threading.Event()
 
