@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 DONE: Final = b"[DONE]"
 SPOKEN: Final = ("content", "reasoning_content", "reasoning")
 NOTHING: Final = re.compile(rb"(?!)")
-LINE: Final = rb'[^"\n\r][^\n\r]*\n\n'
+LINE: Final = rb'[^"\n][^\n]*\n\n'
 """The rest of an event of one line, so that none is counted twice."""
 LAST: Final = 6
 """Reads, and events of each, in which the end of a stream is looked for: finish, usage, [DONE] and comments."""
@@ -73,7 +73,9 @@ class Scan:
             if not data:
                 return
         content = events = len(self._marked(data))
-        if data.count(b"\n") != 2 * content:  # beginnings and ends, rarely more; all else is one line with content
+        if (
+            data.count(b"\n") != 2 * content or b"\r" in data
+        ):  # beginnings and ends, rarely more; all else is one line with content
             data = _in_lines(data)
             events = data.count(b"\n\n")
             content = self._parse(data)

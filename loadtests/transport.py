@@ -124,6 +124,8 @@ class Caller:
 class _Reading:
     """Watches a wire and feeds what comes, in the loop's callback; `ended` is set at the end of the answer."""
 
+    __slots__ = ("_descriptor", "_inbox", "_incoming", "_receive", "_take", "ended")
+
     def __init__(self, wire: Wire, incoming: Incoming, inbox: Inbox) -> None:
         self.ended: AsyncResult[None] = AsyncResult()
         self._receive = wire.read

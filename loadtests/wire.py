@@ -44,6 +44,8 @@ class Wire:
     there. What it is was decided once, as it is called for every event of a test.
     """
 
+    __slots__ = ("_clock", "_incoming", "_outgoing", "_receive", "_size", "_socket", "_tls", "read")
+
     def __init__(self, host: str, port: int, clock: Clock, tls: ssl.SSLContext | None, timeout_s: float) -> None:
         """Connects. Raises OSError (ssl.SSLError among them) when that fails or takes longer than `timeout_s`."""
         with gevent.Timeout(timeout_s, TimeoutError(f"no connection within {timeout_s:g} s")):
