@@ -6,7 +6,7 @@ import socket
 import sys
 import time
 from contextlib import ExitStack, closing
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import gevent
 import pytest
@@ -137,7 +137,13 @@ def test_reads_without_the_time_of_the_kernel_wait_for_nothing(monkeypatch: pyte
     inbox = Inbox(clock)
     hurry(inbox.pace, monkeypatch)
     monkeypatch.setattr(wire, "SO_TIMESTAMPNS", socket.SO_KEEPALIVE)  # no stamps, then
-    with serving(saying(GOOD)) as port, closing(Caller(Origin("127.0.0.1", port, "/"), inbox)) as caller:
+
+    def in_two(peer: Any, _: bytes) -> None:
+        peer.sendall(GOOD[:-20])
+        time.sleep(0.05)  # else both could come in one read, which proves nothing
+        peer.sendall(GOOD[-20:])
+
+    with serving(in_two) as port, closing(Caller(Origin("127.0.0.1", port, "/"), inbox)) as caller:
         assert caller.call(b"", 0).failure is None
     assert clock.unstamped or sys.platform != "linux"
     assert not inbox.together_reads

@@ -81,6 +81,21 @@ def test_an_event_with_two_texts_is_one_and_lends_none_to_its_neighbour() -> Non
     assert [1, 1, 1] == read.counts
 
 
+def test_pieces_are_taken_together_only_if_each_is_one_event() -> None:
+    one = f"data: {json.dumps(chunk({'content': 'a'}))}\n\n".encode()
+    read = Scan()
+    read.feed(one, 0)
+    for pieces in (
+        [one + one, b"data: x"],
+        [one[:-1], b"\n" + one],
+        [one, one + b"\n"],
+        [one, one.replace(b"\n", b"\r")],
+    ):
+        assert not read.feed_alike(pieces, [1, 2])
+    assert read.feed_alike([one, one], [1, 2])
+    assert ([0, 1, 2], [1, 1, 1], 3) == (read.stamps_ns, read.counts, read.events)
+
+
 def test_an_event_without_its_blank_line_is_none() -> None:
     read = Scan()
     read.feed(b"data: [DONE]\n", 0)
