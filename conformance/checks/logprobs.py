@@ -48,6 +48,11 @@ class Entry:
         return None
 
     @property
+    def whole(self) -> bool:
+        """Whether the token shows what it is: neither a part of a character nor, like special ones, without text."""
+        return bool(self.token) and CUT not in self.token
+
+    @property
     def top(self) -> list[Entry]:
         """The alternatives that are objects, in the order told."""
         found = self.told.get("top_logprobs")
@@ -55,6 +60,11 @@ class Entry:
         return [
             Entry(f"{self.where}/top_logprobs/{at}", each) for at, each in enumerate(items) if isinstance(each, dict)
         ]
+
+
+def _is_text(data: bytes) -> bool:
+    """Whether bytes are whole characters."""
+    return CUT not in data.decode(errors="replace")
 
 
 def _number(value: object) -> float:
@@ -152,7 +162,7 @@ def bytes_are_those_of_the_token(exchange: Exchange, _: Context) -> Iterator[Fin
     seen = False
     for entry in _each(exchange):
         for each in (entry, *entry.top):
-            if each.data is None or CUT in each.token:
+            if each.data is None or CUT in each.token or not (each.token or _is_text(each.data)):
                 continue
             seen = True
             if each.data != each.token.encode(errors="replace"):
@@ -241,7 +251,7 @@ def alternatives_are_different_tokens(exchange: Exchange, _: Context) -> Iterato
     """No token stands twice among the alternatives of an entry."""
     seen = False
     for entry in _each(exchange):
-        names = [(each.token, each.data) for each in entry.top if each.data is not None and CUT not in each.token]
+        names = [(each.token, each.data) for each in entry.top if each.data is not None and each.whole]
         seen = seen or len(names) > 1
         if len(set(names)) < len(names):
             twice = next(name for name in names if names.count(name) > 1)
@@ -265,7 +275,7 @@ def chosen_token_is_told_as_among_the_alternatives(exchange: Exchange, _: Contex
     seen = False
     for entry in _each(exchange):
         for each in entry.top:
-            if (each.token, each.told.get("bytes")) == (entry.token, entry.told.get("bytes")) and CUT not in each.token:
+            if (each.token, each.told.get("bytes")) == (entry.token, entry.told.get("bytes")) and each.whole:
                 seen = True
                 if abs(each.logprob - entry.logprob) > ROUNDING:
                     yield Finding(f"{each.where}/logprob", f"{entry.logprob}", f"{each.logprob}")

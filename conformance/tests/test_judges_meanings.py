@@ -287,3 +287,24 @@ def test_one_fault_of_the_bytes_is_one_finding(mindie: Good) -> None:
     changed = edit_frames(exchange, lambda frames: [replace(frames[0], raw=b"oops\n" + sse.encode("{}")), *frames])
     (finding,) = judged(mindie, "stream.well-formed", key, changed).findings
     assert (finding.where, finding.got) == ("/bytes/0", "'oops'")
+
+
+def nameless(entry: dict[str, Any], data: list[int]) -> None:
+    """The entry's alternatives become two tokens without text: special ones, or parts of a character."""
+    other = {"token": "", "bytes": data, "logprob": entry["logprob"] - 3}
+    entry.update(token="", bytes=data, top_logprobs=[{**other, "logprob": entry["logprob"]}, other])
+
+
+@pytest.mark.parametrize("data", [[], [0xE4, 0xBD]])
+@pytest.mark.parametrize("check", ["bytes-are-the-token", "alternatives-differ", "chosen-as-listed"])
+def test_tokens_without_text_are_not_taken_for_one_another(
+    read_good: Callable[[str], Good], check: str, data: list[int]
+) -> None:
+    good, key = read_good("openai"), ("logprobs", "told")
+
+    def edit(body: Any) -> None:
+        for entry in body["choices"][0]["logprobs"]["content"]:
+            nameless(entry, data)
+
+    changed = edit_answer(good.exchanges[key], edit)
+    assert judged(good, f"logprobs.{check}", key, changed).findings == ()
