@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     Ask = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 LATE_S = 3.0
+NOTICE_S = 0.05  # who left just before a request is seen to have left
 
 
 def _chats(scope: Scope, contract: Contract) -> bool:
@@ -161,6 +162,7 @@ def late_after_a_disconnect(app: ASGIApp, contract: Contract) -> Ask:
     async def ask(scope: Scope, receive: Receive, send: Send) -> None:
         loop = asyncio.get_running_loop()
         if _chats(scope, contract):
+            await asyncio.sleep(NOTICE_S)
             await asyncio.sleep(max(0.0, until[0] - loop.time()))
         done = [False]
 
