@@ -69,7 +69,7 @@ class LocalEngine(Engine):
     """An engine over one model, its slot cache and a thread that steps it.
 
     The thread alone touches the model, the scheduler and the sampler. Requests reach it through a queue; what
-    a step made goes back to each event loop in one call.
+    a step made is told by a thread of its own while the next pass runs, and goes back to each event loop in one call.
 
     vocabulary_size: token ids are below it.
     max_model_len: prompt and generated tokens together.
