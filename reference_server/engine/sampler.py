@@ -58,21 +58,19 @@ class Sampler:
         self._min_p = torch.zeros(slots)
         # What tensors hold too, for quick answers: a small operator on one row costs as much as one on many.
         self._drawn = [True] * slots
-        self._narrows = [False] * slots
-        self._floored = [False] * slots
+        self._counted = [False] * slots
         self._penalised = [False] * slots
         self._penalties = Penalties(slots)
 
     def open(self, slot: int, params: SamplingParams, prompt: Seq[int]) -> None:
         """Prepare a slot for a new sequence; numbers too extreme to compute with count as EXTREME."""
-        narrows = 0 < params.top_k < self._vocabulary_size
+        counted = 0 < params.top_k < self._vocabulary_size
         self._temperature[slot] = min(params.temperature, EXTREME)
         self._top_p[slot] = params.top_p
-        self._top_k[slot] = params.top_k if narrows else self._vocabulary_size
+        self._top_k[slot] = params.top_k if counted else self._vocabulary_size
         self._min_p[slot] = params.min_p
         self._drawn[slot] = bool(self._temperature[slot] > 0)
-        self._narrows[slot] = narrows or params.top_p < 1
-        self._floored[slot] = params.min_p > 0
+        self._counted[slot] = counted
         self._penalised[slot] = params.penalised
         if params.penalised:
             self._penalties.open(slot, params, prompt)
@@ -125,35 +123,63 @@ class Sampler:
 
     def _draw(self, logits: torch.Tensor, slots: Seq[int], drawn: Seq[float]) -> torch.Tensor:
         at, uniforms = torch.tensor(slots), torch.tensor(drawn, dtype=torch.float64)
-        # The largest logit becomes 0 before the division, so that a tiny temperature cannot overflow.
-        scaled = (logits - logits.amax(-1, keepdim=True)).div_(self._temperature[at, None])
-        weights = scaled.exp_()  # the greatest is 1
-        if any(self._floored[slot] for slot in slots):
-            weights = torch.where(weights < self._min_p[at, None], 0, weights)
-        narrow = [row for row, slot in enumerate(slots) if self._narrows[slot]]
-        if not narrow:
-            return _invert(weights, uniforms)
-        top_k, top_p, rows = self._top_k[at], self._top_p[at], torch.tensor(narrow)
+        few = [row for row, slot in enumerate(slots) if self._counted[slot]]
+        if len(few) == len(slots):
+            return self._draw_among_few(logits, at, uniforms)
+        if not few:
+            return self._draw_among_all(logits, at, uniforms)
+        many = [row for row, slot in enumerate(slots) if not self._counted[slot]]
         tokens = torch.empty(len(at), dtype=torch.long)
-        if len(rows) < len(at):
-            wide = [row for row, slot in enumerate(slots) if not self._narrows[slot]]
-            tokens[wide] = _invert(weights[wide], uniforms[wide])
-            weights, top_k, top_p, uniforms = weights[rows], top_k[rows], top_p[rows], uniforms[rows]
-        asked = top_k[top_k < self._vocabulary_size]
-        for candidates in self._rungs(int(asked.max()) if len(asked) else 0):
-            best, ids = _most_likely(weights, candidates)
-            kept, settled = _narrow(best, weights, top_k, top_p)
-            choice = _invert(kept, uniforms)
-            tokens[rows] = ids.gather(1, choice[:, None])[:, 0]
-            if settled.all():
-                break
-            left = ~settled
-            rows, weights, top_k, top_p, uniforms = (each[left] for each in (rows, weights, top_k, top_p, uniforms))
+        tokens[few] = self._draw_among_few(logits[few], at[few], uniforms[few])
+        tokens[many] = self._draw_among_all(logits[many], at[many], uniforms[many])
         return tokens
 
-    def _rungs(self, top_k: int) -> Iterator[int]:
-        """How many candidates to look at, one number after the other; top_k: the greatest there is, or 0."""
-        first = next((each for each in CANDIDATES if each > (top_k or FIRST_GUESS - 1)), self._vocabulary_size)
+    def _draw_among_few(self, logits: torch.Tensor, at: torch.Tensor, uniforms: torch.Tensor) -> torch.Tensor:
+        """For rows with top_k: of the vocabulary only the largest logits are looked at."""
+        rows, tokens = torch.arange(len(at)), torch.empty(len(at), dtype=torch.long)
+        for candidates in self._rungs(int(self._top_k[at].max())):
+            best, ids = _largest_first(logits, candidates, -torch.inf)
+            weights = self._weights(best, best[:, :1], at)
+            kept, settled = _narrow(weights, self._top_k[at], self._top_p[at])
+            tokens[rows] = ids.gather(1, _invert(kept, uniforms)[:, None])[:, 0]
+            settled |= candidates == self._vocabulary_size
+            if settled.all():
+                break
+            rows, logits, at, uniforms = (each[~settled] for each in (rows, logits, at, uniforms))
+        return tokens
+
+    def _draw_among_all(self, logits: torch.Tensor, at: torch.Tensor, uniforms: torch.Tensor) -> torch.Tensor:
+        """For rows without top_k: every token has a part in what top_p is a share of."""
+        weights = self._weights(logits, logits.amax(-1, keepdim=True), at)
+        narrow = self._top_p[at] < 1
+        if not narrow.any():
+            return _invert(weights, uniforms)
+        tokens = torch.empty(len(at), dtype=torch.long)
+        if not narrow.all():
+            tokens[~narrow] = _invert(weights[~narrow], uniforms[~narrow])
+        rows = narrow.nonzero()[:, 0]
+        weights, at, uniforms = weights[rows], at[rows], uniforms[rows]
+        total = block_sums(weights).sum(-1)
+        for candidates in self._rungs(FIRST_GUESS - 1):
+            best, ids = _largest_first(weights, candidates, 0)
+            kept, settled = _narrow(best, self._top_k[at], self._top_p[at], total)
+            tokens[rows] = ids.gather(1, _invert(kept, uniforms)[:, None])[:, 0]
+            settled |= candidates == self._vocabulary_size
+            if settled.all():
+                break
+            rows, weights, at, uniforms, total = (each[~settled] for each in (rows, weights, at, uniforms, total))
+        return tokens
+
+    def _weights(self, logits: torch.Tensor, largest_logit: torch.Tensor, at: torch.Tensor) -> torch.Tensor:
+        """What tokens weigh in the draw, the likeliest 1: after temperature and min_p."""
+        # The largest logit becomes 0 before the division, so that a tiny temperature cannot overflow.
+        weights = (logits - largest_logit).div_(self._temperature[at, None]).exp_()
+        floors = self._min_p[at, None]
+        return torch.where(weights < floors, 0, weights) if floors.any() else weights
+
+    def _rungs(self, most: int) -> Iterator[int]:
+        """How many candidates to look at, one number after the other; `most`: how many tokens are likely to be kept."""
+        first = next((each for each in CANDIDATES if each > most), self._vocabulary_size)
         for candidates in sorted({first, CANDIDATES[-1]}):
             if first <= candidates < self._vocabulary_size:
                 yield candidates
@@ -166,16 +192,16 @@ def unusable(logits: torch.Tensor) -> list[int]:
     return rows
 
 
-def _most_likely(weights: torch.Tensor, candidates: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """The largest weights of each row, largest first, and their token ids; equal ones in the order of their ids.
+def _largest_first(values: torch.Tensor, candidates: int, least: float) -> tuple[torch.Tensor, torch.Tensor]:
+    """The largest values of each row, largest first, and their token ids; equal ones in the order of their ids.
 
-    Of equal ones that do not all fit in, any may be there.
+    Of equal ones that do not all fit in, any may be there. least: such values are in any order.
     """
-    if candidates == weights.shape[1]:
-        ordered = weights.sort(descending=True, stable=True)
+    if candidates == values.shape[1]:
+        ordered = values.sort(descending=True, stable=True)
         return ordered.values, ordered.indices
-    best, ids = largest(weights, candidates)
-    if ((best[:, 1:] == best[:, :-1]) & (best[:, 1:] > 0)).any():
+    best, ids = largest(values, candidates)
+    if ((best[:, 1:] == best[:, :-1]) & (best[:, 1:] > least)).any():
         ids, order = ids.sort(-1)
         best, order = best.gather(1, order).sort(stable=True, dim=-1, descending=True)
         ids = ids.gather(1, order)
@@ -183,21 +209,19 @@ def _most_likely(weights: torch.Tensor, candidates: int) -> tuple[torch.Tensor, 
 
 
 def _narrow(
-    best: torch.Tensor, weights: torch.Tensor, top_k: torch.Tensor, top_p: torch.Tensor
+    best: torch.Tensor, top_k: torch.Tensor, top_p: torch.Tensor, total: torch.Tensor | None = None
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """(best with zeros where top_k and then top_p remove a token, whether the candidates were enough)."""
-    count = best.shape[1]
-    by_rank = torch.where(torch.arange(count)[None] < top_k[:, None], best, 0).double()
+    """(best with zeros where top_k and then top_p remove a token, whether the candidates were enough).
+
+    total: what top_p is a share of; None: all that top_k leaves.
+    """
+    by_rank = torch.where(torch.arange(best.shape[1])[None] < top_k[:, None], best, 0).double()
     reached = by_rank.cumsum(-1)
-    all_kept = top_k >= weights.shape[1]
-    total = reached[:, -1]
-    if all_kept.any():
-        total = torch.where(all_kept, block_sums(weights).sum(-1), total)
+    whole = reached[:, -1] if total is None else total
     # A token stays while those before it have not reached the target: so the first always stays.
-    kept = torch.where(reached - by_rank < (top_p * total)[:, None], by_rank, 0)
+    kept = torch.where(reached - by_rank < (top_p * whole)[:, None], by_rank, 0)
     # The last candidate must be less likely than whatever is kept, or others like it may have been left out.
-    settled = (kept > 0).sum(-1) <= (best > best[:, -1:]).sum(-1)
-    return kept, settled | (count == weights.shape[1])
+    return kept, (kept > 0).sum(-1) <= (best > best[:, -1:]).sum(-1)
 
 
 def _invert(weights: torch.Tensor, uniforms: torch.Tensor) -> torch.Tensor:
