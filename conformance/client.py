@@ -21,6 +21,7 @@ import httpx
 from conformance.connection import Connection
 from conformance.errors import HarnessError, UsageError
 from conformance.exchange import Exchange, Failure, FailureKind, Headers, Request, Response, Segment
+from conformance.pulse import Pulse
 from conformance.recording import Recording
 
 if TYPE_CHECKING:
@@ -94,6 +95,7 @@ class Client:
         self._urls: dict[str, httpx.URL] = {}
         self._addresses: dict[Origin, list[str]] = {}
         self._lines: dict[str, Connection] = {}
+        self._pulse = Pulse()
 
     @property
     def has_key(self) -> bool:
@@ -103,11 +105,13 @@ class Client:
     async def __aenter__(self) -> Self:
         if self._origin[0] == "https":
             self._authorities()  # takes longer than most answers, whose time it would be taken for
+        self._pulse.begin()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._pulse.end()
         for connection in self._lines.values():
             connection.close()
 
@@ -131,6 +135,7 @@ class Client:
                     *_explain(error, request.origin, connected=record.connected, opened=record.head is not None)
                 )
             record.ended_at_s = record.now()
+            record.held_up_s = self._pulse.longest_s(record.started)
         if self._secret is None or record.size_bytes <= SHORT_BYTES:
             return self._write(call, request, record)
         # Out of the event loop's way: a long body takes long to search, and other exchanges are being timed.
@@ -233,6 +238,7 @@ class Client:
                 headers_at_s=record.headers_at_s,
                 ended_at_s=record.ended_at_s,
                 complete=record.complete,
+                held_up_s=record.held_up_s,
             )
         failure = record.failure
         return Exchange(

@@ -49,7 +49,11 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """What came back. `complete` is False if the body was cut; the exchange's failure tells by whom."""
+    """What came back. `complete` is False if the body was cut; the exchange's failure tells by whom.
+
+    held_up_s: the longest time for which the client itself did not run meanwhile; 0 where that was below 0.1 s. What
+    arrived then seems to have come at once.
+    """
 
     status: int
     reason: str
@@ -59,6 +63,7 @@ class Response:
     headers_at_s: float
     ended_at_s: float
     complete: bool
+    held_up_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,6 +262,7 @@ def _read_response(data: Any) -> Response:
         headers_at_s=float(data["headers_at_s"]),
         ended_at_s=float(data["ended_at_s"]),
         complete=bool(data["complete"]),
+        held_up_s=float(data.get("held_up_s", 0.0)),  # not in records of earlier versions
     )
 
 

@@ -30,19 +30,20 @@ class Recording:
         self._events = 0
         self._size_bytes = 0
         self.started_at = datetime.now(UTC).isoformat()
-        self._start = time.perf_counter()
+        self.started = time.perf_counter()
         self.connected = False
         self.head: Head | None = None
         self.arrivals_s: list[float] = []
         self._segments: list[bytearray] = []
         self.headers_at_s = 0.0
         self.ended_at_s = 0.0
+        self.held_up_s = 0.0
         self.complete = False
         self.failure: Failure | None = None
 
     def now(self) -> float:
         """Seconds since the start."""
-        return time.perf_counter() - self._start
+        return time.perf_counter() - self.started
 
     def open(self, head: Head) -> None:
         """Notes that the headers are here."""

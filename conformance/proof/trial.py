@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -145,7 +146,10 @@ async def _judged(
     async with _client(host, contract, fault) as client:
         budget = Budget(deadline_s=deadline_s, concurrency=CONCURRENCY)
         record = await Run(plan, client, target, contract, made.model, budget).execute()
-    return judge(plan.assertions, record.exchanges, made.narrowed, made.validator, made.model, record.missing)
+    # In a thread, so that nothing holds up the trials beside it: they note when events arrive.
+    return await asyncio.to_thread(
+        judge, plan.assertions, record.exchanges, made.narrowed, made.validator, made.model, record.missing
+    )
 
 
 def _client(host: Host, contract: Contract, fault: str) -> Client:
