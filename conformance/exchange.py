@@ -51,7 +51,7 @@ class Segment:
 class Response:
     """What came back. `complete` is False if the body was cut; the exchange's failure tells by whom.
 
-    held_up_s: the longest time for which the client itself did not run meanwhile; 0 where that was below 0.1 s. What
+    held_up_s: the longest time for which the client itself did not run meanwhile; 0 where that was below 0.25 s. What
     arrived then seems to have come at once.
     """
 

@@ -7,8 +7,8 @@ import time
 from typing import Final
 
 BEAT_S: Final = 0.05
-LONG_S: Final = 0.1
-"""Shorter hold-ups are what any busy machine has."""
+LONG_S: Final = 0.25
+"""Shorter hold-ups are what any busy machine has, and no server makes a long answer in one."""
 
 
 class Pulse:
@@ -30,7 +30,7 @@ class Pulse:
             self._timer = None
 
     def longest_s(self, since: float) -> float:
-        """The longest hold-up of at least 0.1 s that ended after a time of perf_counter, or lasts; 0 where none did."""
+        """The longest hold-up of at least LONG_S that ended after a time of perf_counter, or lasts; 0 where none did."""
         ended = (length for at, length in self._held_up if at >= since)
         lasting = time.perf_counter() - self._due_at if self._timer is not None else 0.0
         return max((length for length in (*ended, lasting) if length >= LONG_S), default=0.0)

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 DEADLINE_S = 8.0  # for one exchange: a fault may never answer
 PATIENT_S = 60.0  # for the faultless server
 CONCURRENCY = 4
+TRIES = 3  # of a fault, while this process is held up, so that it cannot tell when events arrived
 SHORT = 64  # tokens that all answers to a generated scenario may take
 TIMED = frozenset(  # checks whose word depends on how fast things go
     {
@@ -81,7 +82,7 @@ async def bench(host: Host, dialect: str) -> Bench:
         contract, narrowed, prepared.declaration, prepared.plan, Validator(narrowed), prepared.model,
         frozenset(), (), frozenset(),
     )  # fmt: skip
-    judgements = await _judged(host, made, FAULTLESS, prepared.plan)
+    judgements, _ = await _judged(host, made, FAULTLESS, prepared.plan)
     errors = tuple(each.error for each in judgements if each.error)
     seen = {each.assertion.check.id for each in judgements if each.unobserved is None}
     idle = {each.assertion.check.id for each in judgements} - seen
@@ -90,11 +91,14 @@ async def bench(host: Host, dialect: str) -> Bench:
 
 async def attempt(host: Host, made: Bench, fault: Shown, asking: Asking = everything) -> frozenset[Kill]:
     """What a fault is blamed for and the faultless server is not. asking: chooses from what may show it."""
-    made = _claiming(made, fault)
+    made = await asyncio.to_thread(_claiming, made, fault)
     met = tuple(each for each in made.plan.scenarios if _meets(fault, each))
     ids = asking(met)
     plan = _part(made.plan, lambda each: each.id in ids)
-    judgements = await _judged(host, made, fault.name, plan, fault.patience_s or DEADLINE_S)
+    for _ in range(TRIES):
+        judgements, held_up = await _judged(host, made, fault.name, plan, fault.patience_s or DEADLINE_S)
+        if not held_up:
+            break
     if broken := [each.error for each in judgements if each.error]:
         raise HarnessError(f"fault {fault.name}: {broken[0]}")
     before = {each.requirement for each in made.blamed if fault.patience_s is None or each.check not in TIMED}
@@ -140,16 +144,19 @@ def _meets(fault: Shown, scenario: Scenario) -> bool:
 
 async def _judged(
     host: Host, made: Bench, fault: str, plan: Plan, deadline_s: float = PATIENT_S
-) -> tuple[Judgement, ...]:
+) -> tuple[tuple[Judgement, ...], bool]:
+    """What is found, and whether this process was held up while an answer came."""
     contract = made.contract
     target = target_of(host.address(contract.name, fault), contract)
     async with _client(host, contract, fault) as client:
         budget = Budget(deadline_s=deadline_s, concurrency=CONCURRENCY)
         record = await Run(plan, client, target, contract, made.model, budget).execute()
     # In a thread, so that nothing holds up the trials beside it: they note when events arrive.
-    return await asyncio.to_thread(
+    judgements = await asyncio.to_thread(
         judge, plan.assertions, record.exchanges, made.narrowed, made.validator, made.model, record.missing
     )
+    responses = [each.response for each in record.exchanges.values()]
+    return judgements, any(each is not None and each.held_up_s > 0 for each in responses)
 
 
 def _client(host: Host, contract: Contract, fault: str) -> Client:
