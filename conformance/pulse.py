@@ -30,7 +30,7 @@ class Pulse:
             self._timer = None
 
     def longest_s(self, since: float) -> float:
-        """The longest hold-up of at least LONG_S that ended after a time of perf_counter, or lasts; 0 where none did."""
+        """The longest hold-up (LONG_S or more) that lasts or ended after a time of perf_counter; 0: there was none."""
         ended = (length for at, length in self._held_up if at >= since)
         lasting = time.perf_counter() - self._due_at if self._timer is not None else 0.0
         return max((length for length in (*ended, lasting) if length >= LONG_S), default=0.0)
