@@ -108,6 +108,7 @@ class _Answering:
         self._send = send
         self._start: Message | None = None
         self._head = Head(200, {})
+        self._streams = False  # what the application said, whatever a fault makes of its head
         self._begun = False
         self._held = b""
 
@@ -116,7 +117,8 @@ class _Answering:
             self._start = message
             headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in message["headers"]}
             self._head = Head(message["status"], headers)
-        elif self._head.streams and not self._is_edited_whole:
+            self._streams = self._head.streams
+        elif self._streams and not self._is_edited_whole:
             await self._stream(message)
         else:
             self._held += message.get("body", b"")
@@ -135,11 +137,10 @@ class _Answering:
         head = self._head
         if length is not None and "content-length" in head.headers:
             head.headers["content-length"] = str(length)
-        streams = head.streams
         if self._seams.head is not None:
             self._seams.head(head, self._told)
         headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in head.headers.items()]
-        if streams and length is not None:
+        if self._streams and length is not None:
             headers.append((b"content-length", str(length).encode()))
         await self._send({**(self._start or {}), "status": head.status, "headers": headers})
 
@@ -152,7 +153,7 @@ class _Answering:
         elif head.status < 300 and seams.answer is not None and (answer := _object(body)):
             seams.answer(answer, told)
             body = orjson.dumps(answer)
-        rewrite = seams.body if head.streams else seams.body or seams.plain
+        rewrite = seams.body if self._streams else seams.body or seams.plain
         if head.status < 300 and rewrite is not None:
             body = rewrite(body, told)
         await self._begin(len(body))

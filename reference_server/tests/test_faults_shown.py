@@ -6,6 +6,7 @@ import asyncio
 from typing import Any
 
 import httpx
+import orjson
 import pytest
 
 from openapi import sse
@@ -83,6 +84,27 @@ def test_streams_are_changed_event_by_event() -> None:
     assert len(honest) - 1 == len(data(answer("omits-done", stream=True)))
     assert ["[DONE]", "[DONE]"] == data(answer("sends-done-twice", stream=True))[-2:]
     assert "text/plain; charset=utf-8" == answer("streams-as-text", stream=True).headers["content-type"]
+
+
+@pytest.mark.parametrize("fault", ["type-in-capitals", "streams-as-text"])
+def test_a_stream_by_another_type_is_still_sent_piece_by_piece(fault: str) -> None:
+    contract = load(DIALECT)
+    app = with_faults(contract, ScriptedEngine(), Settings(model="tiny"), chosen([fault], known_faults(contract.name)))
+    asked = [{"type": "http.request", "body": orjson.dumps({**HELLO, "stream": True}), "more_body": False}]
+    sent: list[Any] = []
+
+    async def receive() -> dict[str, Any]:
+        while not asked:  # a client that stays
+            await asyncio.sleep(3600)
+        return asked.pop()
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    headers = [(b"content-type", b"application/json")]
+    scope = {"type": "http", "method": "POST", "path": contract.path, "headers": headers, "query_string": b""}
+    asyncio.run(app(scope, receive, send))
+    assert len([message for message in sent if message.get("body")]) > 2
 
 
 def test_variations_carry_the_same_events() -> None:
