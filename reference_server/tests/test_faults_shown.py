@@ -103,7 +103,11 @@ def test_a_stream_by_another_type_is_still_sent_piece_by_piece(fault: str) -> No
 
     headers = [(b"content-type", b"application/json")]
     scope = {"type": "http", "method": "POST", "path": contract.path, "headers": headers, "query_string": b""}
-    asyncio.run(app(scope, receive, send))
+
+    async def post() -> None:
+        await app(scope, receive, send)
+
+    asyncio.run(post())
     assert len([message for message in sent if message.get("body")]) > 2
 
 
