@@ -33,36 +33,14 @@ def knows(*parameters: str) -> Callable[[Contract], bool]:
     return lambda contract: set(parameters) <= set(contract.parameters)
 
 
-def fault(
-    name: str,
-    at: str,
-    *,
-    bugs: Iterable[int] = (),
-    fits: Callable[[Contract], bool] = always,
-    declares: tuple[str, ...] = (),
-    denies: tuple[str, ...] = (),
-    about: str | None = None,
-    everywhere: bool = False,
-    benign: bool = False,
-    patience_s: float | None = None,
-) -> Callable[[Callable[..., Any]], Fault]:
-    """Makes a function a fault at one seam (a field of Seams). Its docstring says what the server does."""
+def fault(name: str, at: str, **options: Any) -> Callable[[Callable[..., Any]], Fault]:
+    """Makes a function a fault at one seam (a field of Seams). Its docstring says what the server does.
+
+    options: as `at_seams` has them.
+    """
 
     def make(function: Callable[..., Any]) -> Fault:
-        seams = Seams(**{at: function}, everywhere=everywhere)
-        return Fault(
-            name,
-            said(function),
-            fits,
-            lambda app, contract: Faulty(app, contract, seams),
-            bugs=tuple(bugs),
-            declares=declares,
-            denies=denies,
-            about=about,
-            benign=benign,
-            shows=seams.shows,
-            patience_s=patience_s,
-        )
+        return at_seams(name, said(function), **{at: function}, **options)
 
     return make
 
