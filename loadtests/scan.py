@@ -73,9 +73,8 @@ class Scan:
             if not data:
                 return
         content = events = len(self._marked(data))
-        if (
-            data.count(b"\n") != 2 * content or b"\r" in data
-        ):  # beginnings and ends, rarely more; all else is one line with content
+        # Beginnings and ends, rarely more; all else is one line with content.
+        if data.count(b"\n") != 2 * content or b"\r" in data:
             data = _in_lines(data)
             events = data.count(b"\n\n")
             content = self._parse(data)

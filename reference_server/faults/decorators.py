@@ -40,7 +40,8 @@ def fault(name: str, at: str, **options: Any) -> Callable[[Callable[..., Any]], 
     """
 
     def make(function: Callable[..., Any]) -> Fault:
-        return at_seams(name, said(function), **{at: function}, **options)
+        seam: dict[str, Any] = {at: function}
+        return at_seams(name, said(function), **seam, **options)
 
     return make
 
