@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
+import pytest
 from click.testing import CliRunner
 
 from chatproof import main
 from conformance.check import gather
-from conformance.proof import ledger
+from conformance.proof import ledger, trial
 from conformance.proof.asking import ALL, again, all_of, enough, everything
+from conformance.proof.host import Host, Shown
 from conformance.proof.matrix import Matrix, Trialled, as_data, faults_of, moves, read_rows, render, updated
-from conformance.proof.proving import strongest
+from conformance.proof.proving import prove, strongest
 from conformance.proof.trial import Kill
 from conformance.scenario import Scenario
 
 if TYPE_CHECKING:
-    import pytest
+    from collections.abc import Sequence
 
 
 def fault(name: str, **killers: str) -> Trialled:
@@ -125,6 +129,43 @@ def test_a_restless_fault_has_to_be_named_as_strongly_by_whichever_check() -> No
     assert [[], []] == [moves(before, each) for each in (more, others)]
     assert [1, 1] == [len(moves(before, each)) for each in (less, none)]
     assert 1 == len(moves(more, before))
+
+
+@pytest.mark.parametrize(
+    ("named", "killers", "tries"),
+    [(["MM", "M"], {"topic.a": "M"}, 2), (["S", "S", "S", "M"], {"topic.a": "S"}, 3), (["M"], {"topic.a": "M"}, 1)],
+)
+def test_a_fault_is_shown_up_to_three_times_before_others_are_said_to_name_it(
+    monkeypatch: pytest.MonkeyPatch, named: Sequence[str], killers: dict[str, str], tries: int
+) -> None:
+    """named: how the checks a and b name it, at each try."""
+    asked = iter(named)
+    done: list[str] = []
+    told: list[str] = []
+
+    async def bench(_host: Host, _dialect: str) -> object:
+        return SimpleNamespace(blamed=(), errors=())
+
+    async def attempt(*_: object) -> frozenset[Kill]:
+        done.append(next(asked))
+        return frozenset(Kill(f"topic.{check}", check, word, "") for check, word in zip("ab", done[-1], strict=False))
+
+    monkeypatch.setattr(trial, "bench", bench)
+    monkeypatch.setattr(trial, "attempt", attempt)
+    shown = Shown("crowd", "", (), (), (), None, "anywhere", benign=False, patience_s=None, dialects=("mindie-2.3",))
+    proof = asyncio.run(
+        prove(
+            Host("", "", (shown,)),
+            (shown,),
+            ("mindie-2.3",),
+            told.append,
+            whole=False,
+            before={"crowd": fault("crowd", a="M")},
+        )
+    )
+    assert [killers] == [row.killers for row in proof.matrix.rows]
+    assert tries == len(done)
+    assert told[-1].startswith("1 of 1 shown")
 
 
 def test_a_row_of_the_ledger_is_read_as_it_was_written() -> None:

@@ -33,7 +33,7 @@ class Faulty:
         self._seams = seams
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or not (self._seams.everywhere or _chats(scope, self._contract)):
+        if scope["type"] != "http" or not (self._seams.everywhere or chats(scope, self._contract)):
             await self._app(scope, receive, send)
             return
         body = await _read(receive)
@@ -63,7 +63,8 @@ def _fits_json(value: Json) -> bool:
     return True
 
 
-def _chats(scope: Scope, contract: Contract) -> bool:
+def chats(scope: Scope, contract: Contract) -> bool:
+    """Whether a request asks for a completion."""
     return bool(scope["method"] == "POST" and scope["path"] == contract.path)
 
 

@@ -1,4 +1,4 @@
-"""What a server does over several requests: clients that leave, clients at the same time, errors before."""
+"""What a server does over several requests: clients at the same time, errors before, streams that stay open."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from reference_server.faults.decorators import around, fault
+from reference_server.faults.faulty import chats
 from reference_server.faults.seams import DONE, Reply
 
 if TYPE_CHECKING:
@@ -21,54 +22,6 @@ if TYPE_CHECKING:
     Ask = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 LEFT_TOKENS = 200  # what the client asks for that leaves
-WEDGED_S = 30.0
-
-
-def _chats(scope: Scope, contract: Contract) -> bool:
-    return bool(scope["path"] == contract.path and scope["method"] == "POST")
-
-
-@around("wedged-by-a-disconnect", bugs=[19, 18])
-def wedged_by_a_disconnect(app: ASGIApp, contract: Contract) -> Ask:
-    """After a client has left in mid-stream, the next request waits without end."""
-    left = asyncio.Event()
-
-    async def ask(scope: Scope, receive: Receive, send: Send) -> None:
-        if left.is_set() and _chats(scope, contract):
-            left.clear()
-            await asyncio.sleep(WEDGED_S)
-
-        async def heard() -> Message:
-            message = await receive()
-            if message["type"] == "http.disconnect":
-                left.set()
-            return message
-
-        await app(scope, heard, send)
-
-    return ask
-
-
-@around("fails-after-a-disconnect", bugs=[19])
-def fails_after_a_disconnect(app: ASGIApp, contract: Contract) -> Ask:
-    """After a client has left in mid-stream, the next request gets a 500."""
-    left = asyncio.Event()
-
-    async def ask(scope: Scope, receive: Receive, send: Send) -> None:
-        if left.is_set() and _chats(scope, contract):
-            left.clear()
-            await Reply(500, b"{}")(scope, receive, send)
-            return
-
-        async def heard() -> Message:
-            message = await receive()
-            if message["type"] == "http.disconnect":
-                left.set()
-            return message
-
-        await app(scope, heard, send)
-
-    return ask
 
 
 @around("one-at-a-time", bugs=[20])
@@ -77,7 +30,7 @@ def one_at_a_time(app: ASGIApp, contract: Contract) -> Ask:
     running: set[int] = set()
 
     async def ask(scope: Scope, receive: Receive, send: Send) -> None:
-        if not _chats(scope, contract):
+        if not chats(scope, contract):
             await app(scope, receive, send)
             return
         others, own = bool(running), id(scope)
@@ -107,7 +60,7 @@ def answers_are_crossed(app: ASGIApp, contract: Contract) -> Ask:
     waiting: list[bytes] = []
 
     async def ask(scope: Scope, receive: Receive, send: Send) -> None:
-        if not _chats(scope, contract):
+        if not chats(scope, contract):
             await app(scope, receive, send)
             return
         message = await receive()
@@ -152,7 +105,7 @@ def falls_after_an_error(app: ASGIApp, contract: Contract) -> Ask:
     hurt: list[bool] = []
 
     async def ask(scope: Scope, receive: Receive, send: Send) -> None:
-        if not _chats(scope, contract):
+        if not chats(scope, contract):
             await app(scope, receive, send)
             return
         message = await receive()

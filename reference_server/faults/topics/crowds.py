@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from reference_server.faults.decorators import around
-from reference_server.faults.faulty import Faulty
+from reference_server.faults.faulty import Faulty, chats
 from reference_server.faults.seams import Reply, Seams
 from reference_server.faults.topics.refusals import ANSWER
 
@@ -20,24 +20,17 @@ if TYPE_CHECKING:
 
     Ask = Callable[[Scope, Receive, Send], Awaitable[None]]
 
-LATE_S = 3.0
-NOTICE_S = 0.05  # who left just before a request is seen to have left
-
-
-def _chats(scope: Scope, contract: Contract) -> bool:
-    return bool(scope["path"] == contract.path and scope["method"] == "POST")
-
 
 def _counting(app: ASGIApp, contract: Contract, running: list[int]) -> Ask:
     """Keeps count of the requests in flight; each waits a little, so that those of a crowd begin together."""
 
     async def ask(scope: Scope, receive: Receive, send: Send) -> None:
         await asyncio.sleep(0.02)
-        running[0] += _chats(scope, contract)
+        running[0] += chats(scope, contract)
         try:
             await app(scope, receive, send)
         finally:
-            running[0] -= _chats(scope, contract)
+            running[0] -= chats(scope, contract)
 
     return ask
 
@@ -79,7 +72,7 @@ def refusals_hurt_others(app: ASGIApp, contract: Contract) -> Ask:
     bad = [0]
 
     async def ask(scope: Scope, receive: Receive, send: Send) -> None:
-        if not _chats(scope, contract):
+        if not chats(scope, contract):
             await app(scope, receive, send)
             return
         held: list[Message] = []
@@ -112,71 +105,12 @@ def one_after_another(app: ASGIApp, contract: Contract) -> Ask:
     lock = asyncio.Lock()
 
     async def ask(scope: Scope, receive: Receive, send: Send) -> None:
-        if not _chats(scope, contract):
+        if not chats(scope, contract):
             await app(scope, receive, send)
             return
         async with lock:
             await app(scope, receive, send)
             await asyncio.sleep(0.01)
-
-    return ask
-
-
-@around("others-hurt-by-a-disconnect", bugs=[18, 19])
-def others_are_hurt_by_a_disconnect(app: ASGIApp, contract: Contract) -> Ask:
-    """When a client leaves, the answers of others break off."""
-    left = [0]
-
-    async def ask(scope: Scope, receive: Receive, send: Send) -> None:
-        if not _chats(scope, contract):
-            await app(scope, receive, send)
-            return
-        before, own = left[0], [False]
-
-        async def heard() -> Message:
-            message = await receive()
-            if message["type"] == "http.disconnect" and not own[0]:
-                own[0] = True
-                left[0] += 1
-            return message
-
-        async def sent(message: Message) -> None:
-            if message["type"] == "http.response.body" and not message.get("more_body"):
-                await asyncio.sleep(0.03)  # so that others may leave before the end
-            if left[0] > before and not own[0]:
-                raise ConnectionResetError
-            await send(message)
-            if not message.get("more_body", True):
-                own[0] = True  # whole: what comes now is no leaving
-
-        await app(scope, heard, sent)
-
-    return ask
-
-
-@around("late-after-a-disconnect", bugs=[18], patience_s=20.0)
-def late_after_a_disconnect(app: ASGIApp, contract: Contract) -> Ask:
-    """An answer that nobody reads goes on to its end, and the next request waits for it."""
-    until = [0.0]
-
-    async def ask(scope: Scope, receive: Receive, send: Send) -> None:
-        loop = asyncio.get_running_loop()
-        if _chats(scope, contract):
-            await asyncio.sleep(NOTICE_S)
-            await asyncio.sleep(max(0.0, until[0] - loop.time()))
-        done = [False]
-
-        async def heard() -> Message:
-            message = await receive()
-            if message["type"] == "http.disconnect" and not done[0]:
-                until[0] = loop.time() + LATE_S
-            return message
-
-        async def sent(message: Message) -> None:
-            await send(message)
-            done[0] = message["type"] == "http.response.body" and not message.get("more_body")
-
-        await app(scope, heard, sent)
 
     return ask
 
