@@ -26,6 +26,7 @@ STOP_S = 10.0
 KEY_VARIABLE = "CHATPROOF_EMBEDDED_KEY"
 PARENT_VARIABLE = "CHATPROOF_PARENT"  # the server ends with this process, even where that is killed
 ADDRESS = re.compile(r"http://[\w.\[\]:]+")
+ORIGIN = "https://chatproof.example"  # that of the scenario `cors`, so that there is something to judge
 NEEDED = ("torch", "transformers", "fastapi", "uvicorn")
 
 
@@ -53,7 +54,7 @@ def serve(contract: Contract) -> Iterator[Embedded]:
     """
     demand_parts()
     key = secrets.token_urlsafe(24) if contract.auth == "bearer" else ""
-    options = ["--dialect", contract.name, "--host", "127.0.0.1", "--port", "0"]
+    options = ["--dialect", contract.name, "--host", "127.0.0.1", "--port", "0", "--allow-origin", ORIGIN]
     options += ["--api-key-env", KEY_VARIABLE] if key else []
     with child("reference_server", options, key) as said:
         yield Embedded(said.address, key)

@@ -13,6 +13,7 @@ import orjson
 from fastapi import FastAPI
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
+from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.routing import Route
@@ -67,6 +68,14 @@ def create_app(contract: Contract, engine: Engine, settings: Settings) -> FastAP
 
     app.add_exception_handler(HTTPException, refuse)  # paths and methods that no route takes
     app.add_middleware(Front, errors=offered.errors, key=KeyCheck(settings.api_key) if settings.api_key else None)
+    if settings.origins:  # around the front: a preflight carries no key, and refusals are to be read too
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=settings.origins,
+            allow_methods=("GET", "POST"),
+            allow_headers=("*",),
+            expose_headers=("Retry-After",),
+        )
     return app
 
 

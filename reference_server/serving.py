@@ -37,6 +37,8 @@ LIST: Final = "list"  # in place of a fault's name
 
 VISIBLE: Final = re.compile(r"[!-~]+")  # ASCII without spaces
 
+ORIGIN: Final = re.compile(r"\*|https?://([a-z0-9._-]+|\[[0-9a-f:]+\])(:[0-9]{1,5})?")  # as browsers write it: no path
+
 
 def serve(
     contract: Contract,
@@ -64,6 +66,9 @@ def check(contract: Contract, settings: Settings) -> None:
         raise ServingError(f"{contract.name} asks every client for a key: name its variable with --api-key-env")
     if settings.api_key is not None and not VISIBLE.fullmatch(settings.api_key):
         raise ServingError("the API key is empty or holds what no header can carry: use visible ASCII characters")
+    for origin in settings.origins:
+        if not ORIGIN.fullmatch(origin):
+            raise ServingError(f"{origin!r} is no origin: write scheme, host and port alone, as in https://host:8443")
     if settings.full_text and contract.stream.full_text == "never":
         raise ServingError(f"{contract.name} has no full-text mode: leave --full-text out")
 
@@ -123,6 +128,13 @@ class Stop(click.ClickException):
     help="Whether a prompt takes over what another one with the same beginning has left in the cache.",
 )
 @click.option("--api-key-env", metavar="VAR", help="Environment variable that holds the key clients must send.")
+@click.option(
+    "--allow-origin",
+    "origins",
+    multiple=True,
+    metavar="ORIGIN",
+    help="Pages of this origin may call the server in a browser, as in https://host:port; * for all. Repeatable.",
+)
 @click.option("--full-text", is_flag=True, help="Every chunk of a stream holds the whole text so far (MindIE).")
 @click.option(
     "--fault",
@@ -147,6 +159,7 @@ def command(
     prefill_tokens: int,
     prefix_reuse: bool,
     api_key_env: str | None,
+    origins: tuple[str, ...],
     full_text: bool,
     faults: tuple[str, ...],
     upstreams: Upstreams,
@@ -165,6 +178,7 @@ def command(
             api_key=_key(api_key_env),
             full_text=full_text,
             max_in_flight=slots + max_waiting,
+            origins=origins,
         )
         check(contract, settings)
         shown = chosen(faults, listing.known_faults(contract.name)) if faults else ()

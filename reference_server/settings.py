@@ -23,6 +23,7 @@ class Settings:
     full_text: MindIE's full-text mode: every chunk of a stream holds the whole text so far.
     max_in_flight: requests read, waiting or answered at once; one more is refused as overloaded.
     body_limit_bytes: largest body of a request.
+    origins: those whose pages may read answers in a browser (`https://host:port`, or `*` for all).
     """
 
     model: str
@@ -30,3 +31,4 @@ class Settings:
     full_text: bool = False
     max_in_flight: int = 80
     body_limit_bytes: int = BODY_LIMIT_BYTES
+    origins: tuple[str, ...] = ()

@@ -63,7 +63,7 @@ def sampled_choices_differ(exchanges: Mapping[str, Exchange], _: Context) -> Ite
     first, second = (_texts(exchanges[name]) for name in ("sampled", "sampled-again"))
     if min(map(len, first + second), default=0) < FEW_CHARACTERS or min(len(first), len(second)) < 2:
         raise NoOccasion("the answers are too short, or too few, to compare")
-    if set(first) & set(second):
+    if len(set(first + second)) == 1:
         raise NoOccasion("the model is too sure of its answer")
     if len(set(first)) == len(set(second)) == 1:
         yield Finding("/choices/*/message/content", "texts that differ", f"{len(first)} times {first[0]!r}"[:200])

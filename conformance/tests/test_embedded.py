@@ -13,6 +13,7 @@ import pytest
 
 from conformance import embedded
 from conformance.errors import HarnessError, UsageError
+from conformance.scenarios.written import read
 from openapi.contract import load
 
 if TYPE_CHECKING:
@@ -47,6 +48,13 @@ def test_the_address_is_the_one_that_the_server_prints(started: Callable[[str], 
         assert (server.url, server.key) == (LISTENS, "")
         assert processes[0].poll() is None
     assert processes[0].poll() is not None
+
+
+def test_the_server_lets_in_the_origin_that_the_suite_asks_from() -> None:
+    asked = next(each for each in read(load("mindie-2.3")) if each.id == "cors")
+    assert {embedded.ORIGIN} == {
+        value for step in asked.steps for name, value in step.headers.items() if name == "Origin"
+    }
 
 
 def test_a_server_that_wants_a_key_is_given_one_of_its_own_each_time(started: Callable[[str], list[Any]]) -> None:

@@ -246,6 +246,23 @@ def test_head_and_options_are_answered_without_a_body() -> None:
     assert (refused.status_code, refused.content) == (405, b"")
 
 
+def test_pages_of_an_origin_that_is_let_in_may_read_answers_and_refusals_and_no_others() -> None:
+    page, other = {"Origin": "https://pages.example"}, {"Origin": "https://other.example"}
+    asks = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "authorization, content-type"}
+    with client("siliconstorm", origins=("https://pages.example",)) as (http, path):
+        keyless = httpx.Client(base_url=http.base_url)
+        preflight = keyless.options(path, headers={**page, **asks})
+        said = [http.post(path, json=body(), headers=page), keyless.post(path, json=body(), headers=page)]
+        unsaid = [http.post(path, json=body(), headers=other), keyless.options(path, headers={**other, **asks})]
+        keyless.close()
+    assert (200, "https://pages.example") == (preflight.status_code, preflight.headers["access-control-allow-origin"])
+    assert {"authorization", "content-type"} <= set(preflight.headers["access-control-allow-headers"].split(", "))
+    assert [200, 401] == [each.status_code for each in said]
+    assert ["https://pages.example"] * 2 == [each.headers["access-control-allow-origin"] for each in said]
+    assert ["Origin"] * 2 == [each.headers["vary"] for each in said]
+    assert [None, None] == [each.headers.get("access-control-allow-origin") for each in unsaid]
+
+
 @pytest.mark.parametrize("path", ["/v1/chat/completions/", "//v1/chat/completions", "/V1/chat/completions"])
 def test_only_the_documented_path_is_the_path(path: str) -> None:
     with client() as (http, _):
