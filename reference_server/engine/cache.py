@@ -37,7 +37,10 @@ def layer_shapes(model: Any) -> list[LayerShape]:
 
 
 class SlotCache:
-    """A key-value cache of fixed shape. keys, values: for each layer, [rows, key-value heads, capacity, head size]."""
+    """A key-value cache of fixed shape. keys, values: for each layer, [rows, capacity, key-value heads, head size].
+
+    What a token leaves stands in one piece, and so does a prompt.
+    """
 
     def __init__(
         self,
@@ -49,7 +52,7 @@ class SlotCache:
         device: torch.device,
     ) -> None:
         self.keys, self.values = (
-            [torch.zeros((rows, layer.heads, capacity, size), dtype=dtype, device=device) for layer, size in each]
+            [torch.zeros((rows, capacity, layer.heads, size), dtype=dtype, device=device) for layer, size in each]
             for each in (
                 [(layer, layer.key_size) for layer in layers],
                 [(layer, layer.value_size) for layer in layers],
@@ -64,7 +67,7 @@ class SlotCache:
     def copy(self, sources: torch.Tensor, targets: torch.Tensor, length: int) -> None:
         """Give the rows `targets` the first `length` positions of the rows `sources`; no row is in both."""
         for stored in (*self.keys, *self.values):
-            stored[targets, :, :length] = stored[sources, :, :length]
+            stored[targets, :length] = stored[sources, :length]
 
 
 class CacheView:
@@ -101,9 +104,10 @@ class CacheView:
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Store a layer's new keys and values [batch, heads, tokens, head size]; return what to attend to."""
         stored_keys, stored_values = self._keys[layer], self._values[layer]
-        stored_keys[self._rows, :, self._positions] = keys.transpose(1, 2)
-        stored_values[self._rows, :, self._positions] = values.transpose(1, 2)
-        return stored_keys[self._read_rows, :, : self._read], stored_values[self._read_rows, :, : self._read]
+        stored_keys[self._rows, self._positions] = keys.transpose(1, 2)
+        stored_values[self._rows, self._positions] = values.transpose(1, 2)
+        read = stored_keys[self._read_rows, : self._read], stored_values[self._read_rows, : self._read]
+        return read[0].transpose(1, 2), read[1].transpose(1, 2)
 
     def get_seq_length(self, _layer: int = 0) -> int:
         return 0
