@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -112,6 +113,7 @@ class Run:
         self._prefix = prefix
         self._places = Places(budget.concurrency)
         self._allowance = Allowance(budget, self.record)
+        self._leaving = asyncio.Lock()
         self._checks: dict[str, dict[str, Check]] = {}
         for each in plan.assertions:
             if each.scenario.rounds:
@@ -141,6 +143,11 @@ class Run:
                 self.record.exchanges[scenario.id, scenario.steps[place].name] = exchange
             self._decided(scenario, [step for place, step in enumerate(scenario.steps) if place not in known])
             return
+        # What a server suffers from clients that left would fall into another scenario's measure of it.
+        async with self._leaving if scenario.leaves else nullcontext():
+            await self._sent(scenario)
+
+    async def _sent(self, scenario: Scenario) -> None:
         if scenario.together:
             async with (
                 self._places.taken(min(len(scenario.steps), self.budget.concurrency)),

@@ -184,6 +184,11 @@ class Scenario:
                 )
             earlier.add(step.name)
 
+    @property
+    def leaves(self) -> bool:
+        """Whether a client of it leaves before its answer is whole."""
+        return any(step.stop_after_events is not None for step in self.steps)
+
     def sends(self, model: str) -> tuple[object, ...]:
         """What goes over the wire: two scenarios that send the same need to be sent once."""
         return (

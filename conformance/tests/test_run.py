@@ -112,6 +112,15 @@ def test_steps_that_belong_together_are_sent_at_the_same_time() -> None:
     assert client.most_at_once == 6
 
 
+def test_scenarios_whose_clients_leave_are_sent_one_after_another_and_beside_all_others() -> None:
+    client = Scripted()
+    steps = tuple(Step(name, body={}, stop_after_events=2) for name in ("left", "left-again"))
+    execute(client, *(scenario(f"leaves{at}", *steps) for at in range(3)), scenario("stays", *map(Step, "abc")))
+    order = [each.partition("/")[0] for each in client.ids() if each.startswith("leaves")]
+    assert [name for at in range(3) for name in [f"leaves{at}"] * 2] == order
+    assert 2 == client.most_at_once
+
+
 def test_a_request_is_sent_again_when_the_server_asks_to_wait(waits: list[float]) -> None:
     replies = iter([429, 503, 200])
     client = Scripted(lambda call: answered(call, next(replies), retry_after="7"))
