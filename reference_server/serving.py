@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import re
@@ -205,6 +206,8 @@ def command(
 
             with closing(engine):
                 app = with_faults(contract, engine, settings, shown)
+                # What is there stays: a collection that walked it all would hold up every stream, and the end by 1 s.
+                gc.freeze()
                 Server(app, engine, announce, farewell=farewell, errors=contract.errors).run_on(listener)
     except EngineStoppedError as error:
         raise Stop(str(error)) from error
