@@ -27,11 +27,20 @@ class Clock:
     def monotonic_ns(self, wall_ns: int) -> int:
         """The monotonic time of a wall-clock stamp of the last second."""
         if wall_ns > self.until_ns:
-            offset_ns = _offset_ns()
-            self.steps += abs(offset_ns - self.offset_ns) > STEP_NS
-            self.offset_ns = offset_ns
-            self.until_ns = time.time_ns() + HELD_NS
+            self._renew()
         return wall_ns - self.offset_ns
+
+    def renewed_ns(self) -> int:
+        """The offset, good for what came within the last second."""
+        if time.time_ns() > self.until_ns:
+            self._renew()
+        return self.offset_ns
+
+    def _renew(self) -> None:
+        offset_ns = _offset_ns()
+        self.steps += abs(offset_ns - self.offset_ns) > STEP_NS
+        self.offset_ns = offset_ns
+        self.until_ns = time.time_ns() + HELD_NS
 
 
 def _offset_ns() -> int:

@@ -1,8 +1,9 @@
 """The inbox: all connections of a process that wait for bytes, read in one callback of the event loop.
 
 Where the kernel stamps what it receives, an epoll of our own holds them: the loop is woken once for many and calls
-Python once. While streams are many and their events far apart (`pace`), a timer wakes it every two milliseconds. It
-holds nobody up: other greenlets run, and requests leave when they are due.
+Python once. While streams are many and their events far apart (`pace`), a timer wakes it every few milliseconds. It
+holds nobody up: other greenlets run, and requests leave when they are due. What is usual, an event of a stream that has
+begun, is read and put by in the turn itself, without a call of ours: that is done for every event of a test.
 """
 
 from __future__ import annotations
@@ -14,12 +15,23 @@ from typing import TYPE_CHECKING, Any, Final
 import gevent
 from gevent import monkey
 
-from loadtests.pace import PAUSE_NS, Pace
+from loadtests.pace import PAUSES_NS, Pace
+from loadtests.wire import ROOM, STAMP, WHOLE, stamped_ns
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Protocol
 
     from loadtests.clock import Clock
+
+    class Reading(Protocol):
+        """Whoever reads a connection."""
+
+        def settle(self) -> None: ...
+        def take(self, data: bytes, at_ns: int) -> None: ...
+        def fail(self, error: OSError) -> None: ...
+
+    Shelf = tuple[Callable[[int, int], Any], int, list[bytes], list[int], int, Reading]
 
 READABLE: Final = 1  # of libev, libuv and epoll alike
 AT_ONCE: Final = 256
@@ -35,18 +47,20 @@ class Inbox:
         self.reads = 0
         self.together_reads = 0
         self._readers: dict[int, Callable[[], None]] = {}
+        self._shelves: dict[int, Shelf] = {}
         self._watchers: dict[int, Any] = {}
         self._loop: Any = gevent.get_hub().loop
         self._epoll: Any = None
         if sys.platform == "linux":
             self._epoll = monkey.get_original("select", "epoll")()
             self._woken: Any = self._loop.io(self._epoll.fileno(), READABLE)
-            self._timer: Any = self._loop.timer(PAUSE_NS / 1e9, PAUSE_NS / 1e9)
+            self._timers = {each: self._loop.timer(each / 1e9, each / 1e9) for each in PAUSES_NS}
+            self._timer: Any = None
 
     @property
     def waits(self) -> bool:
         """Whether reads wait for one another at this time."""
-        return self._epoll is not None and bool(self._timer.active)
+        return self._epoll is not None and self._timer is not None
 
     def watch(self, descriptor: int, reader: Callable[[], None]) -> None:
         """Calls `reader` whenever the descriptor can be read, until `forget`. It must not wait."""
@@ -59,8 +73,16 @@ class Inbox:
             self._woken.start(self._wake)
         self._readers[descriptor] = reader
 
+    def put_by(self, descriptor: int, shelf: Shelf) -> None:
+        """From now on reads that end an event are put by: received by `shelf[0]`, `shelf[1]` bytes at most, they go
+        to the list `shelf[2]` and their times to `shelf[3]`. `shelf[5]` settles after `shelf[4]`, and hears of all
+        that is not usual. Only where there is an epoll and the kernel stamps what comes."""
+        if self._epoll is not None:
+            self._shelves[descriptor] = shelf
+
     def forget(self, descriptor: int) -> None:
         """Watches a descriptor no longer, if it did."""
+        self._shelves.pop(descriptor, None)
         if self._epoll is None:
             if (watcher := self._watchers.pop(descriptor, None)) is not None:
                 watcher.stop()
@@ -69,24 +91,56 @@ class Inbox:
             self._epoll.unregister(descriptor)
             if not self._readers:
                 self._woken.stop()
-                self._timer.stop()
+                self._wait(0)
 
     def _wake(self) -> None:
         self._turn()
-        if self._readers and self.pace.together and not self.clock.unstamped:
+        if pause_ns := self._pause_ns():
             self._woken.stop()
-            self._timer.start(self._tick)
+            self._wait(pause_ns)
 
     def _tick(self) -> None:
         self.together_reads += self._turn()
-        if self._readers and not (self.pace.together and not self.clock.unstamped):
+        pause_ns = self._pause_ns()
+        if self._timer is not self._timers.get(pause_ns):
+            self._wait(pause_ns)
+            if self._readers and not pause_ns:
+                self._woken.start(self._wake)
+
+    def _pause_ns(self) -> int:
+        return self.pace.pause_ns if self._readers and not self.clock.unstamped else 0
+
+    def _wait(self, pause_ns: int) -> None:
+        """Has a turn after each pause; 0: no longer."""
+        if self._timer is not None:
             self._timer.stop()
-            self._woken.start(self._wake)
+        self._timer = self._timers.get(pause_ns)
+        if self._timer is not None:
+            self._timer.start(self._tick)
 
     def _turn(self) -> int:
-        ready, readers = self._epoll.poll(0, AT_ONCE), self._readers
+        ready, readers, shelves = self._epoll.poll(0, AT_ONCE), self._readers, self._shelves
+        clock, unpack = self.clock, STAMP.unpack_from
+        offset_ns = clock.renewed_ns()
         for descriptor, _ in ready:
-            readers[descriptor]()
+            shelf = shelves.get(descriptor)
+            if shelf is None:
+                readers[descriptor]()
+                continue
+            receive, size, held, stamps_ns, most, reading = shelf
+            try:
+                data, ancillary, _, _ = receive(size, ROOM)
+            except OSError as error:
+                reading.fail(error)
+                continue
+            if ancillary and data.endswith(WHOLE):
+                seconds, nanoseconds = unpack(ancillary[0][2])
+                held.append(data)
+                stamps_ns.append(seconds * 1_000_000_000 + nanoseconds - offset_ns)
+                if len(held) >= most:
+                    reading.settle()
+            else:
+                reading.take(data, stamped_ns(data, ancillary, clock))
         count = len(ready)
         self.reads += count
         self.pace.turned(count, time.monotonic_ns())

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from geventhttpclient._parser import HTTPParseError, HTTPResponseParser
 
 from loadtests.scan import Scan, TooLarge
+from loadtests.wire import WHOLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -25,8 +26,6 @@ LARGEST_SAMPLE: Final = 4 * 1024 * 1024
 DETAIL: Final = 200
 """Characters of a failure's detail."""
 LONGEST_WAIT_S: Final = 3600.0
-WHOLE: Final = b"\n\n\r\n"
-"""How a read ends that brought whole events in whole HTTP chunks. Nothing that ends so is the end of an answer."""
 LARGEST_HELD: Final = 4096
 """Bytes of a read that may be put by."""
 FIRST_HELD: Final = 8
@@ -41,17 +40,18 @@ class Incoming(HTTPResponseParser):
     def __init__(
         self, answer: Answer, *, streamed: bool, sampled: bool = False, pace: Pace | None = None, holds: bool = True
     ) -> None:  # fmt: skip
-        """`pace` hears when events came; without `holds` every read is taken at once."""
+        """`pace` hears when events came; without `holds` every read is taken at once. Once `self.holds`, reads that end
+        an event may be put into `held` and their times into `held_ns`, `most_held` at most, as `feed_at` does."""
         super().__init__()
         self.answer = answer
         self.finished = False
         self._complete = False
         self._pace = pace
         self._may_hold = holds
-        self._holds = False
-        self._held: list[bytes] = []
-        self._held_ns: list[int] = []
-        self._most_held = FIRST_HELD
+        self.holds = False
+        self.held: list[bytes] = []
+        self.held_ns: list[int] = []
+        self.most_held = FIRST_HELD
         self._weighed = 0
         self._weighed_coalesced = 0
         self._streamed = streamed
@@ -70,11 +70,11 @@ class Incoming(HTTPResponseParser):
 
         Once there was content, reads that end with an event are put by and taken many at a time, by `settle`.
         """
-        if self._holds and data.endswith(WHOLE) and len(data) <= LARGEST_HELD:
-            self._held.append(data)
-            self._held_ns.append(at_ns)
-            return len(self._held) >= self._most_held and self.settle()
-        if self._held and self.settle():
+        if self.holds and data.endswith(WHOLE) and len(data) <= LARGEST_HELD:
+            self.held.append(data)
+            self.held_ns.append(at_ns)
+            return len(self.held) >= self.most_held and self.settle()
+        if self.held and self.settle():
             return True
         pieces = self._pieces
         try:
@@ -93,11 +93,12 @@ class Incoming(HTTPResponseParser):
 
     def settle(self) -> bool:
         """Takes the reads that were put by, each with its own time; whether the answer has ended."""
-        if not self._held:
+        if not self.held:
             return self.finished
-        reads, stamps_ns = self._held, self._held_ns
-        self._held, self._held_ns = [], []
-        self._most_held = min(2 * self._most_held, MOST_HELD)
+        reads, stamps_ns = self.held[:], self.held_ns[:]
+        self.held.clear()
+        self.held_ns.clear()
+        self.most_held = min(2 * self.most_held, MOST_HELD)
         pieces, ends, at_ns = self._pieces, [], 0
         try:
             for at_ns, data in zip(stamps_ns, reads, strict=True):  # noqa: B007 - the time at which it failed
@@ -120,7 +121,7 @@ class Incoming(HTTPResponseParser):
 
     def cut(self, detail: str, at_ns: int) -> None:
         """The connection ended. An answer without a length ends so; any other is cut off."""
-        if self._held and self.settle():
+        if self.held and self.settle():
             return
         if self._in_body and self.answer.status and not self._framed():
             self._conclude(at_ns)
@@ -130,7 +131,7 @@ class Incoming(HTTPResponseParser):
 
     def fail(self, kind: str, detail: str, at_ns: int) -> None:
         """Ends the answer as a failure of the given name, unless what was put by has ended it before."""
-        if self._held and self.settle():
+        if self.held and self.settle():
             return
         self._collect()
         self.answer.failure, self.answer.detail = kind, detail[:DETAIL]
@@ -158,7 +159,7 @@ class Incoming(HTTPResponseParser):
             if self._scan.events > MOST_EVENTS:
                 raise TooLarge(f"a stream of more than {MOST_EVENTS} events")
             if self._scan.counts:
-                self._holds = self._may_hold
+                self.holds = self._may_hold
                 if len(self._scan.counts) - self._weighed >= MOST_HELD:
                     self._weigh()
         else:

@@ -6,16 +6,17 @@ event, as the kernel keeps the time of the last byte. And an answer's end that i
 
 from __future__ import annotations
 
-from itertools import pairwise
+from bisect import bisect_left
+from operator import sub
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-PAUSE_NS: Final = 2_000_000
-"""What a read may wait for others; the loop counts in milliseconds, so that it may be three."""
-CLOSE_NS: Final = 2 * PAUSE_NS
-"""Events of one stream that are closer than this might have come in one read."""
+PAUSES_NS: Final = (8_000_000, 4_000_000, 2_000_000)
+"""What a read may wait for others, the longest first; the loop counts in milliseconds, so that it may be one more."""
+CLOSE: Final = 2
+"""Events of one stream that are closer than so many pauses might have come in one read."""
 CLOSE_SHARE: Final = 0.002
 """Of gaps, how many may be as close: a fifth of what makes a measurement doubtful."""
 ENOUGH: Final = 100
@@ -23,34 +24,38 @@ ENOUGH: Final = 100
 RATE: Final = 1000
 """Reads a second below which each has its own turn: there is nothing to gain."""
 READS_PER_END: Final = 20
-"""Reads for one answer's end below which nobody waits: users would send noticeably later."""
+"""Reads for one answer's end below which nobody waits: users would send noticeably later. It is for the shortest pause,
+a longer one takes as many more."""
 WINDOW_NS: Final = 200_000_000
 
 
 class Pace:
-    """Decides five times a second by what was seen; `together` is the verdict."""
+    """Decides five times a second by what was seen; `pause_ns` is the verdict, 0 where each read has its own turn."""
 
-    __slots__ = ("_close", "_ends", "_gaps", "_reads", "_since_ns", "_sparse", "together")
+    __slots__ = ("_close", "_ends", "_gaps", "_reads", "_since_ns", "_sparse_ns", "pause_ns")
 
     def __init__(self) -> None:
-        self.together = False
+        self.pause_ns = 0
         self._since_ns = 0
         self._reads = 0
         self._ends = 0
         self._gaps = 0
-        self._close = 0
-        self._sparse = False
+        self._close = [0] * len(PAUSES_NS)
+        self._sparse_ns = 0
 
     def saw(self, stamps_ns: Sequence[int], coalesced: int) -> None:
         """Looks at the times of one stream's reads with content; `coalesced` of them brought several events."""
-        gaps = [later - earlier for earlier, later in pairwise(stamps_ns)]
-        if coalesced or (gaps and min(gaps) < CLOSE_NS):
-            self._close += coalesced + sum(gap < CLOSE_NS for gap in gaps)
+        gaps = sorted(map(sub, stamps_ns[1:], stamps_ns))
+        if coalesced or (gaps and gaps[0] < CLOSE * PAUSES_NS[0]):
+            for at, pause_ns in enumerate(PAUSES_NS):
+                self._close[at] += coalesced + bisect_left(gaps, CLOSE * pause_ns)
         self._gaps += len(gaps)
         if self._gaps >= ENOUGH:
-            self._sparse = self._close <= CLOSE_SHARE * self._gaps
-            self.together = self.together and self._sparse
-            self._gaps = self._close = 0
+            most = CLOSE_SHARE * self._gaps
+            sparse = (pause_ns for pause_ns, close in zip(PAUSES_NS, self._close, strict=True) if close <= most)
+            self._sparse_ns = next(sparse, 0)
+            self.pause_ns = min(self.pause_ns, self._sparse_ns)
+            self._gaps, self._close = 0, [0] * len(PAUSES_NS)
 
     def ended(self) -> None:
         """An answer has ended."""
@@ -61,6 +66,11 @@ class Pace:
         self._reads += reads
         passed_ns = now_ns - self._since_ns
         if passed_ns >= WINDOW_NS:
-            many = self._reads * 1_000_000_000 >= RATE * passed_ns and self._reads >= READS_PER_END * self._ends
-            self.together = many and self._sparse
+            self.pause_ns = self._longest_ns() if self._reads * 1_000_000_000 >= RATE * passed_ns else 0
             self._since_ns, self._reads, self._ends = now_ns, 0, 0
+
+    def _longest_ns(self) -> int:
+        """The longest pause that neither brings events together nor answers' ends noticeably later."""
+        per_end = READS_PER_END * self._ends
+        fitting = (each for each in PAUSES_NS if each <= self._sparse_ns and self._reads * PAUSES_NS[-1] >= per_end * each)
+        return next(fitting, 0)

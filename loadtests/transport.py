@@ -16,12 +16,14 @@ from gevent.event import AsyncResult
 
 from loadtests.answer import Answer
 from loadtests.incoming import Incoming
-from loadtests.wire import Wire
+from loadtests.wire import READ_BYTES, Wire
 
 if TYPE_CHECKING:
     from loadtests.inbox import Inbox
 
 CONNECT_S: Final = 10.0
+SMALL_BYTES: Final = 479
+"""What a read asks for while events are small: the most that Python itself allocates, which costs half as much."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,14 +126,16 @@ class Caller:
 class _Reading:
     """Watches a wire and feeds what comes, in the loop's callback; `ended` is set at the end of the answer."""
 
-    __slots__ = ("_descriptor", "_inbox", "_incoming", "_receive", "_take", "ended")
+    __slots__ = ("_descriptor", "_inbox", "_incoming", "_receive", "_size", "_take", "_wire", "ended")
 
     def __init__(self, wire: Wire, incoming: Incoming, inbox: Inbox) -> None:
         self.ended: AsyncResult[None] = AsyncResult()
+        self._wire = wire
         self._receive = wire.read
         self._take = incoming.feed_at
         self._incoming = incoming
         self._inbox = inbox
+        self._size = 0
         self._descriptor = wire.fileno()
         inbox.watch(self._descriptor, self._read)
 
@@ -139,26 +143,44 @@ class _Reading:
         """Takes what was put by."""
         if self._incoming.settle():
             self._end()
+        elif self._size:
+            self._put_by()
 
     def stop(self) -> None:
         """Watches no longer."""
         self._inbox.forget(self._descriptor)
 
+    def take(self, data: bytes, at_ns: int) -> None:
+        """Takes what one read brought, nothing if it was the end of the connection."""
+        if not data:
+            self._incoming.cut("the server ended the connection", at_ns)
+            self._end()
+        elif self._take(data, at_ns):
+            self._end()
+        elif self._incoming.holds and (not self._size or len(data) == self._size):
+            self._size = SMALL_BYTES if len(data) < SMALL_BYTES * 3 // 4 else READ_BYTES
+            self._put_by()
+
+    def fail(self, error: OSError) -> None:
+        """Hears why nothing could be read."""
+        if not isinstance(error, BlockingIOError):
+            self._incoming.cut(str(error) or type(error).__name__, time.monotonic_ns())
+            self._end()
+
+    def _put_by(self) -> None:
+        """Lets the inbox put reads by from now on."""
+        incoming, receive = self._incoming, self._wire.plain_reader
+        if receive is not None:
+            shelf = (receive, self._size, incoming.held, incoming.held_ns, incoming.most_held, self)
+            self._inbox.put_by(self._descriptor, shelf)
+
     def _read(self) -> None:
         try:
             data, at_ns = self._receive()
-        except BlockingIOError:
-            return
         except OSError as error:
-            self._incoming.cut(str(error) or type(error).__name__, time.monotonic_ns())
-            self._end()
+            self.fail(error)
             return
-        if data:
-            if self._take(data, at_ns):
-                self._end()
-        else:
-            self._incoming.cut("the server ended the connection", at_ns)
-            self._end()
+        self.take(data, at_ns)
 
     def _end(self) -> None:
         if not self.ended.ready():

@@ -20,7 +20,7 @@ import gevent.socket
 from gevent import monkey
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from loadtests.clock import Clock
 
@@ -28,6 +28,8 @@ READ_BYTES: Final = 4096
 """What a read asks for while little comes: a buffer is made for each, and a small one costs a third less."""
 MOST_BYTES: Final = 65_536
 """What it asks for after a read that was full; the allocator maps and unmaps a larger buffer at each read."""
+WHOLE: Final = b"\n\n\r\n"
+"""How a read ends that brought whole events in whole HTTP chunks. Nothing that ends so is the end of an answer."""
 SO_TIMESTAMPNS: Final = 35
 """Linux: receive times in nanoseconds. Python's socket module has no name for it."""
 STAMP: Final = struct.Struct("@ll")
@@ -70,6 +72,11 @@ class Wire:
         """The descriptor to watch for bytes."""
         return self._socket.fileno()  # type: ignore[no-any-return]
 
+    @property
+    def plain_reader(self) -> Callable[[int, int], Any] | None:
+        """What receives bytes and the kernel's stamp as they are; None where bytes need more, or have no stamp."""
+        return self._socket.recvmsg if self._tls is None and sys.platform == "linux" else None
+
     def close(self) -> None:
         """Closes the connection."""
         with contextlib.suppress(OSError):
@@ -90,12 +97,7 @@ class Wire:
     def _receive_stamped(self) -> tuple[bytes, int]:
         data, ancillary, _, _ = self._socket.recvmsg(self._size, ROOM)
         self._size = MOST_BYTES if len(data) >= READ_BYTES else READ_BYTES
-        if not ancillary:
-            self._clock.unstamped += bool(data)  # there is none at the end
-            return data, time.monotonic_ns()
-        seconds, nanoseconds = STAMP.unpack_from(ancillary[0][2])
-        wall_ns, clock = seconds * 1_000_000_000 + nanoseconds, self._clock
-        return data, wall_ns - clock.offset_ns if wall_ns <= clock.until_ns else clock.monotonic_ns(wall_ns)
+        return data, stamped_ns(data, ancillary, self._clock)
 
     def _receive_timed(self) -> tuple[bytes, int]:
         return self._socket.recv(MOST_BYTES), time.monotonic_ns()
@@ -144,6 +146,15 @@ class Wire:
                 data = data[self._socket.send(data) :]
             except BlockingIOError:
                 gevent.socket.wait_write(self._socket.fileno())
+
+
+def stamped_ns(data: bytes, ancillary: Sequence[tuple[int, int, bytes]], clock: Clock) -> int:
+    """When the last byte of a read came."""
+    if not ancillary:
+        clock.unstamped += bool(data)  # there is none at the end
+        return time.monotonic_ns()
+    seconds, nanoseconds = STAMP.unpack_from(ancillary[0][2])
+    return clock.monotonic_ns(seconds * 1_000_000_000 + nanoseconds)
 
 
 def _connected(host: str, port: int) -> Any:

@@ -30,15 +30,15 @@ SECOND = 1_000_000_000
 
 def after_seconds(
     *, reads: int = MANY, ends: int = 0, gap_ns: int = GAP_NS, coalesced: int = 0, seconds: int = 3
-) -> bool:  # fmt: skip
-    """The verdict after some seconds of the given reads, answers' ends, gaps and reads with several events."""
+) -> int:  # fmt: skip
+    """The verdict, how long a read may wait, after some seconds of the given reads, answers' ends, gaps and reads with several events."""
     made = Pace()
     for at in range(seconds):
         made.saw([each * gap_ns for each in range(1001)], coalesced)
         for _ in range(ends):
             made.ended()
         made.turned(reads, (at + 1) * SECOND)
-    return made.together
+    return made.pause_ns
 
 
 def test_reads_wait_for_one_another_while_many_streams_bring_events_far_apart() -> None:
@@ -50,7 +50,7 @@ def test_reads_wait_for_one_another_while_many_streams_bring_events_far_apart() 
     [
         {"reads": pace.RATE // 2},
         {"ends": MANY // pace.READS_PER_END + 1},
-        {"gap_ns": pace.CLOSE_NS - 1},
+        {"gap_ns": pace.CLOSE * pace.PAUSES_NS[-1] - 1},
         {"coalesced": 3},
         {"gap_ns": 0},
     ],
@@ -60,10 +60,18 @@ def test_none_waits_where_it_gains_nothing_or_would_hide_something(others: dict[
     assert not after_seconds(**others)
 
 
+@pytest.mark.parametrize("at", range(len(pace.PAUSES_NS) - 1))
+def test_the_pause_is_the_longest_that_neither_gaps_nor_ends_forbid(at: int) -> None:
+    shorter = pace.PAUSES_NS[at + 1]
+    assert pace.PAUSES_NS[at] == after_seconds(gap_ns=pace.CLOSE * pace.PAUSES_NS[at])
+    assert shorter == after_seconds(gap_ns=pace.CLOSE * pace.PAUSES_NS[at] - 1)
+    assert shorter == after_seconds(ends=MANY * pace.PAUSES_NS[-1] // (pace.READS_PER_END * shorter))
+
+
 def test_nothing_is_presumed_of_gaps_before_any_were_seen() -> None:
     made = Pace()
     made.turned(MANY, SECOND)
-    assert not made.together
+    assert not made.pause_ns
 
 
 def test_close_events_end_the_waiting_at_once_and_silence_does_soon() -> None:
@@ -75,9 +83,9 @@ def test_close_events_end_the_waiting_at_once_and_silence_does_soon() -> None:
         made = Pace()
         made.saw([each * GAP_NS for each in range(1001)], 0)
         made.turned(MANY, SECOND)
-        assert made.together
+        assert made.pause_ns
         spoil(made)
-        assert not made.together
+        assert not made.pause_ns
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the calibration server needs a timerfd")
@@ -100,7 +108,7 @@ def test_a_read_that_waited_tells_the_time_at_which_its_bytes_came() -> None:
         answer = answers[each["user"]]
         if [1] * schedule.count == list(answer.counts):
             late_ns = [came - sent for came, sent in zip(answer.stamps_ns, each["sent_ns"], strict=True)]
-            sooner += sum(late < pace.PAUSE_NS / 4 for late in late_ns)
+            sooner += sum(late < pace.PAUSES_NS[-1] / 4 for late in late_ns)
             total += schedule.count
     assert sooner > total * 3 / 4, "a clock that told the time of the read would be late by half a pause, on average"
 
@@ -111,7 +119,7 @@ def hurry(made: Pace, monkeypatch: pytest.MonkeyPatch) -> None:
     made.saw([each * GAP_NS for each in range(1001)], 0)
     made.turned(0, now_ns - SECOND)
     made.turned(MANY, now_ns)
-    assert made.together
+    assert made.pause_ns
     monkeypatch.setattr(pace, "WINDOW_NS", 1000 * SECOND)
 
 
