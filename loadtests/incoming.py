@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from loadtests.answer import Answer
     from loadtests.pace import Pace
+    from loadtests.scan import Marks
 
 LARGEST_PLAIN: Final = 16 * 1024 * 1024
 """Bytes of an answer that is no stream; more is a failure."""
@@ -38,15 +39,24 @@ class Incoming(HTTPResponseParser):
     """Reads the answer to one request. `sampled`: keep what arrives, to judge it by the stream rules afterwards."""
 
     def __init__(
-        self, answer: Answer, *, streamed: bool, sampled: bool = False, pace: Pace | None = None, holds: bool = True
-    ) -> None:  # fmt: skip
-        """`pace` hears when events came; without `holds` every read is taken at once. Once `self.holds`, reads that end
-        an event may be put into `held` and their times into `held_ns`, `most_held` at most, as `feed_at` does."""
+        self,
+        answer: Answer,
+        *,
+        streamed: bool,
+        sampled: bool = False,
+        pace: Pace | None = None,
+        marks: Marks | None = None,
+        holds: bool = True,
+    ) -> None:
+        """`pace` hears when events came, `marks` is what other streams of the server have taught. Without `holds` every
+        read is taken at once; else, once `self.holds`, reads that end an event may be put into `held` and their times
+        into `held_ns`, `most_held` at most, as `feed_at` does."""
         super().__init__()
         self.answer = answer
         self.finished = False
         self._complete = False
         self._pace = pace
+        self._marks = marks
         self._may_hold = holds
         self.holds = False
         self.held: list[bytes] = []
@@ -98,7 +108,7 @@ class Incoming(HTTPResponseParser):
         reads, stamps_ns = self.held[:], self.held_ns[:]
         self.held.clear()
         self.held_ns.clear()
-        self.most_held = min(2 * self.most_held, MOST_HELD)
+        self.most_held = MOST_HELD
         pieces, ends, at_ns = self._pieces, [], 0
         try:
             for at_ns, data in zip(stamps_ns, reads, strict=True):  # noqa: B007 - the time at which it failed
@@ -169,12 +179,12 @@ class Incoming(HTTPResponseParser):
 
     def _take_alike(self, stamps_ns: list[int]) -> bool:
         """Takes pieces that came in a read each and are an event each; False, and nothing taken, if they are not."""
-        scan, pieces = self._scan, [bytes(each) for each in self._pieces]
+        scan, pieces = self._scan, self._pieces
         if scan is None or scan.events + len(pieces) > MOST_EVENTS or not scan.feed_alike(pieces, stamps_ns):
             return False
         self.answer.size_bytes += sum(map(len, pieces))
         if self._sampled:
-            self._keep(zip(stamps_ns, pieces, strict=True))
+            self._keep(zip(stamps_ns, map(bytes, pieces), strict=True))
         return True
 
     def _take_apart(self, ends: list[int], stamps_ns: list[int]) -> None:
@@ -287,7 +297,7 @@ class Incoming(HTTPResponseParser):
             self._may_hold &= "chunked" in (self.header("transfer-encoding") or "").lower()
             media = (self.header("content-type") or "").partition(";")[0].strip().lower()
             if media == "text/event-stream" and code < 300:
-                self._scan = Scan()
+                self._scan = Scan(self._marks)
                 self.answer.stamps_ns, self.answer.counts = self._scan.stamps_ns, self._scan.counts
         return False
 

@@ -73,7 +73,7 @@ def _add(made: Fresh, second: int, stamps_ns: Sequence[int], counts: Sequence[in
     made.reads += reads
     made.count += len(gaps_ns)
     if gaps_ns:
-        made.gaps_ms[second].update(buckets(gaps_ns))
+        made.gaps_ms[second] = Counter(buckets(gaps_ns))
         made.total_ms += (stamps_ns[-1] - stamps_ns[0]) / MS
         made.least_ms = min(made.least_ms, min(gaps_ns) / MS)
         made.greatest_ms = max(made.greatest_ms, max(gaps_ns) / MS)

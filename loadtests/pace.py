@@ -45,11 +45,13 @@ class Pace:
 
     def saw(self, stamps_ns: Sequence[int], coalesced: int) -> None:
         """Looks at the times of one stream's reads with content; `coalesced` of them brought several events."""
-        gaps = sorted(map(sub, stamps_ns[1:], stamps_ns))
-        if coalesced or (gaps and gaps[0] < CLOSE * PAUSES_NS[0]):
-            for at, pause_ns in enumerate(PAUSES_NS):
-                self._close[at] += coalesced + bisect_left(gaps, CLOSE * pause_ns)
-        self._gaps += len(gaps)
+        if len(stamps_ns) > 1:
+            least_ns = min(map(sub, stamps_ns[1:], stamps_ns))
+            self._gaps += len(stamps_ns) - 1
+            if coalesced or least_ns < CLOSE * PAUSES_NS[0]:
+                gaps_ns = sorted(map(sub, stamps_ns[1:], stamps_ns))
+                for at, pause_ns in enumerate(PAUSES_NS):
+                    self._close[at] += coalesced + bisect_left(gaps_ns, CLOSE * pause_ns)
         if self._gaps >= ENOUGH:
             most = CLOSE_SHARE * self._gaps
             sparse = (pause_ns for pause_ns, close in zip(PAUSES_NS, self._close, strict=True) if close <= most)
@@ -72,5 +74,7 @@ class Pace:
     def _longest_ns(self) -> int:
         """The longest pause that neither brings events together nor answers' ends noticeably later."""
         per_end = READS_PER_END * self._ends
-        fitting = (each for each in PAUSES_NS if each <= self._sparse_ns and self._reads * PAUSES_NS[-1] >= per_end * each)
+        fitting = (
+            each for each in PAUSES_NS if each <= self._sparse_ns and self._reads * PAUSES_NS[-1] >= per_end * each
+        )
         return next(fitting, 0)

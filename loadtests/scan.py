@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 DONE: Final = b"[DONE]"
 SPOKEN: Final = ("content", "reasoning_content", "reasoning")
+DECODE: Final = json.JSONDecoder().raw_decode
+"""Without the search for an encoding that `json.loads` begins with; it takes no blanks around."""
+BLANK: Final = b" \t\n\r"
 NOTHING: Final = re.compile(rb"(?!)")
 LINE: Final = rb'[^"\n][^\n]*\n\n'
 """The rest of an event of one line, so that none is counted twice."""
@@ -31,8 +34,28 @@ class TooLarge(ValueError):
     """An event that outgrows `LARGEST_EVENT`."""
 
 
+class Marks:
+    """The bytes that stand before a text, as far as they were learned; a server's streams share them."""
+
+    __slots__ = ("_known", "found")
+
+    def __init__(self) -> None:
+        self._known: list[bytes] = []
+        self.found: Callable[[bytes], list[bytes]] = NOTHING.findall
+        """Finds what follows a mark: so many events of some bytes bear content."""
+
+    def learn(self, key: str, raw: bytes) -> None:
+        """Notes how a key that bears text stands in some bytes."""
+        for colon in (b":", b": "):
+            mark = b'"%b"%b"' % (key.encode(), colon)
+            if mark in raw and mark not in self._known:
+                self._known.append(mark)
+                either = b"|".join(re.escape(each) for each in self._known)
+                self.found = re.compile(b"()(?:%b)" % either + LINE).findall  # an empty group: nothing is copied
+
+
 class Scan:
-    """Reads one stream.
+    """Reads one stream, with what other streams of its server have taught, if any.
 
     `stamps_ns` are the arrival times of reads that brought content-bearing events, `counts` how many each brought.
     `events` counts all events, `content_reads` and `coalesced_reads` the reads with any and with several of them.
@@ -40,8 +63,8 @@ class Scan:
 
     __slots__ = (
         "_last",
-        "_marked",
         "_marks",
+        "_parsed",
         "_tail",
         "coalesced_reads",
         "counts",
@@ -51,7 +74,7 @@ class Scan:
         "stamps_ns",
     )
 
-    def __init__(self) -> None:
+    def __init__(self, marks: Marks | None = None) -> None:
         self.stamps_ns: list[int] = []
         self.counts: list[int] = []
         self.events = 0
@@ -59,8 +82,8 @@ class Scan:
         self.done = 0
         self.error: Any = None
         self._tail = b""
-        self._marks: list[bytes] = []
-        self._marked: Callable[[bytes], list[bytes]] = NOTHING.findall
+        self._marks = Marks() if marks is None else marks
+        self._parsed: list[tuple[bytes, dict[str, Any]]] = []
         self._last: deque[bytes] = deque(maxlen=LAST)
 
     def feed(self, data: bytes, at_ns: int) -> None:
@@ -72,7 +95,7 @@ class Scan:
             data = self._whole(data)
             if not data:
                 return
-        content = events = len(self._marked(data))
+        content = events = len(self._marks.found(data))
         # Beginnings and ends, rarely more; all else is one line with content.
         if data.count(b"\n") != 2 * content or b"\r" in data:
             data = _in_lines(data)
@@ -85,7 +108,7 @@ class Scan:
             self.counts.append(content)
             self.coalesced_reads += content > 1
 
-    def feed_alike(self, pieces: Sequence[bytes], stamps_ns: Sequence[int]) -> bool:
+    def feed_alike(self, pieces: Sequence[bytes | bytearray], stamps_ns: Sequence[int]) -> bool:
         """Takes many reads at once, if each is one event with content; else takes nothing and says so.
 
         A CR, which none may hold, is put behind each: so that no piece can lend another its line ends.
@@ -96,10 +119,10 @@ class Scan:
             or data.count(b"\n") != 2 * number
             or data.count(b"\n\n\r") != number
             or data.count(b"\r") != number
-            or len(self._marked(data)) != number
+            or len(self._marks.found(data)) != number
         ):
             return False
-        self._last.extend(pieces[-LAST:])
+        self._last.extend(map(bytes, pieces[-LAST:]))
         self.events += number
         self.stamps_ns.extend(stamps_ns)
         self.counts.extend([1] * number)
@@ -127,30 +150,27 @@ class Scan:
         return data[:cut]
 
     def _parse(self, data: bytes) -> int:
-        """How many events bear content, by parsing them; learns the bytes that mark them, notes ends and errors."""
-        found = 0
-        for event in data.split(b"\n\n"):
+        """How many events bear content, by parsing them where no known bytes tell it; learns the bytes that mark them,
+        notes ends and errors."""
+        content, parsed, marks = 0, [], self._marks
+        for event in data.removesuffix(b"\n\n").split(b"\n\n"):
+            if b"\n" not in event and marks.found(event + b"\n\n"):
+                content += 1
+                continue
             raw = _data(event)
             if raw == DONE:
                 self.done += 1
                 continue
-            chunk = _object(raw)
+            chunk = _object(raw) if raw else {}
+            parsed.append((event, chunk))
             spoken = [key for delta in _deltas(chunk) for key in _speaks(delta)]
-            found += bool(spoken)
+            content += bool(spoken)
             for key in spoken:
-                self._learn(key, raw)
+                marks.learn(key, raw)
             if chunk.get("error") is not None or chunk.get("object") == "error" or b"event: error" in event:
                 self.error = chunk or event.decode(errors="replace")
-        return found
-
-    def _learn(self, key: str, raw: bytes) -> None:
-        for colon in (b":", b": "):
-            mark = b'"%b"%b"' % (key.encode(), colon)
-            if mark in raw and mark not in self._marks:
-                self._marks.append(mark)
-                either = b"|".join(re.escape(each) for each in self._marks)
-                either = b"(?:%b)" % either if len(self._marks) > 1 else either
-                self._marked = re.compile(either + LINE).findall
+        self._parsed = parsed[-LAST:]
+        return content
 
     @property
     def usage(self) -> dict[str, Any] | None:
@@ -171,10 +191,12 @@ class Scan:
 
     def _last_chunks(self, name: bytes) -> Iterator[dict[str, Any]]:
         """The chunks of the last reads, the last one first, that hold a name: what ends a stream stands in them."""
+        parsed = dict(self._parsed)
         for data in reversed(self._last):
             for event in reversed(data.split(b"\n\n")[-LAST:]):
                 if name in event:
-                    yield _object(_data(event))
+                    chunk = parsed.get(event)
+                    yield _object(_data(event)) if chunk is None else chunk
 
     @property
     def content_events(self) -> int:
@@ -189,16 +211,19 @@ def _in_lines(data: bytes) -> bytes:
 
 def _data(event: bytes) -> bytes:
     """The data of an event, its lines joined."""
+    if b"\n" not in event:
+        return event[5:].removeprefix(b" ") if event.startswith(b"data:") else b""
     lines = [line[5:].removeprefix(b" ") for line in event.split(b"\n") if line.startswith(b"data:")]
     return lines[0] if len(lines) == 1 else b"\n".join(lines)
 
 
 def _object(raw: bytes) -> dict[str, Any]:
     try:
-        value = json.loads(raw)
+        text = raw.strip(BLANK).decode("utf-8", "surrogatepass")
+        value, end = DECODE(text)
     except (ValueError, RecursionError):
         return {}
-    return value if isinstance(value, dict) else {}
+    return value if isinstance(value, dict) and end == len(text) else {}
 
 
 def _deltas(chunk: dict[str, Any]) -> list[dict[str, Any]]:

@@ -16,6 +16,7 @@ from gevent.event import AsyncResult
 
 from loadtests.answer import Answer
 from loadtests.incoming import Incoming
+from loadtests.scan import Marks
 from loadtests.wire import READ_BYTES, Wire
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ class Caller:
         self._origin = origin
         self._inbox = inbox
         self._deadline_s = deadline_s
+        self._marks = Marks()
         self._wire: Wire | None = None
         self._head = _head(origin, key)
         self._answer: Answer | None = None
@@ -88,7 +90,7 @@ class Caller:
         wire = self._connected(answer)
         if wire is None:
             return
-        incoming = Incoming(answer, streamed=streamed, sampled=sampled, pace=self._inbox.pace)
+        incoming = Incoming(answer, streamed=streamed, sampled=sampled, pace=self._inbox.pace, marks=self._marks)
         reading = self._reading = _Reading(wire, incoming, self._inbox)
         try:
             with gevent.Timeout(self._deadline_s) as deadline:
