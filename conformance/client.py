@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from types import TracebackType
 
-    from conformance.secret import Secret
+    from conformance.secret import Alteration, Secret
 
 MAX_BODY_BYTES: Final = 32 * 1024 * 1024
 SETTLE_S: Final = 0.05  # before a connection is used again
@@ -52,7 +52,8 @@ class Call:
     defaults of the same name (Accept, Accept-Encoding, User-Agent, Authorization); nothing else is added but Host and
     Content-Length. `stop_after_events` disconnects on purpose after so many events (0: after the headers).
     `deadline_s` bounds the whole exchange, from connecting to the last byte. `with_key=False` keeps the key back,
-    `scheme` is the word before it. Calls of one `line` share a connection, as far as the server keeps it open.
+    `scheme` is the word before it, `alteration` makes a wrong key of it. Calls of one `line` share a connection, as
+    far as the server keeps it open.
     """
 
     id: str
@@ -67,6 +68,7 @@ class Call:
     with_key: bool = True
     scheme: str = "Bearer"
     line: str | None = None
+    alteration: Alteration | None = None
 
 
 class Client:
@@ -101,6 +103,11 @@ class Client:
     def has_key(self) -> bool:
         """Whether requests carry a key, unless they are to go without."""
         return self._secret is not None
+
+    @property
+    def has_altered_keys(self) -> bool:
+        """Whether the key is long enough to be altered: its beginning has to be known where it comes back."""
+        return self._secret is not None and self._secret.beginning is not None
 
     async def __aenter__(self) -> Self:
         if self._origin[0] == "https":
@@ -146,7 +153,8 @@ class Client:
         origin = _origin(url)
         defaults = dict(DEFAULT_HEADERS)
         if self._secret is not None and call.with_key and origin == self._origin:
-            defaults["Authorization"] = f"{call.scheme} {self._secret.reveal()}"
+            key = self._secret.altered(call.alteration) if call.alteration else self._secret.reveal()
+            defaults["Authorization"] = f"{call.scheme} {key}"
         given = {name.lower() for name in call.headers}
         headers = [("Host", url.netloc.decode("ascii")), *defaults.items()]
         headers = [pair for pair in headers if pair[0].lower() not in given] + [*call.headers.items()]
@@ -226,14 +234,15 @@ class Client:
 
     def _write(self, call: Call, request: _Request, record: Recording) -> Exchange:
         """The exchange as it may be kept: without the key."""
+        redacted = _Redaction(self._secret, call.alteration)
         response = None
         if (head := record.head) is not None:
-            bodies = self._redact_body(list(record.take()))
+            bodies = redacted.body(list(record.take()))
             response = Response(
                 status=head.status,
-                reason=self._redact(_text(head.reason)),
+                reason=redacted.text(_text(head.reason)),
                 http_version=head.http_version,
-                headers=self._redact_headers(head.headers),
+                headers=redacted.headers(head.headers),
                 segments=tuple(starmap(Segment, zip(record.arrivals_s, bodies, strict=True))),
                 headers_at_s=record.headers_at_s,
                 ended_at_s=record.ended_at_s,
@@ -247,23 +256,38 @@ class Client:
             step=call.step,
             request=Request(
                 method=call.method,
-                url=self._redact(request.url),
-                headers=self._redact_headers(request.headers),
-                body=b"".join(self._redact_body([call.body])),
+                url=redacted.text(request.url),
+                headers=redacted.headers(request.headers),
+                body=b"".join(redacted.body([call.body])),
             ),
             response=response,
-            failure=None if failure is None else Failure(failure.kind, self._redact(failure.detail)),
+            failure=None if failure is None else Failure(failure.kind, redacted.text(failure.detail)),
             started_at=record.started_at,
         )
 
-    def _redact(self, text: str) -> str:
-        return text if self._secret is None else self._secret.redact(text)
 
-    def _redact_body(self, segments: list[bytes]) -> list[bytes]:
-        return segments if self._secret is None else self._secret.redact_body(segments)
+class _Redaction:
+    """Takes the key out of what an exchange keeps; after an altered one went out, also what that one begins with."""
 
-    def _redact_headers(self, headers: Iterable[tuple[bytes, bytes]]) -> Headers:
-        return tuple((self._redact(_text(name)), self._redact(_text(value))) for name, value in headers)
+    def __init__(self, secret: Secret | None, alteration: Alteration | None) -> None:
+        begun = secret.beginning if secret is not None and alteration is not None else None
+        self._secrets = [each for each in (secret, begun) if each is not None]  # what holds the other first
+
+    def text(self, text: str) -> str:
+        """A text."""
+        for secret in self._secrets:
+            text = secret.redact(text)
+        return text
+
+    def body(self, segments: list[bytes]) -> list[bytes]:
+        """As many segments."""
+        for secret in self._secrets:
+            segments = secret.redact_body(segments)
+        return segments
+
+    def headers(self, headers: Iterable[tuple[bytes, bytes]]) -> Headers:
+        """Header fields as text."""
+        return tuple((self.text(_text(name)), self.text(_text(value))) for name, value in headers)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import re
 import shlex
 from typing import TYPE_CHECKING, Final
 
-from conformance.secret import REDACTED
+from conformance.secret import BEGINNING, REDACTED
 
 if TYPE_CHECKING:
     from conformance.exchange import Exchange
@@ -73,6 +73,12 @@ def _octal(match: re.Match[bytes]) -> bytes:
 
 
 def _quote(text: str, variable: str) -> str:
-    """A shell word that expands to `text`, with the key's variable in double quotes where the key stood."""
+    """A shell word that expands to `text`, with the key's variable in double quotes where the key stood.
+
+    Of a key without its last four characters the shell makes one.
+    """
+    if BEGINNING in text:
+        parts = (_quote(piece, variable) if piece else "" for piece in text.split(BEGINNING))
+        return f'"${{{variable}%????}}"'.join(parts)
     pieces = [shlex.quote(piece) if piece else "" for piece in text.split(REDACTED)]
     return f'"${variable}"'.join(pieces) or "''"

@@ -11,7 +11,7 @@ from conformance.client import DEFAULT_HEADERS, Call
 from conformance.errors import UsageError
 from conformance.exchange import Exchange
 from conformance.run import WRONG_KEY
-from conformance.secret import REDACTED
+from conformance.secret import BEGINNING, REDACTED, alteration_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -55,11 +55,10 @@ def call_of(exchange: Exchange, *, with_key: bool, deadline_s: float) -> Call:
     Raises UsageError where the key was taken out of the URL or the body, for then nobody knows what was sent.
     """
     request = exchange.request
-    mark = REDACTED.encode()
-    if mark in request.body or REDACTED in request.url:
+    if any(mark.encode() in request.body or mark in request.url for mark in (REDACTED, BEGINNING)):
         raise UsageError(f"{exchange.id}: the key was taken out of its URL or body; it cannot be sent again")
     headers = dict(request.headers)
-    keyed = [name for name, value in headers.items() if REDACTED in value]
+    keyed = [name for name, value in headers.items() if REDACTED in value or BEGINNING in value]
     if keyed and not with_key:
         raise UsageError(f"{exchange.id} was sent with a key: name its variable with --api-key-env VAR")
     left_out = {"host", "content-length", "connection", *(name.lower() for name in DEFAULT_HEADERS)}
@@ -76,6 +75,7 @@ def call_of(exchange: Exchange, *, with_key: bool, deadline_s: float) -> Call:
         stop_after_events=len(exchange.events) if left else None,
         deadline_s=deadline_s,
         with_key=bool(keyed) and not any(WRONG_KEY in value for value in kept.values()),
+        alteration=next((found for name in keyed if (found := alteration_in(headers[name]))), None),
     )
 
 

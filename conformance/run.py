@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from conformance.client import Client
     from conformance.plan import Plan
     from conformance.scenario import Scenario, Step, StopFrom
+    from conformance.secret import Alteration
     from openapi.address import Target
     from openapi.contract import Contract
 
@@ -191,6 +192,9 @@ class Run:
     async def _step(self, scenario: Scenario, step: Step) -> None:
         key = (scenario.id, step.name)
         stop = None
+        if _alteration(step) and not self.client.has_altered_keys:
+            self.record.missing[key] = NoOccasion("no key was given, or one too short to be altered")
+            return
         if step.stop_from is not None:
             stop = self._stop(scenario, step.stop_from)
             if stop is None:
@@ -268,9 +272,10 @@ class Run:
             body=step.payload(self.model, stop),
             stop_after_events=step.stop_after_events,
             deadline_s=self._allowance.deadline_s(),
-            with_key=step.credentials in ("given", "lower-case"),
+            with_key=step.credentials not in ("none", "wrong", "misplaced"),
             scheme="bearer" if step.credentials == "lower-case" else "Bearer",
             line=scenario.id if scenario.one_connection else None,
+            alteration=_alteration(step),
         )
 
     def _url(self, step: Step) -> str:
@@ -285,6 +290,12 @@ def _first(errors: BaseExceptionGroup[HarnessError]) -> HarnessError:
     """The first leaf of a tree of exceptions."""
     first = errors.exceptions[0]
     return _first(first) if isinstance(first, BaseExceptionGroup) else first
+
+
+def _alteration(step: Step) -> Alteration | None:
+    """How the key is altered for a step."""
+    found = step.credentials
+    return found if found in ("other-end", "shorter", "longer") else None
 
 
 def _timed_out(exchange: Exchange) -> bool:

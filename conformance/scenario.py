@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from conformance.errors import HarnessError
+from conformance.secret import Alteration
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from openapi.contract import Keyword
 
 Expectation = Literal["answer", "refusal", "either"]
-Credentials = Literal["given", "none", "wrong", "misplaced", "lower-case"]
+Credentials = Literal["given", "none", "wrong", "misplaced", "lower-case"] | Alteration
 Form = Literal["plain", "spaced", "escaped", "reversed"]
 """How a body is written as JSON: the same value, with white space, in ASCII, its members the other way round."""
 
@@ -49,14 +50,15 @@ class StopFrom:
     """A stop text that is cut out of an earlier step's answer: `length` characters, from its middle, start or end.
 
     `form`: the text itself; `listed`, in a list of its own; `beside`, in a list behind a text that comes later in the
-    answer; `unfinished`, with characters behind it that the answer does not hold, so that it is never met whole. From
-    the end it is always `unfinished`: a text with which the answer ends would end it where it ends anyway.
+    answer; `unfinished`, with characters behind it that the answer does not hold, so that it is never met whole;
+    `other-case`, small letters for capitals and the other way round, as the answer does not hold them. From the end it
+    is always `unfinished`: a text with which the answer ends would end it where it ends anyway.
     """
 
     step: str
     length: int
     place: Literal["middle", "start", "end"] = "middle"
-    form: Literal["text", "listed", "beside", "unfinished"] = "text"
+    form: Literal["text", "listed", "beside", "unfinished", "other-case"] = "text"
 
     def cut(self, text: str) -> str | list[str] | None:
         """What `stop` becomes, cut out of a text; None where the text has no such piece."""
@@ -64,6 +66,9 @@ class StopFrom:
             return text[-self.length :] + NEVER_SAID if text[-self.length :].strip() else None
         starts = [0] if self.place == "start" else range(len(text) // 2, len(text) - self.length)
         pieces = (text[start : start + self.length] for start in starts if self._is_first(text, start))
+        if self.form == "other-case":
+            turned = (piece.swapcase() for piece in pieces if piece.isascii())
+            return next((piece for piece in turned if piece not in text), None)
         piece = next(pieces, None)
         if piece is None or self.form == "text":
             return piece

@@ -10,7 +10,7 @@ import base64
 import json
 import re
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from conformance.errors import HarnessError, UsageError
 from openapi import sse
@@ -25,7 +25,12 @@ REDACTED: Final = "[REDACTED]"
 SHORTEST: Final = 8
 """Characters of the shortest key. A shorter one would be found in ordinary text, and evidence would be falsified."""
 
-_MARK: Final = REDACTED.encode()
+BEGINNING: Final = "[REDACTED-4]"
+"""What stands in the place of a key's beginning: the key without its last four characters."""
+CUT: Final = 4
+Alteration = Literal["other-end", "shorter", "longer"]
+"""A wrong key that begins like the right one: with another end, without its end, with more behind it."""
+
 _NAMED: Final = {"&": "amp", "<": "lt", ">": "gt", '"': "quot", "'": "apos"}
 
 Edit = tuple[int, int, bytes]
@@ -35,9 +40,9 @@ Edit = tuple[int, int, bytes]
 class Secret:
     """A key that shows itself only to `reveal`. Raises UsageError for a value no header or redaction can bear."""
 
-    __slots__ = ("_patterns", "_value")
+    __slots__ = ("_mark", "_patterns", "_value")
 
-    def __init__(self, value: str) -> None:
+    def __init__(self, value: str, mark: str = REDACTED) -> None:
         if len(value) < SHORTEST:
             raise UsageError(
                 f"the API key has {len(value)} characters; fewer than {SHORTEST} cannot be told from ordinary text, so"
@@ -46,6 +51,7 @@ class Secret:
         if not re.fullmatch(r"[!-~]+", value):
             raise UsageError("the API key has characters that no header can carry: it must be printable ASCII")
         self._value = value
+        self._mark = mark.encode()
         self._patterns = [re.compile(form) for form in _forms(value)]
 
     def __repr__(self) -> str:
@@ -57,6 +63,23 @@ class Secret:
     def reveal(self) -> str:
         """The key itself, for the Authorization header alone."""
         return self._value
+
+    def altered(self, alteration: Alteration) -> str:
+        """A wrong key that begins like it, for the Authorization header alone."""
+        # Four characters, for the last one of some keys may be another and still stand for the same bytes.
+        end = "0000" if not self._value.endswith("0000") else "1111"
+        match alteration:
+            case "other-end":
+                return self._value[:-CUT] + end
+            case "shorter":
+                return self._value[:-CUT]
+            case "longer":
+                return self._value + end
+
+    @property
+    def beginning(self) -> Secret | None:
+        """What altered keys begin with, as secret as the key; None where so few characters stand in ordinary text."""
+        return Secret(self._value[:-CUT], BEGINNING) if len(self._value) >= SHORTEST + CUT else None
 
     def redact(self, text: str) -> str:
         """The text with every form of the key replaced by `REDACTED`."""
@@ -82,9 +105,9 @@ class Secret:
         edits: list[Edit] = []
         for start, end in spans:
             if edits and start < edits[-1][1]:
-                edits[-1] = (edits[-1][0], max(end, edits[-1][1]), _MARK)
+                edits[-1] = (edits[-1][0], max(end, edits[-1][1]), self._mark)
             else:
-                edits.append((start, end, _MARK))
+                edits.append((start, end, self._mark))
         return edits
 
     def _split_edits(self, body: bytes) -> list[Edit]:
@@ -106,8 +129,15 @@ class Secret:
         edits: list[Edit] = []
         for at, found in sorted(hit.items()):
             stop = events[at + 1].offset if at + 1 < len(events) else len(body)
-            edits += _blank(body, events[at].offset, stop, found)
+            edits += _blank(body, events[at].offset, stop, found, self._mark)
         return edits
+
+
+def alteration_in(text: str) -> Alteration | None:
+    """How the key in a recorded header had been altered; None where it stands there as it is."""
+    if BEGINNING in text:
+        return "shorter" if text.endswith(BEGINNING) else "other-end"
+    return "longer" if REDACTED in text and not text.endswith(REDACTED) else None
 
 
 def _forms(key: str) -> Iterator[bytes]:
@@ -155,18 +185,18 @@ def _strings(value: Any) -> Iterator[tuple[tuple[str | int, ...], str]]:
                 rest.append(((*place, index if is_index(index) else position), item))
 
 
-def _blank(body: bytes, start: int, stop: int, texts: set[str]) -> list[Edit]:
+def _blank(body: bytes, start: int, stop: int, texts: set[str], mark: bytes) -> list[Edit]:
     """Edits that blank JSON strings in one event, or the event if one is written in a way we cannot find."""
     edits: list[Edit] = []
     for text in texts:
         written = {json.dumps(text).encode(), json.dumps(text, ensure_ascii=False).encode()}
         found = [
-            (match.start() + 1, match.end() - 1, _MARK)
+            (match.start() + 1, match.end() - 1, mark)
             for form in written
             for match in re.finditer(re.escape(form), body[start:stop])
         ]
         if not found:
-            return [(start, stop, sse.encode(_MARK))]
+            return [(start, stop, sse.encode(mark))]
         edits += [(start + a, start + b, mark) for a, b, mark in found]
     return sorted(edits)
 

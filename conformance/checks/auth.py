@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from conformance.check import Context, Finding, NoOccasion, NotObserved, check
+from conformance.check import Context, Finding, NoOccasion, NotObserved, check, relation
 from conformance.checks.parameters import refused
 from conformance.occasion import refuses_key, scenario, shown, unsuccessful
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from conformance.exchange import Exchange
 
 UNAUTHORIZED, FORBIDDEN = 401, 403
+ALTERED = ("other-end", "shorter", "longer")
 TELLING = 12  # characters of a key: shorter ones may stand in a text by chance
 
 
@@ -86,3 +87,16 @@ def scheme_is_read_in_any_case(exchange: Exchange, _: Context) -> Iterator[Findi
     """The right key is taken behind `bearer` in small letters: schemes have no case."""
     if lack := unsuccessful(exchange):
         yield Finding("/headers/authorization", "200", lack)
+
+
+@relation("auth.whole-key-compared", over=("right", *ALTERED), lacks=lambda _: None)
+def keys_are_compared_whole(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """A key that only begins like the right one is refused: with another end, without its end, or with more behind it.
+
+    Four characters are changed, for the last one of a key in base64 may be another and stand for the same bytes.
+    """
+    if lack := unsuccessful(exchanges["right"]):
+        raise NotObserved(lack)
+    for name in ALTERED:
+        if not refused(exchanges[name]):
+            yield Finding(f"/{name}/headers/authorization", "refused with a wrong key", shown(exchanges[name]))

@@ -7,13 +7,15 @@ is blamed.
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from conformance.check import Context, Finding, NoOccasion, NotObserved, check, relation
 from conformance.checks.finish import completion_of
 from conformance.occasion import scenario, unsuccessful
 from conformance.rounds import trial
-from conformance.statistics import TENDENCY
+from conformance.statistics import AT_SIGHT, TENDENCY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from conformance.exchange import Exchange
 
 SAMPLING, PENALTIES, BIASES = "effects-of-sampling", "effects-of-penalties", "effects-of-biases"
+OFTEN = 5  # times that a word stands in a text, so that its last one is drawn under penalties that differ greatly
 FEW_CHARACTERS = 12  # in shorter answers chance alone makes texts equal
 CLEARLY = 0.05  # of the triples of a text: by how much more they are repeated where it is hardly chance
 
@@ -87,6 +90,22 @@ def same_seed_gives_the_same_text(round_: Round, _: Sequence[Round]) -> bool | N
     return _text(round_, "seeded") == _text(round_, "seeded-again")
 
 
+@trial(
+    "effects.seeds-read-whole",
+    scenario=SAMPLING,
+    parts=("greedy", "seeded", "seeded-far"),
+    test=AT_SIGHT,
+    expected="another text than that of the seed less 2**32",
+)
+def seeds_that_differ_beyond_32_bits_differ(round_: Round, _: Sequence[Round]) -> bool | None:
+    """Two seeds with the same lowest 32 bits do not always give the same text: all of a seed is read."""
+    seeded = _text(round_, "seeded")
+    _long_enough(_text(round_, "greedy"))
+    if len(seeded) < FEW_CHARACTERS or seeded == _text(round_, "greedy"):
+        return None
+    return _text(round_, "seeded-far") != seeded
+
+
 @trial("effects.top-p-narrows", scenario=SAMPLING, parts=("greedy", "narrow"), expected="the likeliest text")
 def tiny_top_p_leaves_the_likeliest(round_: Round, earlier: Sequence[Round]) -> bool | None:
     """With a top_p near 0 only the likeliest token is left, whatever the temperature."""
@@ -113,6 +132,31 @@ def _changed(round_: Round, part: str) -> bool | None:
     base = _text(round_, "base")
     sure = "other" in round_ and _text(round_, "other") == base
     return None if len(base) < FEW_CHARACTERS or sure else _text(round_, part) != base
+
+
+@trial(
+    "effects.penalties-differ",
+    scenario=PENALTIES,
+    parts=("long-base", "long-present", "long-frequent"),
+    test=AT_SIGHT,
+    expected="another text with frequency_penalty than with presence_penalty",
+)
+def presence_counts_once_and_frequency_each_time(round_: Round, _: Sequence[Round]) -> bool | None:
+    """presence_penalty does not grow with each repetition, as frequency_penalty does: the same value of both does not
+    always draw the same text.
+
+    Looked at are texts in which a word comes so often that the one penalty is four times the other.
+    """
+    present = _text(round_, "long-present")
+    if present == _text(round_, "long-base") or _commonest(present) < OFTEN:
+        return None
+    return _text(round_, "long-frequent") != present
+
+
+def _commonest(text: str) -> int:
+    """How often the commonest word stands in a text; where words are not apart, the commonest character."""
+    words = re.findall(r"(?<=\s)[^\W\d_]+|[,.]|[\u3040-\u9fff\uac00-\ud7af]", text)
+    return max(Counter(words).values(), default=0)
 
 
 def _no_more_repeats(round_: Round, part: str) -> bool | None:

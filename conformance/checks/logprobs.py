@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 ROUNDING = 1e-3  # of sums and comparisons: servers write float32, some of them rounded
 DRIFT = 0.1  # between two runs of the same request
+SEVERAL = 4  # tokens: of fewer, chance alone says the same
+LEAST = -1000.0  # below it stands what is told of any unlikely token alike
 CUT = "\ufffd"  # stands where a token holds a part of a character
 
 
@@ -286,14 +288,50 @@ def chosen_token_is_told_as_among_the_alternatives(exchange: Exchange, _: Contex
 @check("logprobs.greedy-token-is-likeliest", on=ASKED)
 def greedy_choice_is_the_likeliest_token(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """At temperature 0 no alternative is more likely than the chosen token."""
-    sent: Any = exchange.request_json
-    changing = ("presence_penalty", "frequency_penalty", "repetition_penalty", "logit_bias", "response_format", "tools")
-    if sent.get("temperature") != 0 or any(sent.get(name) for name in (*changing, "use_beam_search", "best_of")):
-        raise NoOccasion("the token need not be the likeliest one")
+    _look_for_what_changes_the_choice(exchange)
     for entry in _each(exchange):
         best = max((each.logprob for each in entry.top), default=-math.inf)
         if best > entry.logprob + DRIFT:
             yield Finding(f"{entry.where}/logprob", f"at least {best}", f"{entry.logprob}")
+
+
+def _look_for_what_changes_the_choice(exchange: Exchange) -> None:
+    """Raises NoOccasion unless the chosen token is the one that the model finds likeliest."""
+    sent: Any = exchange.request_json
+    changing = ("presence_penalty", "frequency_penalty", "repetition_penalty", "logit_bias", "response_format", "tools")
+    if sent.get("temperature") != 0 or any(sent.get(name) for name in (*changing, "use_beam_search", "best_of")):
+        raise NoOccasion("the token need not be the likeliest one")
+
+
+@check("logprobs.greedy-token-is-listed", on=ASKED)
+def greedy_choice_stands_among_the_alternatives(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """At temperature 0 the chosen tokens stand among the likeliest: their entries are their own.
+
+    Blamed is an answer in which most do not; a few may be written otherwise there, or be one of many that are equal.
+    """
+    _look_for_what_changes_the_choice(exchange)
+    for index, kept in entries(exchange).items():
+        shown = [entry for entry in kept if entry.top and entry.whole]
+        listed = [entry for entry in shown if any(_is_same(each, entry) for each in entry.top)]
+        if len(shown) < SEVERAL:
+            raise NoOccasion("too few tokens tell their alternatives")
+        if 2 * len(listed) < len(shown):
+            yield Finding(f"/choices/{index}/logprobs/content", f"{len(shown)} tokens listed", f"{len(listed)} of them")
+
+
+def _is_same(one: Entry, other: Entry) -> bool:
+    return one.token == other.token or (one.data is not None and one.data == other.data)
+
+
+@check("logprobs.numbers-vary", on=written(ASKED))
+def numbers_are_not_all_the_same(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """Different tokens do not all have the same log-probability, unless all are certain."""
+    for index, kept in entries(exchange).items():
+        numbers = {entry.logprob for entry in kept}
+        if len({entry.token for entry in kept}) < SEVERAL or math.isnan(kept[0].logprob):
+            raise NoOccasion("too few different tokens")
+        if len(numbers) == 1 and LEAST < kept[0].logprob < -ROUNDING:
+            yield Finding(f"/choices/{index}/logprobs/content", "numbers that vary", f"{kept[0].logprob} for all")
 
 
 @check("logprobs.in-every-chunk", on=STREAM_ASKED)
@@ -332,3 +370,34 @@ def streamed_entries_are_the_plain_ones(exchanges: Mapping[str, Exchange], _: Co
     for entry, other in zip(first, second, strict=True):
         if abs(entry.logprob - other.logprob) > DRIFT:
             yield Finding(f"{other.where}/logprob", f"{entry.logprob}", f"{other.logprob}")
+
+
+@relation("logprobs.cut-as-whole", over=("told", "alone", "bare"), lacks=unsuccessful)
+def entries_of_a_cut_answer_are_those_of_the_whole(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """A greedy answer that is cut off has the numbers of the whole one, to its last token: they are its own."""
+    whole = entries(exchanges["told"]).get(0, [])
+    for name in ("alone", "bare"):
+        cut = entries(exchanges[name]).get(0, [])
+        if [entry.token for entry in cut] != [entry.token for entry in whole[: len(cut)]]:
+            raise NoOccasion("the greedy answer did not repeat")
+        yield from _alike(whole, cut, name)
+
+
+@relation("logprobs.told-by-what-came-before", over=("sampled", "sampled-again"), lacks=unsuccessful)
+def numbers_depend_on_what_came_before_alone(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """As far as two sampled answers to one request say the same, their tokens have the same log-probabilities.
+
+    What comes behind a token is not known when it is drawn, and does not change its number.
+    """
+    first, second = (entries(exchanges[name]).get(0, []) for name in ("sampled", "sampled-again"))
+    pairs = enumerate(zip(first, second, strict=False))
+    same = next((at for at, (one, other) in pairs if one.token != other.token), min(len(first), len(second)))
+    if not same:
+        raise NoOccasion("the answers begin differently")
+    yield from _alike(first[:same], second[:same], "sampled-again")
+
+
+def _alike(known: list[Entry], found: list[Entry], name: str) -> Iterator[Finding]:
+    for entry, other in zip(known, found, strict=False):
+        if abs(entry.logprob - other.logprob) > DRIFT - entry.logprob / 20:
+            yield Finding(f"/{name}{other.where}/logprob", f"{entry.logprob}", f"{other.logprob}")

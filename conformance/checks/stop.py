@@ -151,6 +151,31 @@ def stop_text_is_included_in_streams_on_request(exchanges: Mapping[str, Exchange
     yield from _ends_with_the_stop_text(exchanges["baseline"], exchanges["included-streamed"])
 
 
+@relation("stop.forgotten-afterwards", over=("prose", "halted-prose", "prose-again"), lacks=unsuccessful)
+def stop_text_is_forgotten_afterwards(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """A stop text ends answers to the request that names it, not to the next one, on the same connection.
+
+    Blamed is an answer that ends exactly where the stop text of the request before stands.
+    """
+    yield from _not_ended_by(_stop_of(exchanges["halted-prose"]), exchanges["prose"], exchanges["prose-again"])
+
+
+@relation("stop.case-matters", over=("prose", "other-case"), lacks=unsuccessful)
+def case_of_a_stop_text_matters(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """A text that the answer holds in the other case only does not end it: `the` is no `THE`.
+
+    Blamed is an answer that ends exactly where the text stands in the other case.
+    """
+    yield from _not_ended_by(_stop_of(exchanges["other-case"]).swapcase(), exchanges["prose"], exchanges["other-case"])
+
+
+def _not_ended_by(stop: str, prose: Exchange, again: Exchange) -> Iterator[Finding]:
+    whole, text = prose.content() or "", again.content() or ""
+    ends = [_up_to(whole, stop, included=included) for included in (False, True)]
+    if text != whole and text.rstrip() in {end.rstrip() for end in ends}:
+        yield Finding(f"/{again.step}/choices/0/message/content", repr(whole)[:200], repr(text)[:200])
+
+
 def _undisturbed(exchanges: Mapping[str, Exchange], name: str) -> Iterator[Finding]:
     whole, text = (exchanges[each].content() or "" for each in ("baseline", name))
     if text == whole:

@@ -162,6 +162,14 @@ def history_is_counted(exchanges: Mapping[str, Exchange], _: Context) -> Iterato
             yield Finding(f"/{more}/usage/prompt_tokens", f"more than {known}", f"{found}")
 
 
+@relation("usage.tool-results-counted", over=("answered", "answered-at-length"), lacks=unsuccessful)
+def tool_results_are_counted(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """A tool's message with much more text adds to prompt_tokens: what tools say reaches the model."""
+    short, long = (_prompt_of(exchanges[name]) for name in ("answered", "answered-at-length"))
+    if long <= short:
+        yield Finding("/answered-at-length/usage/prompt_tokens", f"more than {short}", f"{long}")
+
+
 @check("usage.choices-summed", on=PLAIN_ANSWER)
 def tokens_of_all_choices_are_summed(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """completion_tokens counts all choices: several that max_tokens cuts off count max_tokens each.

@@ -63,3 +63,9 @@ def wrong_key_is_repeated(exchange: Exchange) -> Exchange:
 def small_letters_are_refused(exchange: Exchange) -> Exchange:
     """The right key behind `bearer` is refused."""
     return refuse(exchange, 401)
+
+
+@mutant("auth.whole-key-compared")
+def beginning_of_a_key_is_enough(exchange: Exchange) -> Exchange:
+    """A key that goes on behind its end is taken."""
+    return accept(exchange)

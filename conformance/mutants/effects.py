@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from conformance.exchange import Exchange
 
 STORY = "Once upon a time there was a small model that always said the same."
-CHORUS = "the sea and the sea and the sea and the sea"
+CHORUS = "the sea and the sea and the sea and the sea and the sea"
 
 
 @mutant("effects.temperature-varies", steps="*")
@@ -29,6 +29,12 @@ def seed_is_a_constant(exchange: Exchange) -> Exchange:
 @mutant("effects.seeds-differ", steps="seeded*")
 def every_seed_is_the_same(exchange: Exchange) -> Exchange:
     """All seeds give the same text."""
+    return with_text(exchange, STORY)
+
+
+@mutant("effects.seeds-read-whole", steps="seeded*")
+def seeds_are_cut_to_32_bits(exchange: Exchange) -> Exchange:
+    """A seed and the same one plus 2**32 give the same text."""
     return with_text(exchange, STORY)
 
 
@@ -71,6 +77,12 @@ def frequency_penalty_is_ignored(exchange: Exchange) -> Exchange:
 @mutant("effects.repetition-penalty-heeded", steps="[!o]*")
 def repetition_penalty_is_ignored(exchange: Exchange) -> Exchange:
     """repetition_penalty changes nothing."""
+    return with_text(exchange, CHORUS)
+
+
+@mutant("effects.penalties-differ", steps="long-[pf]*")
+def presence_grows_like_frequency(exchange: Exchange) -> Exchange:
+    """presence_penalty and frequency_penalty give the same text."""
     return with_text(exchange, CHORUS)
 
 

@@ -124,3 +124,27 @@ def log_probabilities_come_unasked(exchange: Exchange) -> Exchange:
 def streamed_tokens_are_others(exchange: Exchange) -> Exchange:
     """The streamed entries name other tokens than the plain ones."""
     return _edit_each(exchange, lambda entry: entry.update(token=entry["token"] + "x"))
+
+
+@mutant("logprobs.greedy-token-is-listed")
+def alternatives_are_of_another_place(exchange: Exchange) -> Exchange:
+    """Alternatives are those of another place, so that no chosen token stands among them."""
+    return _edit_each(exchange, lambda entry: entry.update(top_logprobs=[_alternative("\u2603", -9.0)]))
+
+
+@mutant("logprobs.numbers-vary")
+def every_number_is_the_same(exchange: Exchange) -> Exchange:
+    """Every token has the same log-probability."""
+    return _edit_each(exchange, lambda entry: entry.update(logprob=-0.5))
+
+
+@mutant("logprobs.cut-as-whole", steps="bare")
+def numbers_are_those_of_the_next_tokens(exchange: Exchange) -> Exchange:
+    """Each token has the log-probability of the next one, and the last one that of the first."""
+    return _edit_content(exchange, lambda content: content[-1].update(logprob=content[-1]["logprob"] - 2.0))
+
+
+@mutant("logprobs.told-by-what-came-before")
+def numbers_depend_on_what_follows(exchange: Exchange) -> Exchange:
+    """The first token has another log-probability where another one follows."""
+    return _edit_content(exchange, lambda content: content[0].update(logprob=content[0]["logprob"] - 2.0))

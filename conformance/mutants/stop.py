@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from conformance.mutants.editing import edit_text
 from conformance.mutants.mutant import mutant
+from conformance.scenario import StopFrom
 
 if TYPE_CHECKING:
     from conformance.exchange import Exchange
@@ -91,3 +92,20 @@ def stop_token_is_shown(exchange: Exchange) -> Exchange:
 def end_marker_leaks(exchange: Exchange) -> Exchange:
     """The answer ends with the marker of its end, `<|im_end|>`."""
     return edit_text(exchange, lambda text: f"{text}<|im_end|>")
+
+
+def _ended(exchange: Exchange, stop: str) -> Exchange:
+    return edit_text(exchange, lambda text: text[: text.find(stop)])
+
+
+@mutant("stop.forgotten-afterwards", steps="prose-again")
+def stop_text_is_remembered(exchange: Exchange) -> Exchange:
+    """The stop text of the request before, which the answer holds in its middle, ends the next one too."""
+    text = exchange.content() or ""
+    return _ended(exchange, str(StopFrom("prose", 4).cut(text)))
+
+
+@mutant("stop.case-matters")
+def case_does_not_matter(exchange: Exchange) -> Exchange:
+    """The answer ends where the stop text stands in the other case."""
+    return _ended(exchange, _stop_of(exchange).swapcase())

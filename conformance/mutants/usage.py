@@ -129,3 +129,9 @@ def more_is_cached_than_sent(exchange: Exchange) -> Exchange:
 def array_lacks_an_entry(exchange: Exchange) -> Exchange:
     """`batch_size` has one entry less than there are tokens."""
     return edit_usage(exchange, lambda usage: usage.update(batch_size=usage["batch_size"][:-1]))
+
+
+@mutant("usage.tool-results-counted")
+def tool_messages_are_dropped(exchange: Exchange) -> Exchange:
+    """What tools say is dropped, and nothing is counted for it."""
+    return _prompt_of_one_token(exchange)

@@ -18,11 +18,13 @@ leaves out members that the contract does not know or the server lacks, so that 
 step with `needs`, a list of parameters, is left out where one of them is lacking. `form` writes the body otherwise.
 
 With `rounds: 8` the steps are sent up to eight times, as long as a trial is undecided: `once: true` marks those that
-are sent once, before; `vary` lists values of members, or of `ask`, one for each round.
+are sent once, before; `vary` lists values of members, or of `ask`, one for each round. A step that varies over more
+than the contract's greatest value is left out.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from functools import cache
 from importlib.resources import files
@@ -95,7 +97,8 @@ def _scenario(row: dict[str, Any], contract: Contract, file: str) -> Scenario:
 
 def _steps(row: dict[str, Any], contract: Contract, place: str) -> Iterator[Step]:
     """The steps of a scenario; with rounds, first those made once, then every other one in each round."""
-    rows = [step for step in row["steps"] if set(step.get("needs", ())) <= _known(contract)]
+    needed = [step for step in row["steps"] if set(step.get("needs", ())) <= _known(contract)]
+    rows = [step for step in needed if _is_in_range(step, contract)]
     if not row.get("rounds"):
         yield from (_step(step, contract, place) for step in rows)
         return
@@ -109,6 +112,13 @@ def _steps(row: dict[str, Any], contract: Contract, place: str) -> Iterator[Step
                 ask = {"ask": varied.pop("ask")} if "ask" in varied else {}
                 found = _step({**step, **ask, "body": {**step["body"], **varied}}, contract, place)
                 yield replace(found, name=f"{step['name']}.{number}", part=step["name"], round=number)
+
+
+def _is_in_range(row: dict[str, Any], contract: Contract) -> bool:
+    """Whether no value that a step varies over is greater than what its parameter may be."""
+    greatest = {name: each.schema.get("maximum", math.inf) for name, each in contract.parameters.items()}
+    varied = {name: values for name, values in row.get("vary", {}).items() if name in greatest}
+    return all(value <= greatest[name] for name, values in varied.items() for value in values if type(value) is int)
 
 
 def _known(contract: Contract) -> set[str]:

@@ -7,13 +7,19 @@ import base64
 import json
 import time
 from itertools import count
+from typing import TYPE_CHECKING
 
 import pytest
 
 from conformance.client import Client
-from conformance.secret import REDACTED, Secret
+from conformance.curl import curl
+from conformance.secret import REDACTED, Secret, alteration_in
 from conformance.tests.raw_server import CHUNKED, KEY, Server, ask, call, part, saying, whole
 from openapi.sse import encode
+
+if TYPE_CHECKING:
+    from conformance.exchange import Exchange
+    from conformance.secret import Alteration
 
 
 def test_the_key_goes_to_its_origin_only_and_only_where_it_is_wanted() -> None:
@@ -69,3 +75,28 @@ def test_a_failure_does_not_show_the_key() -> None:
     exchange = ask(saying(f"HTTP/1.1 {KEY}\r\n\r\n".encode()), secret=Secret(KEY))
     assert exchange.failure is not None
     assert KEY not in exchange.failure.detail
+
+
+@pytest.mark.parametrize("alteration", ["other-end", "shorter", "longer"])
+def test_a_key_that_begins_like_ours_is_another_one_and_in_no_record(alteration: Alteration) -> None:
+    async def main() -> tuple[str, Exchange]:
+        key = Secret(KEY).altered(alteration)
+        async with Server(saying(whole(f"bad key {key}".encode()))) as server:
+            async with Client(server.url, secret=Secret(KEY)) as client:
+                exchange = await client.send(call(alteration=alteration))
+            return server.requests[0][0], exchange
+
+    head, exchange = asyncio.run(main())
+    altered = Secret(KEY).altered(alteration)
+    assert f"Bearer {altered}\r\n" in f"{head}\r\n"
+    assert (KEY != altered, KEY[:-4]) == (True, altered[: len(KEY) - 4])
+    assert KEY[:-4] not in json.dumps(exchange.to_dict())
+    (shown,) = [value for name, value in exchange.request.headers if name == "Authorization"]
+    assert (alteration, f"Bearer {exchange.text.removeprefix('bad key ')}") == (alteration_in(shown), shown)
+    made = {"other-end": '"${API_KEY%????}"0000', "shorter": '"${API_KEY%????}"', "longer": '"$API_KEY"0000'}
+    assert f"'Authorization: Bearer '{made[alteration]} \\" in curl(exchange)
+
+
+def test_a_key_too_short_to_be_altered_says_so() -> None:
+    secrets = [Secret("12345678"), Secret("123456789012"), None]
+    assert [False, True, False] == [Client("http://127.0.0.1", secret).has_altered_keys for secret in secrets]

@@ -15,6 +15,7 @@ def test_what_is_demanded_differs_where_the_references_do() -> None:
         *("auth.key-demanded", "auth.wrong-key-refused", "auth.refused-before-validation"),
         *("auth.refused-when-streaming", "stream.usage-null-elsewhere", "parameters.required-demanded"),
         *("auth.scheme-in-any-case", "auth.key-not-repeated", "auth.status-is-401", "auth.challenge-given"),
+        "auth.whole-key-compared",
     }
     assert set(vllm) - set(openai) == {
         *("sampling.eos-ignored", "finish.length-when-cut", "usage.completion-reaches-limit"),

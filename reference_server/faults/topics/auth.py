@@ -13,12 +13,13 @@ from reference_server.faults.seams import Reply, Seams
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from starlette.types import ASGIApp, Receive, Scope, Send
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from openapi.contract import Contract
     from reference_server.faults.seams import Head, Told
 
 REFUSED = (401, 403)
+KNOWN = 8  # characters of a key
 
 
 def asks(contract: Contract) -> bool:
@@ -105,5 +106,27 @@ def scheme_is_known_in_one_case(app: ASGIApp, contract: Contract) -> Callable[[S
         sent = [value for name, value in scope["headers"] if name == b"authorization"]
         odd = sent and sent[0][:6].lower() == b"bearer" and sent[0][:6] != b"Bearer"
         await (Reply(status, orjson.dumps(body)) if odd else app)(scope, receive, send)
+
+    return ask
+
+
+@around("key-judged-by-its-beginning", fits=asks)
+def key_is_judged_by_its_beginning(
+    app: ASGIApp, _contract: Contract
+) -> Callable[[Scope, Receive, Send], Awaitable[None]]:
+    """A key that begins with the same eight characters as one that was let in is taken for it."""
+    known: dict[bytes, bytes] = {}
+
+    async def ask(scope: Scope, receive: Receive, send: Send) -> None:
+        sent = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
+        begun = sent[: len(b"Bearer ") + KNOWN]
+        headers = [(name, known.get(begun, value) if value is sent else value) for name, value in scope["headers"]]
+
+        async def note(message: Message) -> None:
+            if message["type"] == "http.response.start" and message["status"] not in REFUSED and sent:
+                known.setdefault(begun, sent)
+            await send(message)
+
+        await app({**scope, "headers": headers}, receive, note)
 
     return ask

@@ -44,6 +44,14 @@ def _older(choice: Json, content: list[Json]) -> None:
     }
 
 
+def _shift(_choice: Json, content: list[Json]) -> None:
+    told: list[Json] = [
+        {name: entry[name] for name in ("logprob", "top_logprobs") if name in entry} for entry in content
+    ]
+    for entry, other in zip(content, [*told[1:], *told[:1]], strict=True):
+        entry.update(other)
+
+
 def _forget(told: Told) -> None:
     for name in ("logprobs", "top_logprobs"):
         told.sent.pop(name, None)
@@ -91,6 +99,18 @@ logprobs_positive = told_of(
 logprobs_are_shares = told_of(
     "logprobs-are-shares", lambda entry: entry.update(logprob=0.75), "Probabilities come without the logarithm."
 )
+logprobs_constant = told_of(
+    "logprobs-constant", lambda entry: entry.update(logprob=-0.5), "Every token has the same log-probability.",
+    bugs=[104],
+)  # fmt: skip
+logprobs_shifted = _whole(
+    "logprobs-shifted", _shift, "Log-probabilities, and alternatives, are those of the next token.", streamed=False,
+    bugs=[104],
+)  # fmt: skip
+logprobs_last_guessed = _whole(
+    "logprobs-last-guessed", lambda _choice, content: content and content[-1].update(logprob=-1.0),
+    "The last token of an answer was never scored, and has -1.", streamed=False,
+)  # fmt: skip
 alternatives_too_many = told_of(
     "alternatives-too-many",
     lambda entry: entry["top_logprobs"].append({"token": "zz", "logprob": -99.0, "bytes": [122, 122]}),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from reference_server.faults.decorators import at_seams, fault
+from reference_server.faults.decorators import at_seams, demands, fault
 
 if TYPE_CHECKING:
     from reference_server.faults.seams import Head, Json, Told
@@ -37,6 +37,12 @@ def _no_system(told: Told) -> None:
         told.sent["messages"] = [each for each in told.sent["messages"] if each.get("role") != "system"]
 
 
+def _no_results(told: Told) -> None:
+    for each in _messages(told):
+        if each.get("role") == "tool":
+            each["content"] = "-"
+
+
 def _misread_when_streaming(told: Told) -> None:
     if told.sent.get("stream") is True:
         for each in _messages(told):
@@ -53,6 +59,11 @@ long_prompts_cut = at_seams(
 )
 history_ignored = at_seams("history-ignored", "Only the last message is read.", request=_last_only)
 system_ignored = at_seams("system-ignored", "The system's message is ignored.", request=_no_system)
+
+tool_results_ignored = at_seams(
+    "tool-results-ignored", "What tools say never reaches the model.", request=_no_results,
+    fits=demands("usage.tool-results-counted"),
+)  # fmt: skip
 
 
 @fault("long-prompts-500", "refusal", bugs=[124])

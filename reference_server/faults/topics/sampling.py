@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from reference_server.engine import SamplingParams
-from reference_server.faults.decorators import at_seams, knows, sampled
+from reference_server.faults.decorators import at_seams, demands, knows, sampled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,6 +58,24 @@ def temperature_ignored(params: SamplingParams) -> SamplingParams:
 def seed_constant(params: SamplingParams) -> SamplingParams:
     """Every request has the same seed, whatever it asks for."""
     return replace(params, seed=1)
+
+
+@sampled("seed-cut-to-32-bits", fits=demands("effects.seeds-read-whole"), bugs=[105])
+def seed_is_cut_to_32_bits(params: SamplingParams) -> SamplingParams:
+    """Of `seed` the lowest 32 bits are read."""
+    return replace(params, seed=None if params.seed is None else params.seed % 2**32)
+
+
+@sampled("presence-as-frequency", fits=knows("presence_penalty"))
+def presence_as_frequency(params: SamplingParams) -> SamplingParams:
+    """`presence_penalty` grows with each repetition, as frequency_penalty does."""
+    return replace(params, presence_penalty=0.0, frequency_penalty=params.frequency_penalty + params.presence_penalty)
+
+
+@sampled("frequency-as-presence", fits=knows("frequency_penalty"))
+def frequency_as_presence(params: SamplingParams) -> SamplingParams:
+    """`frequency_penalty` counts a token once, however often it stands there, as presence_penalty does."""
+    return replace(params, frequency_penalty=0.0, presence_penalty=params.frequency_penalty + params.presence_penalty)
 
 
 @sampled("end-not-ignored", fits=knows("ignore_eos"))

@@ -5,11 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from reference_server.faults.decorators import at_seams, demands, fault, knows, sampled
+from reference_server.faults.decorators import around, at_seams, demands, fault, knows, sampled
+from reference_server.faults.faulty import Faulty
+from reference_server.faults.seams import Seams
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Awaitable, Callable, Iterator
 
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+    from openapi.contract import Contract
     from reference_server.engine import SamplingParams
     from reference_server.faults.seams import Json, Told
 
@@ -163,3 +168,25 @@ stop_at_start_missed = at_seams(
     answer=_show_at_start,
     bugs=[61],
 )
+
+
+@sampled("stop-in-any-case", fits=demands("stop.case-matters"))
+def stop_in_any_case(params: SamplingParams) -> SamplingParams:
+    """A stop text ends an answer that holds it in the other case, too."""
+    return replace(params, stop=(*params.stop, *(each.swapcase() for each in params.stop)))
+
+
+@around("stop-remembered", fits=demands("stop.forgotten-afterwards"))
+def stop_is_remembered(app: ASGIApp, contract: Contract) -> Callable[[Scope, Receive, Send], Awaitable[None]]:
+    """A stop text ends the answers to later requests on its connection, too, as long as they name no other."""
+    known: dict[tuple[str, int], object] = {}
+
+    async def ask(scope: Scope, receive: Receive, send: Send) -> None:
+        def remember(told: Told) -> None:
+            stop = told.sent.setdefault("stop", known.get(scope["client"]))
+            if stop:
+                known[scope["client"]] = stop
+
+        await Faulty(app, contract, Seams(request=remember))(scope, receive, send)
+
+    return ask
