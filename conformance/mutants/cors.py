@@ -13,28 +13,33 @@ if TYPE_CHECKING:
 ALLOWED = "access-control-allow-origin"
 
 
-@mutant("cors.preflight-answered", steps="posted")
+def _let_in(exchange: Exchange, *, but: str) -> Exchange:
+    """Every origin let in by all steps but one."""
+    return with_header(exchange, ALLOWED, None if exchange.step == but else "*")
+
+
+@mutant("cors.preflight-answered", steps="*")
 def preflight_is_forgotten(exchange: Exchange) -> Exchange:
     """Answers are allowed to every origin, the preflight is not."""
-    return with_header(exchange, ALLOWED, "*")
+    return _let_in(exchange, but="preflight")
 
 
 @mutant("cors.preflight-allows-headers", steps="preflight")
 def headers_are_forgotten(exchange: Exchange) -> Exchange:
     """The preflight allows the origin and no header fields."""
-    return with_header(exchange, ALLOWED, "*")
+    return with_header(with_header(exchange, ALLOWED, "*"), "access-control-allow-headers", None)
 
 
-@mutant("cors.answers-allowed", steps="preflight")
+@mutant("cors.answers-allowed", steps="*")
 def answer_is_forgotten(exchange: Exchange) -> Exchange:
     """The preflight allows the origin, the answer does not."""
-    return with_header(exchange, ALLOWED, "*")
+    return _let_in(exchange, but="posted")
 
 
-@mutant("cors.refusals-allowed", steps="posted")
+@mutant("cors.refusals-allowed", steps="*")
 def refusal_is_forgotten(exchange: Exchange) -> Exchange:
     """Answers are allowed to every origin, refusals are not."""
-    return with_header(exchange, ALLOWED, "*")
+    return _let_in(exchange, but="refused")
 
 
 @mutant("cors.wildcard-without-credentials", steps="posted")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from rich.table import Table
 from rich.text import Text
@@ -10,12 +10,24 @@ from rich.text import Text
 from conformance.reports.terminal import safe
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from conformance.plan import Plan
     from conformance.run import Budget
-    from conformance.scenario import Step
+    from conformance.scenario import Credentials, Step
     from openapi.contract import Contract
 
 SHOWN = 160  # characters of a body
+KEYS: Final[Mapping[Credentials, str]] = {
+    "given": "",
+    "none": " (no key)",
+    "wrong": " (a wrong key)",
+    "misplaced": " (a misplaced key)",
+    "lower-case": " (behind bearer in small letters)",
+    "other-end": " (the key with another end)",
+    "shorter": " (the key without its end)",
+    "longer": " (the key with more behind it)",
+}
 WIDE = 200  # columns where the output is no terminal, so that most rows stay on one line
 
 
@@ -65,8 +77,7 @@ def ceilings(plan: Plan, contract: Contract, budget: Budget) -> str:
 
 def _sent(step: Step, contract: Contract, model: str) -> str:
     path = contract.path if step.path is None else contract.models_path if step.path == "models" else step.path
-    key = {"given": "", "none": " (no key)", "wrong": " (a wrong key)", "misplaced": " (a misplaced key)"}
     body = safe(step.payload(model).decode(errors="backslashreplace"), SHOWN)
     stop = f" with {step.stop_from.length} characters of {step.stop_from.step} as stop" if step.stop_from else ""
     left = "" if step.stop_after_events is None else f" left after {step.stop_after_events} events"
-    return f"{step.method} {path}{key[step.credentials]} {body}{stop}{left}".rstrip()
+    return f"{step.method} {path}{KEYS[step.credentials]} {body}{stop}{left}".rstrip()

@@ -222,6 +222,12 @@ def test_what_would_be_judged_can_be_listed(chatproof: Callable[..., Said]) -> N
     assert {"usage"} == {row[0].partition(".")[0] for row in rows}
 
 
+def test_a_dry_run_says_what_becomes_of_the_key(chatproof: Callable[..., Said]) -> None:
+    said = chatproof("check", NOBODY, "--dialect", "siliconstorm", "--dry-run", "--only", "auth.*")
+    kinds = ("(no key)", "(a wrong key)", "in small letters)", "with another end)", "without its end)", "behind it)")
+    assert (0, []) == (said.code, [kind for kind in kinds if kind not in " ".join(said.stdout.split())])
+
+
 def test_a_dry_run_shows_the_very_bodies(chatproof: Callable[..., Said]) -> None:
     said = chatproof("check", NOBODY, "--dialect", "mindie", "--dry-run", "--only", "conversation", "--model", "mine")
     assert 'POST /v1/chat/completions {"model": "mine", "messages": [' in said.stdout
