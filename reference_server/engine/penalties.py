@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 # No finite parameter may make a logit infinite or NaN: one request would end everybody's.
 EXTREME = 1e30
 HUGE = torch.finfo(torch.float32).max
+ORDINARY = 128.0  # up to here float32 has five digits behind the point, which is as many as differences need
 FIRST_WIDTH = 256
 
 
@@ -63,7 +64,8 @@ class Penalties:
         self._counts[targets] = self._counts[sources]
 
     def apply(self, logits: torch.Tensor, slots: Seq[int]) -> None:
-        """Penalise logits [rows, vocabulary] in place, and move each row so that the largest is 0.
+        """Penalise logits [rows, vocabulary] in place; rows with numbers beyond ORDINARY are moved too, all of a row
+        by as much: their largest is 0 then.
 
         What is penalised is computed in float64: the parameters may be of any size.
         """
@@ -78,14 +80,25 @@ class Penalties:
         repetition = self._repetition[at, None]
         values = torch.where(values > 0, values / repetition, values * repetition)
         values -= self._frequency[at, None] * counts + self._presence[at, None] * (counts > 0)
-        logits.scatter_(1, tokens, -torch.inf)
-        largest = torch.maximum(logits.amax(-1).double(), values.amax(-1))[:, None]
-        moved = largest.float()  # by the same number for all, or their differences would change
-        largest = torch.where(moved.isfinite(), moved.double(), largest)
-        logits -= moved.clamp(-HUGE, HUGE)
-        logits.scatter_(1, tokens, (values - largest).float())
+        large = ((values.abs() > ORDINARY) & (values > -torch.inf)).any(-1)
+        if large.any():
+            logits[large] = _moved(logits[large], tokens[large], values[large])
+            few = ~large
+            logits[few] = logits[few].scatter_(1, tokens[few], values[few].float())
+        else:
+            logits.scatter_(1, tokens, values.float())
 
     def _widen(self, width: int) -> None:
         while self._tokens.shape[1] < width:
             self._tokens = torch.cat([self._tokens, torch.zeros_like(self._tokens)], 1)
             self._counts = torch.cat([self._counts, torch.zeros_like(self._counts)], 1)
+
+
+def _moved(logits: torch.Tensor, tokens: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
+    """Logits [rows, vocabulary] with other values for some tokens [rows, tokens], each row moved to a largest of 0."""
+    logits = logits.scatter(1, tokens, -torch.inf)
+    largest = torch.maximum(logits.amax(-1).double(), values.amax(-1))[:, None]
+    moved = largest.float()  # by the same number for all, or their differences would change
+    largest = torch.where(moved.isfinite(), moved.double(), largest)
+    logits -= moved.clamp(-HUGE, HUGE)
+    return logits.scatter_(1, tokens, (values - largest).float())

@@ -119,7 +119,8 @@ class Stepper:
         if tops:
             rows = list(tops)
             named = [samples[row].params.logprob_token_ids for row in rows]
-            all_scores = Scores(logits[rows], [tokens[row] for row in rows], list(tops.values()), named)
+            scored = logits if len(rows) == len(samples) else logits[rows]
+            all_scores = Scores(scored, [tokens[row] for row in rows], list(tops.values()), named)
             for place, row in enumerate(rows):
                 scores[row] = Scored(all_scores, place)
         return list(zip(tokens, scores, strict=True))
