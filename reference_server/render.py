@@ -156,17 +156,23 @@ def logprobs(contract: Contract, deltas: Iterable[Delta], telling: Telling = PLA
     members = contract.schemas.get("Logprobs", {}).get("properties", {})
     told = [delta.logprob for delta in deltas if delta.logprob is not None]
     content = [
-        {**_token(each, telling), "top_logprobs": [_token(alternative, telling) for alternative in each.top]}
-        for each in told
+        {**one, "top_logprobs": _tokens(each.top, telling)}
+        for each, one in zip(told, _tokens(told, telling), strict=True)
     ]
     return {**dict.fromkeys(members), "content": content}
 
 
-def _token(each: TokenLogprob, telling: Telling) -> Json:
+def _tokens(tokens: Iterable[TokenLogprob], telling: Telling) -> list[Json]:
     """JSON has no infinity: OpenAI's API writes -9999.0 for what is very unlikely."""
-    data = None if each.data is None else list(each.data)
-    name = f"token_id:{each.token_id}" if telling.tokens_as_ids else each.text
-    return {"token": name, "logprob": max(each.logprob, LEAST_LOGPROB), "bytes": data}
+    as_ids = telling.tokens_as_ids
+    return [
+        {
+            "token": f"token_id:{token_id}" if as_ids else text,
+            "logprob": logprob if logprob > LEAST_LOGPROB else LEAST_LOGPROB,
+            "bytes": None if data is None else list(data),
+        }
+        for text, data, logprob, _, token_id in tokens
+    ]
 
 
 def usage(contract: Contract, prompt_tokens: int, deltas: Sequence[Delta]) -> Json:

@@ -6,6 +6,8 @@ from copy import copy
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tokenizers import Tokenizer
 
 REPLACEMENT = "\ufffd"
@@ -24,11 +26,17 @@ class Detokenizer:
 
     The tokenizer decodes a short window: the ids since the last whole character, after those before them,
     because some tokenizers drop the space before the first token they are given.
+
+    whole: the text of a token that adds just that wherever it stands, None for others: those need no tokenizer.
     """
 
-    def __init__(self, tokenizer: Tokenizer, skip_special_tokens: bool) -> None:
+    def __init__(
+        self, tokenizer: Tokenizer, skip_special_tokens: bool, whole: Callable[[int], str | None] | None = None
+    ) -> None:
         self._tokenizer = tokenizer
         self._skip_special_tokens = skip_special_tokens
+        self._whole = whole
+        self._cut = False  # whether the window ends in what may be the beginning of a character
         self._window: list[int] = []
         self._settled = 0  # how many ids at the window's beginning are only there for what follows
         self._shown = 0  # how many characters of the window's text were released already
@@ -41,6 +49,12 @@ class Detokenizer:
 
     def push(self, token_id: int) -> str:
         """The text that this token makes certain; possibly empty."""
+        if self._whole is not None and not self._cut and self._settled == len(self._window):
+            text = self._whole(token_id)
+            if text is not None:
+                self._window = [token_id]
+                self._settled, self._shown = 1, len(text)
+                return text
         self._window.append(token_id)
         text = self._decode()
         certain = len(text) - _unfinished(text)
@@ -61,6 +75,7 @@ class Detokenizer:
         self._settled = len(self._window)
         text = self._decode()
         self._shown = len(text) - _unfinished(text)
+        self._cut = self._shown < len(text)
 
 
 def _unfinished(text: str) -> int:

@@ -76,7 +76,7 @@ class Transcript:
         self._after_special = False
         self._watch = RepetitionWatch(params.repetition) if params.repetition is not None else None
         self._first = True  # whether no text stands before the next token
-        self._detokenizer = Detokenizer(vocabulary.tokenizer, params.skip_special_tokens)
+        self._detokenizer = Detokenizer(vocabulary.tokenizer, params.skip_special_tokens, vocabulary.whole)
         # The text of the first min_tokens tokens ends nothing.
         self._scanned_from = params.min_tokens + 1
         self._stops = StopScanner(() if params.min_tokens else params.stop, params.include_stop_str_in_output)
@@ -172,13 +172,13 @@ class Transcript:
 
     def logprob(self, token_id: int, score: Score) -> TokenLogprob:
         """The score of the next token; asked before it is added."""
-        top = tuple(self._named(*alternative) for alternative in score.top)
-        return self._named(token_id, score.logprob, top)
-
-    def _named(self, token_id: int, logprob: float, top: tuple[TokenLogprob, ...] = ()) -> TokenLogprob:
-        data = self._terms.vocabulary.data(token_id, first=self._first)
-        shown = None if token_id in self._hidden else data
-        return TokenLogprob(data.decode(errors="replace"), shown, logprob, top, token_id)
+        spelling, first, hidden = self._terms.vocabulary.spelling, self._first, self._hidden
+        named: list[TokenLogprob] = []
+        for alternative, likelihood in score.top:
+            text, data = spelling(alternative, first=first)
+            named.append(TokenLogprob(text, None if alternative in hidden else data, likelihood, (), alternative))
+        text, data = spelling(token_id, first=first)
+        return TokenLogprob(text, None if token_id in hidden else data, score.logprob, tuple(named), token_id)
 
     def _scan(
         self, splitter: ReasoningSplitter, thought: str, answer: str

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from tokenizers.decoders import ByteLevel
+
 from .detokenizer import REPLACEMENT
 
 if TYPE_CHECKING:
@@ -42,10 +44,10 @@ class Vocabulary:
         self.thought_markers = next(known, THOUGHT_MARKERS[0])
         decoder = tokenizer.decoder
         self._byte_level = decoder is not None and decoder.decode([SPACE_BYTE]) == " "
-        self._known: tuple[dict[int, bytes], dict[int, bytes]] = (
-            {},
-            {},
-        )  # what `data` has said: as much as the tokenizer
+        # What `spelling` and `whole` have said: as much as the tokenizer.
+        self._known: tuple[dict[int, tuple[str, bytes]], dict[int, tuple[str, bytes]]] = ({}, {})
+        self._wholes: dict[int, str | None] = {}
+        self._joined = isinstance(decoder, ByteLevel)
         self._before = None if self._byte_level else next(self._words(), None)
 
     def data(self, token_id: int, *, first: bool) -> bytes:
@@ -54,10 +56,25 @@ class Vocabulary:
         first: whether no text stands before it, where some tokenizers drop a word's space. Empty for an id
         that the tokenizer does not know. The bytes of a text's tokens, joined, are the text in UTF-8.
         """
-        data = self._known[first].get(token_id)
-        if data is None:
-            data = self._known[first][token_id] = self._data(token_id, first)
-        return data
+        return self.spelling(token_id, first=first)[1]
+
+    def spelling(self, token_id: int, *, first: bool) -> tuple[str, bytes]:
+        """(the text, the bytes) of a token; U+FFFD for bytes that are no whole characters. first: as for `data`."""
+        known = self._known[first].get(token_id)
+        if known is None:
+            data = self._data(token_id, first)
+            known = self._known[first][token_id] = data.decode(errors="replace"), data
+        return known
+
+    def whole(self, token_id: int) -> str | None:
+        """The text of a token of whole characters that adds just that, wherever it stands; None for any other."""
+        try:
+            return self._wholes[token_id]
+        except KeyError:
+            text, data = self.spelling(token_id, first=False)
+            plain = self._joined and token_id not in self._added and data == text.encode() and text
+            self._wholes[token_id] = text if plain and REPLACEMENT not in text else None
+            return self._wholes[token_id]
 
     def _data(self, token_id: int, first: bool) -> bytes:
         if token_id in self._added:
@@ -80,7 +97,7 @@ class Vocabulary:
 
     def text(self, token_id: int) -> str:
         """The text of a token inside a text; U+FFFD for bytes that are no whole characters."""
-        return self.data(token_id, first=False).decode(errors="replace")
+        return self.spelling(token_id, first=False)[0]
 
     def opens_thought(self, prompt: list[int]) -> bool:
         """Whether a prompt ends where a thought has just been opened, as some chat templates do."""

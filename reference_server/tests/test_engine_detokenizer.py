@@ -9,6 +9,7 @@ import pytest
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, trainers
 
 from reference_server.engine.detokenizer import Detokenizer, StopScanner
+from reference_server.engine.vocabulary import Vocabulary
 
 TEXTS = [
     "你好，世界",
@@ -72,6 +73,20 @@ def test_a_text_cut_into_bytes_is_released_in_whole_characters(text: str) -> Non
     # Each character comes with the token that holds its last byte.
     expected = [piece for character in text for piece in [""] * (len(character.encode()) - 1) + [character]]
     assert expected == pieces
+
+
+@pytest.mark.parametrize("tokenizer", [BYTE_LEVEL, BYTE_FALLBACK])
+def test_knowing_whole_tokens_changes_no_piece(tokenizer: Tokenizer) -> None:
+    generator = random.Random(5)
+    whole = Vocabulary(tokenizer).whole
+    known = [token_id for token_id in range(tokenizer.get_vocab_size()) if whole(token_id) is not None]
+    assert (tokenizer is BYTE_LEVEL) == bool(known)
+    for _ in range(300):
+        ids = [generator.randrange(tokenizer.get_vocab_size()) for _ in range(30)]
+        ids = [generator.choice(known) if known and generator.random() < 0.4 else each for each in ids]
+        for skip in (True, False):
+            detokenizer = Detokenizer(tokenizer, skip, whole)
+            assert _pieces(tokenizer, ids, skip) == [detokenizer.push(token_id) for token_id in ids]
 
 
 @pytest.mark.parametrize("text", TEXTS)
