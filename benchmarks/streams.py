@@ -98,8 +98,47 @@ def prompt(generator: random.Random, words: int = 24) -> str:
     return " ".join(generator.choice(WORDS) for _ in range(words))
 
 
+class _Reading(asyncio.Protocol):
+    """One request, and what comes back until the server is done: as little work for each piece as can be.
+
+    pieces: (time on the clock of time.perf_counter, in seconds; bytes).
+    """
+
+    def __init__(self, sent: bytes) -> None:
+        self._sent = sent
+        self.pieces: list[tuple[float, bytes]] = []
+        self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        if isinstance(transport, asyncio.WriteTransport):
+            transport.write(self._sent)
+
+    def data_received(self, data: bytes) -> None:
+        self.pieces.append((time.perf_counter(), data))
+
+    def connection_lost(self, _: Exception | None) -> None:
+        if not self.over.done():
+            self.over.set_result(None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """What came of one request, not yet looked at: that is left for when nobody is being measured."""
+
+    began: float
+    pieces: list[tuple[float, bytes]]
+    max_tokens: int
+
+    def stream(self) -> Stream:
+        return _stream([(at - self.began, piece) for at, piece in self.pieces], self.max_tokens)
+
+
 async def ask(target: Target, content: str, max_tokens: int, options: Mapping[str, Any]) -> Stream:
     """One streamed answer, over a connection of its own; options: members of its body, and `before`: earlier turns."""
+    return (await _read(target, content, max_tokens, options)).stream()
+
+
+async def _read(target: Target, content: str, max_tokens: int, options: Mapping[str, Any]) -> _Read:
     messages = [*options.get("before", ()), {"role": "user", "content": content}]
     body = {**target.fixed, **options, "messages": messages, "stream": True, "max_tokens": max_tokens}
     body.pop("before", None)
@@ -108,16 +147,14 @@ async def ask(target: Target, content: str, max_tokens: int, options: Mapping[st
         f"POST {target.path} HTTP/1.1\r\nHost: {target.host}\r\nContent-Type: application/json\r\n"
         f"Connection: close\r\nContent-Length: {len(sent)}\r\n\r\n"
     )
-    reads: list[tuple[float, bytes]] = []
+    loop = asyncio.get_running_loop()
     began = time.perf_counter()
-    reader, writer = await asyncio.open_connection(target.host, target.port)
+    transport, reading = await loop.create_connection(lambda: _Reading(head.encode() + sent), target.host, target.port)
     try:
-        writer.write(head.encode() + sent)
-        while part := await reader.read(65536):
-            reads.append((time.perf_counter() - began, part))
+        await reading.over
     finally:
-        writer.close()
-    return _stream(reads, max_tokens)
+        transport.close()
+    return _Read(began, reading.pieces, max_tokens)
 
 
 def _stream(reads: Sequence[tuple[float, bytes]], max_tokens: int) -> Stream:
@@ -153,9 +190,9 @@ async def load(
     generator = random.Random(seed)
     questions = [[prompt(generator) for _ in range(repeats)] for _ in range(streams)]
 
-    async def client(number: int) -> list[Stream]:
+    async def client(number: int) -> list[_Read]:
         return [
-            await ask(target, question, max_tokens, {**options, "seed": number * repeats + at})
+            await _read(target, question, max_tokens, {**options, "seed": number * repeats + at})
             for at, question in enumerate(questions[number])
         ]
 
@@ -163,8 +200,9 @@ async def load(
     async with asyncio.timeout(DEADLINE_S):
         answers = await asyncio.gather(*map(client, range(streams)))
     wall = time.perf_counter() - began
-    made = tuple(stream for each in answers for stream in each)
-    return Load(made, wall, cpu_s(target.pid) - cpu_before, rss_bytes(target.pid))
+    spent = cpu_s(target.pid) - cpu_before
+    made = tuple(read.stream() for each in answers for read in each)
+    return Load(made, wall, spent, rss_bytes(target.pid))
 
 
 async def worst_gap_s(
