@@ -17,12 +17,9 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from loadtests.errors import UsageError
-from loadtests.options import OPTIONS, kind, settings
+from loadtests.options import OPTIONS, kind
 from loadtests.passed_on import sorted_out
 from loadtests.results import OWN_ERROR
-from loadtests.workload import Workload
-from openapi.contract import ContractError
-from openapi.contract import load as load_contract
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -137,7 +134,8 @@ def load(
         *(("--csv", str(Path(ours["out"]) / "locust")) if ours["out"] else ()),
         *more,
     ]
-    check({**ours, "seconds": seconds, "warm_up": warm_up, "num_users": users, "host": url or SOMEWHERE})
+    if url is None:  # else the child checks, who would have to anyway: to do it twice would delay the first request
+        check({**ours, "seconds": seconds, "warm_up": warm_up, "num_users": users, "host": SOMEWHERE})
     with ExitStack() as stack:
         environment = dict(os.environ)
         arguments += target(stack, embedded, url, ours["dialect"], environment)
@@ -159,6 +157,9 @@ def passed_on(url: str | None, more: tuple[str, ...]) -> tuple[str | None, tuple
 
 def check(values: dict[str, Any]) -> None:
     """Refuses what cannot work before any server or process is started. Raises click.UsageError."""
+    from loadtests.settings import settings
+    from loadtests.workload import Workload
+
     try:
         defaults = {option.name.replace("-", "_"): option.default for option in OPTIONS}
         given_ones = {name: value for name, value in values.items() if value is not None}
@@ -177,6 +178,9 @@ def target(
         return ["--host", url]
     if embedded is None:
         raise click.UsageError("name the URL of the server to load")
+    from openapi.contract import ContractError
+    from openapi.contract import load as load_contract
+
     try:
         contract = load_contract(dialect)
         click.echo("No URL was named: starting the embedded server.", err=True)

@@ -11,6 +11,7 @@ from locust import LoadTestShape, User, constant, events, task
 from loadtests import options, outcome, rows
 from loadtests.errors import UsageError
 from loadtests.session import Session
+from loadtests.settings import settings
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
@@ -55,7 +56,7 @@ def _init(environment: Environment, **_: Any) -> None:
     if environment.parsed_options is None:
         return
     try:
-        session = Session(environment, options.settings(environment.parsed_options))
+        session = Session(environment, settings(environment.parsed_options))
         outcome.listen(environment, session)
     except UsageError as error:
         print(f"Error: {error}", file=sys.stderr)  # noqa: T201 - before Locust logs anything

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import gevent
 from locust.runners import WorkerRunner
 
-from loadtests import page, report, results, rows, web
+from loadtests import report, results, rows, web
 from loadtests.latency import DEFINITIONS
 from loadtests.ledger import Ledger
 from loadtests.progress import measured_s, progress
@@ -112,6 +112,8 @@ def _finish(session: Session, made: dict[str, Any], trouble: str | None) -> int:
         code = results.OWN_ERROR
     out = session.settings.out
     if out is not None:
+        from loadtests import page  # not before the first request: the end has the time
+
         try:
             out.mkdir(parents=True, exist_ok=True)
             text = json.dumps(made, ensure_ascii=False, indent=1)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from loadtests.objectives import Objective
-    from loadtests.options import Settings
+    from loadtests.settings import Settings
     from loadtests.tally import Tally
 
 SCHEMA_VERSION: Final = 1

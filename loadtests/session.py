@@ -21,7 +21,7 @@ from loadtests.inbox import Inbox
 from loadtests.ledger import line
 from loadtests.live import fresh
 from loadtests.objectives import met_by
-from loadtests.options import settings as settings_of
+from loadtests.settings import settings as settings_of
 from loadtests.tally import Tally
 from loadtests.transport import Caller
 from loadtests.workload import Workload
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from locust.env import Environment
 
     from loadtests.answer import Answer
-    from loadtests.options import Settings
+    from loadtests.settings import Settings
     from loadtests.workload import Request
 
 REQUEST: Final = "chat completion"

@@ -20,7 +20,6 @@ from gevent.lock import BoundedSemaphore
 from loadtests import rows
 from loadtests.errors import UsageError
 from loadtests.latency import DEFINITIONS
-from loadtests.page import page
 from loadtests.results import quantile
 
 if TYPE_CHECKING:
@@ -60,6 +59,8 @@ def add(environment: Environment, so_far: Callable[[], dict[str, Any]], progress
         where = f"{'https' if interface.tls_cert else 'http'}://{interface.host or '127.0.0.1'}:{interface.port}"
         sys.stderr.write(f"The web interface is at {where}{options.web_base_path or ''}/; Ctrl-C ends it\n")
     sys.setswitchinterval(SWITCH_S)
+    from loadtests.page import page  # nobody waits for it but who opens the page
+
     drawn = _Drawn(lambda: page(so_far(), progress()))
     pages = Blueprint(NAME, __name__, url_prefix=options.web_base_path or None)
 

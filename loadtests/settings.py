@@ -1,0 +1,155 @@
+"""Settings: what the options of a load test mean together."""
+
+from __future__ import annotations
+
+import os
+import ssl
+from argparse import Namespace
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+from urllib.parse import urlsplit
+
+from loadtests import arrivals, objectives, workload
+from loadtests.errors import UsageError
+from loadtests.transport import Origin
+from openapi.address import AddressError, parse
+from openapi.contract import ContractError, load
+
+if TYPE_CHECKING:
+    from loadtests.arrivals import Process, Profile, Traced
+    from loadtests.objectives import Objective
+    from openapi.contract import Contract
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """A load test as it was asked for. `rate` makes it an open loop; without, `users` come back when answered."""
+
+    contract: Contract
+    origin: Origin
+    base: str
+    model: str
+    key: str
+    scenario: workload.Scenario
+    objectives: tuple[Objective, ...]
+    seed: int
+    seconds: float
+    warm_up_s: float
+    users: int
+    rate: float | None
+    process: Process
+    burstiness: float
+    profile: Profile
+    shape: str
+    trace: tuple[Traced, ...]
+    think_s: float
+    deadline_s: float
+    max_requests: int
+    max_in_flight: int
+    max_failures: float
+    sample: int
+    out: Path | None
+
+    @property
+    def open(self) -> bool:
+        """Whether requests leave by a plan, whatever has been answered."""
+        return self.rate is not None or bool(self.trace)
+
+
+def settings(options: Namespace) -> Settings:
+    """What the options mean. Raises UsageError with the first that cannot work."""
+    options = Namespace(**vars(options) | {"rate": _number(options, "rate")})
+    try:
+        contract = load(options.dialect)
+    except ContractError as error:
+        raise UsageError(f"--dialect: {error}") from error
+    if not options.host:
+        raise UsageError("name the server to load: its URL, or --host with locust")
+    try:
+        target = parse(options.host, contract.path, contract.models_path)
+    except AddressError as error:
+        raise UsageError(str(error)) from error
+    for name in ("seconds", "deadline", "burstiness"):
+        _positive(options, name)
+    for name in ("warm_up", "think", "sample"):
+        if getattr(options, name) < 0:
+            raise UsageError(f"--{name.replace('_', '-')} {getattr(options, name)}: write 0 or more")
+    if not 0 <= options.max_failures <= 1:
+        raise UsageError(f"--max-failures {options.max_failures}: write a share from 0 to 1")
+    if options.rate is not None:
+        _positive(options, "rate")
+        if options.trace:
+            raise UsageError("--rate and --trace both say when requests leave: give one")
+    if options.out:
+        try:
+            Path(options.out).mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UsageError(f"--out {options.out}: no folder can be made there: {error.strerror}") from error
+    users = max(1, round(options.num_users or 1))
+    recorded = tuple(arrivals.trace(Path(options.trace))) if options.trace else ()
+    return Settings(
+        contract=contract,
+        origin=_origin(target.chat_url, options),
+        base=target.base,
+        model=options.model or contract.default_model,
+        key=_key(options.api_key_env),
+        scenario=workload.read(Path(options.scenario)) if options.scenario else workload.Scenario(),
+        objectives=tuple(objectives.parse(text.strip()) for text in options.objective if text.strip()),
+        seed=options.seed,
+        seconds=options.seconds,
+        warm_up_s=options.warm_up,
+        users=users,
+        rate=options.rate,
+        process=cast("Process", options.arrivals),
+        burstiness=options.burstiness,
+        profile=arrivals.SHAPES[options.shape](options.rate or float(users), options.seconds + options.warm_up),
+        shape=options.shape,
+        trace=recorded,
+        think_s=options.think,
+        deadline_s=options.deadline,
+        max_requests=options.max_requests,
+        max_in_flight=options.max_in_flight,
+        max_failures=options.max_failures,
+        sample=options.sample,
+        out=Path(options.out) if options.out else None,
+    )
+
+
+def _positive(options: Namespace, name: str) -> None:
+    if not getattr(options, name) > 0:
+        raise UsageError(f"--{name} {getattr(options, name)}: write a number above 0")
+
+
+def _number(options: Namespace, name: str) -> float | None:
+    """A number that need not be there; the web page gives it as text."""
+    value = getattr(options, name)
+    try:
+        return None if value in (None, "") else float(value)
+    except ValueError:
+        raise UsageError(f"--{name} {value}: write a number above 0") from None
+
+
+def _key(variable: str) -> str:
+    if not variable:
+        return ""
+    value = os.environ.get(variable, "")
+    if not value:
+        raise UsageError(f"--api-key-env {variable}: that variable is not set")
+    if not (value.isascii() and value.isprintable()) or " " in value:
+        raise UsageError(f"--api-key-env {variable}: its value has characters that no header can carry")
+    return value
+
+
+def _origin(url: str, options: Namespace) -> Origin:
+    parts = urlsplit(url)
+    tls = None
+    if parts.scheme == "https":
+        try:
+            tls = ssl.create_default_context(cafile=options.ca_file or None)
+        except OSError as error:
+            raise UsageError(f"--ca-file {options.ca_file}: {error.strerror or error}") from error
+        if options.insecure:
+            tls.check_hostname = False
+            tls.verify_mode = ssl.CERT_NONE
+    return Origin(parts.hostname or "", parts.port or (443 if tls else 80), parts.path, tls)
