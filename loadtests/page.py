@@ -36,6 +36,8 @@ opacity:.35}dt{font-weight:600}dd{margin:0 0 .4rem}
 """
 """Colours are mixed from the colour of the text around, so that the page is dark where it stands in a dark one."""
 POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'"
+UNSEEN: Final = 0.25
+"""Percent of values that a chart cannot show: half a point of its height."""
 PERCENTILES: Final = ("50", "90", "95", "99", "99.9")
 
 
@@ -109,9 +111,10 @@ def _charts(made: dict[str, Any]) -> str:
 
 
 def _distribution(made: dict[str, Any], name: str) -> str:
-    """The share of values up to each latency; the planned one beside it shows what waiting to be sent hides."""
+    """The share of values up to each latency; the planned one beside it shows what waiting to be sent hides. The axis
+    begins where there is something to see: a few tiny values would take most of a logarithmic one."""
     drawn = [each for each in (name, f"{name} planned") if each in made["latencies_ms"]]
-    series, values = [], []
+    shares, values = {}, []
     for each in drawn:
         buckets = made["latencies_ms"][each]["buckets"]
         total, below, points = sum(count for _, count in buckets), 0, []
@@ -119,9 +122,13 @@ def _distribution(made: dict[str, Any], name: str) -> str:
             at = max(value, 0.001)
             points += [(at, below / total * 100), (at, (below + count) / total * 100)]
             below += count
-        series.append(Series(each, points, dashed=each != name))
-        values += [point[0] for point in points]
+        shares[each] = points
+        values += [at for at, share in points if share >= UNSEEN] or [at for at, _ in points]
     x = Axis.over("ms", values, logarithmic=True)
+    series = [
+        Series(each, [(max(at, x.least), share) for at, share in points], dashed=each != name)
+        for each, points in shares.items()
+    ]
     return lines(f"{name}: share of values up to a latency", x, Axis("%", 0, 100), series)
 
 
