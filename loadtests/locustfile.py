@@ -30,7 +30,7 @@ class Client(User):
     def on_start(self) -> None:
         """Takes a connection of its own."""
         self._session: Session = self.environment.chatproof
-        self._caller = self._session.caller()
+        self._caller = self._session.sending.caller()
 
     @task
     def load(self) -> None:
@@ -38,7 +38,7 @@ class Client(User):
         if self._session.settings.open:
             gevent.sleep(IDLE_S)
         else:
-            self._session.next_request(self._caller)
+            self._session.sending.next_request(self._caller)
 
     def on_stop(self) -> None:
         """Gives the connection back."""

@@ -36,20 +36,20 @@ def listen(environment: Environment, session: Session) -> None:
     def write_down() -> None:
         while True:
             gevent.sleep(WRITE_S)
-            lines, session.lines = session.lines, []
+            lines, session.sending.lines = session.sending.lines, []
             write(lines)
 
     def to_master(data: dict[str, Any], **_: Any) -> None:
-        data["chatproof"] = session.tally.take()
+        data["chatproof"] = session.sending.tally.take()
         data["chatproof_cpu"] = session.cpu()
-        data["chatproof_cold"] = session.cold
-        data["chatproof_lines"], session.lines = session.lines, []
+        data["chatproof_cold"] = session.sending.cold
+        data["chatproof_lines"], session.sending.lines = session.sending.lines, []
 
     def from_worker(client_id: str, data: dict[str, Any], **_: Any) -> None:
         if "chatproof" in data:
-            session.tally.merge(data["chatproof"])
+            session.sending.tally.merge(data["chatproof"])
             shares[client_id] = data["chatproof_cpu"]
-            session.cold.update(data["chatproof_cold"])
+            session.sending.cold.update(data["chatproof_cold"])
             write(data["chatproof_lines"])
 
     def started(**_: Any) -> None:
@@ -64,7 +64,7 @@ def listen(environment: Environment, session: Session) -> None:
     def so_far() -> dict[str, Any]:
         cpu = max(shares.values(), default=session.cpu())
         return results.build(
-            session.settings, session.tally, *_rows(environment), cpu, measured_s(session), session.cold
+            session.settings, session.sending.tally, *_rows(environment), cpu, measured_s(session), session.sending.cold
         )  # fmt: skip
 
     def quitting(environment: Environment, **_: Any) -> None:
@@ -76,7 +76,7 @@ def listen(environment: Environment, session: Session) -> None:
         if environment.web_ui and not session.began_ns:  # no test was started, so there is nothing to say
             environment.process_exit_code = 0
             return
-        write(session.lines)
+        write(session.sending.lines)
         environment.process_exit_code = _finish(session, so_far(), ledgers[-1].error if ledgers else None)
 
     environment.events.report_to_master.add_listener(to_master)

@@ -43,7 +43,7 @@ def _tell(environment: Environment, session: Session) -> None:
     live = sys.stderr.isatty()
     while True:
         gevent.sleep(EVERY_S[live])
-        tally = session.tally
+        tally = session.sending.tally
         parts = [progress(session), f"{tally.requests} done", f"{tally.failures} failed"]
         for name, share in (("TTFT", 0.5), ("TTFT", 0.99), ("ITL", 0.99)):
             entry: Any = environment.stats.entries.get((name, rows.METHOD))
