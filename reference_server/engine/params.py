@@ -192,3 +192,10 @@ class SamplingParams:
     def known_at_end(self) -> bool:
         """Whether no answer is known before all are."""
         return self.beam_search or self.ranked
+
+    def truncated(self, prompt: list[int], room: int) -> list[int]:
+        """The prompt as it is generated from, cut where that is asked for; room: tokens that fit."""
+        most = room if self.truncate_prompt_tokens == -1 else self.truncate_prompt_tokens
+        if most is None or len(prompt) <= most:
+            return prompt
+        return prompt[:most] if self.keeps_beginning else prompt[-most:]

@@ -49,8 +49,8 @@ class TestCancel:
 
         asyncio.run(scenario())
         assert next(steps_after) <= 1
-        assert engine._generations == {}
-        assert engine._scheduler.free_slots == 1
+        assert engine._driver.generations == {}
+        assert engine._driver.scheduler.free_slots == 1
 
     def test_a_waiting_request_is_never_run(
         self, load_engine: Callable[..., LocalEngine], monkeypatch: pytest.MonkeyPatch

@@ -171,8 +171,8 @@ class TestEnds:
             await collect(engine, SAMPLED)
 
         asyncio.run(scenario())
-        assert engine._generations == {}
-        assert engine._scheduler.free_slots == 4
+        assert engine._driver.generations == {}
+        assert engine._driver.scheduler.free_slots == 4
 
     @pytest.mark.parametrize("changes", [{}, {"best_of": 4}, {"frequency_penalty": 1.0}, {"temperature": 0}], ids=str)
     def test_logits_that_are_no_numbers_end_the_whole_request(
@@ -195,7 +195,7 @@ class TestEnds:
         assert isinstance(failed, EngineError)
         assert isinstance(finished, list)
         assert len(finished) == 20
-        assert (engine._generations, engine._scheduler.free_slots, engine.alive) == ({}, 4, True)
+        assert (engine._driver.generations, engine._driver.scheduler.free_slots, engine.alive) == ({}, 4, True)
 
     def test_the_sequences_of_a_failed_request_are_run_no_further(
         self, engine: LocalEngine, monkeypatch: pytest.MonkeyPatch
@@ -237,7 +237,7 @@ class TestEnds:
         assert "no such text" in str(failed)
         assert isinstance(finished, list)
         assert len(finished) == 20
-        assert (engine._generations, engine._scheduler.free_slots, engine.alive) == ({}, 4, True)
+        assert (engine._driver.generations, engine._driver.scheduler.free_slots, engine.alive) == ({}, 4, True)
 
     def test_a_dead_engine_tells_every_request_once(self, engine: LocalEngine, monkeypatch: pytest.MonkeyPatch) -> None:
         def broken(*_: Any) -> torch.Tensor:

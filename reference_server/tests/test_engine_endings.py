@@ -24,7 +24,7 @@ def scripted(engine: LocalEngine, monkeypatch: pytest.MonkeyPatch) -> Callable[[
     def script(wanted: str | list[int]) -> LocalEngine:
         ids = engine._checkpoint.tokenizer.encode(wanted).ids if isinstance(wanted, str) else wanted
         tokens = itertools.chain(ids, itertools.repeat(0))
-        monkeypatch.setattr(engine._sampler, "sample", lambda *_: [next(tokens)])
+        monkeypatch.setattr(engine._driver.sampler, "sample", lambda *_: [next(tokens)])
         return engine
 
     return script

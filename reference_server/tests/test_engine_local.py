@@ -105,8 +105,8 @@ def test_times_are_measured_from_when_a_token_could_be_scheduled(
 
 def test_a_step_reaches_the_loop_in_one_call(engine: LocalEngine, monkeypatch: pytest.MonkeyPatch) -> None:
     steps, calls = itertools.count(), itertools.count()
-    step = engine._step
-    monkeypatch.setattr(engine, "_step", lambda batch: (next(steps), step(batch))[1])
+    step = engine._driver._step
+    monkeypatch.setattr(engine._driver, "_step", lambda batch: (next(steps), step(batch))[1])
 
     async def together() -> None:
         loop = asyncio.get_running_loop()

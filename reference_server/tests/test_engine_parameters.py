@@ -101,4 +101,4 @@ def test_random_parameters_give_the_same_alone_and_in_a_batch_of_32(load_engine:
     expected = asyncio.run(alone())
     assert [params.n for params in sets] == list(map(len, expected))
     assert expected == asyncio.run(together())
-    assert max(sizes) == engine._scheduler.free_slots == BATCH
+    assert max(sizes) == engine._driver.scheduler.free_slots == BATCH

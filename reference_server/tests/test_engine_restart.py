@@ -89,7 +89,7 @@ class TestModel:
 
         asyncio.run(scenario())
         assert "begins again" in caplog.text
-        assert (engine._generations, engine._scheduler.free_slots) == ({}, 2)
+        assert (engine._driver.generations, engine._driver.scheduler.free_slots) == ({}, 2)
 
     def test_nothing_of_what_the_failure_left_in_the_cache_is_reused(
         self, load_engine: Callable[..., LocalEngine], failing: Callable[..., None]
@@ -206,7 +206,7 @@ class TestOneRequest:
         first, failed, second, third = asyncio.run(scenario())
         assert isinstance(failed, Unavailable)
         assert [first, second, len(third)] == [expected, expected, 5]
-        assert (engine.alive, engine._generations, engine._scheduler.free_slots) == (True, {}, 4)
+        assert (engine.alive, engine._driver.generations, engine._driver.scheduler.free_slots) == (True, {}, 4)
 
     def test_all_choices_of_a_prompt_without_memory_fail_as_one(
         self, engine: LocalEngine, short_of_memory: Callable[[Exception], None]
@@ -220,14 +220,14 @@ class TestOneRequest:
         failed, other = asyncio.run(scenario())
         assert isinstance(failed, Unavailable)
         assert len(other) == 5
-        assert (engine.alive, engine._generations, engine._scheduler.free_slots) == (True, {}, 4)
+        assert (engine.alive, engine._driver.generations, engine._driver.scheduler.free_slots) == (True, {}, 4)
 
     @pytest.mark.parametrize("method", ["sample", "open"])
     def test_whatever_breaks_the_sampler_breaks_no_other_answer(
         self, engine: LocalEngine, monkeypatch: pytest.MonkeyPatch, method: str
     ) -> None:
         expected = asyncio.run(collect(engine, [2]))
-        kept = getattr(engine._sampler, method)
+        kept = getattr(engine._driver.sampler, method)
         slots: list[int] = []
 
         def picky(first: Any, second: Any, *others: Any) -> Any:
@@ -238,7 +238,7 @@ class TestOneRequest:
                 raise ZeroDivisionError
             return kept(first, second, *others)
 
-        monkeypatch.setattr(engine._sampler, method, picky)
+        monkeypatch.setattr(engine._driver.sampler, method, picky)
 
         async def scenario() -> Any:
             return await asyncio.gather(*(collect(engine, prompt) for prompt in ([2], [1, 1], [2])))
@@ -246,7 +246,7 @@ class TestOneRequest:
         first, failed, third = asyncio.run(scenario())
         assert [first, third] == [expected, expected]
         assert str(failed) == "the answer cannot go on: ZeroDivisionError: "
-        assert (engine.alive, engine._generations) == (True, {})
+        assert (engine.alive, engine._driver.generations) == (True, {})
 
 
 class TestCancelledPrompt:
@@ -279,4 +279,4 @@ class TestCancelledPrompt:
 
         asyncio.run(scenario())
         assert chunks == [0, 16, 32, 0, 16]
-        assert (engine._generations, engine._scheduler.free_slots) == ({}, 1)
+        assert (engine._driver.generations, engine._driver.scheduler.free_slots) == ({}, 1)

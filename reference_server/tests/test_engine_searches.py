@@ -240,7 +240,7 @@ class TestEngine:
             assert len(await collect(engine, BEAMS)) == 45
 
         asyncio.run(scenario())
-        assert (engine._generations, engine._scheduler.free_slots) == ({}, 4)
+        assert (engine._driver.generations, engine._driver.scheduler.free_slots) == ({}, 4)
 
     @pytest.mark.parametrize("culprit", ["logits", "search", "text"])
     def test_a_failure_ends_one_search_and_nobody_else(
@@ -283,7 +283,7 @@ class TestEngine:
         failed, *others = asyncio.run(scenario())
         assert isinstance(failed, EngineError)
         assert expected == [by_choice(each) for each in others if isinstance(each, list)]
-        assert (engine._generations, engine._scheduler.free_slots, engine.alive) == ({}, 8, True)
+        assert (engine._driver.generations, engine._driver.scheduler.free_slots, engine.alive) == ({}, 8, True)
 
 
 def _in_order(deltas: list[Delta]) -> list[Delta]:

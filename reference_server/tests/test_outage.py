@@ -182,8 +182,8 @@ def test_a_client_that_leaves_costs_no_further_step(
     with socket.create_connection((host, int(port))) as client:
         client.sendall(head + sent)
         assert held.wait(PATIENCE_S)
-        (generation,) = set(engine._generations.values())
+        (generation,) = set(engine._driver.generations.values())
     wait_for(lambda: generation.submission.cancellation.requested)
     go_on.set()
-    wait_for(lambda: engine._scheduler.free_slots == 1 and not engine._generations)
+    wait_for(lambda: engine._driver.scheduler.free_slots == 1 and not engine._driver.generations)
     assert steps_after == []
