@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from conformance.exchange import Exchange
 
 ROUNDING = 1e-3  # of sums and comparisons: servers write float32, some of them rounded
-DRIFT = 0.1  # between two runs of the same request
+TIE = 0.1  # tokens closer than that may be taken for equal
+DRIFT = 0.3  # between two runs of the same request: logits in bfloat16 are an eighth or a quarter apart
 SEVERAL = 4  # tokens: of fewer, chance alone says the same
 LEAST = -1000.0  # below it stands what is told of any unlikely token alike
 CUT = "\ufffd"  # stands where a token holds a part of a character
@@ -291,7 +292,7 @@ def greedy_choice_is_the_likeliest_token(exchange: Exchange, _: Context) -> Iter
     _look_for_what_changes_the_choice(exchange)
     for entry in _each(exchange):
         best = max((each.logprob for each in entry.top), default=-math.inf)
-        if best > entry.logprob + DRIFT:
+        if best > entry.logprob + TIE:
             yield Finding(f"{entry.where}/logprob", f"at least {best}", f"{entry.logprob}")
 
 
@@ -367,9 +368,7 @@ def streamed_entries_are_the_plain_ones(exchanges: Mapping[str, Exchange], _: Co
     if tokens != others:
         yield Finding("/choices/0/logprobs/content", repr(tokens)[:200], repr(others)[:200])
         return
-    for entry, other in zip(first, second, strict=True):
-        if abs(entry.logprob - other.logprob) > DRIFT:
-            yield Finding(f"{other.where}/logprob", f"{entry.logprob}", f"{other.logprob}")
+    yield from _alike(first, second, "told-streamed")
 
 
 @relation("logprobs.cut-as-whole", over=("told", "alone", "bare"), lacks=unsuccessful)
@@ -398,6 +397,7 @@ def numbers_depend_on_what_came_before_alone(exchanges: Mapping[str, Exchange], 
 
 
 def _alike(known: list[Entry], found: list[Entry], name: str) -> Iterator[Finding]:
+    """What differs clearly between two runs; the less likely a token, the more its number depends on rounding."""
     for entry, other in zip(known, found, strict=False):
         if abs(entry.logprob - other.logprob) > DRIFT - entry.logprob / 20:
             yield Finding(f"/{name}{other.where}/logprob", f"{entry.logprob}", f"{other.logprob}")
