@@ -73,11 +73,13 @@ class Inbox:
             self._woken.start(self._wake)
         self._readers[descriptor] = reader
 
-    def put_by(self, descriptor: int, shelf: Shelf) -> None:
+    def put_by(self, descriptor: int, shelf: Shelf | None) -> None:
         """From now on reads that end an event are put by: received by `shelf[0]`, `shelf[1]` bytes at most, they go
         to the list `shelf[2]` and their times to `shelf[3]`. `shelf[5]` settles after `shelf[4]`, and hears of all
-        that is not usual. Only where there is an epoll and the kernel stamps what comes."""
-        if self._epoll is not None:
+        that is not usual. None: no longer. Only where there is an epoll and the kernel stamps what comes."""
+        if shelf is None:
+            self._shelves.pop(descriptor, None)
+        elif self._epoll is not None:
             self._shelves[descriptor] = shelf
 
     def forget(self, descriptor: int) -> None:

@@ -51,7 +51,8 @@ class Marks:
             if mark in raw and mark not in self._known:
                 self._known.append(mark)
                 either = b"|".join(re.escape(each) for each in self._known)
-                self.found = re.compile(b"()(?:%b)" % either + LINE).findall  # an empty group: nothing is copied
+                either = b"(?:%b)" % either if len(self._known) > 1 else either  # bytes alone are searched faster
+                self.found = re.compile(either + b"()" + LINE).findall  # an empty group: nothing is copied
 
 
 class Scan:

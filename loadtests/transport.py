@@ -159,6 +159,9 @@ class _Reading:
             self._end()
         elif self._take(data, at_ns):
             self._end()
+        elif len(data) >= READ_BYTES:  # as much as comes is read at once then
+            self._size = 0
+            self._inbox.put_by(self._descriptor, None)
         elif self._incoming.holds and (not self._size or len(data) == self._size):
             self._size = SMALL_BYTES if len(data) < SMALL_BYTES * 3 // 4 else READ_BYTES
             self._put_by()
