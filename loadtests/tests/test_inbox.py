@@ -120,7 +120,7 @@ def test_a_read_that_waited_tells_the_time_at_which_its_bytes_came() -> None:
             late_ns = [came - sent for came, sent in zip(answer.stamps_ns, each["sent_ns"], strict=True)]
             sooner += sum(late < pace.PAUSES_NS[-1] / 4 for late in late_ns)
             total += schedule.count
-    assert sooner > total * 3 / 4, "a clock that told the time of the read would be late by half a pause, on average"
+    assert sooner >= total * 3 / 4, "a clock that told the time of the read would be late by half a pause, on average"
 
 
 def hurry(made: Pace, monkeypatch: pytest.MonkeyPatch) -> None:
