@@ -6,6 +6,7 @@ import gc
 import logging
 import os
 import re
+import sys
 from contextlib import closing
 from importlib.resources import files
 from pathlib import Path
@@ -33,6 +34,10 @@ __all__ = ["EMBEDDED", "ServingError", "Settings", "command", "serve"]
 
 EMBEDDED: Final = Path(str(files("reference_server"))) / "tiny" / "checkpoint"
 """The checkpoint that comes with the server."""
+
+SWITCH_S: Final = 0.0003
+"""How long a thread keeps Python's lock while others wait: those that read requests and tell steps compute for longer, and
+the engine's needs it for microseconds between two passes."""
 
 LIST: Final = "list"  # in place of a fault's name
 
@@ -208,6 +213,7 @@ def command(
                 app = with_faults(contract, engine, settings, shown)
                 # What is there stays: a collection that walked it all would hold up every stream, and the end by 1 s.
                 gc.freeze()
+                sys.setswitchinterval(SWITCH_S)
                 Server(app, engine, announce, farewell=farewell, errors=contract.errors).run_on(listener)
     except EngineStoppedError as error:
         raise Stop(str(error)) from error
