@@ -36,8 +36,8 @@ EMBEDDED: Final = Path(str(files("reference_server"))) / "tiny" / "checkpoint"
 """The checkpoint that comes with the server."""
 
 SWITCH_S: Final = 0.0003
-"""How long a thread keeps Python's lock while others wait: those that read requests and tell steps compute for longer, and
-the engine's needs it for microseconds between two passes."""
+"""How long a thread keeps Python's lock while others wait: those that read requests and tell steps compute for longer,
+and the engine's needs it for microseconds between two passes."""
 
 LIST: Final = "list"  # in place of a fault's name
 
