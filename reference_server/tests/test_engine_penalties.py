@@ -64,6 +64,19 @@ def test_numbers_of_any_size_leave_differences_among_what_they_concern() -> None
     assert float(logits[0, 0]) == pytest.approx(-1e6, rel=1e-6)
 
 
+@pytest.mark.parametrize("penalty", [0.5, 1e6])
+def test_a_row_has_the_same_bits_beside_one_with_large_numbers(penalty: float) -> None:
+    penalties = Penalties(2)
+    penalties.open(0, SamplingParams(presence_penalty=penalty), [9, 3])
+    penalties.open(1, SamplingParams(presence_penalty=-1e6), [4])
+    penalties.count([0, 1], [3, 7])
+    logits = torch.randn(2, 40, generator=torch.Generator().manual_seed(0))
+    alone = logits[:1].clone()
+    penalties.apply(alone, [0])
+    penalties.apply(logits, [0, 1])
+    assert alone.tolist() == logits[:1].tolist()
+
+
 def test_a_slot_that_was_copied_goes_its_own_way() -> None:
     penalties = Penalties(2)
     params = SamplingParams(frequency_penalty=1.0)
