@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Final
 
 from geventhttpclient._parser import HTTPParseError, HTTPResponseParser
 
+from loadtests import conclusion
+from loadtests.conclusion import DETAIL
 from loadtests.scan import Scan, TooLarge
 from loadtests.wire import WHOLE
 
@@ -24,9 +25,6 @@ MOST_EVENTS: Final = 1_000_000
 """Events of one stream; more is a failure, so that an endless one keeps memory flat."""
 LARGEST_SAMPLE: Final = 4 * 1024 * 1024
 """Bytes kept of a stream to judge it; a longer one is not judged."""
-DETAIL: Final = 200
-"""Characters of a failure's detail."""
-LONGEST_WAIT_S: Final = 3600.0
 LARGEST_HELD: Final = 4096
 """Bytes of a read that may be put by."""
 FIRST_HELD: Final = 8
@@ -227,43 +225,13 @@ class Incoming(HTTPResponseParser):
         self._collect()
         answer.ended_ns = at_ns
         if not 200 <= answer.status < 300:
-            self._refused()
+            conclusion.refused(answer, bytes(self._plain), self.header("retry-after") or "")
         elif scan is not None:
-            if scan.error is not None:
-                answer.failure, answer.detail = "error-event", json.dumps(scan.error)[:DETAIL]
-            elif not scan.done:
-                answer.failure, answer.detail = "no-done", "the stream ended without [DONE]"
-            elif scan.done > 1:
-                answer.failure, answer.detail = "done-twice", f"{scan.done} times [DONE]"
-            elif not scan.counts:
-                answer.failure, answer.detail = "no-content", "the stream held no content"
+            conclusion.of_stream(answer, scan)
         elif self._streamed:
             answer.failure, answer.detail = "no-stream", f"content type {self.header('content-type') or 'none'}"
         else:
-            self._read_plain()
-
-    def _refused(self) -> None:
-        answer = self.answer
-        answer.failure = f"http-{answer.status}"
-        answer.detail = bytes(self._plain[:DETAIL]).decode(errors="replace")
-        wait = self.header("retry-after") or ""
-        if wait.isascii() and wait.isdigit():
-            answer.retry_after_s = min(float(wait), LONGEST_WAIT_S)
-
-    def _read_plain(self) -> None:
-        answer = self.answer
-        try:
-            value = json.loads(bytes(self._plain))
-        except (ValueError, RecursionError):
-            answer.failure, answer.detail = "no-json", bytes(self._plain[:DETAIL]).decode(errors="replace")
-            return
-        if not isinstance(value, dict) or value.get("error") is not None or "choices" not in value:
-            answer.failure, answer.detail = "error-answer", json.dumps(value)[:DETAIL]
-            return
-        answer.usage = value["usage"] if isinstance(value.get("usage"), dict) else None
-        choices = value["choices"] if isinstance(value["choices"], list) else []
-        reasons = [each.get("finish_reason") for each in choices if isinstance(each, dict)]
-        answer.finish_reason = reasons[-1] if reasons and isinstance(reasons[-1], str) else None
+            conclusion.of_plain(answer, bytes(self._plain))
 
     # What follows is called by the parser, in the order of the bytes.
 
