@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from conformance.exchange import Exchange
 
 SAMPLING, PENALTIES, BIASES = "effects-of-sampling", "effects-of-penalties", "effects-of-biases"
-OFTEN = 5  # times that a word stands in a text, so that its last one is drawn under penalties that differ greatly
+MUCH = 12  # of repetition: two words five times each
 FEW_CHARACTERS = 12  # in shorter answers chance alone makes texts equal
 CLEARLY = 0.05  # of the triples of a text: by how much more they are repeated where it is hardly chance
 
@@ -145,18 +145,22 @@ def presence_counts_once_and_frequency_each_time(round_: Round, _: Sequence[Roun
     """presence_penalty does not grow with each repetition, as frequency_penalty does: the same value of both does not
     always draw the same text.
 
-    Looked at are texts in which a word comes so often that the one penalty is four times the other.
+    Looked at are texts whose words come so often that the one penalty is, many times over, a multiple of the other:
+    with presence_penalty, or without any, for a penalty that grows leaves few repetitions.
     """
-    present = _text(round_, "long-present")
-    if present == _text(round_, "long-base") or _commonest(present) < OFTEN:
+    base, present = (_text(round_, part) for part in ("long-base", "long-present"))
+    if present == base or (_excess(base) < MUCH and _excess(present) < MUCH // 2):
         return None
     return _text(round_, "long-frequent") != present
 
 
-def _commonest(text: str) -> int:
-    """How often the commonest word stands in a text; where words are not apart, the commonest character."""
+def _excess(text: str) -> int:
+    """How many times over the second penalty is greater than the first, summed over all words that were drawn.
+
+    A word's third time counts 1, its fourth 2; where words are not apart, characters stand for them.
+    """
     words = re.findall(r"(?<=\s)[^\W\d_]+|[,.]|[\u3040-\u9fff\uac00-\ud7af]", text)
-    return max(Counter(words).values(), default=0)
+    return sum((number - 1) * (number - 2) // 2 for number in Counter(words).values())
 
 
 def _no_more_repeats(round_: Round, part: str) -> bool | None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from conformance.check import Context, Finding, NoOccasion, Occasion, check, relation
 from conformance.checks.finish import completion_of
+from conformance.checks.reasoning import TAGS
 from conformance.occasion import ANSWER, STREAMED_ANSWER, asks_for_logprobs, unsuccessful, written
 
 if TYPE_CHECKING:
@@ -184,6 +185,8 @@ def tokens_make_the_text(exchange: Exchange, _: Context) -> Iterator[Finding]:
         folded = exchange.choices[index]
         if folded.reasoning or folded.tool_calls:
             raise NoOccasion("some tokens do not become text")
+        if TAGS.search("".join(entry.token for entry in kept)) and not TAGS.search(folded.content):
+            raise NoOccasion("some tokens are thoughts, or mark them")
         text = folded.content.encode(errors="replace")
         whole = not folded.content.endswith(CUT) and folded.finish_reason != "length"
         made = b"".join(entry.token.encode(errors="replace") if entry.data is None else entry.data for entry in kept)

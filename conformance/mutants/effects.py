@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from conformance.exchange import Exchange
 
 STORY = "Once upon a time there was a small model that always said the same."
-CHORUS = "the sea and the sea and the sea and the sea and the sea"
+CHORUS = "the sea and the sea and the sea and the sea"
 
 
 @mutant("effects.temperature-varies", steps="*")
@@ -83,7 +83,7 @@ def repetition_penalty_is_ignored(exchange: Exchange) -> Exchange:
 @mutant("effects.penalties-differ", steps="long-[pf]*")
 def presence_grows_like_frequency(exchange: Exchange) -> Exchange:
     """presence_penalty and frequency_penalty give the same text."""
-    return with_text(exchange, CHORUS)
+    return with_text(exchange, f"{CHORUS} and {CHORUS}")
 
 
 def _rewarded(exchange: Exchange, penalty: str) -> Exchange:
