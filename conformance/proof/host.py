@@ -25,9 +25,10 @@ class Shown:
     """One fault as the server lists it.
 
     bugs: numbers of the catalogue of bugs. declares, denies: capabilities that it claims to have or to lack while it
-    shows the fault. about: the one parameter with which it shows. shows: where it does: in
-    "requests" that are read, in "sampling", in "answers" or "refusals" that are written, or "anywhere". benign: a
-    variation that nobody may be blamed for. patience_s: how long an answer may take, if longer than usual.
+    shows the fault. about: the one parameter with which it shows. shows: where it does: in "requests" that are read,
+    in "sampling", in "answers" or "refusals" that are written, or "anywhere". benign: a variation that nobody may be
+    blamed for. patience_s: how long an answer may take, if longer than usual. restless: chance, or what else is asked
+    at the same time, decides where it shows.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Shown:
     shows: str
     benign: bool
     patience_s: float | None
+    restless: bool
     dialects: tuple[str, ...]
 
 
@@ -83,6 +85,7 @@ def _read(lines: tuple[str, ...]) -> tuple[Shown, ...]:
                 row["shows"],
                 row["benign"],
                 row["patience_s"],
+                row["restless"],
                 tuple(row["dialects"]),
             )
             for row in rows

@@ -174,20 +174,14 @@ def moves(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
 
 
 def _agrees(part: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
-    if part == "killed_by":
-        return _repeats(before[part], after[part], restless=before.get("restless", False))
+    if part == "killed_by" and before.get("restless"):
+        return bool(after[part]) and _strongest(after[part]) <= _strongest(before[part])
     return part in ("shown_by", "restless") or bool(before.get(part) == after[part])
 
 
 def repeats(before: Trialled, killers: Mapping[str, str]) -> bool:
-    """Whether these name a fault as those of its row do."""
-    return _repeats(before.killers, killers, restless=before.restless)
-
-
-def _repeats(before: Mapping[str, str], after: Mapping[str, str], *, restless: bool) -> bool:
-    if restless:
-        return bool(after) and _strongest(after) <= _strongest(before)
-    return before == after
+    """Whether these name a fault as those of its row do: all of them, and no others unless it is restless."""
+    return before.killers.items() <= killers.items() if before.restless else before.killers == killers
 
 
 def _strongest(killed_by: Mapping[str, str]) -> int:

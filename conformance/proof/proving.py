@@ -117,8 +117,10 @@ async def _tried(host: Host, made: Bench, task: Trial, before: matrices.Trialled
         asking = again(fault.name, before.shown_by, ELSEWHERE if fault.benign else OTHERS)
         if fault.benign and task.first:
             asking = everything
+        kills: frozenset[Kill] = frozenset()
         for _ in range(TRIES):
-            kills = await trial.attempt(host, made, fault, asking)
+            found = await trial.attempt(host, made, fault, asking)
+            kills = kills | found if before.restless else found
             killers = strongest(kills, timed=timed)
             if fault.benign or matrices.repeats(before, killers):
                 break
@@ -130,9 +132,9 @@ async def _tried(host: Host, made: Bench, task: Trial, before: matrices.Trialled
     always = killers
     for shown_by in (enough(kills, killers), all_of(kills, killers)):
         repeated = await _repeated(host, made, fault, shown_by)
-        if repeated == killers:
-            return Outcome(kills, killers, shown_by, restless=timed)
         always = _both(always, repeated)
+        if repeated == killers and not fault.restless:
+            return Outcome(kills, killers, shown_by, restless=timed)
     if always:
         return Outcome(kills, always, all_of(kills, killers), restless=True)
     repeated = await _repeated(host, made, fault, (ALL,))

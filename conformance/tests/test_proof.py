@@ -132,13 +132,18 @@ def test_a_restless_fault_has_to_be_named_as_strongly_by_whichever_check() -> No
 
 
 @pytest.mark.parametrize(
-    ("named", "killers", "tries"),
-    [(["MM", "M"], {"topic.a": "M"}, 2), (["S", "S", "S", "M"], {"topic.a": "S"}, 3), (["M"], {"topic.a": "M"}, 1)],
+    ("named", "killers", "tries", "restless"),
+    [
+        (["MM", "M"], {"topic.a": "M"}, 2, False),
+        (["S", "S", "S", "M"], {"topic.a": "S"}, 3, False),
+        (["M"], {"topic.a": "M"}, 1, False),
+        ([" S", "M"], {"topic.a": "M", "topic.b": "S"}, 2, True),
+    ],
 )
 def test_a_fault_is_shown_up_to_three_times_before_others_are_said_to_name_it(
-    monkeypatch: pytest.MonkeyPatch, named: Sequence[str], killers: dict[str, str], tries: int
+    monkeypatch: pytest.MonkeyPatch, named: Sequence[str], killers: dict[str, str], tries: int, restless: bool
 ) -> None:
-    """named: how the checks a and b name it, at each try."""
+    """named: how the checks a and b name it, at each try; a space: not. What a restless one shows adds up."""
     asked = iter(named)
     done: list[str] = []
     told: list[str] = []
@@ -148,21 +153,15 @@ def test_a_fault_is_shown_up_to_three_times_before_others_are_said_to_name_it(
 
     async def attempt(*_: object) -> frozenset[Kill]:
         done.append(next(asked))
-        return frozenset(Kill(f"topic.{check}", check, word, "") for check, word in zip("ab", done[-1], strict=False))
+        words = zip("ab", done[-1], strict=False)
+        return frozenset(Kill(f"topic.{check}", check, word, "") for check, word in words if word != " ")
 
     monkeypatch.setattr(trial, "bench", bench)
     monkeypatch.setattr(trial, "attempt", attempt)
-    shown = Shown("crowd", "", (), (), (), None, "anywhere", benign=False, patience_s=None, dialects=("mindie-2.3",))
-    proof = asyncio.run(
-        prove(
-            Host("", "", (shown,)),
-            (shown,),
-            ("mindie-2.3",),
-            told.append,
-            whole=False,
-            before={"crowd": fault("crowd", a="M")},
-        )
-    )
+    before = {"crowd": replace(fault("crowd", a="M"), restless=restless)}
+    shown = Shown("crowd", "", (), (), (), None, "anywhere", False, None, restless, ("mindie-2.3",))
+    host = Host("", "", (shown,))
+    proof = asyncio.run(prove(host, (shown,), ("mindie-2.3",), told.append, whole=False, before=before))
     assert [killers] == [row.killers for row in proof.matrix.rows]
     assert tries == len(done)
     assert told[-1].startswith("1 of 1 shown")

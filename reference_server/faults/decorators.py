@@ -57,6 +57,7 @@ def at_seams(
     about: str | None = None,
     benign: bool = False,
     patience_s: float | None = None,
+    restless: bool = False,
     **seams: Any,
 ) -> Fault:
     """A fault that takes hold at several seams."""
@@ -72,6 +73,7 @@ def at_seams(
         about=about,
         benign=benign,
         patience_s=patience_s,
+        restless=restless,
         shows=made.shows,
     )
 
@@ -85,6 +87,7 @@ def around(
     denies: tuple[str, ...] = (),
     benign: bool = False,
     patience_s: float | None = None,
+    restless: bool = False,
 ) -> Callable[[Callable[[ASGIApp, Contract], Callable[[Scope, Receive, Send], Awaitable[None]]]], Fault]:
     """Makes a function from an application to another one a fault: for what a server does beyond a single answer."""
 
@@ -99,6 +102,7 @@ def around(
             denies=denies,
             benign=benign,
             patience_s=patience_s,
+            restless=restless,
         )
 
     return make

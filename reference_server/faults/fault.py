@@ -40,6 +40,7 @@ class Fault:
     patience_s: how long an answer may take while it shows; None: no longer than usual.
     shows: where it does: in how requests are read, in what is generated, in how answers or refusals are written.
     benign: it is no fault at all but a variation that every document allows.
+    restless: chance, or what else is asked at the same time, decides where it shows.
     """
 
     name: str
@@ -54,6 +55,7 @@ class Fault:
     shows: Place = "anywhere"
     benign: bool = False
     patience_s: float | None = None
+    restless: bool = False
 
 
 def said(function: Callable[..., object]) -> str:

@@ -109,6 +109,7 @@ def as_data() -> list[dict[str, Any]]:
                 "shows": fault.shows,
                 "benign": fault.benign,
                 "patience_s": fault.patience_s,
+                "restless": fault.restless,
                 "dialects": [],
             }
             rows.setdefault(fault.name, row)["dialects"].append(dialect)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 LEFT_TOKENS = 200  # what the client asks for that leaves
 
 
-@around("one-at-a-time", bugs=[20])
+@around("one-at-a-time", bugs=[20], restless=True)
 def one_at_a_time(app: ASGIApp, contract: Contract) -> Ask:
     """A stream that starts while another one runs ends without its end."""
     running: set[int] = set()
@@ -54,7 +54,7 @@ def one_at_a_time(app: ASGIApp, contract: Contract) -> Ask:
     return ask
 
 
-@around("answers-crossed", bugs=[21])
+@around("answers-crossed", bugs=[21], restless=True)
 def answers_are_crossed(app: ASGIApp, contract: Contract) -> Ask:
     """Of two requests at the same time one is answered with what the other asked."""
     waiting: list[bytes] = []

@@ -35,7 +35,7 @@ def _counting(app: ASGIApp, contract: Contract, running: list[int]) -> Ask:
     return ask
 
 
-@around("bad-ones-answered-in-a-crowd")
+@around("bad-ones-answered-in-a-crowd", restless=True)
 def bad_ones_are_answered_in_a_crowd(app: ASGIApp, contract: Contract) -> Ask:
     """A bad request is answered while good ones are."""
     running = [0]
@@ -49,7 +49,7 @@ def bad_ones_are_answered_in_a_crowd(app: ASGIApp, contract: Contract) -> Ask:
     return _counting(Faulty(app, contract, Seams(refusal=answer)), contract, running)
 
 
-@around("prompts-added-up", bugs=[21])
+@around("prompts-added-up", bugs=[21], restless=True)
 def prompts_are_added_up(app: ASGIApp, contract: Contract) -> Ask:
     """The tokens of a prompt are counted once more for each request that is being answered."""
     running = [0]
@@ -66,7 +66,7 @@ def prompts_are_added_up(app: ASGIApp, contract: Contract) -> Ask:
     return _counting(Faulty(app, contract, Seams(request=seen, answer=add, chunk=add)), contract, running)
 
 
-@around("refusals-hurt-others")
+@around("refusals-hurt-others", restless=True)
 def refusals_hurt_others(app: ASGIApp, contract: Contract) -> Ask:
     """A good request beside a bad one gets a 500."""
     bad = [0]
@@ -99,7 +99,7 @@ def refusals_hurt_others(app: ASGIApp, contract: Contract) -> Ask:
     return ask
 
 
-@around("one-after-another", bugs=[20], patience_s=30.0)
+@around("one-after-another", bugs=[20], patience_s=30.0, restless=True)
 def one_after_another(app: ASGIApp, contract: Contract) -> Ask:
     """Every client is served when the one before has its whole answer."""
     lock = asyncio.Lock()
@@ -115,7 +115,7 @@ def one_after_another(app: ASGIApp, contract: Contract) -> Ask:
     return ask
 
 
-@around("refused-otherwise-again")
+@around("refused-otherwise-again", restless=True)
 def refused_otherwise_again(app: ASGIApp, contract: Contract) -> Ask:
     """Every other time the same bad request gets a 500."""
     seen: set[bytes] = set()

@@ -67,7 +67,7 @@ async def _gone(receive: Receive) -> None:
         pass
 
 
-@around("wedged-by-a-disconnect", bugs=[19, 18])
+@around("wedged-by-a-disconnect", bugs=[19, 18], restless=True)
 def wedged_by_a_disconnect(app: ASGIApp, contract: Contract) -> Ask:
     """After a client has left in mid-stream, the next requests wait without end."""
     leavings = Leavings(app)
@@ -83,7 +83,7 @@ def wedged_by_a_disconnect(app: ASGIApp, contract: Contract) -> Ask:
     return ask
 
 
-@around("fails-after-a-disconnect", bugs=[19])
+@around("fails-after-a-disconnect", bugs=[19], restless=True)
 def fails_after_a_disconnect(app: ASGIApp, contract: Contract) -> Ask:
     """After a client has left in mid-stream, the next requests get a 500."""
     leavings = Leavings(app)
@@ -99,7 +99,7 @@ def fails_after_a_disconnect(app: ASGIApp, contract: Contract) -> Ask:
     return ask
 
 
-@around("late-after-a-disconnect", bugs=[18], patience_s=20.0)
+@around("late-after-a-disconnect", bugs=[18], patience_s=20.0, restless=True)
 def late_after_a_disconnect(app: ASGIApp, contract: Contract) -> Ask:
     """An answer that nobody reads goes on to its end, and the next requests wait for it."""
     leavings = Leavings(app)
@@ -113,7 +113,7 @@ def late_after_a_disconnect(app: ASGIApp, contract: Contract) -> Ask:
     return ask
 
 
-@around("others-hurt-by-a-disconnect", bugs=[18, 19])
+@around("others-hurt-by-a-disconnect", bugs=[18, 19], restless=True)
 def others_are_hurt_by_a_disconnect(app: ASGIApp, contract: Contract) -> Ask:
     """When a client leaves, the answers of others break off."""
     leavings = Leavings(app)
