@@ -151,7 +151,7 @@ class Run:
     async def _sent(self, scenario: Scenario) -> None:
         if scenario.together:
             async with (
-                self._places.taken(min(len(scenario.steps), self.budget.concurrency)),
+                self._places.taken(min(len(scenario.steps), self.budget.concurrency), begun=scenario.leaves),
                 asyncio.TaskGroup() as group,
             ):
                 for step in scenario.steps:
@@ -160,7 +160,7 @@ class Run:
             for number, steps in groupby(scenario.steps, key=lambda step: step.round):
                 await self._round(scenario, number, list(steps))
         else:
-            async with self._places.taken(1):
+            async with self._places.taken(1, begun=scenario.leaves):  # those who leave wait for each other, too
                 for step in scenario.steps:
                     await self._step(scenario, step)
 
