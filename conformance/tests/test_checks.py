@@ -37,6 +37,7 @@ PARTS = {
     "stream": ("stream", "sse", "chunks", "deltas"),
     "http": ("http", "fields", "methods", "models"),
     "errors": ("errors", "refusals"),
+    "logprobs": ("logprobs", "likelihoods"),
 }
 """The modules of a topic that one would not hold; all others have one, of their own name."""
 
