@@ -38,8 +38,16 @@ def _long_enough(text: str) -> None:
         raise NoOccasion("the answer is too short to show anything")
 
 
-def _earlier(rounds: Sequence[Round], part: str) -> set[str]:
-    return {_text(each, part) for each in rounds}
+def _is_new(round_: Round, earlier: Sequence[Round], part: str) -> bool | None:
+    """Whether no earlier round said the same; None in the first one, and where the text is the greedy one."""
+    greedy, found = _text(round_, "greedy"), _text(round_, part)
+    _long_enough(greedy)
+    return None if not earlier or found == greedy else found not in {_text(each, part) for each in earlier}
+
+
+def _is_likeliest(round_: Round, earlier: Sequence[Round], part: str) -> bool:
+    """Whether the text is the greedy one, or, where greedy answers waver, one that came before."""
+    return _text(round_, part) in {_text(round_, "greedy"), *(_text(each, part) for each in earlier)}
 
 
 @trial(
@@ -60,21 +68,13 @@ def high_temperature_leaves_the_greedy_text(round_: Round, _: Sequence[Round]) -
 @trial("effects.unseeded-answers-differ", scenario=SAMPLING, parts=("greedy", "hot"), expected="a text not seen before")
 def answers_without_a_seed_differ(round_: Round, earlier: Sequence[Round]) -> bool | None:
     """Without a seed the same sampled request gives other texts: the seed is random."""
-    hot = _text(round_, "hot")
-    _long_enough(_text(round_, "greedy"))
-    if not earlier or hot == _text(round_, "greedy"):
-        return None
-    return hot not in _earlier(earlier, "hot")
+    return _is_new(round_, earlier, "hot")
 
 
 @trial("effects.seeds-differ", scenario=SAMPLING, parts=("greedy", "seeded"), expected="a text not seen before")
 def other_seeds_give_other_texts(round_: Round, earlier: Sequence[Round]) -> bool | None:
     """Every seed gives another text, at a temperature at which texts vary."""
-    seeded = _text(round_, "seeded")
-    _long_enough(_text(round_, "greedy"))
-    if not earlier or seeded == _text(round_, "greedy"):
-        return None
-    return seeded not in _earlier(earlier, "seeded")
+    return _is_new(round_, earlier, "seeded")
 
 
 @trial(
@@ -99,32 +99,27 @@ def same_seed_gives_the_same_text(round_: Round, _: Sequence[Round]) -> bool | N
 )
 def seeds_that_differ_beyond_32_bits_differ(round_: Round, _: Sequence[Round]) -> bool | None:
     """Two seeds with the same lowest 32 bits do not always give the same text: all of a seed is read."""
-    seeded = _text(round_, "seeded")
-    _long_enough(_text(round_, "greedy"))
-    if len(seeded) < FEW_CHARACTERS or seeded == _text(round_, "greedy"):
-        return None
-    return _text(round_, "seeded-far") != seeded
+    greedy, seeded, far = (_text(round_, part) for part in ("greedy", "seeded", "seeded-far"))
+    _long_enough(greedy)
+    return None if len(seeded) < FEW_CHARACTERS or seeded == greedy else far != seeded
 
 
 @trial("effects.top-p-narrows", scenario=SAMPLING, parts=("greedy", "narrow"), expected="the likeliest text")
 def tiny_top_p_leaves_the_likeliest(round_: Round, earlier: Sequence[Round]) -> bool | None:
     """With a top_p near 0 only the likeliest token is left, whatever the temperature."""
-    narrow = _text(round_, "narrow")
-    return narrow == _text(round_, "greedy") or narrow in _earlier(earlier, "narrow")
+    return _is_likeliest(round_, earlier, "narrow")
 
 
 @trial("effects.top-k-one-is-greedy", scenario=SAMPLING, parts=("greedy", "top-one"), expected="the likeliest text")
 def top_k_of_one_leaves_the_likeliest(round_: Round, earlier: Sequence[Round]) -> bool | None:
     """With top_k 1 only the likeliest token is left, whatever the temperature."""
-    found = _text(round_, "top-one")
-    return found == _text(round_, "greedy") or found in _earlier(earlier, "top-one")
+    return _is_likeliest(round_, earlier, "top-one")
 
 
 @trial("effects.min-p-narrows", scenario=SAMPLING, parts=("greedy", "min-p"), expected="the likeliest text")
 def min_p_of_one_leaves_the_likeliest(round_: Round, earlier: Sequence[Round]) -> bool | None:
     """With min_p 1 only tokens as likely as the likeliest are left, whatever the temperature."""
-    found = _text(round_, "min-p")
-    return found == _text(round_, "greedy") or found in _earlier(earlier, "min-p")
+    return _is_likeliest(round_, earlier, "min-p")
 
 
 def _changed(round_: Round, part: str) -> bool | None:
@@ -148,10 +143,9 @@ def presence_counts_once_and_frequency_each_time(round_: Round, _: Sequence[Roun
     Looked at are texts whose words come so often that the one penalty is, many times over, a multiple of the other:
     with presence_penalty, or without any, for a penalty that grows leaves few repetitions.
     """
-    base, present = (_text(round_, part) for part in ("long-base", "long-present"))
-    if present == base or (_excess(base) < MUCH and _excess(present) < MUCH // 2):
-        return None
-    return _text(round_, "long-frequent") != present
+    base, present, frequent = (_text(round_, part) for part in ("long-base", "long-present", "long-frequent"))
+    few = _excess(base) < MUCH and _excess(present) < MUCH // 2
+    return None if present == base or few else frequent != present
 
 
 def _excess(text: str) -> int:

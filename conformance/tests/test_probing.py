@@ -11,8 +11,8 @@ from conformance.capability_option import read
 from conformance.declaration import assumed
 from conformance.errors import UsageError
 from conformance.probing import PROBES, probes
+from conformance.tests.scripted import Scripted, prepared, saying
 from conformance.tests.sinner import Reply
-from conformance.tests.test_session import Scripted, prepared, saying
 from openapi.contract import load
 
 if TYPE_CHECKING:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import json
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,43 +15,15 @@ from conformance.judgement import judge
 from conformance.run import Budget
 from conformance.secret import Secret
 from conformance.session import Wishes, draft, offered, prepare_server, send
-from conformance.tests.sinner import Reply, Sinner
+from conformance.tests.scripted import Scripted, prepared, saying
+from conformance.tests.sinner import Reply
 from openapi.contract import Keyword, load, names
 from openapi.validation import Validator
 
 if TYPE_CHECKING:
-    from conformance.session import Prepared
     from conformance.tests.conftest import Good
-    from conformance.tests.sinner import Forward, Sent
 
 KEY = "sk-0123456789abcdef"
-
-
-@dataclass
-class Scripted:
-    """A server of three answers: its models, its description, and one answer for every chat request."""
-
-    models: Reply = field(default_factory=lambda: Reply(404, (b"{}",)))
-    description: Reply = field(default_factory=lambda: Reply(404, (b"{}",)))
-    answer: Reply = field(default_factory=lambda: Reply(200, (b"{}",)))
-    sent: list[Sent] = field(default_factory=list)
-
-    async def __call__(self, sent: Sent, forward: Forward) -> Reply:
-        self.sent.append(sent)
-        if sent.path.endswith("/models"):
-            return self.models
-        return self.description if sent.path.endswith("/openapi.json") else self.answer
-
-
-def saying(value: Any, status: int = 200) -> Reply:
-    """A reply in JSON."""
-    return Reply(status, (json.dumps(value).encode(),))
-
-
-def prepared(script: Scripted, dialect: str = "mindie-2.3", secret: Secret | None = None, **wishes: Any) -> Prepared:
-    """What is known of such a server before the plan is sent."""
-    with Sinner("", script) as server:
-        return asyncio.run(prepare_server(Wishes(url=server.url, dialect=dialect, **wishes), secret))
 
 
 @pytest.mark.parametrize(

@@ -7,26 +7,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from conformance.check import Check, Finding, Occasion
-from conformance.judgement import Judgement
-from conformance.plan import Assertion, Plan
-from conformance.scenario import Scenario, Step, Subject
+from conformance.plan import Plan
+from conformance.scenario import Subject
+from conformance.tests.judged import FINDING, judgement
 from conformance.verdict import Outcome, Verdict, report, row_fails
 from openapi.contract import Capability, Keyword, Requirement
 
 if TYPE_CHECKING:
+    from conformance.check import Finding
+    from conformance.judgement import Judgement
     from conformance.verdict import Report
 
-FINDING = Finding("/status", "200", "500")
-STEP = Step()
 MUST, SHOULD, MAY = Keyword.MUST, Keyword.SHOULD, Keyword.MAY
-
-
-def judgement(keyword: Keyword = MUST, identity: str = "topic.claim", summary: str = "it holds") -> Judgement:
-    """One judgement without a finding."""
-    check = Check("topic.claim", summary, "", Occasion(lambda *_: True), lambda *_: iter(()))
-    requirement = Requirement(identity, keyword, "document#anchor")
-    return Judgement(Assertion(check, Scenario("one", "", (STEP,)), STEP, requirement, summary), ("one/main",))
 
 
 def seen(kind: str, keyword: Keyword) -> Judgement:

@@ -10,7 +10,7 @@ import pytest
 
 from conformance.errors import UsageError
 from conformance.plan import Plan
-from conformance.tests.test_verdict import FINDING, judgement
+from conformance.tests.judged import FINDING, judgement
 from conformance.verdict import Outcome, Verdict, report
 from conformance.waivers import Waiver, read
 

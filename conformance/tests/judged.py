@@ -1,0 +1,19 @@
+"""Judgements made up for the tests of what becomes of them."""
+
+from __future__ import annotations
+
+from conformance.check import Check, Finding, Occasion
+from conformance.judgement import Judgement
+from conformance.plan import Assertion
+from conformance.scenario import Scenario, Step
+from openapi.contract import Keyword, Requirement
+
+FINDING = Finding("/status", "200", "500")
+STEP = Step()
+
+
+def judgement(keyword: Keyword = Keyword.MUST, identity: str = "topic.claim", summary: str = "it holds") -> Judgement:
+    """One judgement without a finding."""
+    check = Check("topic.claim", summary, "", Occasion(lambda *_: True), lambda *_: iter(()))
+    requirement = Requirement(identity, keyword, "document#anchor")
+    return Judgement(Assertion(check, Scenario("one", "", (STEP,)), STEP, requirement, summary), ("one/main",))
