@@ -58,8 +58,7 @@ def judge(
         if again.unrecorded:
             some = ", ".join(again.unrecorded[:5]) + (", ..." if len(again.unrecorded) > 5 else "")
             console.print(f"not in the record, and so not judged: {len(again.unrecorded)} scenarios ({some})")
-        for kind, path in files:
-            save(path, WRITERS[kind](results))
+        save(files, results, lambda line: console.print(line, style="dim", markup=False))
         code = exits.code_of(again.outcome)
     sys.exit(code)
 

@@ -118,6 +118,13 @@ EVERY = "all"
     metavar="SECONDS",
     help="Most that one exchange may take, all of it.",
 )
+@click.option(
+    "--wait",
+    default=0.0,
+    type=click.FloatRange(min=0),
+    metavar="SECONDS",
+    help="Wait so long for a server that is still starting.",
+)
 @click.option("--insecure", is_flag=True, help="Do not verify the server's certificate; the report says so.")
 @click.option("--ca-file", type=click.Path(path_type=Path), metavar="FILE", help="Authorities to trust, PEM.")
 @click.option("--clients", is_flag=True, help="Play the answers to real clients that are installed; no verdict.")
@@ -150,6 +157,7 @@ def check(
     max_time: float,
     rate: float | None,
     timeout: float,
+    wait: float,
     insecure: bool,
     ca_file: Path | None,
     clients: bool,
@@ -181,6 +189,7 @@ def check(
             verify=read_verify(insecure, ca_file),
             also=tuple(contract_of(name).name for name in also),
             waivers=waivers.read(waiver_file) if waiver_file else (),
+            wait_s=wait,
         )
         for contract in contracts:
             refuse_idle_patterns(contract, only, topics, wishes.draw)
@@ -197,9 +206,7 @@ def check(
                         server = running.enter_context(embedded.serve(contract))
                     wishes, secret = replace(wishes, url=server.url), Secret(server.key) if server.key else None
                 outcome = _judge(wishes, secret, console, clients=clients)
-            for kind, path in files[contract.name]:
-                save(path, WRITERS[kind](outcome.results))
-                console.print(f"[dim]{kind} written to {escape(str(path))}[/dim]")
+            save(files[contract.name], outcome.results, lambda line: console.print(line, style="dim", markup=False))
             codes.append(exits.code_of(outcome))
     if len(codes) > 1 and not (dry_run or list_only):
         console.print(_summary([contract.name for contract in contracts], codes))
@@ -208,7 +215,8 @@ def check(
 
 def _judge(wishes: Wishes, secret: Secret | None, console: Console, *, clients: bool) -> Outcome:
     async def judged() -> Outcome:
-        prepared = await prepare_server(wishes, secret)
+        with console.status(f"asking {escape(wishes.url)} for its models"):
+            prepared = await prepare_server(wishes, secret)
         console.print(terminal.ceiling(prepared), soft_wrap=True)
         with terminal.Live(console, prepared.requests) as live:
             return await send(prepared, secret, live.show)

@@ -38,6 +38,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--max-tokens": {"type": int, "default": MAX_TOKENS, "metavar": "N", "help": "tokens at most, as reported"},
         "--max-time": {"type": float, "default": MAX_TIME_S, "metavar": "S", "help": "seconds at most"},
         "--rate": {"type": float, "metavar": "N", "help": "requests a second at most"},
+        "--wait-for-server": {"type": float, "default": 0.0, "metavar": "S", "help": "seconds to wait until it is up"},
         "--insecure": {"action": "store_true", "help": "do not verify the server's certificate"},
         "--ca-file": {"metavar": "FILE", "help": "authorities to trust, PEM"},
         "--conformance-report": {

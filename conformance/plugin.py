@@ -20,7 +20,6 @@ import pytest
 from conformance import capability_option, embedded, waivers
 from conformance.errors import HarnessError, Unreachable, UsageError
 from conformance.options import DEFAULT_DIALECT
-from conformance.reports import WRITERS
 from conformance.run import Budget
 from conformance.scenarios.drawn import Draw
 from conformance.secret import Secret
@@ -83,6 +82,7 @@ class Judging:
             budget=_budget(option),
             verify=verify,
             waivers=waived,
+            wait_s=option("wait_for_server"),
         )
 
     def send(self, assertions: list[Assertion]) -> None:
@@ -95,8 +95,7 @@ class Judging:
         self._judgements = {judgement.assertion.id: judgement for judgement in outcome.judgements}
         self._rows = {row.id: row for row in outcome.report.rows}
         self._whole = len(assertions) == len(plan.assertions)
-        for kind, path in self._reports:
-            save(path, WRITERS[kind](outcome.results))
+        save(self._reports, outcome.results)
 
     @property
     def idle_waivers(self) -> list[Row]:

@@ -13,15 +13,13 @@ from typing import TYPE_CHECKING
 from conformance import oracle, verdict
 from conformance import plan as planning
 from conformance.check import gather
-from conformance.client import Call, Client
+from conformance.client import Client
 from conformance.declaration import Declaration, assumed, narrowed_by, told
-from conformance.errors import Unreachable, UsageError
+from conformance.errors import UsageError
 from conformance.judgement import Judgement, judge
-from conformance.occasion import refuses_key, shown
-from conformance.probing import probes, reading
+from conformance.preflight import Preflight
 from conformance.results import RunFacts, build, with_others
 from conformance.run import Budget, Record, Run, made
-from conformance.scenario import Step
 from conformance.scenarios import scenarios
 from conformance.scenarios.drawn import NOTHING, Draw, draw
 from openapi.address import AddressError, parse
@@ -34,15 +32,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from conformance.exchange import Exchange
     from conformance.plan import Plan
     from conformance.secret import Secret
     from conformance.verdict import Report
     from conformance.waivers import Waiver
     from openapi.address import Target
     from openapi.contract import Contract
-
-PREFLIGHT_S = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +56,7 @@ class Wishes:
     verify: bool | ssl.SSLContext = True
     also: tuple[str, ...] = ()  # further dialects to judge the same server by
     waivers: tuple[Waiver, ...] = ()
+    wait_s: float = 0.0  # for a server that is still starting
 
 
 @dataclass(frozen=True, slots=True, repr=False)  # asyncio.run writes out what a task returns: 228 MB
@@ -124,12 +120,15 @@ async def prepare(wishes: Wishes, client: Client) -> Prepared:
     target = target_of(wishes.url, contract)
     if wishes.model and not wishes.model.isprintable():
         raise UsageError(f"--model {wishes.model!a}: a name is made of characters that can be printed")
-    model = wishes.model or await _ask_model(client, target, contract)
-    description = await _describe(client, target)
+    preflight = Preflight(client, target, contract)
+    if wishes.wait_s:
+        await preflight.wait(wishes.wait_s)
+    model = wishes.model or await preflight.model()
+    description = await preflight.description()
     said = told(contract, description) or assumed(contract)
     declaration = said.overruled(contract, wishes.capabilities).keyed(contract, key=client.has_key)
-    await _greet(client, target, model, contract)
-    declaration = await _probe(client, target, model, contract, declaration)
+    await preflight.greet(model)
+    declaration = await preflight.probe(model, declaration)
     others = []
     for other in map(contract_of, dict.fromkeys(wishes.also)):
         if other.name != contract.name:
@@ -258,64 +257,3 @@ def conclude(prepared: Prepared, record: Record, started_at: str, duration_s: fl
         insecure=wishes.verify is False,
     )
     return Outcome(prepared, record, judgements, report, build(report, record, contract, facts))
-
-
-async def _ask_model(client: Client, target: Target, contract: Contract) -> str:
-    """The first model of the list, else the dialect's default: a list is asked for by no document."""
-    exchange = await _get(client, "models", target.models_url)
-    data = exchange.json.get("data") if isinstance(exchange.json, dict) else None
-    for row in data if isinstance(data, list) else ():
-        if isinstance(row, dict) and isinstance(row.get("id"), str) and row["id"]:
-            return str(row["id"])
-    return contract.default_model
-
-
-async def _describe(client: Client, target: Target) -> object:
-    """The server's own description, where it has one."""
-    return (await _get(client, "openapi", f"{target.base}/openapi.json")).json
-
-
-async def _get(client: Client, name: str, url: str) -> Exchange:
-    exchange = await client.send(
-        Call(id=name, scenario="preflight", step=name, method="GET", url=url, deadline_s=PREFLIGHT_S)
-    )
-    if exchange.response is None and exchange.failure is not None:
-        raise Unreachable(exchange.failure.detail)
-    return exchange
-
-
-async def _greet(client: Client, target: Target, model: str, contract: Contract) -> None:
-    """One valid request, to tell a key that is refused from a server that breaks its contract."""
-    step = Step("hello", body={"messages": [{"role": "user", "content": "Hello!"}], "max_tokens": 1})
-    exchange = await client.send(_call(step, target, model))
-    if exchange.response is None and exchange.failure is not None:
-        raise Unreachable(exchange.failure.detail)
-    if exchange.status in (401, 403) or refuses_key(exchange, contract):
-        raise Unreachable(f"the server refuses the key: {shown(exchange)}; name its variable with --api-key-env VAR")
-
-
-async def _probe(
-    client: Client, target: Target, model: str, contract: Contract, declaration: Declaration
-) -> Declaration:
-    """What probes show of the capabilities that nobody spoke of."""
-    found = {}
-    for name, probe in probes(declaration, contract).items():
-        has = reading(probe, await client.send(_call(probe.step(f"probe-{name}"), target, model)))
-        if has is None and (insisting := probe.insisting(f"probe-{name}-again")) is not None:
-            has = reading(probe, await client.send(_call(insisting, target, model))) or None
-        if has is not None:
-            found[name] = has
-    return declaration.probed(found) if found else declaration
-
-
-def _call(step: Step, target: Target, model: str) -> Call:
-    return Call(
-        id=step.name,
-        scenario="preflight",
-        step=step.name,
-        method="POST",
-        url=target.chat_url,
-        headers={"Content-Type": "application/json"},
-        body=step.payload(model),
-        deadline_s=PREFLIGHT_S * 4,
-    )

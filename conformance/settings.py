@@ -13,7 +13,8 @@ from conformance.reports import WRITERS
 from conformance.secret import Secret
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
+    from typing import Any
 
 RESULTS = Path("results.json")
 
@@ -58,15 +59,21 @@ def read_reports(reports: Iterable[str], always: tuple[tuple[str, Path], ...] = 
         found.append((kind, Path(path)))
     found = [*(each for each in always if each[0] not in {kind for kind, _ in found}), *found]
     for _, file in found:
-        if not file.parent.is_dir() or not os.access(file.parent, os.W_OK) or file.is_dir():
-            raise UsageError(f"cannot write {file}: its folder does not exist or is not yours to write in")
+        folder = next(each for each in file.absolute().parents if each.exists())  # the others are made
+        if file.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
+            raise UsageError(f"cannot write {file}: it is a folder, or {folder} is none that you may write in")
     return found
 
 
-def save(path: Path, content: str) -> None:
-    """Writes a report, packed where the name ends in .gz. Raises UsageError when the file cannot be written."""
-    data = content.encode(errors="backslashreplace")
-    try:
-        path.write_bytes(gzip.compress(data, mtime=0) if path.suffix == ".gz" else data)
-    except OSError as error:
-        raise UsageError(f"cannot write {path}: {error.strerror}") from error
+def save(
+    reports: Iterable[tuple[str, Path]], results: dict[str, Any], tell: Callable[[str], object] = lambda _: None
+) -> None:
+    """Writes reports, packed where a name ends in .gz, and their folders; tells of each. Raises UsageError."""
+    for kind, path in reports:
+        data = WRITERS[kind](results).encode(errors="backslashreplace")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(gzip.compress(data, mtime=0) if path.suffix == ".gz" else data)
+        except OSError as error:
+            raise UsageError(f"cannot write {path}: {error.strerror}") from error
+        tell(f"{kind} written to {path}")

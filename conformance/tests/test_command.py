@@ -140,7 +140,10 @@ USAGE = {
     "a kind of report that is not": (("check", NOBODY, "--dialect", "mindie", "--report", "pdf=x"), "junit, markdown"),
     "a report without a path": (("check", NOBODY, "--dialect", "mindie", "--report", "junit="), "KIND=PATH"),
     "a report without a kind": (("check", NOBODY, "--dialect", "mindie", "--report", "junit"), "KIND=PATH"),
-    "a folder that is not": (("check", NOBODY, "--dialect", "mindie", "--report", "junit=no/x.xml"), "no/x.xml"),
+    "a folder that is a file": (
+        ("check", NOBODY, "--dialect", "mindie", "--report", f"junit={__file__}/x.xml"),
+        "none that you may write in",
+    ),
     "one file for two reports": (
         ("check", NOBODY, "--dialect", "mindie", "--report", "junit=x", "--report", "json=x"),
         "two reports cannot share the file x",
@@ -246,13 +249,13 @@ def test_a_dry_run_can_be_narrowed(chatproof: Callable[..., Said], dialect: str)
 def test_reports_are_written_where_they_were_asked_for(
     honest: str, chatproof: Callable[..., Said], tmp_path: Path
 ) -> None:
-    (tmp_path / "out").mkdir()
     said = chatproof(
         "check", honest, "--dialect", "mindie", "--only", "conversation",
-        "--report", "json=out/r.json", "--report", "junit=out/j.xml", "--report", "markdown=out/p.md",
+        "--report", "json=out/new/r.json", "--report", "junit=out/j.xml", "--report", "markdown=out/p.md",
     )  # fmt: skip
     assert said.code == 0, said.stderr
-    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["j.xml", "p.md", "r.json"]
+    written = [path for path in (tmp_path / "out").rglob("*") if path.is_file()]
+    assert ["j.xml", "p.md", "r.json"] == sorted(path.name for path in written)
     assert not (tmp_path / "results.json").exists()
 
 

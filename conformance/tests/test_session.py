@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from conformance import preflight
 from conformance.declaration import Declaration, assumed, told
 from conformance.errors import Unreachable, UsageError
 from conformance.exchange import Exchange
@@ -150,6 +151,38 @@ def test_a_refused_key_is_not_repeated() -> None:
 @pytest.mark.parametrize("answer", [saying({"error": "broken"}, 500), saying({"error": "busy"}, 429), Reply(204, ())])
 def test_a_server_that_fails_the_greeting_otherwise_is_judged(answer: Reply) -> None:
     assert prepared(Scripted(answer=answer)).plan.requests
+
+
+@pytest.fixture
+def knocking(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(preflight, "KNOCK_S", 0.01)
+
+
+@pytest.mark.usefixtures("knocking")
+def test_a_server_that_is_still_starting_is_waited_for_where_that_is_asked_for() -> None:
+    class Starting(Scripted):
+        """503 to the first two questions."""
+
+        async def __call__(self, sent: Sent, forward: Forward) -> Reply:
+            reply = await super().__call__(sent, forward)
+            return saying({"detail": "loading"}, 503) if len(self.sent) <= 2 else reply
+
+    script = Starting()
+    assert prepared(script, wait_s=30.0).plan.requests
+    assert [load("mindie-2.3").models_path] * 3 == [sent.path for sent in script.sent[:3]]
+
+
+@pytest.mark.usefixtures("knocking")
+@pytest.mark.parametrize(
+    ("url", "expected"), [("", 'it answers 503: {"detail": "loading"}'), ("http://127.0.0.1:9", "nothing listens")]
+)
+def test_a_server_that_does_not_come_is_given_up_with_what_it_said_last(url: str, expected: str) -> None:
+    with Sinner("", Scripted(models=saying({"detail": "loading"}, 503))) as server:
+        wishes = Wishes(url=url or server.url, dialect="mindie-2.3", wait_s=0.05)
+        with pytest.raises(Unreachable) as caught:
+            asyncio.run(prepare_server(wishes, None))
+    assert expected in str(caught.value)
+    assert "waited 0.05 s for it" in str(caught.value)
 
 
 def test_the_greeting_is_short_and_valid() -> None:

@@ -1,0 +1,120 @@
+"""Preflight: what is asked of a server before anything is judged. Whether it is there, whom it serves, whom it lets in.
+
+Nothing that comes back here is a finding; a server that cannot be reached, or refuses the key, ends the run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING, Final
+
+from conformance.client import Call
+from conformance.errors import Unreachable
+from conformance.occasion import refuses_key, shown
+from conformance.probing import probes, reading
+from conformance.scenario import Step
+
+if TYPE_CHECKING:
+    from conformance.client import Client
+    from conformance.declaration import Declaration
+    from conformance.exchange import Exchange
+    from openapi.address import Target
+    from openapi.contract import Contract
+
+DEADLINE_S: Final = 30.0
+CHAT_DEADLINE_S: Final = 120.0
+KNOCK_S: Final = 0.5
+"""Between two tries to reach a server that is still starting."""
+ABSENT: Final = (502, 503, 504)
+"""What a proxy, or the server itself, says while the model is not there yet."""
+
+
+class Preflight:
+    """The questions to one server. Each raises Unreachable when there is no answer at all."""
+
+    def __init__(self, client: Client, target: Target, contract: Contract) -> None:
+        self._client = client
+        self._target = target
+        self._contract = contract
+
+    async def wait(self, most_s: float) -> None:
+        """Waits until the server answers the question for its models otherwise than with 502, 503 or 504.
+
+        Raises Unreachable when it has not within `most_s` seconds; the last try says why.
+        """
+        until_s = time.monotonic() + most_s
+        while True:
+            left_s = until_s - time.monotonic()
+            exchange = await self._asked("models", self._target.models_url, max(KNOCK_S, min(DEADLINE_S, left_s)))
+            if exchange.response is not None and exchange.status not in ABSENT:
+                return
+            if exchange.failure is not None and exchange.failure.kind == "tls":
+                raise Unreachable(exchange.failure.detail)  # does not pass
+            if until_s - time.monotonic() < KNOCK_S:
+                why = exchange.failure.detail if exchange.failure is not None else f"it answers {shown(exchange)}"
+                raise Unreachable(f"{why}; waited {most_s:g} s for it (--wait)")
+            await asyncio.sleep(KNOCK_S)
+
+    async def model(self) -> str:
+        """The first model of the list, else the dialect's default: a list is asked for by no document."""
+        exchange = await self._get("models", self._target.models_url)
+        data = exchange.json.get("data") if isinstance(exchange.json, dict) else None
+        for row in data if isinstance(data, list) else ():
+            if isinstance(row, dict) and isinstance(row.get("id"), str) and row["id"]:
+                return str(row["id"])
+        return self._contract.default_model
+
+    async def description(self) -> object:
+        """The server's own description, where it has one."""
+        return (await self._get("openapi", f"{self._target.base}/openapi.json")).json
+
+    async def greet(self, model: str) -> None:
+        """One valid request, to tell a key that is refused from a server that breaks its contract.
+
+        Raises Unreachable for a key that is refused, too.
+        """
+        step = Step("hello", body={"messages": [{"role": "user", "content": "Hello!"}], "max_tokens": 1})
+        exchange = await self._chat(step, model)
+        if exchange.response is None and exchange.failure is not None:
+            raise Unreachable(exchange.failure.detail)
+        if exchange.status in (401, 403) or refuses_key(exchange, self._contract):
+            raise Unreachable(
+                f"the server refuses the key: {shown(exchange)}; name its variable with --api-key-env VAR"
+            )
+
+    async def probe(self, model: str, declaration: Declaration) -> Declaration:
+        """What probes show of the capabilities that nobody spoke of."""
+        found = {}
+        for name, probe in probes(declaration, self._contract).items():
+            has = reading(probe, await self._chat(probe.step(f"probe-{name}"), model))
+            if has is None and (insisting := probe.insisting(f"probe-{name}-again")) is not None:
+                has = reading(probe, await self._chat(insisting, model)) or None
+            if has is not None:
+                found[name] = has
+        return declaration.probed(found) if found else declaration
+
+    async def _get(self, name: str, url: str) -> Exchange:
+        exchange = await self._asked(name, url, DEADLINE_S)
+        if exchange.response is None and exchange.failure is not None:
+            raise Unreachable(exchange.failure.detail)
+        return exchange
+
+    async def _asked(self, name: str, url: str, deadline_s: float) -> Exchange:
+        return await self._client.send(
+            Call(id=name, scenario="preflight", step=name, method="GET", url=url, deadline_s=deadline_s)
+        )
+
+    async def _chat(self, step: Step, model: str) -> Exchange:
+        return await self._client.send(
+            Call(
+                id=step.name,
+                scenario="preflight",
+                step=step.name,
+                method="POST",
+                url=self._target.chat_url,
+                headers={"Content-Type": "application/json"},
+                body=step.payload(model),
+                deadline_s=CHAT_DEADLINE_S,
+            )
+        )

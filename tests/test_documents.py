@@ -1,0 +1,66 @@
+"""What is written for users: every command in it is one, with options that it has."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+import pytest
+
+from chatproof import main
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = sorted(
+    page
+    for page in (*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("*/README.md"))
+    if page.name != "CHANGELOG.md"
+)
+FENCED = re.compile(r"^```(?:sh|yaml|)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+SPAN = re.compile(r"`(chatproof [a-z][^`]*)`")
+BEGIN = re.compile(r"(?:^|[;&|>$ ] ?)chatproof (?=[a-z])")
+
+
+def commands(page: Path) -> Iterator[list[str]]:
+    """The words of each chatproof command in the fenced blocks and in the lines of a page."""
+    text = page.read_text(encoding="utf-8")
+    spans = (span.replace("\n", " ") for span in SPAN.findall(FENCED.sub("", text)))
+    for block in (*FENCED.findall(text), *spans):
+        joined = re.sub(r"\\\n|\n(?= +--)", " ", block)
+        for line in joined.splitlines():
+            found = BEGIN.search(line)
+            if found and "serving" not in line:  # what a server prints
+                yield shlex.split(line[found.end() :], comments=True)
+
+
+def meant(words: list[str]) -> tuple[click.Command, list[str]]:
+    """The command that some words name, and the words that are left for it."""
+    command: click.Command = main
+    context = click.Context(main)
+    while isinstance(command, click.Group):
+        default = getattr(command, "_default", None)
+        inner = command.get_command(context, words[0] if words else "")
+        if inner is None and default is not None:
+            inner, words = command.get_command(context, default), [default, *words]
+        assert inner is not None, words
+        command, words = inner, words[1:]
+    return command, words
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_command_on_a_page_has_the_options_that_it_is_given(page: Path) -> None:
+    for words in commands(page):
+        command, left = meant(words)
+        known = {name for each in command.params for name in (*each.opts, *each.secondary_opts)}
+        free = command.context_settings.get("ignore_unknown_options", False)
+        given = {word.partition("=")[0] for word in left if word.startswith("-") and not word[1:].isdigit()}
+        assert set() == (set() if free else given - known - {"--help"}), words
+
+
+def test_the_pages_hold_commands() -> None:
+    assert sum(1 for page in PAGES for _ in commands(page)) > 60
