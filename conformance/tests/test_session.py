@@ -17,12 +17,13 @@ from conformance.run import Budget
 from conformance.secret import Secret
 from conformance.session import Wishes, draft, offered, prepare_server, send
 from conformance.tests.scripted import Scripted, prepared, saying
-from conformance.tests.sinner import Reply
+from conformance.tests.sinner import Reply, Sinner
 from openapi.contract import Keyword, load, names
 from openapi.validation import Validator
 
 if TYPE_CHECKING:
     from conformance.tests.conftest import Good
+    from conformance.tests.sinner import Forward, Sent
 
 KEY = "sk-0123456789abcdef"
 
