@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, Final
 
+import httptools
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from reference_server.errors import transport_refusal
@@ -17,6 +18,9 @@ from reference_server.errors import transport_refusal
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable
+
+    from uvicorn._types import ASGISendEvent
+    from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
     from openapi.contract import ErrorTable
 
@@ -82,7 +86,33 @@ class BoundedConnection(HttpToolsProtocol):
             if self._head_bytes > self._limits.head_bytes:
                 self._refuse(431, f"the head of a request has at most {self._limits.head_bytes} bytes")
                 return
-        super().data_received(data)
+        self._unset_keepalive_if_required()
+        self._feed(data)
+
+    def _feed(self, data: bytes) -> None:
+        try:
+            self.parser.feed_data(data)
+        except httptools.HttpParserError:
+            self._refuse(400, "this is no request that HTTP knows")
+        except httptools.HttpParserUpgrade as offer:
+            if self._offers_another():
+                self._stay_with_http(data[offer.args[0] :])
+
+    def _offers_another(self) -> bool:
+        """Whether the request offers another protocol. CONNECT demands one, which the application refuses."""
+        return bool(self.parser.should_upgrade()) and self.parser.get_method() != b"CONNECT"
+
+    def _stay_with_http(self, rest: bytes) -> None:
+        """Reads a request as if it offered no other protocol: RFC 9110, section 7.8, lets a server ignore the offer.
+
+        Java's own client offers HTTP/2 with every request, and httptools then takes the body for the other protocol.
+        """
+        method, version = self.parser.get_method(), self.parser.get_http_version().encode()
+        kept = [name + b": " + value + b"\r\n" for name, value in self.headers if name != b"upgrade"]
+        head = b"%s %s HTTP/%s\r\n%s\r\n" % (method, self.url, version, b"".join(kept))
+        self.parser = httptools.HttpRequestParser(self)
+        self.parser.set_dangerous_leniencies(lenient_data_after_close=True)  # as uvicorn does
+        self._feed(head + rest)
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
@@ -90,10 +120,16 @@ class BoundedConnection(HttpToolsProtocol):
             self._begin_head()
 
     def on_headers_complete(self) -> None:
+        if self._offers_another():
+            return
         self._enter(Phase.BODY, self._limits.body_s, self._late)
         super().on_headers_complete()
+        if self.scope["http_version"] == "1.0":
+            self.cycle.send = Unchunked(self.cycle)  # type: ignore[method-assign]
 
     def on_message_complete(self) -> None:
+        if self._offers_another():
+            return
         self._enter(Phase.ANSWER)
         super().on_message_complete()
         if self.cycle.response_complete:  # it was refused before it was in
@@ -103,10 +139,6 @@ class BoundedConnection(HttpToolsProtocol):
         if self._phase is Phase.ANSWER:  # otherwise the rest of the body is still to come
             self._await_request()
         super().on_response_complete()
-
-    def send_400_response(self, msg: str) -> None:
-        """uvicorn's answer to what is no HTTP; `msg` is its own words for that."""
-        self._refuse(400, f"this is no request that HTTP knows: {msg.rstrip('.')}")
 
     def pause_writing(self) -> None:
         super().pause_writing()
@@ -152,10 +184,35 @@ class BoundedConnection(HttpToolsProtocol):
 
     def _refuse(self, status: int, message: str) -> None:
         if self._answers_another():
-            self.transport.close()
+            if self._phase is Phase.HEAD:  # the connection ends with the last answer to what came whole
+                self.cycle.keep_alive = False
+            else:
+                self.transport.close()
             return
         kind = "text/plain; charset=utf-8" if self._errors is None else "application/json"
         body = message.encode() if self._errors is None else transport_refusal(self._errors, status, message)
+        always = b"".join(name + b": " + value + b"\r\n" for name, value in self.server_state.default_headers)
         head = f"content-type: {kind}\r\ncontent-length: {len(body)}\r\nconnection: close\r\n\r\n"
-        self.transport.write(STATUS_LINE[status] + head.encode() + body)
+        self.transport.write(STATUS_LINE[status] + always + head.encode() + body)
         self.transport.close()
+
+
+class Unchunked:
+    """Sends the answer to a request of HTTP/1.0, which knows no chunks: one of unknown length ends with the connection.
+
+    uvicorn writes such an answer in chunks whatever the version, which RFC 9112, section 6.1, forbids.
+    """
+
+    def __init__(self, cycle: RequestResponseCycle) -> None:
+        self._cycle = cycle
+        self._send = cycle.send
+        self._sized = True
+
+    async def __call__(self, message: ASGISendEvent) -> None:
+        if message["type"] == "http.response.start":
+            self._sized = any(name.lower() == b"content-length" for name, _ in message.get("headers", ()))
+            if not self._sized:
+                self._cycle.chunked_encoding = False
+        elif message["type"] == "http.response.body" and not self._sized:
+            self._cycle.expected_content_length = len(message.get("body", b""))
+        await self._send(message)
