@@ -42,7 +42,7 @@ class NoOccasion(NotObserved):
     """Raised by a judge when the condition of its requirement does not hold and need not.
 
     A field that may be absent is absent, an answer came too fast to be timed, greedy answers do not repeat: nobody is
-    to blame, and the requirement does not apply.
+    to blame.
     """
 
 

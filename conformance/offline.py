@@ -17,7 +17,7 @@ from conformance.check import NoOccasion, NotObserved
 from conformance.declaration import Declaration
 from conformance.errors import UsageError
 from conformance.exchange import Exchange
-from conformance.results import schema, with_others
+from conformance.results import current, schema, with_others
 from conformance.rounds import pending
 from conformance.run import Made, Record, made
 from conformance.scenarios.drawn import Draw
@@ -45,7 +45,10 @@ class Rejudged:
 
 
 def read(path: Path) -> dict[str, Any]:
-    """The content of a results file, plain or gzipped. Raises UsageError for anything else."""
+    """The content of a results file of any version, plain or gzipped, as one of today's.
+
+    Raises UsageError for anything else.
+    """
     try:
         data = path.read_bytes()
         if data.startswith(GZIP):
@@ -60,8 +63,7 @@ def read(path: Path) -> dict[str, Any]:
     if first is not None:
         place = "/".join(map(str, first.instance_path)) or "the top"
         raise UsageError(f"{path} is no results file of chatproof: {place}: {first.message[:200]}")
-    found: dict[str, Any] = content
-    return found
+    return current(content)
 
 
 def judge_again(

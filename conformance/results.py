@@ -1,6 +1,6 @@
 """results.json: the one file that every report is made from, and from which a run can be judged again.
 
-`schema_version` 1; its JSON Schema is `results.schema.json` beside this module.
+`schema_version` 2; its JSON Schema is `results.schema.json` beside this module.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from conformance.verdict import Report
     from openapi.contract import Contract
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +123,11 @@ def with_others(results: dict[str, Any], others: list[dict[str, Any]]) -> dict[s
     return {**results, "also": also}
 
 
+def counted(results: dict[str, Any]) -> str:
+    """How many requirements came to each outcome, as words of one line."""
+    return ", ".join(f"{count} {name.lower().replace('_', ' ')}" for name, count in results["counts"].items() if count)
+
+
 def differences(results: dict[str, Any], other: dict[str, Any]) -> list[tuple[str, str, str, str]]:
     """Where two dialects come to different words of which one is bad: (requirement, word, other word, what was seen).
 
@@ -139,6 +144,30 @@ def differences(results: dict[str, Any], other: dict[str, Any]) -> list[tuple[st
             seen = f"expected {findings[0]['expected']}, got {findings[0]['got']}" if findings else ""
             found.append((identity, one, two, seen))
     return found
+
+
+def current(content: dict[str, Any]) -> dict[str, Any]:
+    """A content that fits the schema, of whatever version, as one of today's version.
+
+    Version 1 called NOT_APPLICABLE both what is not declared and what had no occasion; only the former has rows of
+    capabilities.
+    """
+    if content["schema_version"] == SCHEMA_VERSION:
+        return content
+    also = {"also": [_told_apart(each) for each in content["also"]]} if "also" in content else {}
+    return {**_told_apart(content), **also, "schema_version": SCHEMA_VERSION}
+
+
+def _told_apart(judged: dict[str, Any]) -> dict[str, Any]:
+    idle = {
+        row["id"]
+        for row in judged["requirements"]
+        if row["outcome"] == "NOT_APPLICABLE" and not row["id"].startswith("capability.")
+    }
+    rows = [{**row, "outcome": "NO_OCCASION"} if row["id"] in idle else row for row in judged["requirements"]]
+    counts = {**judged["counts"], "NO_OCCASION": len(idle)}
+    counts["NOT_APPLICABLE"] -= len(idle)
+    return {**judged, "counts": counts, "requirements": rows}
 
 
 def text(results: dict[str, Any]) -> str:

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from conformance.scenario import Scenario, Step
     from openapi.contract import Contract
 
+DECIDED = "what it was for was decided before"
+"""Why a step of a later round was not sent."""
+
 
 def trial(
     identity: str, *, parts: tuple[str, ...], scenario: str, test: SequentialTest = CAREFUL, expected: str

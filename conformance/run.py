@@ -16,7 +16,7 @@ from conformance.client import Call
 from conformance.errors import HarnessError
 from conformance.exchange import Exchange
 from conformance.places import Places
-from conformance.rounds import pending
+from conformance.rounds import DECIDED, pending
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -187,7 +187,7 @@ class Run:
 
     def _decided(self, scenario: Scenario, steps: list[Step]) -> None:
         for step in steps:
-            self.record.missing[scenario.id, step.name] = NoOccasion("what it was for was decided before")
+            self.record.missing[scenario.id, step.name] = NoOccasion(DECIDED)
 
     async def _step(self, scenario: Scenario, step: Step) -> None:
         key = (scenario.id, step.name)

@@ -1,16 +1,16 @@
 """Verdict: judgements + requirement rows -> one outcome per requirement, and one word for the whole run.
 
-|                | no finding | finding                  | not observed         | not declared   |
-|----------------|------------|--------------------------|----------------------|----------------|
-| MUST           | PASS       | FAIL                     | UNTESTABLE (fails)   | NOT_APPLICABLE |
-| SHOULD         | PASS       | WARN (fails if strict)   | UNTESTABLE (warns)   | NOT_APPLICABLE |
-| MAY            | OBSERVED, with what was seen                                     | NOT_APPLICABLE |
+|        | no finding | finding                | not observed       | no occasion | not declared   |
+|--------|------------|------------------------|--------------------|-------------|----------------|
+| MUST   | PASS       | FAIL                   | UNTESTABLE (fails) | NO_OCCASION | NOT_APPLICABLE |
+| SHOULD | PASS       | WARN (fails if strict) | UNTESTABLE (warns) | NO_OCCASION | NOT_APPLICABLE |
+| MAY    | OBSERVED, with what was seen                             | NO_OCCASION | NOT_APPLICABLE |
+
+NOT_APPLICABLE tells what the server lacks, NO_OCCASION that nothing came which the rule speaks of (`NoOccasion`: usage
+that may be absent is absent): neither fails, and nobody is to blame.
 
 A row that fails and is waived is WAIVED and fails nothing; an expired waiver, and one that nothing needs any more, are
 rows that FAIL.
-
-A requirement whose condition held in no exchange (`NoOccasion`: usage that may be absent is absent) is not applicable
-either: nobody is to blame.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from datetime import UTC, date, datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from conformance.rounds import DECIDED
 from conformance.waivers import owed
 from openapi.contract import Keyword
 
@@ -40,9 +41,13 @@ class Outcome(StrEnum):
     WARN = "WARN"
     OBSERVED = "OBSERVED"
     UNTESTABLE = "UNTESTABLE"
-    NOT_APPLICABLE = "NOT_APPLICABLE"
+    NO_OCCASION = "NO_OCCASION"  # nothing came that it speaks of
+    NOT_APPLICABLE = "NOT_APPLICABLE"  # the capability is not declared
     WAIVED = "WAIVED"  # it fails, and somebody answers for it
     ERROR = "ERROR"  # a defect of ours
+
+
+UNJUDGED = (Outcome.NO_OCCASION, Outcome.NOT_APPLICABLE)
 
 
 class Verdict(StrEnum):
@@ -75,7 +80,7 @@ class Row:
     outcome: Outcome
     findings: tuple[Found, ...]
     exchanges: int
-    note: str  # why it is untestable, what was seen, or what broke
+    note: str  # why it was not judged, what was seen, or what broke
     waiver: Waiver | None = None
 
 
@@ -147,7 +152,7 @@ def _waived(rows: list[Row], waivers: tuple[Waiver, ...], today: date, *, strict
     """The rows with what is waived marked, and a row for each waiver that fails.
 
     A waiver is stale when all that it covers was judged and nothing of it fails; one that covers nothing of this plan
-    is left alone, for a run may be narrowed.
+    is left alone, for a run may be narrowed, and so is one that covers what had no occasion this time.
     """
     failing = {row.id for row in rows if row_fails(row.outcome, row.keyword, strict=strict)}
     found = [
@@ -160,7 +165,7 @@ def _waived(rows: list[Row], waivers: tuple[Waiver, ...], today: date, *, strict
         covered = [row for row in rows if waiver.covers(row.id)]
         if waiver.expired(today):
             reason = f"it expired on {waiver.expires.isoformat()}"
-        elif whole and covered and not any(row.id in failing for row in covered):
+        elif whole and covered and not any(row.id in failing or row.outcome in UNJUDGED for row in covered):
             reason = "nothing that it covers fails any more: take it out"
         else:
             continue
@@ -210,14 +215,20 @@ def _outcome(
 ) -> tuple[Outcome, str]:
     if errors:
         return Outcome.ERROR, errors[0]
-    if keyword is Keyword.MAY:
-        unobserved = next((judgement.unobserved for judgement in group if judgement.unobserved), "")
-        seen = "otherwise" if found else "as described" if observed else f"not seen: {unobserved}"
-        return Outcome.OBSERVED, seen
-    if found:
-        return (Outcome.FAIL if keyword is Keyword.MUST else Outcome.WARN), ""
-    if observed:
-        return Outcome.PASS, ""
+    if found or observed:
+        if keyword is Keyword.MAY:
+            return Outcome.OBSERVED, "otherwise" if found else "as described"
+        bad = Outcome.FAIL if keyword is Keyword.MUST else Outcome.WARN
+        return (bad if found else Outcome.PASS), ""
     idle = [judgement for judgement in group if not judgement.applies]
-    reasons = dict.fromkeys(judgement.unobserved or "" for judgement in idle or group)
-    return (Outcome.NOT_APPLICABLE if idle else Outcome.UNTESTABLE), "; ".join(list(reasons)[:2])
+    why = _reasons(idle or group)
+    if idle:
+        return Outcome.NO_OCCASION, why
+    return (Outcome.OBSERVED, f"not seen: {why}") if keyword is Keyword.MAY else (Outcome.UNTESTABLE, why)
+
+
+def _reasons(group: list[Judgement]) -> str:
+    """The first two reasons; that a step was not needed is one only where there is no other."""
+    reasons = dict.fromkeys(judgement.unobserved or "" for judgement in group)
+    others = [reason for reason in reasons if reason != DECIDED]
+    return "; ".join((others or list(reasons))[:2])

@@ -46,7 +46,7 @@ def write(results: dict[str, Any]) -> str:
 
 
 def _skipped(row: dict[str, Any]) -> bool:
-    return row["outcome"] in ("UNTESTABLE", "NOT_APPLICABLE") and not row["fails"]
+    return row["outcome"] in ("UNTESTABLE", "NO_OCCASION", "NOT_APPLICABLE") and not row["fails"]
 
 
 def _details(row: dict[str, Any], known: dict[str, str]) -> str:

@@ -13,12 +13,24 @@ from typing import Any, Final
 
 from conformance.reports.capabilities import told
 from conformance.reports.evidence import answer, commands, inert
-from conformance.results import differences
+from conformance.results import counted, differences
 
 MOST_FINDINGS: Final = 10
 LONGEST: Final = 600
 LONGEST_ANSWER: Final = 1500
-ORDER: Final = ("FAIL", "ERROR", "UNTESTABLE", "WARN", "WAIVED", "OBSERVED", "PASS", "NOT_APPLICABLE")
+MEANINGS: Final = {
+    "FAIL": "broken",
+    "ERROR": "not judged, by a defect of chatproof",
+    "UNTESTABLE": "could not be observed",
+    "WARN": "broken, though it should hold",
+    "WAIVED": "broken, and somebody answers for it",
+    "PASS": "held",
+    "OBSERVED": "may be so or otherwise: what was seen",
+    "NO_OCCASION": "nothing came that the rule speaks of",
+    "NOT_APPLICABLE": "not declared by the server",
+}
+"""The outcomes in the order in which they are told."""
+FOLDED: Final = ("OBSERVED", "NO_OCCASION", "NOT_APPLICABLE")
 STYLE: Final = """
 :root{color-scheme:light dark;--line:#8884;--soft:#8881}
 body{font:15px/1.5 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem}
@@ -31,16 +43,19 @@ table{border-collapse:collapse;width:100%}td,th{text-align:left;border-bottom:1p
 dl{display:grid;grid-template-columns:max-content 1fr;gap:0 1rem}dd{margin:0;overflow-wrap:anywhere}
 .w{display:inline-block;min-width:7.5rem;font-weight:600}
 .FAIL,.ERROR,.UNTESTABLE,.nonconformant{color:#c62828}.WARN,.inconclusive{color:#a15c00}.PASS,.conformant{color:#2e7d32}
-.WAIVED,.OBSERVED{color:#1565c0}.NOT_APPLICABLE{opacity:.6}
+.WAIVED,.OBSERVED{color:#1565c0}.NO_OCCASION,.NOT_APPLICABLE{opacity:.6}
 @media(prefers-color-scheme:dark){.FAIL,.ERROR,.UNTESTABLE,.nonconformant{color:#ff8a80}.WARN,.inconclusive{color:#ffcc80}.PASS,.conformant{color:#a5d6a7}.WAIVED,.OBSERVED{color:#90caf9}}
 """  # noqa: E501 - style sheets have long lines
 
 
 def write(results: dict[str, Any]) -> str:
-    """The results as a page: verdict, facts, every row that is not simply fine with its evidence, then all rows."""
+    """The results as a page: verdict, facts, every row that is not simply fine with its evidence, then all rows by
+    outcome, those folded that nobody has to act on.
+    """
     digest = base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
-    rows = sorted(results["requirements"], key=lambda row: (not row["fails"], ORDER.index(row["outcome"])))
+    order = list(MEANINGS)
+    rows = sorted(results["requirements"], key=lambda row: (not row["fails"], order.index(row["outcome"])))
     loud = [row for row in rows if row["fails"] or row["outcome"] in ("FAIL", "ERROR", "WARN", "WAIVED")]
     known, exchanges = commands(results), {each["id"]: each for each in results["exchanges"]}
     target = results["target"]
@@ -54,7 +69,7 @@ def write(results: dict[str, Any]) -> str:
             _facts(results),
             f"<h2>What was found</h2>{''.join(_row(row, known, exchanges) for row in loud) or '<p>Nothing.</p>'}",
             *(_other(results, each) for each in results.get("also", ())),
-            f"<h2>All requirements</h2>{_table(rows)}",
+            f"<h2>All requirements</h2>{''.join(_group(name, rows) for name in MEANINGS)}",
             "</body></html>\n",
         )
     )
@@ -62,12 +77,11 @@ def write(results: dict[str, Any]) -> str:
 
 def _facts(results: dict[str, Any]) -> str:
     target, run = results["target"], results["run"]
-    counts = ", ".join(f"{number} {name.lower()}" for name, number in results["counts"].items() if number)
     facts = [
         ("server", target["url"]),
         ("judged by", f"{target['dialect']} ({target['document']['id']})"),
         ("model", target["model"]),
-        ("result", counts),
+        ("result", counted(results)),
         ("run", f"{run['started_at']}, {run['requests']} requests in {run['duration_s']:.1f} s, "
                 f"chatproof {results['tool']['version']}"),
     ]  # fmt: skip
@@ -113,13 +127,24 @@ def _other(results: dict[str, Any], other: dict[str, Any]) -> str:
     return f"<h2>Also by {name}: {other['verdict']}</h2><table>{head}{rows}</table>"
 
 
-def _table(rows: list[dict[str, Any]]) -> str:
-    lines = "".join(
-        f'<tr><td class="{row["outcome"]}">{row["outcome"]}</td><td>{row["keyword"]}</td>'
-        f"<td><code>{_text(row['id'])}</code></td><td><code>{_text(row['source'])}</code></td></tr>"
-        for row in rows
+def _group(outcome: str, rows: list[dict[str, Any]]) -> str:
+    """The rows of one outcome; nothing where there are none."""
+    members = [row for row in rows if row["outcome"] == outcome]
+    if not members:
+        return ""
+    noted = any(row["note"] for row in members)
+    heads = ("keyword", "requirement", *(("note",) if noted else ()), "source")
+    table = "".join(
+        f"<tr><td>{row['keyword']}</td><td><code>{_text(row['id'])}</code></td>"
+        + (f"<td>{_text(row['note'])}</td>" if noted else "")
+        + f"<td><code>{_text(row['source'])}</code></td></tr>"
+        for row in members
     )
-    return f"<table><tr><th>outcome</th><th>keyword</th><th>requirement</th><th>source</th></tr>{lines}</table>"
+    return (
+        f'<details{"" if outcome in FOLDED else " open"}><summary><span class="w {outcome}">{outcome}</span> '
+        f"{len(members)} {MEANINGS[outcome]}</summary>"
+        f"<table><tr>{''.join(f'<th>{name}</th>' for name in heads)}</tr>{table}</table></details>"
+    )
 
 
 def _text(value: Any) -> str:

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from conformance.reports.capabilities import told
 from conformance.reports.evidence import LONGEST_COMMAND, commands
-from conformance.results import differences
+from conformance.results import counted, differences
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -28,6 +28,7 @@ STYLES = {
     "WARN": "yellow",
     "OBSERVED": "cyan",
     "UNTESTABLE": "magenta",
+    "NO_OCCASION": "dim",
     "NOT_APPLICABLE": "dim",
     "WAIVED": "blue",
     "ERROR": "bold white on red",
@@ -174,11 +175,10 @@ def _clients(clients: list[dict[str, Any]]) -> Table:
 
 def _verdict(results: dict[str, Any]) -> Group:
     target, run = results["target"], results["run"]
-    counts = ", ".join(f"{count} {name.lower()}" for name, count in results["counts"].items() if count)
     lines = [
         Text(results["verdict"], VERDICTS[results["verdict"]]),
         Text(f"{safe(target['url'])} as {target['dialect']}, model {safe(target['model'])}"),
-        Text(f"{counts}; {run['requests']} requests in {run['duration_s']:.1f} s", "dim"),
+        Text(f"{counted(results)}; {run['requests']} requests in {run['duration_s']:.1f} s", "dim"),
         *(Text(line, "dim") for line in _capabilities(target)),
     ]
     if run["retries"]:

@@ -87,7 +87,11 @@ def test_junit_counts_what_the_results_count(good: Good, strict: bool) -> None:
         (
             "skipped",
             "skipped",
-            {r["id"] for r in rows if r["outcome"] in ("UNTESTABLE", "NOT_APPLICABLE") and not r["fails"]},
+            {
+                r["id"]
+                for r in rows
+                if r["outcome"] in ("UNTESTABLE", "NO_OCCASION", "NOT_APPLICABLE") and not r["fails"]
+            },
         ),
     ):
         found = {case.get("name") for case in cases if case.find(kind) is not None}
@@ -207,6 +211,19 @@ def test_html_holds_nothing_that_a_server_said_but_text(attacked: dict[str, Any]
     assert "default-src 'none'" in written
     assert not CONTROL.search(written)
     written.encode()
+
+
+def test_the_page_tells_what_is_wrong_before_what_holds_and_folds_what_nobody_acts_on(
+    read_good: Callable[[str], Good],
+) -> None:
+    content = broken(read_good("mindie-2.3"))
+    _, listed = page.write(content).split("<h2>All requirements</h2>")
+    groups = re.findall(r'<details( open)?><summary><span class="w (\w+)">\2</span> (\d+)', listed)
+    order = ("FAIL", "UNTESTABLE", "WARN", "PASS", "OBSERVED", "NO_OCCASION", "NOT_APPLICABLE")
+    counts = {name: str(count) for name, count in content["counts"].items() if count}
+    assert [(name, counts[name]) for name in order if name in counts] == [(name, count) for _, name, count in groups]
+    assert ["OBSERVED", "NO_OCCASION", "NOT_APPLICABLE"] == [name for opened, name, _ in groups if not opened]
+    assert listed.count("<tr><td>") == len(content["requirements"])
 
 
 def test_the_policy_of_the_page_lets_its_own_style_in(good: Good) -> None:

@@ -48,13 +48,13 @@ def test_the_results_of_a_run_fit_their_schema(good: Good) -> None:
 def test_the_schema_is_a_schema_and_tight() -> None:
     jsonschema_rs.meta.validate(results.schema())
     assert problems({})
-    assert problems({**results.schema(), "schema_version": 2})
+    assert problems({**results.schema(), "schema_version": 3})
 
 
 @pytest.mark.parametrize(
     ("place", "value"),
     [
-        (("schema_version",), 2),
+        (("schema_version",), 3),
         (("verdict",), "fine"),
         (("counts", "PASS"), -1),
         (("requirements", 0, "outcome"), "GOOD"),
@@ -75,6 +75,19 @@ def test_the_schema_refuses_what_no_run_writes(
         holder = holder[step]
     holder[last] = value
     assert problems(content)
+
+
+def test_version_1_is_read_as_what_it_would_be_today(good: Good) -> None:
+    today = json.loads(good.results)
+    old = json.loads(good.results)
+    old["schema_version"] = 1
+    for row in old["requirements"]:
+        row["outcome"] = row["outcome"].replace("NO_OCCASION", "NOT_APPLICABLE")
+    old["counts"]["NOT_APPLICABLE"] += old["counts"].pop("NO_OCCASION")
+    assert old["counts"]["NOT_APPLICABLE"] > today["counts"]["NOT_APPLICABLE"]
+    assert not problems(old)
+    assert today == results.current(old)
+    assert [today] == [{**each, "schema_version": 2} for each in results.current({**old, "also": [old]})["also"]]
 
 
 def test_the_counts_are_those_of_the_rows(good: Good) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from conformance.plan import Plan
+from conformance.rounds import DECIDED
 from conformance.scenario import Subject
 from conformance.tests.judged import FINDING, judgement
 from conformance.verdict import Outcome, Verdict, report, row_fails
@@ -48,9 +49,9 @@ TABLE = {
     ("unobserved", MUST): (Outcome.UNTESTABLE, True, True),
     ("unobserved", SHOULD): (Outcome.UNTESTABLE, False, True),
     ("unobserved", MAY): (Outcome.OBSERVED, False, False),
-    ("idle", MUST): (Outcome.NOT_APPLICABLE, False, False),
-    ("idle", SHOULD): (Outcome.NOT_APPLICABLE, False, False),
-    ("idle", MAY): (Outcome.OBSERVED, False, False),
+    ("idle", MUST): (Outcome.NO_OCCASION, False, False),
+    ("idle", SHOULD): (Outcome.NO_OCCASION, False, False),
+    ("idle", MAY): (Outcome.NO_OCCASION, False, False),
     ("error", MUST): (Outcome.ERROR, False, False),
     ("error", SHOULD): (Outcome.ERROR, False, False),
     ("error", MAY): (Outcome.ERROR, False, False),
@@ -108,6 +109,14 @@ def test_the_reasons_of_an_untestable_row_are_told_once_each() -> None:
     assert row.note == "no answer; too fast"
 
 
+def test_that_a_step_was_not_needed_is_a_reason_only_where_there_is_no_other() -> None:
+    idle = replace(judgement(), unobserved=DECIDED, applies=False)
+    other = replace(idle, unobserved="no code of HTTP")
+    assert [[DECIDED], ["no code of HTTP"]] == [
+        [row.note for row in reported(*judged).rows] for judged in ([idle, idle], [idle, other, idle])
+    ]
+
+
 def test_a_row_not_seen_says_so() -> None:
     (row,) = reported(seen("unobserved", MAY)).rows
     assert row.note == "not seen: no answer"
@@ -138,6 +147,7 @@ def test_every_outcome_is_counted() -> None:
         "WARN": 0,
         "OBSERVED": 0,
         "UNTESTABLE": 0,
+        "NO_OCCASION": 0,
         "NOT_APPLICABLE": 0,
         "WAIVED": 0,
         "ERROR": 0,

@@ -57,6 +57,12 @@ def test_a_waiver_that_nothing_needs_fails() -> None:
     assert (found.verdict, outcomes(found)["waivers.stream.*"]) == (Verdict.NONCONFORMANT, "FAIL")
 
 
+def test_a_waiver_is_not_stale_where_what_it_covers_had_no_occasion() -> None:
+    idle = replace(judgement(identity="stream.done-last"), unobserved="the answer is too short", applies=False)
+    found = report(Plan((), (), ()), [idle], strict=False, exhausted=None, waivers=(WAIVER,), today=TODAY)
+    assert outcomes(found) == {"stream.done-last": "NO_OCCASION"}
+
+
 def test_a_waiver_is_not_stale_where_nothing_that_it_covers_was_planned() -> None:
     assert judged(replace(WAIVER, id="usage.*"), failing=False).verdict is Verdict.CONFORMANT
 
