@@ -7,11 +7,12 @@ only who is sent requests imports this module.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, cast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, cast
 
-from openapi_core import Config, OpenAPI
-from openapi_core.datatypes import RequestParameters
+from jsonschema_path import SchemaPath
+from openapi_core.templating.paths.finders import APICallPathFinder
+from openapi_core.validation.request.validators import V32RequestBodyValidator
 from openapi_core.validation.schemas.exceptions import InvalidSchemaValue
 from openapi_core.validation.schemas.factories import DialectSchemaValidatorsFactory
 from openapi_core.validation.schemas.validators import SchemaValidator
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     import jsonschema_rs
+    from openapi_core.templating.paths.datatypes import PathOperationServer
 
     from openapi.validation import BodyRequest
 
@@ -30,24 +32,36 @@ if TYPE_CHECKING:
     Refusal = tuple[str, tuple[jsonschema_rs.ValidationError, ...]]
 
 
+MOST_NODES: Final = 4096
+"""Places of a description that are looked up once; what finding any body's schema passes is a few dozen."""
+
+
 class Operations:
-    """The operations of one description, as openapi-core knows them. Safe to share between threads."""
+    """The bodies that the operations of one description take, as openapi-core knows them. Threads may share it.
+
+    Keys are asked for before a body is read (`reference_server/admission.py`), and no description has parameters
+    outside of bodies: so openapi-core's validator of bodies says all that is to be said of a request.
+    """
 
     def __init__(self, document: Mapping[str, Any], compile_pointer: Compile) -> None:
         """`compile_pointer` gives the validator of the schema at a pointer into the document."""
-        # Keys are asked for before a body is read (`reference_server/admission.py`), so not here once more.
-        unlocked = {key: value for key, value in document.items() if key != "security"}
-        unlocked["paths"] = _without_security(document["paths"])
-        # Descriptions are checked by the tests that commit them: once more in every start would cost 50 ms.
-        config = Config(spec_validator_cls=None, schema_validators_factory=_RustFactory(compile_pointer))
-        self._openapi = OpenAPI.from_dict(unlocked, config=config)
+        self._bodies = V32RequestBodyValidator(
+            SchemaPath.from_dict(document, resolved_cache_maxsize=MOST_NODES),
+            schema_validators_factory=_RustFactory(compile_pointer),
+            path_finder_cls=_Finder,
+        )
+        # What threads share is looked up by now, and only read after.
+        for path, operations in document["paths"].items():
+            for method, operation in operations.items():
+                for content_type in operation.get("requestBody", {}).get("content", {}):
+                    tuple(self._bodies.iter_errors(cast("Any", _Read(path, b"{}", method, content_type))))
 
     def refusals(self, request: BodyRequest) -> Iterator[Refusal]:
         """Each reason to refuse a request: its class, and the broken keywords where the body is the reason.
 
         Raises ValueError where the body nests deeper than the validator follows.
         """
-        for reason in self._openapi.iter_request_errors(cast("Any", _Read.of(request))):
+        for reason in self._bodies.iter_errors(cast("Any", _Read.of(request))):
             cause = reason.__cause__
             errors = cause.schema_errors if isinstance(cause, InvalidSchemaValue) else ()
             yield type(reason).__name__, cast("tuple[jsonschema_rs.ValidationError, ...]", tuple(errors))
@@ -62,11 +76,27 @@ class _Read:
     method: str
     content_type: str
     host_url: str = "http://localhost"
-    parameters: RequestParameters = field(default_factory=RequestParameters)
 
     @classmethod
     def of(cls, request: BodyRequest) -> _Read:
         return cls(request.path, request.body, request.method, request.content_type)
+
+
+class _Finder(APICallPathFinder):
+    """openapi-core's finder, which remembers what it has found: it tries every path of the description each time.
+
+    Only what there is is remembered, so that nobody can fill the memory with paths that there are not.
+    """
+
+    def __init__(self, spec: SchemaPath, base_url: str | None = None) -> None:
+        super().__init__(spec, base_url)
+        self._found: dict[tuple[str, str], PathOperationServer] = {}
+
+    def find(self, method: str, name: str) -> PathOperationServer:
+        key = method, name
+        if key not in self._found:
+            self._found[key] = super().find(method, name)
+        return self._found[key]
 
 
 class _RustValidator(SchemaValidator):
@@ -96,13 +126,3 @@ class _RustFactory(DialectSchemaValidatorsFactory):
             fast.rust = self.compile_pointer(pointer)
             self.made[pointer] = fast
         return self.made[pointer]
-
-
-def _without_security(paths: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        path: {
-            method: {key: value for key, value in operation.items() if key != "security"}
-            for method, operation in operations.items()
-        }
-        for path, operations in paths.items()
-    }

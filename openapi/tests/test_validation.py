@@ -11,6 +11,7 @@ import jsonschema_rs
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from openapi_core.templating.paths.finders import APICallPathFinder
 
 from openapi.contract import load, names
 from openapi.description import describe
@@ -82,8 +83,38 @@ def test_a_request_is_validated_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("openapi.operation.errors_of", counted)
     monkeypatch.setattr("openapi.operation.OAS32Validator.iter_errors", None)
     body = request(temperature=0.5, tools=[])
-    assert Validator(load("mindie")).refusals(sent(MINDIE, body)) == ()
+    validator = Validator(load("mindie"))
+    validator.prepare()
+    seen.clear()
+    assert validator.refusals(sent(MINDIE, body)) == ()
     assert seen == [body]
+
+
+def test_the_operation_of_a_request_is_found_before_the_first_one_comes(monkeypatch: pytest.MonkeyPatch) -> None:
+    validator = Validator(load("mindie"))
+    validator.prepare()
+    sought: list[str] = []
+    find = APICallPathFinder.find
+
+    def counted(finder: APICallPathFinder, method: str, name: str) -> object:
+        sought.append(name)
+        return find(finder, method, name)
+
+    monkeypatch.setattr(APICallPathFinder, "find", counted)
+    assert validator.refusals(sent(validator, request())) == ()
+    assert sought == []
+    for _ in range(2):  # what there is not is sought anew: remembering it would fill the memory
+        assert len(validator.refusals(BodyRequest("/v1/other", b"{}"))) == 1
+    assert [name.rpartition("/")[2] for name in sought] == ["other", "other"]
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_nothing_but_its_body_decides_whether_a_request_is_taken(dialect: str) -> None:
+    """openapi-core is asked about bodies only; a parameter in a header or query would need more of it."""
+    for operations in describe(load(dialect))["paths"].values():
+        for name, operation in operations.items():
+            assert name in ("get", "post")
+            assert ("requestBody" in operation, "parameters" in operation) != (True, True)
 
 
 def test_keys_are_not_judged_here() -> None:
