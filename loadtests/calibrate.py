@@ -8,7 +8,6 @@ tool, Locust and all, and holds its report against the record. Connections are o
 from __future__ import annotations
 
 import contextlib
-import gc
 import json
 import os
 import subprocess
@@ -23,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import gevent
 
-from loadtests import judging
+from loadtests import garbage, judging
 from loadtests.bare import Bare
 from loadtests.clock import Clock
 from loadtests.errors import UsageError
@@ -169,13 +168,12 @@ def transport(url: str, streams: int, schedule: Schedule = PACED) -> Measured:
         for caller in callers:
             caller.call(_body(SHORT, 0), time.monotonic_ns())
         ask(url, "/reset")
-        gc.collect()
-        gc.freeze()
+        garbage.leave()
         cpu_s = time.process_time()
         gevent.joinall([gevent.spawn(one, number) for number in range(streams)])
         cpu_s = time.process_time() - cpu_s
     finally:
-        gc.unfreeze()
+        garbage.mind()
         for caller in callers:
             caller.close()
     if tally.failures or tally.findings:

@@ -3,19 +3,22 @@
 Where the kernel stamps what it receives, an epoll of our own holds them: the loop is woken once for many and calls
 Python once. While streams are many and their events far apart (`pace`), a timer wakes it every few milliseconds. It
 holds nobody up: other greenlets run, and requests leave when they are due. What is usual, an event of a stream that has
-begun, is read and put by in the turn itself, without a call of ours: that is done for every event of a test.
+begun, is read and put by in the turn itself, without a call of ours: that is done for every event of a test. Such
+connections are edge-triggered, as the kernel would look at each a second time after every read.
 """
 
 from __future__ import annotations
 
 import sys
 import time
+from collections import defaultdict
 from typing import TYPE_CHECKING, Any, Final
 
 import gevent
 from gevent import monkey
 
 from loadtests.pace import PAUSES_NS, Pace
+from loadtests.receipts import Receipts
 from loadtests.wire import ROOM, STAMP, WHOLE, stamped_ns
 
 if TYPE_CHECKING:
@@ -28,22 +31,27 @@ if TYPE_CHECKING:
         """Whoever reads a connection."""
 
         def settle(self) -> None: ...
+        def spare_receipts(self) -> None: ...
         def take(self, data: bytes, at_ns: int) -> None: ...
         def fail(self, error: OSError) -> None: ...
 
     Shelf = tuple[Callable[[int, int], Any], int, list[bytes], list[int], int, Reading]
 
 READABLE: Final = 1  # of libev, libuv and epoll alike
+EDGE: Final = READABLE | 0x2000 | 1 << 31
+"""EPOLLIN, EPOLLRDHUP and EPOLLET: told once of what comes, and of an end apart from bytes."""
 AT_ONCE: Final = 256
 """Connections of one turn; what is left has the next."""
 
 
 class Inbox:
-    """Calls a connection's reader when bytes have come. `together_reads` of `reads` have waited for one another."""
+    """Calls a connection's reader when bytes have come. `together_reads` of `reads` have waited for one another;
+    `receipts` is what is known of each server, by its host and port."""
 
     def __init__(self, clock: Clock) -> None:
         self.clock = clock
         self.pace = Pace()
+        self.receipts: defaultdict[str, Receipts] = defaultdict(Receipts)
         self.reads = 0
         self.together_reads = 0
         self._readers: dict[int, Callable[[], None]] = {}
@@ -77,10 +85,19 @@ class Inbox:
         """From now on reads that end an event are put by: received by `shelf[0]`, `shelf[1]` bytes at most, they go
         to the list `shelf[2]` and their times to `shelf[3]`. `shelf[5]` settles after `shelf[4]`, and hears of all
         that is not usual. None: no longer. Only where there is an epoll and the kernel stamps what comes."""
+        if self._epoll is None:
+            return
         if shelf is None:
-            self._shelves.pop(descriptor, None)
-        elif self._epoll is not None:
-            self._shelves[descriptor] = shelf
+            if self._shelves.pop(descriptor, None) is not None:
+                self._epoll.modify(descriptor, READABLE)
+            return
+        if descriptor not in self._shelves:
+            self._epoll.modify(descriptor, EDGE)
+        self._shelves[descriptor] = shelf
+
+    def readings(self) -> list[Reading]:
+        """All whose reads are put by."""
+        return [shelf[5] for shelf in self._shelves.values()]
 
     def forget(self, descriptor: int) -> None:
         """Watches a descriptor no longer, if it did."""
@@ -124,7 +141,7 @@ class Inbox:
         ready, readers, shelves = self._epoll.poll(0, AT_ONCE), self._readers, self._shelves
         clock, unpack = self.clock, STAMP.unpack_from
         offset_ns = clock.renewed_ns()
-        for descriptor, _ in ready:
+        for descriptor, what in ready:
             shelf = shelves.get(descriptor)
             if shelf is None:
                 readers[descriptor]()
@@ -135,13 +152,15 @@ class Inbox:
             except OSError as error:
                 reading.fail(error)
                 continue
-            if ancillary and data.endswith(WHOLE):
+            if ancillary and what == READABLE and len(data) < size and data.endswith(WHOLE):
                 seconds, nanoseconds = unpack(ancillary[0][2])
                 held.append(data)
                 stamps_ns.append(seconds * 1_000_000_000 + nanoseconds - offset_ns)
                 if len(held) >= most:
                     reading.settle()
             else:
+                if what != READABLE or len(data) >= size:
+                    self._epoll.modify(descriptor, EDGE)  # no edge tells of what is left; this looks anew
                 reading.take(data, stamped_ns(data, ancillary, clock))
         count = len(ready)
         self.reads += count

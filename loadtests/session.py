@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import logging
 import time
 from argparse import Namespace
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import gevent
 from locust.runners import STATE_RUNNING, STATE_SPAWNING, MasterRunner, WorkerRunner
 
+from loadtests import garbage
 from loadtests.errors import UsageError
 from loadtests.sending import Sending
 from loadtests.settings import settings as settings_of
@@ -92,8 +92,7 @@ class Session:
         would. Locust's messages come in order, so the share is there before the users are.
         """
         runner: Any = self.environment.runner
-        gc.collect()
-        gc.freeze()  # what is there stays; to walk it again and again would stop every stream for some 50 ms
+        garbage.leave()
         self.ended_ns = 0
         self._cpu_s = time.process_time()
         self.sending.begin()
@@ -147,6 +146,7 @@ class Session:
 
     def stop(self) -> None:
         """The test ends: what is in flight is given up, after what has come of it is counted."""
+        garbage.mind()
         sending = self.sending
         for caller in sending.in_flight:
             sending.look_at(caller)

@@ -21,10 +21,13 @@ from loadtests.wire import READ_BYTES, Wire
 
 if TYPE_CHECKING:
     from loadtests.inbox import Inbox
+    from loadtests.receipts import Receipts
 
 CONNECT_S: Final = 10.0
 SMALL_BYTES: Final = 479
 """What a read asks for while events are small: the most that Python itself allocates, which costs half as much."""
+LOOKED_AT: Final = 8
+"""Reads of a stream without receipts that tell whether its server waits for them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +52,7 @@ class Caller:
     def __init__(self, origin: Origin, inbox: Inbox, *, key: str = "", deadline_s: float = 120.0) -> None:
         self._origin = origin
         self._inbox = inbox
+        self._receipts = inbox.receipts[origin.authority]
         self._deadline_s = deadline_s
         self._marks = Marks()
         self._wire: Wire | None = None
@@ -91,7 +95,7 @@ class Caller:
         if wire is None:
             return
         incoming = Incoming(answer, streamed=streamed, sampled=sampled, pace=self._inbox.pace, marks=self._marks)
-        reading = self._reading = _Reading(wire, incoming, self._inbox)
+        reading = self._reading = _Reading(wire, incoming, self._inbox, self._receipts)
         try:
             with gevent.Timeout(self._deadline_s) as deadline:
                 answer.sent_ns = time.monotonic_ns()
@@ -128,15 +132,20 @@ class Caller:
 class _Reading:
     """Watches a wire and feeds what comes, in the loop's callback; `ended` is set at the end of the answer."""
 
-    __slots__ = ("_descriptor", "_inbox", "_incoming", "_receive", "_size", "_take", "_wire", "ended")
+    __slots__ = (
+        *("_descriptor", "_inbox", "_incoming", "_receipts", "_receive", "_size", "_take", "_wire", "_without"),
+        *("ended",),
+    )
 
-    def __init__(self, wire: Wire, incoming: Incoming, inbox: Inbox) -> None:
+    def __init__(self, wire: Wire, incoming: Incoming, inbox: Inbox, receipts: Receipts) -> None:
         self.ended: AsyncResult[None] = AsyncResult()
         self._wire = wire
         self._receive = wire.read
         self._take = incoming.feed_at
         self._incoming = incoming
         self._inbox = inbox
+        self._receipts: Receipts | None = receipts  # None: nothing is to be found out any more
+        self._without = 0  # so many reads with content had come when receipts were held back
         self._size = 0
         self._descriptor = wire.fileno()
         inbox.watch(self._descriptor, self._read)
@@ -151,6 +160,8 @@ class _Reading:
     def stop(self) -> None:
         """Watches no longer."""
         self._inbox.forget(self._descriptor)
+        if self._receipts is not None and self._without:
+            self._receipts.gave_up()
 
     def take(self, data: bytes, at_ns: int) -> None:
         """Takes what one read brought, nothing if it was the end of the connection."""
@@ -176,8 +187,27 @@ class _Reading:
         """Lets the inbox put reads by from now on."""
         incoming, receive = self._incoming, self._wire.plain_reader
         if receive is not None:
-            shelf = (receive, self._size, incoming.held, incoming.held_ns, incoming.most_held, self)
+            self._look_at_receipts()
+            self.spare_receipts()
+            most = LOOKED_AT if self._without and self._receipts is not None else incoming.most_held
+            shelf = (receive, self._size, incoming.held, incoming.held_ns, most, self)
             self._inbox.put_by(self._descriptor, shelf)
+
+    def spare_receipts(self) -> None:
+        """Holds receipts back from now on, while there are many reads, where the server may be left without."""
+        receipts, incoming = self._receipts, self._incoming
+        if receipts is not None and not self._without and self._inbox.waits and receipts.may_begin():
+            self._wire.hold_receipts()
+            self._without = len(incoming.answer.stamps_ns) + len(incoming.held)
+
+    def _look_at_receipts(self) -> None:
+        """Tells once whether the server waited for them. As soon as it is known not to, no stream has any."""
+        receipts, without, stamps_ns = self._receipts, self._without, self._incoming.answer.stamps_ns
+        if receipts is not None and without and len(stamps_ns) >= without + LOOKED_AT:
+            self._receipts = None
+            if receipts.saw(stamps_ns[without - 1 : without + LOOKED_AT]):
+                for reading in self._inbox.readings():
+                    reading.spare_receipts()
 
     def _read(self) -> None:
         try:

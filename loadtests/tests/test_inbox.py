@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import struct
 import sys
 import time
 from contextlib import ExitStack, closing
@@ -17,8 +18,8 @@ from loadtests.clock import Clock
 from loadtests.inbox import Inbox
 from loadtests.pace import Pace
 from loadtests.schedule import Schedule
-from loadtests.tests.scripted import GOOD, saying, serving
-from loadtests.transport import Caller, Origin
+from loadtests.tests.scripted import GOOD, chunked, content, saying, serving
+from loadtests.transport import SMALL_BYTES, Caller, Origin
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -173,3 +174,45 @@ def test_where_there_is_no_epoll_each_connection_is_watched_by_itself(monkeypatc
     with serving(saying(GOOD)) as port, closing(Caller(Origin("127.0.0.1", port, "/"), inbox)) as caller:
         assert [None] * 3 == [caller.call(b"", 0).failure for _ in range(3)]
     assert not inbox.waits
+
+
+HEAD, FIRST, REST = GOOD.partition(chunked(content("a"))[len(chunked()) - 5 : -5])
+EXACT = content("a" * (SMALL_BYTES - 7 - len(content(""))))
+ENDS: dict[str, tuple[bytes, bool, str | None]] = {
+    "bytes-and-the-end-at-once": (REST, True, None),
+    "cut-off-at-once": (REST[:-20], True, "cut-off"),
+    "a-full-buffer-and-more": (b"%x\r\n%b\r\n" % (len(EXACT), EXACT) + REST, False, None),
+    "the-end-alone": (b"", True, "cut-off"),
+}
+
+
+@pytest.mark.parametrize("name", ENDS)
+def test_what_is_put_by_loses_neither_bytes_nor_ends(name: str) -> None:
+    data, closes, failure = ENDS[name]
+    inbox = Inbox(Clock())
+
+    def script(peer: Any, _: bytes) -> None:
+        peer.sendall(HEAD + FIRST)
+        while not inbox._shelves:
+            time.sleep(0.001)
+        peer.sendall(data)
+        if closes:
+            peer.shutdown(socket.SHUT_WR)
+            peer.recv(1)
+
+    with serving(script) as port, closing(Caller(Origin("127.0.0.1", port, "/"), inbox, deadline_s=5)) as caller:
+        assert failure == caller.call(b"", 0).failure
+
+
+def test_a_connection_that_is_reset_ends_its_stream() -> None:
+    inbox = Inbox(Clock())
+
+    def script(peer: Any, _: bytes) -> None:
+        peer.sendall(HEAD + FIRST)
+        while not inbox._shelves:
+            time.sleep(0.001)
+        peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        peer.close()
+
+    with serving(script) as port, closing(Caller(Origin("127.0.0.1", port, "/"), inbox, deadline_s=5)) as caller:
+        assert "cut-off" == caller.call(b"", 0).failure
