@@ -1,12 +1,17 @@
-"""The vendor's own types, where they are installed in the pinned version."""
+"""The vendor's own types, of the pinned version: the one that the tests' environment installs."""
 
 from __future__ import annotations
 
+import tomllib
+from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import pytest
 
 from openapi.tests.compared import CONTRACTS
+
+PROJECT = Path(__file__).parents[2] / "pyproject.toml"
+VERSION = CONTRACTS["openai"].document.version.rpartition(" ")[2]
 
 
 def literals(hint: Any) -> set[Any]:
@@ -16,10 +21,16 @@ def literals(hint: Any) -> set[Any]:
     return {value for part in get_args(hint) for value in literals(part)}
 
 
+@pytest.mark.skipif(not PROJECT.exists(), reason="the tests run outside of the repository")
+def test_the_environment_of_the_tests_has_the_pinned_version() -> None:
+    extras = tomllib.loads(PROJECT.read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    assert f"openai=={VERSION}" in extras["dev"]
+
+
 def test_parameters_and_their_values_are_those_of_the_pinned_types() -> None:
     openai = pytest.importorskip("openai")
-    if openai.__version__ not in CONTRACTS["openai"].document.version:
-        pytest.skip(f"openai {openai.__version__} is not the pinned version")
+    if openai.__version__ != VERSION:
+        pytest.skip(f"openai {openai.__version__} is not the pinned {VERSION}")
     from openai.types.chat import ChatCompletion
     from openai.types.chat import completion_create_params as params
 
