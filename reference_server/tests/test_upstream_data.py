@@ -104,6 +104,7 @@ def test_an_upstream_that_cannot_be_used_is_said_in_one_line(options: list[str],
         ("top_p must be in (0, 1]", "top_p must be in (0, 1]"),
         ("x" * 2000, "x" * 497 + "..."),
         ("theirs is full", "ours is full"),
+        ("no 'theirs', nor theirs-7b or nottheirs", "no 'ours', nor theirs-7b or nottheirs"),
     ],
 )
 def test_words_of_an_upstream_are_cleaned(words_: str, told: str) -> None:

@@ -167,6 +167,8 @@ def test_what_is_asked_is_said_in_the_upstreams_words() -> None:
     [
         (plain(429, {"error": {"message": "slow down"}}, "Retry-After: 7"), 503, "full"),
         (plain(503, {"detail": "busy"}, "Retry-After: Wed, 21 Oct 2026 07:28:00 GMT"), 503, "full"),
+        (plain(503, {"detail": "busy"}, "Retry-After: Sat, 01 Jan 2101 00:00:00 GMT"), 503, "full"),
+        (plain(503, {"detail": "busy"}, "Retry-After: soon"), 503, "full"),
         (plain(400, {"error": {"message": "top_p of theirs is odd"}}), 422, "top_p of tiny is odd"),
         (plain(422, {"detail": [{"msg": "top_p must be less"}]}), 422, "top_p must be less"),
         (plain(400, {"message": "This model's maximum context length is 10 tokens"}), 422, "maximum context length"),
@@ -180,6 +182,8 @@ def test_what_is_asked_is_said_in_the_upstreams_words() -> None:
         (streaming(b"data: []\n\n"), 500, "did not finish"),
         (streaming(event({"error": {"message": "secret words", "code": 500}})), 500, "did not finish"),
         (streaming(answer(reason="of its own")), 500, "did not finish"),
+        (streaming(answer().replace(b'"Hello"', b"5")), 500, "did not finish"),
+        (streaming(answer().replace(b'"index": 0', b'"index": 7')), 500, "did not finish"),
         (b"SSH-2.0-OpenSSH\r\n", 503, "cannot be reached"),
         (b"HTTP/1.1 200 OK\r\nX: " + b"x" * 100_000, 503, "cannot be reached"),
         (b"", 503, "cannot be reached"),
@@ -201,7 +205,7 @@ def test_a_refusal_or_failure_of_the_upstream_becomes_the_dialects_own(reply: by
     for secret in (KEY, port, "secret", "Traceback", "somebody", "theirs"):
         assert secret not in response.text
     if status == 503:
-        assert response.headers["Retry-After"] == ("7" if b": 7" in reply else "1")
+        assert response.headers["Retry-After"] == ("7" if b": 7" in reply else "86400" if b"2101" in reply else "1")
 
 
 @pytest.mark.parametrize(

@@ -132,7 +132,9 @@ class AnswerReader:
 
     def _said(self, row: Json, said: object, at: float) -> Iterator[Delta]:
         choice = self._choice(row)
-        if choice is None or choice.over:
+        if choice is None:
+            raise Dropped("the answer holds a choice that nobody asked for", begun=True)
+        if choice.over:
             return
         said = said if isinstance(said, dict) else {}
         text, reasoning = _text(said.get("content")), ""
@@ -187,7 +189,10 @@ class AnswerReader:
 
 
 def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
+    """Text that may be missing; raises Dropped for what is none, which to leave out would change the answer."""
+    if value is None or isinstance(value, str):
+        return value or ""
+    raise Dropped("the answer holds a text that is none", begun=True)
 
 
 def _counts(value: Any) -> bool:

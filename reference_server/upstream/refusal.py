@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import logging
 import re
+import time
+from contextlib import suppress
+from email.utils import parsedate_to_datetime
+from math import ceil
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
@@ -64,7 +68,8 @@ def error_event(value: object) -> ApiError:
 def cleaned(words: str, names: Mapping[str, str]) -> str:
     """The words without control characters, addresses and paths of files, no longer than a message should be."""
     for name, instead in names.items():
-        words = words.replace(name, instead) if name else words
+        if name:  # whole: as a part of another word it is not spoken of
+            words = re.sub(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", instead.replace("\\", "\\\\"), words)
     words = PATH.sub("...", ADDRESS.sub("...", CONTROL.sub(" ", words)))
     return words if len(words) <= MOST_WORDS else words[: MOST_WORDS - 3] + "..."
 
@@ -90,6 +95,12 @@ def _said(value: Any) -> str:
 
 
 def _retry_after(headers: Mapping[bytes, bytes]) -> dict[str, str]:
-    value = headers.get(b"retry-after", b"").strip()
-    seconds = int(value) if value.isdigit() and len(value) < 7 else RETRY_AFTER_S
+    """The upstream's own wish in seconds, whichever of the two forms of RFC 9110, section 10.2.3, it has."""
+    value = headers.get(b"retry-after", b"").decode("latin-1").strip()
+    seconds = RETRY_AFTER_S
+    if value.isascii() and value.isdigit() and len(value) < 7:
+        seconds = int(value)
+    else:
+        with suppress(ValueError, OverflowError):
+            seconds = ceil(parsedate_to_datetime(value).timestamp() - time.time())
     return {"Retry-After": str(min(max(seconds, RETRY_AFTER_S), LONGEST_WAIT_S))}
