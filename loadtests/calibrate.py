@@ -152,6 +152,7 @@ def transport(url: str, streams: int, schedule: Schedule = PACED) -> Measured:
     inbox, tally, began_ns = Inbox(Clock()), Tally(), time.monotonic_ns()
     callers = [Caller(_origin(url), inbox) for _ in range(streams)]
     answers: dict[str, Answer] = {}
+    met = met_by(())
     bodies = [_body(schedule, number) for number in range(streams)]
 
     def one(number: int) -> None:
@@ -161,7 +162,7 @@ def transport(url: str, streams: int, schedule: Schedule = PACED) -> Measured:
         if sampled:
             found = judging.findings(answer, NOTHING, rest=lambda: gevent.sleep(judging.REST_S))
             tally.findings.update(rule for rule, _ in found)
-        tally.add(answer, began_ns, met_by(()))
+        tally.add(answer, began_ns, met)
         answers[str(number)] = answer
 
     try:

@@ -32,7 +32,7 @@ def bucket(value_ms: float) -> float:
     return float(f"{value_ms:.{DIGITS}g}") if value_ms > 0 else 0.0
 
 
-def buckets(latencies_ns: Sequence[int]) -> Mapping[float, int]:
+def buckets(latencies_ns: Sequence[int]) -> dict[float, int]:
     """How many of some latencies in nanoseconds fall into each bucket; there is at least one, and none is negative.
 
     Those of one power of ten are rounded as integers, which costs a fifth; what lies in the middle goes up then.

@@ -7,7 +7,6 @@ those of short streams, and an early end of the test would lose the long ones.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from math import inf
 from operator import sub
@@ -33,8 +32,8 @@ class Fresh:
     second: int = 0
     ttft_ms: float | None = None
     ttft_planned_ms: float | None = None
-    gaps_ms: dict[int, Counter[float]] = field(default_factory=lambda: defaultdict(Counter))
-    events: Counter[int] = field(default_factory=Counter)
+    gaps_ms: dict[int, dict[float, int]] = field(default_factory=dict)
+    events: dict[int, int] = field(default_factory=dict)
     reads: int = 0
     coalesced_reads: int = 0
     count: int = 0
@@ -61,7 +60,7 @@ def fresh(answer: Answer, began_ns: int) -> Fresh | None:
         last = bisect_left(stamps_ns, began_ns + (second + 1) * SECOND, first, end)
         _add(made, second, stamps_ns[max(0, first - 1) : last], counts[first:last])
         first = last
-    answer.events_counted += made.events.total()
+    answer.events_counted += sum(made.events.values())
     return made
 
 
@@ -69,16 +68,17 @@ def _add(made: Fresh, second: int, stamps_ns: Sequence[int], counts: Sequence[in
     """The reads of one second, with the stamp before them if there is one; all at once, as one by one costs double."""
     gaps_ns = list(map(sub, stamps_ns[1:], stamps_ns))
     events, reads = sum(counts), len(counts)
-    made.events[second] += events
+    made.events[second] = events
     made.reads += reads
     made.count += len(gaps_ns)
     if gaps_ns:
-        made.gaps_ms[second] = Counter(buckets(gaps_ns))
+        made.gaps_ms[second] = buckets(gaps_ns)
         made.total_ms += (stamps_ns[-1] - stamps_ns[0]) / MS
         made.least_ms = min(made.least_ms, min(gaps_ns) / MS)
         made.greatest_ms = max(made.greatest_ms, max(gaps_ns) / MS)
     if events > reads:
         made.coalesced_reads += sum(each > 1 for each in counts)
-        made.gaps_ms[second][0.0] += events - reads
+        gaps_ms = made.gaps_ms.setdefault(second, {})
+        gaps_ms[0.0] = gaps_ms.get(0.0, 0) + events - reads
         made.count += events - reads
         made.least_ms = 0.0

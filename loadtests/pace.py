@@ -26,11 +26,11 @@ RATE: Final = 1000
 READS_PER_END: Final = 20
 """Reads for one answer's end below which nobody waits: users would send noticeably later. It is for the shortest pause,
 a longer one takes as many more."""
-WINDOW_NS: Final = 200_000_000
+WINDOW_NS: Final = 100_000_000
 
 
 class Pace:
-    """Decides five times a second by what was seen; `pause_ns` is the verdict, 0 where each read has its own turn."""
+    """Decides ten times a second by what was seen; `pause_ns` is the verdict, 0 where each read has its own turn."""
 
     __slots__ = ("_close", "_ends", "_gaps", "_reads", "_since_ns", "_sparse_ns", "pause_ns")
 
