@@ -20,11 +20,13 @@ from starlette.routing import Route
 
 from reference_server import pages
 from reference_server.admission import KeyCheck, Places, check_type, read_body
+from reference_server.answer import completion
+from reference_server.chunks import ChunkWriter
 from reference_server.delivery import collect, stream
 from reference_server.engine import UnusableGrammar
 from reference_server.errors import ApiError, as_api_error, response_to, unavailable
 from reference_server.offer import description, served
-from reference_server.render import ChunkWriter, Heading, completion
+from reference_server.parts import Heading
 from reference_server.request import RequestReader
 
 if TYPE_CHECKING:

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from starlette.types import Receive, Send
 
     from openapi.contract import ErrorTable
+    from reference_server.chunks import ChunkWriter
     from reference_server.engine import Delta, Generation
-    from reference_server.render import ChunkWriter, Json
+    from reference_server.parts import Json
 
 T = TypeVar("T")
 DONE: Final = sse.encode("[DONE]")

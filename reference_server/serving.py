@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import gc
 import logging
 import os
 import re
-import sys
 from contextlib import closing
 from importlib.resources import files
 from pathlib import Path
@@ -20,7 +18,7 @@ from reference_server.engine import CheckpointError
 from reference_server.faults import listing
 from reference_server.faults.assembly import with_faults
 from reference_server.faults.fault import UnknownFault, chosen
-from reference_server.server import GRACE_S, EngineStoppedError, Server, ServingError, bind
+from reference_server.server import GRACE_S, EngineStoppedError, Server, ServingError, bind, have_process_to_itself
 from reference_server.settings import Settings
 from reference_server.upstream.options import Upstreams, UpstreamSettingsError, open_upstreams, upstream_options
 
@@ -34,10 +32,6 @@ __all__ = ["EMBEDDED", "ServingError", "Settings", "command", "serve"]
 
 EMBEDDED: Final = Path(str(files("reference_server"))) / "tiny" / "checkpoint"
 """The checkpoint that comes with the server."""
-
-SWITCH_S: Final = 0.0003
-"""How long a thread keeps Python's lock while others wait: those that read requests and tell steps compute for longer,
-and the engine's needs it for microseconds between two passes."""
 
 LIST: Final = "list"  # in place of a fault's name
 
@@ -211,9 +205,7 @@ def command(
 
             with closing(engine):
                 app = with_faults(contract, engine, settings, shown)
-                # What is there stays: a collection that walked it all would hold up every stream, and the end by 1 s.
-                gc.freeze()
-                sys.setswitchinterval(SWITCH_S)
+                have_process_to_itself()
                 Server(app, engine, announce, farewell=farewell, errors=contract.errors).run_on(listener)
     except EngineStoppedError as error:
         raise Stop(str(error)) from error

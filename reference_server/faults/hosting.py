@@ -17,7 +17,7 @@ from reference_server.app import create_app
 from reference_server.faults.assembly import around, behind
 from reference_server.faults.listing import known_faults
 from reference_server.faults.remembering import Memory, Remembering
-from reference_server.server import Server, bind
+from reference_server.server import Server, bind, have_process_to_itself
 from reference_server.serving import EMBEDDED
 from reference_server.settings import Settings
 
@@ -132,4 +132,5 @@ def command(port: int, api_key_env: str | None) -> None:
         click.echo(json.dumps(as_data()))
         with closing(LocalEngine.load(EMBEDDED, device="cpu", slots=SLOTS)) as engine:
             host = Host(engine, os.environ.get(api_key_env or "", "unguarded"))
+            have_process_to_itself()
             Server(host, engine, lambda address: click.echo(f"chatproof hosting faults at {address}")).run_on(listener)

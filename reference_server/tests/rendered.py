@@ -1,4 +1,4 @@
-"""What render makes of deltas in a dialect: chunks of a stream, and the heading of an answer."""
+"""What is made of deltas in a dialect: chunks of a stream, and the heading of an answer."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from openapi.contract import load, names
+from reference_server.chunks import ChunkWriter
 from reference_server.engine import Delta, SamplingParams
-from reference_server.render import ChunkWriter, Heading
+from reference_server.parts import Heading
 from reference_server.telling import Telling
 
 if TYPE_CHECKING:

@@ -11,9 +11,10 @@ import pytest
 from openapi.contract import load
 from openapi.stream import walk
 from openapi.validation import Validator
+from reference_server.answer import completion
 from reference_server.engine import Delta
 from reference_server.offer import served
-from reference_server.render import completion, usage
+from reference_server.parts import usage
 from reference_server.tests.rendered import DIALECTS, TEXTS, content, heading, stream_of
 from reference_server.tests.scripted import deltas
 

@@ -10,9 +10,9 @@ import pytest
 from openapi.contract import load
 from openapi.stream import walk
 from openapi.validation import Validator
+from reference_server.answer import completion
 from reference_server.engine import Delta, SamplingParams
 from reference_server.offer import served
-from reference_server.render import completion
 from reference_server.tests.rendered import DIALECTS, content, heading, stream_of
 from reference_server.tests.scripted import deltas
 

@@ -11,9 +11,10 @@ import pytest
 
 from openapi.contract import load
 from openapi.validation import Validator
+from reference_server.answer import completion
+from reference_server.chunks import ChunkWriter
 from reference_server.engine import Prompt, RankedLogprob, SamplingParams
 from reference_server.offer import served
-from reference_server.render import ChunkWriter, completion
 from reference_server.telling import DISGUISE, Telling
 from reference_server.tests.rendered import TEXTS, content, heading, stream_of
 from reference_server.tests.scripted import deltas

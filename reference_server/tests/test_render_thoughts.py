@@ -11,7 +11,7 @@ import pytest
 from openapi.contract import load
 from openapi.stream import walk
 from openapi.validation import Validator
-from reference_server.render import completion
+from reference_server.answer import completion
 from reference_server.telling import Telling
 from reference_server.tests.rendered import TEXTS, content, heading, stream_of
 from reference_server.tests.scripted import deltas

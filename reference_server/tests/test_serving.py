@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import socket
 import subprocess
 import sys
 import threading
+from typing import TYPE_CHECKING
 
 import httpx
 import pytest
@@ -16,9 +18,14 @@ from click.testing import CliRunner
 from openapi import sse
 from openapi.contract import load
 from openapi.stream import walk
-from reference_server.server import EngineStoppedError, ServingError
+from reference_server.engine import LocalEngine
+from reference_server.faults import hosting
+from reference_server.server import SWITCH_S, EngineStoppedError, Server, ServingError
 from reference_server.serving import Settings, command, serve
 from reference_server.tests.scripted import PATIENCE_S, ScriptedEngine, running
+
+if TYPE_CHECKING:
+    from click import Command
 
 REQUEST = {"model": "tiny", "messages": [{"role": "user", "content": "Hello"}], "stream": True}
 START_S = 120
@@ -125,6 +132,24 @@ def test_the_embedded_model_is_served_and_ends_at_a_signal_with_status_zero() ->
             watchdog.cancel()
     assert answer.status_code == 200
     assert (process.returncode, output, errors) == (0, "", "")
+
+
+@pytest.mark.parametrize("served", [command, hosting.command], ids=["serve", "faults serve"])
+def test_a_server_of_either_command_hands_the_lock_of_python_on_soon(
+    served: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    intervals: list[float] = []
+    monkeypatch.setattr(LocalEngine, "load", lambda *_, **__: ScriptedEngine())
+    monkeypatch.setattr(Server, "run_on", lambda *_: intervals.append(sys.getswitchinterval()))
+    before = sys.getswitchinterval()
+    try:
+        options = ["--dialect", "mindie"] if served is command else []
+        result = CliRunner().invoke(served, [*options, "--port", "0"], catch_exceptions=False)
+    finally:
+        sys.setswitchinterval(before)
+        gc.unfreeze()
+    assert result.exit_code == 0
+    assert intervals == pytest.approx([SWITCH_S])
 
 
 def test_the_command_says_what_it_takes() -> None:
