@@ -36,6 +36,9 @@ LIMITS = llguidance.LLParserLimits(
     verbose_errors=False,
 )
 DEAD_END = "it leaves nothing to say"
+TOO_MUCH = "it is too much to be held to, or refers to itself without an end"
+LIMIT = re.compile(r"\(limit |fuel exhausted|total fuel|lex fuel|check fuel|lexer precomputation|schema too large")
+"""How the library speaks of LIMITS that were reached."""
 KEPT = 256  # grammars; a conversation sends the same tools with every turn
 
 
@@ -169,6 +172,8 @@ def _reason(error: str) -> str:
     line = re.split(r"\n|; consider |\. Enable ", line, maxsplit=1)[0]  # what it advises is for programmers
     if line.startswith("NoExtension"):
         return DEAD_END
+    if LIMIT.search(line):
+        return TOO_MUCH
     line = re.sub(r"^at \d+\(\d+\): ", "", line).removeprefix("failed to compile JSON schema: ")
     found = re.fullmatch(r"Unimplemented keys: \[(.*)\]", line)
     if found:
