@@ -114,7 +114,7 @@ def test_every_request_that_is_answered_is_short(contract: Contract) -> None:
     long = [
         f"{scenario.id}/{step.name}: {step.tokens}"
         for scenario, step in chats(scenarios(contract, every(contract)))
-        if step.tokens > 256
+        if step.tokens > 288
         and step.expect == "answer"
         and not fnmatchcase(scenario.id, "max_*tokens-*")
         and step.stop_after_events is None  # its answer is left early
