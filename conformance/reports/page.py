@@ -38,10 +38,11 @@ h1{font-size:1.5rem;margin:0}h2{font-size:1.15rem;margin:2rem 0 .5rem}
 code,pre{font:13px/1.45 ui-monospace,monospace}
 pre{background:var(--soft);padding:.6rem;overflow-x:auto;white-space:pre-wrap;overflow-wrap:anywhere;margin:.3rem 0}
 details{border:1px solid var(--line);border-radius:6px;margin:.4rem 0;padding:.4rem .7rem}
-summary{cursor:pointer;overflow-wrap:anywhere;padding-left:8.75rem;text-indent:-8.75rem}summary *{text-indent:0}
+summary{cursor:pointer;overflow-wrap:anywhere;padding-left:10.75rem;text-indent:-10.75rem}summary *{text-indent:0}
 table{border-collapse:collapse;width:100%}td,th{text-align:left;border-bottom:1px solid var(--line);padding:.2rem .6rem .2rem 0;overflow-wrap:anywhere}th{white-space:nowrap}
+details th:first-child{width:5rem}details th:nth-child(2){width:18rem}details th:last-child{width:20rem}
 dl{display:grid;grid-template-columns:max-content 1fr;gap:0 1rem}dd{margin:0;overflow-wrap:anywhere}
-.w{display:inline-block;min-width:7.5rem;font-weight:600}
+.w{display:inline-block;min-width:9.5rem;font-weight:600}
 .FAIL,.ERROR,.UNTESTABLE,.nonconformant{color:#c62828}.WARN,.inconclusive{color:#a15c00}.PASS,.conformant{color:#2e7d32}
 .WAIVED,.OBSERVED{color:#1565c0}.NO_OCCASION,.NOT_APPLICABLE{opacity:.6}
 @media(prefers-color-scheme:dark){.FAIL,.ERROR,.UNTESTABLE,.nonconformant{color:#ff8a80}.WARN,.inconclusive{color:#ffcc80}.PASS,.conformant{color:#a5d6a7}.WAIVED,.OBSERVED{color:#90caf9}}
@@ -142,7 +143,7 @@ def _group(outcome: str, rows: list[dict[str, Any]]) -> str:
     )
     return (
         f'<details{"" if outcome in FOLDED else " open"}><summary><span class="w {outcome}">{outcome}</span> '
-        f"{len(members)} {MEANINGS[outcome]}</summary>"
+        f"{len(members)}: {MEANINGS[outcome]}</summary>"
         f"<table><tr>{''.join(f'<th>{name}</th>' for name in heads)}</tr>{table}</table></details>"
     )
 
