@@ -88,7 +88,7 @@ def show(made: dict[str, Any], out: Path | None) -> None:
     for each in made["doubts"]:
         word = "measurement in doubt" if each["invalid"] else "note"
         console.print(f"{word}: {escape(each['text'])}")
-    console.print(f"{verdict(made)} (exit code {made['exit_code']})")
+    console.print(f"{_plain(verdict(made))} (exit code {made['exit_code']})")
     if out is not None:
         console.print(f"written: {out / 'report.html'}, results.json and requests.csv", soft_wrap=True)
 

@@ -125,6 +125,8 @@ def verdict(made: Mapping[str, Any]) -> str:
     if code == FAILURES:
         if not counts["requests"]:
             return "no request was measured"
+        if [(each["kind"], each["count"]) for each in made["failures"]] == [("connect", counts["requests"])]:
+            return f"nothing answers at {made['target']['url']}: {made['failures'][0]['first']}"
         failed = [f"{counts['failures']} of {counts['requests']} requests failed"] if counts["failures"] else []
         return " and ".join(
             [*failed, *(["streams broke the contract's rules"] if made["conformance"]["findings"] else [])]

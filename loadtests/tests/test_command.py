@@ -174,6 +174,7 @@ def test_a_dead_server_is_a_failure_and_not_a_traceback(tmp_path: Path) -> None:
     code, said, made = load("http://127.0.0.1:9", tmp_path)
     assert (1, ["connect"]) == (code, [each["kind"] for each in made["failures"]])
     assert ["warm-up"] == [each["name"] for each in made["doubts"]]
+    assert "nothing answers at http://127.0.0.1:9: [Errno " in said
     assert "Traceback" not in said
 
 

@@ -92,6 +92,8 @@ def test_the_exit_code_says_what_happened(bounds: tuple[str, ...], answers: list
         (("ttft_p95=60ms",), MANY, "an objective is missed"),
         ((), [*MANY, answer(5, 5, failure="http-500")], "1 of 1001 requests failed"),
         ((), [], "no request was measured"),
+        ((), [answer(5, 5, failure="connect")] * 3, "nothing answers at http://h: <script>alert(1)</script>"),
+        ((), [*MANY, answer(5, 5, failure="connect")], "1 of 1001 requests failed"),
     ],
 )
 def test_the_verdict_says_what_the_exit_code_says(bounds: tuple[str, ...], answers: list[Answer], words: str) -> None:
