@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 READABLE: Final = 1  # of libev, libuv and epoll alike
 EDGE: Final = READABLE | 0x2000 | 1 << 31
 """EPOLLIN, EPOLLRDHUP and EPOLLET: told once of what comes, and of an end apart from bytes."""
+STAMPED: Final = 1000
+"""Of so many reads one may lack the kernel's time: the first of a system do, until it has begun to take it."""
 AT_ONCE: Final = 256
 """Connections of one turn; what is left has the next."""
 
@@ -127,7 +129,8 @@ class Inbox:
                 self._woken.start(self._wake)
 
     def _pause_ns(self) -> int:
-        return self.pace.pause_ns if self._readers and not self.clock.unstamped else 0
+        stamped = self.clock.unstamped * STAMPED <= self.reads
+        return self.pace.pause_ns if self._readers and stamped else 0
 
     def _wait(self, pause_ns: int) -> None:
         """Has a turn after each pause; 0: no longer."""

@@ -15,7 +15,7 @@ from gevent.event import Event
 
 from loadtests import calibrate, pace, wire
 from loadtests.clock import Clock
-from loadtests.inbox import Inbox
+from loadtests.inbox import STAMPED, Inbox
 from loadtests.pace import Pace
 from loadtests.schedule import Schedule
 from loadtests.tests.scripted import GOOD, chunked, content, saying, serving
@@ -166,6 +166,26 @@ def test_reads_without_the_time_of_the_kernel_wait_for_nothing(monkeypatch: pyte
         assert caller.call(b"", 0).failure is None
     assert clock.unstamped or sys.platform != "linux"
     assert not inbox.together_reads
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="nothing waits without an epoll")
+@pytest.mark.parametrize(("reads", "waits"), [(STAMPED - 1, False), (STAMPED, True)])
+def test_one_read_without_it_among_many_changes_nothing(
+    reads: int, waits: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = Clock()
+    inbox = Inbox(clock)
+    hurry(inbox.pace, monkeypatch)
+    clock.unstamped, inbox.reads = 1, reads - 1
+    read = Event()
+    reader, writer = socket.socketpair()
+    with reader, writer:
+        inbox.watch(reader.fileno(), lambda: read.set() if reader.recv(10) else None)
+        writer.send(b"x")
+        read.wait()
+        gevent.sleep(0)
+        assert waits == inbox.waits
+        inbox.forget(reader.fileno())
 
 
 def test_where_there_is_no_epoll_each_connection_is_watched_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
