@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Final, cast
 
 import h11
 
+from conformance.exchange import SWITCHED
+
 if TYPE_CHECKING:
     import ssl
 
@@ -79,7 +81,9 @@ class Connection(asyncio.Protocol):
         """The head of the answer, once it is here."""
         while True:
             event = await self._event()
-            if isinstance(event, h11.Response):  # not what is only informational
+            if isinstance(event, h11.Response) or (
+                isinstance(event, h11.InformationalResponse) and event.status_code == SWITCHED
+            ):  # not what is only informational
                 return Head(
                     event.status_code,
                     event.reason,

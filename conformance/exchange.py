@@ -26,6 +26,8 @@ __all__ = ["Exchange", "Failure", "FailureKind", "Headers", "Request", "Response
 Headers = tuple[tuple[str, str], ...]
 FailureKind = Literal["connect", "tls", "timeout", "reset", "protocol", "too-large", "disconnected-by-us"]
 
+SWITCHED: Final = 101
+"""The status of an answer that goes on in another protocol: nothing of it can be judged."""
 _LOOKS_LIKE_EVENTS: Final = re.compile(rb"(?:\xef\xbb\xbf)?[\r\n]*(?:data|event|id|retry)?:")
 
 

@@ -6,6 +6,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from conformance.check import Occasion
+from conformance.exchange import SWITCHED
 
 if TYPE_CHECKING:
     from conformance.exchange import Exchange
@@ -139,6 +140,8 @@ ANYTHING = Occasion(
 
 
 def _no_response(exchange: Exchange) -> str | None:
+    if exchange.status == SWITCHED:
+        return f"{exchange.id} went on in another protocol"
     return None if exchange.response is not None else f"{exchange.id} got no answer ({shown(exchange)})"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from conformance.check import Context, Finding, NotObserved, check
+from conformance.exchange import SWITCHED
 from conformance.occasion import scenario, shown, unsuccessful
 
 if TYPE_CHECKING:
@@ -84,6 +85,15 @@ def path_below_the_endpoint_is_not_found(exchange: Exchange, _: Context) -> Iter
 def expected_continue_is_met(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """A request with `Expect: 100-continue`, as curl sends with long bodies, is answered (or refused with 417)."""
     yield from _answered_or(exchange, EXPECTATION_FAILED)
+
+
+@check("http.offer-of-http2-ignored", on=scenario("other-headers", "offers-http2"))
+def offer_of_http2_is_ignored(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """A request that offers HTTP/2 besides (`Upgrade: h2c`), as Java's own client does each time, is answered as well.
+
+    Who takes the offer, with 101, says no more that HTTP/1.1 could read.
+    """
+    yield from _answered_or(exchange, SWITCHED)
 
 
 @check("http.chunked-body-read", on=scenario("other-headers", "chunked"))

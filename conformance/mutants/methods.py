@@ -54,6 +54,12 @@ def expectation_ends_the_request(exchange: Exchange) -> Exchange:
     return refuse(exchange)
 
 
+@mutant("http.offer-of-http2-ignored")
+def offer_of_http2_loses_the_body(exchange: Exchange) -> Exchange:
+    """The body of a request that offers HTTP/2 is taken for HTTP/2, and the request for an empty one."""
+    return refuse(exchange)
+
+
 @mutant("http.chunked-body-read")
 def chunked_body_is_not_read(exchange: Exchange) -> Exchange:
     """A body in chunks is taken for an empty one."""

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     import pytest
 
+    from conformance.exchange import Exchange
+
     Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b"
@@ -88,6 +90,20 @@ def test_what_is_only_informational_is_no_answer() -> None:
             return (await connection.head()).status
 
     assert asyncio.run(main()) == 200
+
+
+def test_an_offer_of_another_protocol_that_is_taken_ends_the_exchange() -> None:
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n\0\0\0\4")
+        await reader.read()
+
+    async def main() -> Exchange:
+        headers = {"Connection": "Upgrade", "Upgrade": "h2c"}
+        async with serving(handle) as port, Client(f"http://127.0.0.1:{port}") as client:
+            return await client.send(Call("1", "s", "s", "POST", "/", headers, b"{}", deadline_s=5.0))
+
+    exchange = asyncio.run(main())
+    assert (101, b"", None) == (exchange.status, exchange.body, exchange.failure)
 
 
 def test_what_a_server_says_unasked_is_the_answer_to_the_next_request() -> None:

@@ -58,6 +58,12 @@ def chunked_bodies_are_lost(app: ASGIApp, contract: Contract) -> Ask:
     return _refusing(app, contract, lambda scope: bool(_header(scope, b"transfer-encoding")), 400)
 
 
+@around("offers-of-http2-lose-the-body", bugs=[140])
+def offers_of_http2_lose_the_body(app: ASGIApp, contract: Contract) -> Ask:
+    """The body of a request that offers HTTP/2 is lost."""
+    return _refusing(app, contract, lambda scope: bool(_header(scope, b"http2-settings")), 400)
+
+
 @around("expectations-refused")
 def expectations_are_refused(app: ASGIApp, contract: Contract) -> Ask:
     """`Expect: 100-continue` is refused as a bad request."""
