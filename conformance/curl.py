@@ -15,7 +15,7 @@ KEY_VARIABLE: Final = "API_KEY"
 LONGEST_ARGUMENT: Final = 100_000
 """Bytes of a body that is passed as an argument; Linux refuses a single argument of 128 KiB."""
 
-_SET_BY_CURL: Final = frozenset({"host", "content-length", "connection", "transfer-encoding"})
+_SET_BY_CURL: Final = frozenset({"host", "content-length"})
 _UNPRINTABLE: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _NOT_PLAIN: Final = re.compile(rb"[^ -~]|[\\%]|^-")  # a leading "-" would be an option of printf
 
