@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from conformance.check import Context, Finding, NoOccasion, Occasion, check, relation
 from conformance.checks.answer import told_choices
 from conformance.occasion import ANSWER, unsuccessful, written
+from conformance.patches import patched
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -110,3 +111,28 @@ def beams_repeat(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Find
     first, second = (_texts(exchanges[name]) for name in ("beams", "beams-again"))
     if first != second:
         yield Finding("/choices/*/message/content", repr(first)[:200], repr(second)[:200])
+
+
+@relation(
+    "choices.streamed-as-plain",
+    over=("seeded-choices", "seeded-choices-again", "streamed-choices"),
+    lacks=unsuccessful,
+)
+def streamed_choices_are_the_plain_ones(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """Several choices of the same seed have the same texts streamed and plain: no choice loses some of its text.
+
+    Blamed is a streamed text that is the plain one with something lost or told twice; another text is another draw.
+    """
+    first, second, streamed = (
+        _texts(exchanges[name]) for name in ("seeded-choices", "seeded-choices-again", "streamed-choices")
+    )
+    if first != second:
+        raise NoOccasion("seeded answers of this server do not repeat")
+    if len(first) != len(streamed) or not set(first) & set(streamed):
+        raise NoOccasion("streams are drawn otherwise")
+    for index, (plain, found) in enumerate(zip(first, streamed, strict=True)):
+        if "\ufffd" in plain or "\ufffd" in found:  # parts of characters may be shown in more than one way
+            continue
+        reasons = [exchanges[name].finish_reason(index) for name in ("seeded-choices", "streamed-choices")]
+        if patched(plain, found, FEW_CHARACTERS, cut=reasons == ["length", "length"]):
+            yield Finding(f"/choices/{index}/message/content", repr(plain)[:200], repr(found)[:200])

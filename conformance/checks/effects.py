@@ -303,3 +303,14 @@ def max_completion_tokens_limits_the_answer(exchange: Exchange, _: Context) -> I
         yield Finding("/usage/completion_tokens", f"at most {limit}", f"{found}")
     elif exchange.finish_reason() == "stop" and found == limit:
         raise NoOccasion("the answer may have ended by itself")
+
+
+@trial(
+    "effects.negative-penalty-heeded",
+    scenario=PENALTIES,
+    parts=("base", "other", "rewarded"),
+    expected="another text than without it",
+)
+def negative_penalty_changes_the_text(round_: Round, _: Sequence[Round]) -> bool | None:
+    """A frequency_penalty below 0 changes what is drawn, in streams too: penalties are read on both sides of 0."""
+    return _changed(round_, "rewarded")

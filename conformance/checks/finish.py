@@ -172,3 +172,34 @@ def a_cut_call_ends_with_length(exchange: Exchange, _: Context) -> Iterator[Find
     for index in cut:
         if exchange.finish_reason(index) != "length":
             yield Finding(f"/choices/{index}/finish_reason", "length", repr(exchange.finish_reason(index)))
+
+
+@relation(
+    "finish.length-when-choices-cut", over=("seeded-choices", "seeded-choices-again", "cut-choices"), lacks=unsuccessful
+)
+def each_choice_that_is_cut_ends_with_length(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """Each of several choices that a small max_tokens cuts off, while it goes on with more room, ends with "length"."""
+    whole, again, cut = (
+        {at: folded.content for at, folded in exchanges[name].choices.items()}
+        for name in ("seeded-choices", "seeded-choices-again", "cut-choices")
+    )
+    begun = {at: text.rstrip("\ufffd") for at, text in cut.items()}
+    if whole != again or any(not whole.get(at, "").startswith(text) for at, text in begun.items()):
+        raise NoOccasion("seeded answers of this server do not repeat")
+    ended = [at for at, text in begun.items() if text and len(whole[at]) > len(text)]
+    if not ended:
+        raise NoOccasion("no choice was cut off")
+    for index in ended:
+        if (found := exchanges["cut-choices"].finish_reason(index)) != "length":
+            yield Finding(f"/cut-choices/choices/{index}/finish_reason", "length", repr(found))
+
+
+@relation("finish.length-when-form-cut", over=("person", "person-cut"), lacks=unsuccessful)
+def a_cut_form_ends_with_length(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """JSON of a schema that max_tokens cuts off ends with "length", not as if it were whole."""
+    whole, text = (exchanges[name].content() or "" for name in ("person", "person-cut"))
+    if not text or not whole.startswith(text) or len(whole) <= len(text):
+        raise NoOccasion("nothing was cut off, or greedy answers of this server do not repeat")
+    found = exchanges["person-cut"].finish_reason()
+    if found != "length":
+        yield Finding("/person-cut/choices/0/finish_reason", "length", repr(found))

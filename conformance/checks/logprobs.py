@@ -6,14 +6,14 @@ import math
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from conformance.check import Context, Finding, NoOccasion, Occasion, check
+from conformance.check import Context, Finding, NoOccasion, Occasion, check, relation
 from conformance.checks.finish import completion_of
 from conformance.checks.reasoning import TAGS
 from conformance.entries import CUT, Entry, choices_told, each_entry, entries
 from conformance.occasion import ANSWER, STREAMED_ANSWER, asks_for_logprobs, unsuccessful, written
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from conformance.exchange import Exchange
 
@@ -142,7 +142,7 @@ def alternatives_are_as_many_as_asked(exchange: Exchange, _: Context) -> Iterato
         if asked == 0 and found:  # the chosen token alone is no alternative
             if found > 1 or entry.top[0].token != entry.token:
                 yield Finding(f"{entry.where}/top_logprobs", "none", f"{found}")
-        elif asked and (found > asked + 1 or (found < asked and len(short) == len(told))):
+        elif asked and (found > asked + 1 or (found < asked and 1 < len(told) == len(short))):
             yield Finding(f"{entry.where}/top_logprobs", f"{asked}", f"{found}")
 
 
@@ -198,3 +198,20 @@ def log_probabilities_are_not_sent_unasked(exchange: Exchange, _: Context) -> It
         if choice.get("logprobs") is not None:
             yield Finding(f"{place}/logprobs", "null, or absent", repr(choice["logprobs"])[:80])
             return
+
+
+@relation("logprobs.told-when-stopped", over=("told", "halted", "halted-streamed"), lacks=unsuccessful)
+def tokens_before_a_stop_text_are_told(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """An answer that a stop text ends has entries for all of its text; those of the stop text may follow them."""
+    for name in ("halted", "halted-streamed"):
+        exchange = exchanges[name]
+        for index, folded in exchange.choices.items():
+            if folded.reasoning or TAGS.search(folded.content):
+                raise NoOccasion("some tokens are thoughts, or mark them")
+            text = folded.content.encode(errors="replace")
+            kept = entries(exchange).get(index, [])
+            made = b"".join(_data(entry) for entry in kept)
+            if TAGS.search("".join(entry.token for entry in kept)):
+                raise NoOccasion("some tokens are thoughts, or mark them")
+            if text.strip() and CUT not in folded.content and not made.lstrip().startswith(text.strip()):
+                yield Finding(f"/{name}/choices/{index}/logprobs/content", repr(folded.content)[:200], repr(made)[:200])

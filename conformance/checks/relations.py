@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from conformance.check import Context, Finding, NoOccasion, relation
 from conformance.checks.finish import CUTS
 from conformance.occasion import unsuccessful
+from conformance.patches import patched
 from conformance.rounds import trial
 from conformance.statistics import AT_SIGHT
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from conformance.exchange import Exchange
 
 SCENARIO = "same-request"
+FEW_CHARACTERS = 40  # in shorter texts chance alone may make a beginning and an end fit
 BASES = ("base", "base-again")
 STREAMED_CUTS = tuple(f"{name}-streamed" for name in CUTS[1:])
 
@@ -159,3 +161,24 @@ def more_room_does_not_change_an_ended_answer(exchanges: Mapping[str, Exchange],
         if not (text.startswith(found) or found.startswith(text)):
             raise NoOccasion("greedy answers of this server do not repeat")
         yield Finding("/roomy/choices/0/message/content", repr(text)[:200], repr(found)[:200])
+
+
+@relation("relations.long-streamed", over=("long-plain", "long-again", "long-streamed"), lacks=unsuccessful)
+def a_long_stream_loses_and_repeats_nothing(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """A long greedy answer is the same streamed and plain: nothing in it is lost or told twice on the way.
+
+    Blamed is a text that is the other one with a piece lost or put in; one that went another way is a server whose
+    greedy answers do not repeat. Halves of characters may be shown in more than one way.
+    """
+    plain, streamed = exchanges["long-plain"], exchanges["long-streamed"]
+    text, found = plain.content() or "", streamed.content() or ""
+    if text != exchanges["long-again"].content():
+        raise NoOccasion("greedy answers of this server do not repeat")
+    if "\ufffd" in text or "\ufffd" in found:
+        raise NoOccasion("the text holds parts of characters")
+    if plain.finish_reason() != streamed.finish_reason():
+        raise NoOccasion("the answers end for different reasons")
+    if patched(text, found, FEW_CHARACTERS, cut=plain.finish_reason() == "length"):
+        yield Finding("/long-streamed/choices/0/message/content", repr(text)[-200:], repr(found)[-200:])
+    elif text != found:
+        raise NoOccasion("greedy answers of this server do not repeat")

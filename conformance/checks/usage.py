@@ -172,17 +172,18 @@ def tool_results_are_counted(exchanges: Mapping[str, Exchange], _: Context) -> I
 
 @check("usage.choices-summed", on=PLAIN_ANSWER)
 def tokens_of_all_choices_are_summed(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """completion_tokens counts all choices: several that max_tokens cuts off count max_tokens each.
+    """completion_tokens counts all choices: each that max_tokens cuts off, as "length" says, counts max_tokens.
 
     Where more sequences were generated than come back (best_of, beams), these may be counted too.
     """
-    if len(exchange.choices) < 2 or any(exchange.finish_reason(index) != "length" for index in exchange.choices):
-        raise NoOccasion("no two choices that max_tokens has cut off")
+    cut = sum(exchange.finish_reason(index) == "length" for index in exchange.choices)
+    if len(exchange.choices) < 2 or not cut:
+        raise NoOccasion("no two choices, of which max_tokens has cut one off")
     limit, found = limit_of(exchange), completion_of(exchange)
     if limit > CERTAIN:
         raise NoOccasion("the server's own limit may be lower than max_tokens")
-    if found < limit * len(exchange.choices):
-        expected = f"{limit} for each of {len(exchange.choices)} choices"
+    if found < limit * cut:
+        expected = f"{limit} for each of {cut} choices that were cut off"
         yield Finding("/usage/completion_tokens", expected, f"{found}")
 
 
@@ -215,3 +216,80 @@ def arrays_have_one_entry_for_each_token(exchange: Exchange, _: Context) -> Iter
     for name, found in arrays.items():
         if len(found) != completion:
             yield Finding(f"/usage/{name}", f"{completion} entries", f"{len(found)} entries")
+
+
+@relation("usage.prompt-counted-once", over=("single", "seeded-choices"), lacks=unsuccessful)
+def prompt_is_counted_once_for_all_choices(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """prompt_tokens counts the prompt once, however many choices are asked for."""
+    one, several = (_prompt_of(exchanges[name]) for name in ("single", "seeded-choices"))
+    if one != several:
+        yield Finding("/seeded-choices/usage/prompt_tokens", f"{one}", f"{several}")
+
+
+@relation(
+    "usage.streamed-choices-as-plain",
+    over=("seeded-choices", "seeded-choices-again", "streamed-choices"),
+    lacks=unsuccessful,
+)
+def usage_of_streamed_choices_is_the_plain_one(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """Several choices of the same texts count the same tokens, streamed and plain, where a stream counts them once."""
+    plain, streamed = exchanges["seeded-choices"], exchanges["streamed-choices"]
+    if sum(isinstance(chunk.get("usage"), dict) for _, chunk in streamed.walk.chunks) > 1:
+        raise NoOccasion("usage comes more than once, as for each choice")
+    said = [{at: folded.content for at, folded in each.choices.items()} for each in (plain, streamed)]
+    ends = [[each.finish_reason(at) for at in sorted(each.choices)] for each in (plain, streamed)]
+    expected, again, found = _counts(plain), _counts(exchanges["seeded-choices-again"]), _counts(streamed)
+    if said[0] != said[1] or ends[0] != ends[1] or expected != again:
+        raise NoOccasion("the answers differ, so their tokens may differ")
+    if expected != found:
+        yield Finding(
+            "/usage", f"{dict(zip(COUNTS, expected, strict=True))}", f"{dict(zip(COUNTS, found, strict=True))}"
+        )
+
+
+@relation("usage.stopped-counts-no-more", over=("baseline", "stopped"), lacks=unsuccessful)
+def a_stopped_answer_counts_no_more(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """An answer that a stop text has cut short counts no more tokens than the whole one: none that was not made."""
+    whole, text = (exchanges[name].content() or "" for name in ("baseline", "stopped"))
+    if not whole.startswith(text) or len(whole) == len(text):
+        raise NoOccasion("nothing was cut off, or greedy answers of this server do not repeat")
+    most, found = (_counts(exchanges[name])[1] for name in ("baseline", "stopped"))
+    if found > most:
+        yield Finding("/stopped/usage/completion_tokens", f"at most {most}", f"{found}")
+
+
+@relation("usage.rare-characters-counted", over=("short", "rare"), lacks=unsuccessful)
+def rare_characters_are_counted(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """A prompt that goes on in characters beyond the basic plane counts more tokens: they reach the model."""
+    short, rare = (_prompt_of(exchanges[name]) for name in ("short", "rare"))
+    if rare <= short:
+        yield Finding("/rare/usage/prompt_tokens", f"more than {short}", f"{rare}")
+
+
+@relation("usage.nul-ends-nothing", over=("short", "behind-nul"), lacks=lambda _: None)
+def what_follows_a_nul_is_counted(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """Text behind a NUL character adds to prompt_tokens where the character is not refused: it ends no text."""
+    if any(unsuccessful(each) for each in exchanges.values()):
+        raise NoOccasion("a NUL character is refused")
+    short, found = (_prompt_of(exchanges[name]) for name in ("short", "behind-nul"))
+    if found <= short + 2:  # the NUL itself may be a token, or two
+        yield Finding("/behind-nul/usage/prompt_tokens", f"more than {short + 2}", f"{found}")
+
+
+@relation("usage.answers-counted", over=("second-turn", "second-turn-at-length"), lacks=unsuccessful)
+def earlier_answers_are_counted(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """An earlier answer with much more text adds to prompt_tokens: what the assistant said reaches the model."""
+    short, long = (_prompt_of(exchanges[name]) for name in ("second-turn", "second-turn-at-length"))
+    if long <= short:
+        yield Finding("/second-turn-at-length/usage/prompt_tokens", f"more than {short}", f"{long}")
+
+
+@relation("usage.parts-counted", over=("bare", "in-one", "in-parts"), lacks=lambda _: None)
+def all_parts_of_a_content_are_counted(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """A content in three parts counts about as many tokens as the same text in one, where parts are taken."""
+    if any(unsuccessful(each) for each in exchanges.values()):
+        raise NoOccasion("contents in parts are refused")
+    bare, whole, parts = (_prompt_of(exchanges[name]) for name in ("bare", "in-one", "in-parts"))
+    least = whole - (whole - bare) // 4  # what joins the parts may cost or save a token each
+    if whole > bare and parts < least:
+        yield Finding("/in-parts/usage/prompt_tokens", f"at least {least}", f"{parts}")

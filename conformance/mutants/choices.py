@@ -82,3 +82,14 @@ def beams_are_copies(exchange: Exchange) -> Exchange:
 def beams_change(exchange: Exchange) -> Exchange:
     """The second beam search says something else."""
     return _all_saying(exchange, "once upon a time")
+
+
+@mutant("choices.streamed-as-plain", steps="seeded-choices*")
+def third_choice_loses_text_when_streamed(exchange: Exchange) -> Exchange:
+    """What is streamed lacks the beginning of the third choice."""
+
+    def change(answer: dict[str, Any]) -> None:
+        message = answer["choices"][2]["message"]
+        message["content"] = f"Once upon a time {message['content']}"
+
+    return edit_answer(exchange, change)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from conformance.mutants.editing import add_tokens, with_text
+from conformance.mutants.editing import FIRST, add_tokens, edit_deltas, with_text
 from conformance.mutants.mutant import mutant
 
 if TYPE_CHECKING:
@@ -62,32 +62,40 @@ def min_p_is_ignored(exchange: Exchange) -> Exchange:
     return with_text(exchange, f"{STORY} {exchange.id}")
 
 
+def _saying(exchange: Exchange, text: str) -> Exchange:
+    """An answer of that text, streamed or plain."""
+    if not exchange.is_stream:
+        return with_text(exchange, text)
+    silent = edit_deltas(exchange, lambda delta: delta.update(content=""))
+    return edit_deltas(silent, lambda delta: delta.update(content=text), FIRST)
+
+
 @mutant("effects.presence-penalty-heeded", steps="[!o]*")
 def presence_penalty_is_ignored(exchange: Exchange) -> Exchange:
     """presence_penalty changes nothing."""
-    return with_text(exchange, CHORUS)
+    return _saying(exchange, CHORUS)
 
 
 @mutant("effects.frequency-penalty-heeded", steps="[!o]*")
 def frequency_penalty_is_ignored(exchange: Exchange) -> Exchange:
     """frequency_penalty changes nothing."""
-    return with_text(exchange, CHORUS)
+    return _saying(exchange, CHORUS)
 
 
 @mutant("effects.repetition-penalty-heeded", steps="[!o]*")
 def repetition_penalty_is_ignored(exchange: Exchange) -> Exchange:
     """repetition_penalty changes nothing."""
-    return with_text(exchange, CHORUS)
+    return _saying(exchange, CHORUS)
 
 
 @mutant("effects.penalties-differ", steps="long-[pf]*")
 def presence_grows_like_frequency(exchange: Exchange) -> Exchange:
     """presence_penalty and frequency_penalty give the same text."""
-    return with_text(exchange, f"{CHORUS} and {CHORUS}")
+    return _saying(exchange, f"{CHORUS} and {CHORUS}")
 
 
 def _rewarded(exchange: Exchange, penalty: str) -> Exchange:
-    return with_text(exchange, CHORUS if exchange.request_json.get(penalty) else STORY)
+    return _saying(exchange, CHORUS if exchange.request_json.get(penalty) else STORY)
 
 
 @mutant("effects.presence-penalty-sign", steps="[!o]*")
@@ -142,3 +150,9 @@ def answer_ends_too_soon(exchange: Exchange) -> Exchange:
 def newer_limit_is_ignored(exchange: Exchange) -> Exchange:
     """max_completion_tokens is ignored: the answer goes on."""
     return add_tokens(exchange, completion=20)
+
+
+@mutant("effects.negative-penalty-heeded", steps="[br]*")
+def negative_penalty_is_ignored(exchange: Exchange) -> Exchange:
+    """A penalty below 0 changes nothing."""
+    return _saying(exchange, CHORUS)

@@ -8,6 +8,7 @@ from conformance.mutants.editing import (
     FIRST,
     LAST,
     add_tokens,
+    edit_answer,
     edit_choice,
     edit_choices,
     edit_deltas,
@@ -101,3 +102,20 @@ def cut_call_says_tool_calls(exchange: Exchange) -> Exchange:
     return _ended(
         _calling(exchange, [{"index": 0, "id": "call-1", "type": "function", "function": function}]), "tool_calls"
     )
+
+
+@mutant("finish.length-when-choices-cut", steps="cut-choices")
+def cut_choices_end_with_stop(exchange: Exchange) -> Exchange:
+    """Several choices that max_tokens cuts off end with stop."""
+
+    def change(answer: dict[str, Any]) -> None:
+        for choice in answer["choices"]:
+            choice.update(finish_reason="stop")
+
+    return edit_answer(exchange, change)
+
+
+@mutant("finish.length-when-form-cut", steps="person-cut")
+def cut_form_ends_with_stop(exchange: Exchange) -> Exchange:
+    """JSON that max_tokens cuts off ends with stop."""
+    return edit_choice(exchange, lambda choice: choice.update(finish_reason="stop"))

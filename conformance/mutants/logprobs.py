@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from conformance.mutants.editing import edit_answer, edit_choices, edit_chunks
+from conformance.mutants.editing import edit_answer, edit_choice, edit_choices, edit_chunks
 from conformance.mutants.mutant import mutant
 
 if TYPE_CHECKING:
@@ -92,3 +92,9 @@ def log_probabilities_come_unasked(exchange: Exchange) -> Exchange:
             choice["logprobs"] = {"content": []}
 
     return edit_chunks(exchange, change) if exchange.is_stream else edit_answer(exchange, change)
+
+
+@mutant("logprobs.told-when-stopped", steps="halted")
+def stop_text_takes_all_entries(exchange: Exchange) -> Exchange:
+    """An answer that a stop text ends has lost its entries but the last."""
+    return edit_choice(exchange, lambda choice: choice["logprobs"].update(content=choice["logprobs"]["content"][-1:]))

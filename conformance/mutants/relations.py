@@ -49,3 +49,9 @@ def stream_shows_half_a_character(exchange: Exchange) -> Exchange:
 def answer_stretches_to_its_limit(exchange: Exchange) -> Exchange:
     """An answer goes on as long as it may."""
     return edit_text(exchange, lambda text: f"{text} And so on.")
+
+
+@mutant("relations.long-streamed", steps="long-[pa]*")
+def long_stream_loses_a_piece(exchange: Exchange) -> Exchange:
+    """What is streamed lacks a piece of the long answer."""
+    return edit_text(exchange, lambda text: f"{text[:60]} and lost {text[60:]}")

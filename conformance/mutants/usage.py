@@ -106,8 +106,8 @@ def _prompt_of_one_token(exchange: Exchange) -> Exchange:
 
 @mutant("usage.choices-summed")
 def first_choice_alone_is_counted(exchange: Exchange) -> Exchange:
-    """Of several choices only the first is counted."""
-    limit = int(exchange.request_json["max_tokens"])
+    """Of several choices only the first is counted, and that without its last token."""
+    limit = int(exchange.request_json["max_tokens"]) - 1
 
     def edit(usage: dict[str, Any]) -> None:
         usage.update(completion_tokens=limit, total_tokens=usage["prompt_tokens"] + limit)
@@ -134,4 +134,46 @@ def array_lacks_an_entry(exchange: Exchange) -> Exchange:
 @mutant("usage.tool-results-counted")
 def tool_messages_are_dropped(exchange: Exchange) -> Exchange:
     """What tools say is dropped, and nothing is counted for it."""
+    return _prompt_of_one_token(exchange)
+
+
+@mutant("usage.prompt-counted-once", steps="seeded-choices")
+def prompt_is_counted_for_each_choice(exchange: Exchange) -> Exchange:
+    """The prompt is counted once for each choice."""
+    return edit_usage(exchange, lambda usage: usage.update(prompt_tokens=usage["prompt_tokens"] * 5))
+
+
+@mutant("usage.streamed-choices-as-plain", steps="streamed-choices")
+def streamed_choices_count_one_less(exchange: Exchange) -> Exchange:
+    """Of several streamed choices one token is not counted."""
+    return add_tokens(exchange, completion=-1)
+
+
+@mutant("usage.stopped-counts-no-more", steps="stopped")
+def stopped_answer_counts_its_limit(exchange: Exchange) -> Exchange:
+    """An answer that a stop text ends counts as many tokens as it might have had."""
+    return add_tokens(exchange, completion=int(exchange.request_json["max_tokens"]))
+
+
+@mutant("usage.rare-characters-counted", steps="rare")
+def rare_characters_are_dropped(exchange: Exchange) -> Exchange:
+    """Characters beyond the basic plane are dropped."""
+    return _prompt_of_one_token(exchange)
+
+
+@mutant("usage.nul-ends-nothing", steps="behind-nul")
+def nul_ends_the_prompt(exchange: Exchange) -> Exchange:
+    """A prompt ends at its first NUL character."""
+    return _prompt_of_one_token(exchange)
+
+
+@mutant("usage.answers-counted", steps="second-turn-at-length")
+def earlier_answers_are_dropped(exchange: Exchange) -> Exchange:
+    """What the assistant said before is dropped."""
+    return _prompt_of_one_token(exchange)
+
+
+@mutant("usage.parts-counted", steps="in-parts")
+def parts_are_dropped(exchange: Exchange) -> Exchange:
+    """Of a content in parts not all are read."""
     return _prompt_of_one_token(exchange)

@@ -136,6 +136,7 @@ def test_a_server_whose_greedy_answers_do_not_repeat_is_warned_and_not_failed(go
         "sampling.seed-repeats",
         "choices.seed-repeats",
         "logprobs.make-the-text",
+        "logprobs.told-when-stopped",
         "relations.shorter-is-a-beginning",
         *DRAWN,
     } >= warned  # entries keep what was said before

@@ -208,3 +208,28 @@ lacking_n_taken = at_seams(
     fits=lambda contract: "n" in contract.capabilities,
     denies=("n",),
 )
+
+
+def _others_lose_their_first(chunk: Json, told: Told) -> None:
+    for choice in chunk["choices"]:
+        index, lost = choice["index"], told.memory.setdefault("lost", set())
+        if index > 0 and choice["delta"].get("content") and index not in lost:
+            lost.add(index)
+            choice["delta"]["content"] = ""
+
+
+def _others_stop(answer: Json, _told: Told) -> None:
+    for choice in answer["choices"]:
+        if choice["index"] > 0 and choice["finish_reason"] == "length":
+            choice["finish_reason"] = "stop"
+
+
+other_choices_begin_late = at_seams(
+    "other-choices-begin-late", "Streams lose the first text of each choice but the first.",
+    chunk=_others_lose_their_first,
+    fits=knows(*ONE),
+)  # fmt: skip
+other_choices_stop = at_seams(
+    "other-choices-stop", "Of several choices that the limit cuts only the first ends with length.",
+    answer=_others_stop, fits=knows(*ONE),
+)  # fmt: skip

@@ -154,3 +154,15 @@ def logprobs_in_first_chunk(chunk: Json, told: Told) -> None:
     for choice in chunk["choices"]:
         if told.at > 1 and isinstance(choice.get("logprobs"), dict):
             choice["logprobs"] = None
+
+
+def _nothing_told_when_stopped(answer: Json, told: Told) -> None:
+    for choice in answer["choices"]:
+        if told.sent.get("stop") and choice["finish_reason"] == "stop" and isinstance(choice.get("logprobs"), dict):
+            choice["logprobs"]["content"] = choice["logprobs"]["content"][-1:]
+
+
+logprobs_lost_at_stop = at_seams(
+    "logprobs-lost-at-stop", "An answer that a stop text ends has lost its log-probabilities but the last.",
+    answer=_nothing_told_when_stopped, fits=BUTTON,
+)  # fmt: skip

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 from reference_server.faults.decorators import at_seams, demands, fault
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from reference_server.faults.seams import Head, Json, Told
 
 LONG: Final = 2_000  # characters
@@ -72,3 +74,39 @@ def long_prompts_are_500(head: Head, body: Any, told: Told) -> Any:
     if len(told.body) > LONG:
         head.status = 500
     return body
+
+
+def _told_by(role: str, told: Told) -> Iterator[Json]:
+    return (each for each in _messages(told) if each.get("role") == role)
+
+
+def _no_answers(told: Told) -> None:
+    for each in _told_by("assistant", told):
+        each["content"] = "-"
+
+
+def _no_rare_characters(told: Told) -> None:
+    for each in _messages(told):
+        if any(ord(letter) >= 0x10000 for letter in each["content"]):
+            each["content"] = "".join(letter for letter in each["content"] if ord(letter) < 0x10000) or "-"
+
+
+def _up_to_nul(told: Told) -> None:
+    for each in _messages(told):
+        if "\0" in each["content"]:
+            each["content"] = each["content"].split("\0")[0] or "-"
+
+
+def _first_part(told: Told) -> None:
+    messages = told.sent.get("messages")
+    for each in messages if isinstance(messages, list) else ():
+        if isinstance(each, dict) and isinstance(each.get("content"), list):
+            each["content"] = each["content"][:1]
+
+
+answers_ignored = at_seams("answers-ignored", "What the assistant said before is not read.", request=_no_answers)
+rare_characters_dropped = at_seams(
+    "rare-characters-dropped", "Characters of a prompt beyond the basic plane are dropped.", request=_no_rare_characters
+)
+nul_ends_prompts = at_seams("nul-ends-prompts", "A NUL character ends a message.", request=_up_to_nul)
+first_part_only = at_seams("first-part-only", "Of a content in parts the first is read.", request=_first_part)

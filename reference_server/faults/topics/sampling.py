@@ -183,3 +183,16 @@ bad_words_taken = ignored("bad_words")
 allowed_taken = ignored("allowed_token_ids")
 least_taken = ignored("min_tokens")
 stop_ids_taken = ignored("stop_token_ids")
+
+
+def _no_rewards(told: Told) -> None:
+    for name in ("presence_penalty", "frequency_penalty"):
+        value = told.sent.get(name)
+        if isinstance(value, (int, float)) and value < 0 and value >= -2:
+            told.sent[name] = 0
+
+
+negative_penalties_ignored = at_seams(
+    "negative-penalties-ignored", "Penalties below 0 are taken for 0.", request=_no_rewards,
+    fits=demands("effects.negative-penalty-heeded"),
+)  # fmt: skip

@@ -97,3 +97,14 @@ forms_kept_in_plain_answers = at_seams(
     declares=STRUCTURED,
     bugs=[108],
 )
+
+
+def _whole_though_cut(answer: Json, told: Told) -> None:
+    for choice in answer["choices"] if _forms_of(told) else ():
+        choice["finish_reason"] = "stop"
+
+
+cut_forms_stop = at_seams(
+    "cut-forms-stop", "JSON of a form that the limit cuts off ends with stop.", answer=_whole_though_cut,
+    fits=_has_forms, declares=STRUCTURED,
+)  # fmt: skip

@@ -256,3 +256,11 @@ def whole_text_comes_again(frame: bytes, told: Told) -> Iterator[bytes]:
             spare = {name: value for name, value in chunk.items() if name not in ("usage", "full_text")}
             yield sse.encode(orjson.dumps({**spare, "choices": [again]}))
     yield frame
+
+
+@fault("thirtieth-event-twice", "event", bugs=[14])
+def thirtieth_event_comes_twice(frame: bytes, told: Told) -> Iterator[bytes]:
+    """The thirtieth event of a stream comes twice."""
+    yield frame
+    if told.at == 30 and b'"finish_reason":null' in frame:
+        yield frame

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from openapi import sse
-from reference_server.faults.decorators import around, at_seams, demands, fault, held_by
+from reference_server.faults.decorators import around, at_seams, demands, fault, held_by, knows
 from reference_server.faults.faulty import Faulty
 from reference_server.faults.seams import Seams
 
@@ -237,3 +237,33 @@ def prompt_grows_by_itself(app: ASGIApp, contract: Contract) -> ASGIApp:
             _add(answer["usage"], prompt=next(asked))
 
     return Faulty(app, contract, Seams(answer=grow))
+
+
+def _prompt_for_each(answer: Json, _told: Told) -> None:
+    extra = len(answer["choices"]) - 1
+    if extra > 0 and isinstance(answer.get("usage"), dict):
+        _add(answer["usage"], prompt=extra * answer["usage"]["prompt_tokens"])
+
+
+def _first_of_a_stream(chunk: Json, told: Told) -> None:
+    several = told.sent.get("n") or 1
+    if several > 1 and isinstance(chunk.get("usage"), dict):
+        _to(chunk["usage"], "completion_tokens", chunk["usage"]["completion_tokens"] // several)
+
+
+def _limit_when_stopped(answer: Json, told: Told) -> None:
+    stopped = all(choice["finish_reason"] == "stop" for choice in answer["choices"])
+    if told.sent.get("stop") and stopped and isinstance(answer.get("usage"), dict):
+        _to(answer["usage"], "completion_tokens", told.sent.get("max_tokens") or 64)
+
+
+prompt_for_each_choice = at_seams(
+    "prompt-for-each-choice", "The prompt is counted once for each choice.", answer=_prompt_for_each, fits=knows("n")
+)
+first_choice_counted_in_streams = at_seams(
+    "first-choice-counted-in-streams", "Usage of streams counts the tokens of one choice only.",
+    chunk=_first_of_a_stream, fits=knows("n", "stream_options"),
+)  # fmt: skip
+stopped_counts_the_limit = at_seams(
+    "stopped-counts-the-limit", "An answer that a stop text ends counts max_tokens.", answer=_limit_when_stopped
+)
