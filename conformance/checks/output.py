@@ -159,7 +159,8 @@ def tokens_of_the_prompt_are_scored(exchange: Exchange, _: Context) -> Iterator[
     if found[0] is not None:
         yield Finding("/prompt_logprobs/0", "null", repr(found[0])[:80])
     for at, each in enumerate(found[1:], 1):
-        if not isinstance(each, dict) or len(each) not in (asked, asked + 1):
+        scored = sum(name.isdigit() for name in each) if isinstance(each, dict) else 0  # by the ids of the tokens
+        if scored not in (asked, asked + 1):
             yield Finding(f"/prompt_logprobs/{at}", f"{asked} tokens, or one more", repr(each)[:200])
             return
 

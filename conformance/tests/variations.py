@@ -204,7 +204,17 @@ def in_one_chunk(exchange: Exchange) -> Exchange:
             entry for choices in told if choices for entry in (choices[0].get("logprobs") or {}).get("content") or ()
         ]
 
+        ids = [each for choices in told if choices for each in choices[0].get("token_ids") or ()]
+        of_the_prompt = {
+            name: value
+            for frame in frames
+            for name, value in (frame.chunk or {}).items()
+            if name.startswith("prompt_") and value is not None
+        }
+
         def fill(chunk: dict[str, Any]) -> None:
+            chunk.update(of_the_prompt)
+            chunk["choices"][0].update({"token_ids": ids} if ids else {})
             chunk["choices"][0].update(delta={**first, "content": said}, finish_reason=ended)
             chunk["choices"][0].update({"logprobs": {"content": entries}} if entries else {})
 
