@@ -117,7 +117,7 @@ def test_they_judge_what_asks_for_it_and_nothing_else() -> None:
             judged[each.check.id].add(each.scenario.id)
     assert judged == {
         "answer.as-many-choices-as-asked": {
-            *("choices", "choices-best-of", "choices-of-beams"),
+            *("choices", "choices-best-of", "choices-of-beams", "logprobs"),
             *("n-128-accepted", "n-needs-temperature-accepted"),
         },
         "answer.logprobs-when-asked": {
