@@ -52,7 +52,8 @@ def of_the_prompt(exchange: Exchange, name: str) -> Any:
     return next((chunk[name] for chunk in chunks if chunk.get(name) is not None), None)
 
 
-def _prompt_tokens(exchange: Exchange) -> int:
+def prompt_tokens(exchange: Exchange) -> int:
+    """How many tokens usage counts for the prompt; raises NoOccasion where it counts none."""
     found = (exchange.usage or {}).get("prompt_tokens")
     if type(found) is not int:
         raise NoOccasion("usage does not count the prompt")
@@ -91,7 +92,7 @@ def tokens_of_the_prompt_are_told(exchange: Exchange, _: Context) -> Iterator[Fi
     found = of_the_prompt(exchange, "prompt_token_ids")
     if not _are_ids(found):
         yield Finding("/prompt_token_ids", "token ids", repr(found)[:200])
-    elif exchange.usage is not None and (counted := _prompt_tokens(exchange)) != len(found):
+    elif exchange.usage is not None and (counted := prompt_tokens(exchange)) != len(found):
         yield Finding("/prompt_token_ids", f"{counted} token ids", f"{len(found)}")
 
 
@@ -151,7 +152,7 @@ def tokens_of_the_prompt_are_scored(exchange: Exchange, _: Context) -> Iterator[
     """
     sent: Any = exchange.request_json
     asked, found = sent["prompt_logprobs"], exchange.json.get("prompt_logprobs")
-    tokens = _prompt_tokens(exchange)
+    tokens = prompt_tokens(exchange)
     if not isinstance(found, list) or len(found) != tokens:
         shown = f"{len(found)}" if isinstance(found, list) else repr(found)[:80]
         yield Finding("/prompt_logprobs", f"{tokens} entries", shown)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from conformance.check import Context, Finding, NoOccasion, NotObserved, check, relation
-from conformance.checks.output import of_the_prompt
+from conformance.checks.output import of_the_prompt, prompt_tokens
 from conformance.occasion import scenario, unsuccessful
 
 if TYPE_CHECKING:
@@ -14,13 +14,6 @@ if TYPE_CHECKING:
     from conformance.exchange import Exchange
 
 CUTS = ("uncut", "cut-right", "cut-left")
-
-
-def _tokens(exchange: Exchange) -> int:
-    found = (exchange.usage or {}).get("prompt_tokens")
-    if type(found) is not int:
-        raise NoOccasion("usage does not count the prompt")
-    return found
 
 
 def _limit(exchange: Exchange) -> int:
@@ -32,9 +25,9 @@ def _limit(exchange: Exchange) -> int:
 @relation("prompt.cut-to-length", over=CUTS, lacks=unsuccessful)
 def longer_prompts_are_cut(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """A prompt of more than truncate_prompt_tokens tokens is cut to so many, as usage counts them."""
-    whole = _tokens(exchanges["uncut"])
+    whole = prompt_tokens(exchanges["uncut"])
     for name in CUTS[1:]:
-        limit, found = _limit(exchanges[name]), _tokens(exchanges[name])
+        limit, found = _limit(exchanges[name]), prompt_tokens(exchanges[name])
         if whole <= limit:
             raise NoOccasion("the prompt is short")
         if found > limit:

@@ -23,7 +23,11 @@ def _usage(exchange: Exchange) -> dict[str, Any]:
     return exchange.usage
 
 
-def _counts(exchange: Exchange) -> tuple[int, int, int]:
+def counts_of(exchange: Exchange) -> tuple[int, int, int]:
+    """Tokens of the prompt, of the answer, and their sum, as usage has them.
+
+    Raises NoOccasion without usage, and NotObserved where a count is no integer.
+    """
     found = [_usage(exchange).get(name) for name in COUNTS]
     if not all(type(value) is int for value in found):
         raise NotObserved("usage is not made of integers")
@@ -44,7 +48,7 @@ def counts_are_integers(exchange: Exchange, _: Context) -> Iterator[Finding]:
 @check("usage.total-is-sum", on=ANSWER)
 def total_is_the_sum(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """total_tokens is prompt_tokens + completion_tokens."""
-    prompt, completion, total = _counts(exchange)
+    prompt, completion, total = counts_of(exchange)
     if total != prompt + completion:
         yield Finding("/usage/total_tokens", f"{prompt} + {completion} = {prompt + completion}", f"{total}")
 
@@ -52,7 +56,7 @@ def total_is_the_sum(exchange: Exchange, _: Context) -> Iterator[Finding]:
 @check("usage.prompt-counted", on=ANSWER)
 def prompt_is_counted(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """prompt_tokens is greater than 0: every prompt has tokens."""
-    prompt, _completion, _total = _counts(exchange)
+    prompt, _completion, _total = counts_of(exchange)
     if prompt < 1:
         yield Finding("/usage/prompt_tokens", "at least 1", f"{prompt}")
 
@@ -60,7 +64,7 @@ def prompt_is_counted(exchange: Exchange, _: Context) -> Iterator[Finding]:
 @check("usage.completion-counted", on=ANSWER)
 def completion_is_counted(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """An answer that holds text or reasoning counts at least one completion token."""
-    _prompt, completion, _total = _counts(exchange)
+    _prompt, completion, _total = counts_of(exchange)
     if not any(folded.content or folded.reasoning for folded in exchange.choices.values()):
         raise NoOccasion("the answer holds no text")
     if completion < 1:
@@ -89,47 +93,17 @@ def completion_reaches_max_tokens_when_cut(exchange: Exchange, _: Context) -> It
         yield Finding("/usage/completion_tokens", f"{limit}", f"{found}")
 
 
-@relation("usage.prompt-grows", over=("short", "long"), lacks=unsuccessful)
-def prompt_tokens_grow_with_the_prompt(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
-    """A prompt that contains another one and much more counts more tokens."""
-    short, _short_completion, _short_total = _counts(exchanges["short"])
-    long, _long_completion, _long_total = _counts(exchanges["long"])
-    if long <= short:
-        yield Finding("/usage/prompt_tokens", f"more than {short}", f"{long}")
-
-
 @relation("usage.streamed-as-plain", over=("plain", "streamed"), lacks=unsuccessful)
 def streamed_usage_equals_the_plain_one(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """The same greedy request counts the same tokens, streamed and plain."""
     plain, streamed = exchanges["plain"], exchanges["streamed"]
     if plain.content() != streamed.content():
         raise NoOccasion("the texts differ, so their tokens may differ")
-    expected, found = _counts(plain), _counts(streamed)
+    expected, found = counts_of(plain), counts_of(streamed)
     if expected != found:
         yield Finding(
             "/usage", f"{dict(zip(COUNTS, expected, strict=True))}", f"{dict(zip(COUNTS, found, strict=True))}"
         )
-
-
-def _prompt_of(exchange: Exchange) -> int:
-    return _counts(exchange)[0]
-
-
-@relation("usage.prompt-repeats", over=("plain", "plain-again"), lacks=unsuccessful)
-def same_prompt_counts_the_same(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
-    """The same prompt counts the same tokens, however often it is sent and whatever is answered."""
-    first, second = (_prompt_of(exchanges[name]) for name in ("plain", "plain-again"))
-    if first != second:
-        yield Finding("/usage/prompt_tokens", f"{first} as before", f"{second}")
-
-
-@relation("usage.prompt-counted-alone", over=CUTS, lacks=unsuccessful)
-def prompt_tokens_do_not_depend_on_the_answer(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
-    """prompt_tokens stays the same when only max_tokens differs: it counts no room for the answer."""
-    first, *others = (_prompt_of(exchanges[name]) for name in CUTS)
-    for name, found in zip(CUTS[1:], others, strict=True):
-        if found != first:
-            yield Finding(f"/{name}/usage/prompt_tokens", f"{first}", f"{found}")
 
 
 @relation("usage.completion-grows", over=CUTS, lacks=unsuccessful)
@@ -139,35 +113,9 @@ def completion_tokens_grow_with_the_limit(exchanges: Mapping[str, Exchange], _: 
         text, more = (exchanges[name].content() or "" for name in (shorter, longer))
         if not more.startswith(text.rstrip("\ufffd")):
             raise NoOccasion("the greedy answer did not repeat")
-        fewer, many = (_counts(exchanges[name])[1] for name in (shorter, longer))
+        fewer, many = (counts_of(exchanges[name])[1] for name in (shorter, longer))
         if many < fewer:
             yield Finding(f"/{longer}/usage/completion_tokens", f"at least {fewer}", f"{many}")
-
-
-@relation("usage.system-counted", over=("bare", "instructed"), lacks=unsuccessful)
-def system_message_is_counted(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
-    """A long system message before the same question adds to prompt_tokens: it reaches the model."""
-    bare, instructed = (_prompt_of(exchanges[name]) for name in ("bare", "instructed"))
-    if instructed <= bare:
-        yield Finding("/instructed/usage/prompt_tokens", f"more than {bare}", f"{instructed}")
-
-
-@relation("usage.history-counted", over=("bare", "second-turn", "third-turn"), lacks=unsuccessful)
-def history_is_counted(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
-    """Every turn before the question adds to prompt_tokens: the whole conversation reaches the model."""
-    turns = ("bare", "second-turn", "third-turn")
-    for fewer, more in pairwise(turns):
-        known, found = _prompt_of(exchanges[fewer]), _prompt_of(exchanges[more])
-        if found <= known:
-            yield Finding(f"/{more}/usage/prompt_tokens", f"more than {known}", f"{found}")
-
-
-@relation("usage.tool-results-counted", over=("answered", "answered-at-length"), lacks=unsuccessful)
-def tool_results_are_counted(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
-    """A tool's message with much more text adds to prompt_tokens: what tools say reaches the model."""
-    short, long = (_prompt_of(exchanges[name]) for name in ("answered", "answered-at-length"))
-    if long <= short:
-        yield Finding("/answered-at-length/usage/prompt_tokens", f"more than {short}", f"{long}")
 
 
 @check("usage.choices-summed", on=PLAIN_ANSWER)
@@ -218,14 +166,6 @@ def arrays_have_one_entry_for_each_token(exchange: Exchange, _: Context) -> Iter
             yield Finding(f"/usage/{name}", f"{completion} entries", f"{len(found)} entries")
 
 
-@relation("usage.prompt-counted-once", over=("single", "seeded-choices"), lacks=unsuccessful)
-def prompt_is_counted_once_for_all_choices(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
-    """prompt_tokens counts the prompt once, however many choices are asked for."""
-    one, several = (_prompt_of(exchanges[name]) for name in ("single", "seeded-choices"))
-    if one != several:
-        yield Finding("/seeded-choices/usage/prompt_tokens", f"{one}", f"{several}")
-
-
 @relation(
     "usage.streamed-choices-as-plain",
     over=("seeded-choices", "seeded-choices-again", "streamed-choices"),
@@ -238,7 +178,7 @@ def usage_of_streamed_choices_is_the_plain_one(exchanges: Mapping[str, Exchange]
         raise NoOccasion("usage comes more than once, as for each choice")
     said = [{at: folded.content for at, folded in each.choices.items()} for each in (plain, streamed)]
     ends = [[each.finish_reason(at) for at in sorted(each.choices)] for each in (plain, streamed)]
-    expected, again, found = _counts(plain), _counts(exchanges["seeded-choices-again"]), _counts(streamed)
+    expected, again, found = counts_of(plain), counts_of(exchanges["seeded-choices-again"]), counts_of(streamed)
     if said[0] != said[1] or ends[0] != ends[1] or expected != again:
         raise NoOccasion("the answers differ, so their tokens may differ")
     if expected != found:
@@ -253,43 +193,6 @@ def a_stopped_answer_counts_no_more(exchanges: Mapping[str, Exchange], _: Contex
     whole, text = (exchanges[name].content() or "" for name in ("baseline", "stopped"))
     if not whole.startswith(text) or len(whole) == len(text):
         raise NoOccasion("nothing was cut off, or greedy answers of this server do not repeat")
-    most, found = (_counts(exchanges[name])[1] for name in ("baseline", "stopped"))
+    most, found = (counts_of(exchanges[name])[1] for name in ("baseline", "stopped"))
     if found > most:
         yield Finding("/stopped/usage/completion_tokens", f"at most {most}", f"{found}")
-
-
-@relation("usage.rare-characters-counted", over=("short", "rare"), lacks=unsuccessful)
-def rare_characters_are_counted(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
-    """A prompt that goes on in characters beyond the basic plane counts more tokens: they reach the model."""
-    short, rare = (_prompt_of(exchanges[name]) for name in ("short", "rare"))
-    if rare <= short:
-        yield Finding("/rare/usage/prompt_tokens", f"more than {short}", f"{rare}")
-
-
-@relation("usage.nul-ends-nothing", over=("short", "behind-nul"), lacks=lambda _: None)
-def what_follows_a_nul_is_counted(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
-    """Text behind a NUL character adds to prompt_tokens where the character is not refused: it ends no text."""
-    if any(unsuccessful(each) for each in exchanges.values()):
-        raise NoOccasion("a NUL character is refused")
-    short, found = (_prompt_of(exchanges[name]) for name in ("short", "behind-nul"))
-    if found <= short + 2:  # the NUL itself may be a token, or two
-        yield Finding("/behind-nul/usage/prompt_tokens", f"more than {short + 2}", f"{found}")
-
-
-@relation("usage.answers-counted", over=("second-turn", "second-turn-at-length"), lacks=unsuccessful)
-def earlier_answers_are_counted(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
-    """An earlier answer with much more text adds to prompt_tokens: what the assistant said reaches the model."""
-    short, long = (_prompt_of(exchanges[name]) for name in ("second-turn", "second-turn-at-length"))
-    if long <= short:
-        yield Finding("/second-turn-at-length/usage/prompt_tokens", f"more than {short}", f"{long}")
-
-
-@relation("usage.parts-counted", over=("bare", "in-one", "in-parts"), lacks=lambda _: None)
-def all_parts_of_a_content_are_counted(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
-    """A content in three parts counts about as many tokens as the same text in one, where parts are taken."""
-    if any(unsuccessful(each) for each in exchanges.values()):
-        raise NoOccasion("contents in parts are refused")
-    bare, whole, parts = (_prompt_of(exchanges[name]) for name in ("bare", "in-one", "in-parts"))
-    least = whole - (whole - bare) // 4  # what joins the parts may cost or save a token each
-    if whole > bare and parts < least:
-        yield Finding("/in-parts/usage/prompt_tokens", f"at least {least}", f"{parts}")

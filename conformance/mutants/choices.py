@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from conformance.mutants.editing import edit_answer, edit_choice, edit_chunks
+from conformance.mutants.editing import edit_answer, edit_choice, edit_either
 from conformance.mutants.mutant import mutant
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def second_choice_never_finishes(exchange: Exchange) -> Exchange:
             if choice["index"] == 1:
                 choice["finish_reason"] = None
 
-    return edit_chunks(exchange, change) if exchange.is_stream else edit_answer(exchange, change)
+    return edit_either(exchange, change)
 
 
 @mutant("choices.all-speak")
@@ -40,7 +40,7 @@ def second_choice_is_empty(exchange: Exchange) -> Exchange:
             if choice["index"] == 1:
                 choice["message" if "message" in choice else "delta"]["content"] = ""
 
-    return edit_chunks(exchange, change) if exchange.is_stream else edit_answer(exchange, change)
+    return edit_either(exchange, change)
 
 
 @mutant("choices.sampled-apart", steps="sampled*")

@@ -88,6 +88,11 @@ def edit_answer(exchange: Exchange, edit: Edit) -> Exchange:
     return with_body(exchange, dump(value))
 
 
+def edit_either(exchange: Exchange, edit: Edit) -> Exchange:
+    """A plain body changed, or every chunk of a stream."""
+    return edit_chunks(exchange, edit) if exchange.is_stream else edit_answer(exchange, edit)
+
+
 def edit_choice(exchange: Exchange, edit: Edit) -> Exchange:
     """The first choice of a plain answer changed."""
     return edit_answer(exchange, lambda answer: edit(answer["choices"][0]))
@@ -105,7 +110,7 @@ def edit_usage(exchange: Exchange, edit: Edit) -> Exchange:
         if isinstance(holder.get("usage"), dict):
             edit(holder["usage"])
 
-    return edit_chunks(exchange, edit_holder) if exchange.is_stream else edit_answer(exchange, edit_holder)
+    return edit_either(exchange, edit_holder)
 
 
 def add_tokens(exchange: Exchange, prompt: int = 0, completion: int = 0) -> Exchange:

@@ -25,7 +25,7 @@ def alternatives_are_no_distribution(exchange: Exchange) -> Exchange:
 
 
 @mutant("logprobs.chosen-as-listed")
-def chosen_token_differs_from_itsalternative(exchange: Exchange) -> Exchange:
+def chosen_token_differs_from_its_alternative(exchange: Exchange) -> Exchange:
     """The chosen token is told after the temperature, its alternative before it."""
     return edit_each(exchange, lambda entry: entry.update({**alternative(), "top_logprobs": [alternative("x", -2.0)]}))
 

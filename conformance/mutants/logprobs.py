@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from conformance.mutants.editing import edit_answer, edit_choice, edit_choices, edit_chunks
+from conformance.mutants.editing import edit_choice, edit_choices, edit_either
 from conformance.mutants.mutant import mutant
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def edit_content(exchange: Exchange, edit: Callable[[list[dict[str, Any]]], obje
             if isinstance(choice.get("logprobs"), dict) and choice["logprobs"].get("content"):
                 edit(choice["logprobs"]["content"])
 
-    return edit_chunks(exchange, change) if exchange.is_stream else edit_answer(exchange, change)
+    return edit_either(exchange, change)
 
 
 def edit_each(exchange: Exchange, edit: Callable[[dict[str, Any]], object]) -> Exchange:
@@ -91,7 +91,7 @@ def log_probabilities_come_unasked(exchange: Exchange) -> Exchange:
         for choice in holder["choices"]:
             choice["logprobs"] = {"content": []}
 
-    return edit_chunks(exchange, change) if exchange.is_stream else edit_answer(exchange, change)
+    return edit_either(exchange, change)
 
 
 @mutant("logprobs.told-when-stopped", steps="halted")

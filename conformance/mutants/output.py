@@ -9,6 +9,7 @@ from conformance.mutants.editing import (
     edit_answer,
     edit_choice,
     edit_chunks,
+    edit_either,
     edit_frames,
     edit_message,
 )
@@ -16,12 +17,7 @@ from conformance.mutants.mutant import mutant
 
 if TYPE_CHECKING:
     from conformance.exchange import Exchange
-    from conformance.mutants.editing import Edit, Frame
-
-
-def _edit_all(exchange: Exchange, edit: Edit) -> Exchange:
-    """The whole answer changed, or every chunk."""
-    return edit_chunks(exchange, edit) if exchange.is_stream else edit_answer(exchange, edit)
+    from conformance.mutants.editing import Frame
 
 
 def _without(exchange: Exchange, name: str) -> Exchange:
@@ -31,13 +27,13 @@ def _without(exchange: Exchange, name: str) -> Exchange:
         for each in (holder, *holder["choices"]):
             each.pop(name, None)
 
-    return _edit_all(exchange, leave_out)
+    return edit_either(exchange, leave_out)
 
 
 @mutant("output.name-in-id")
 def id_is_random(exchange: Exchange) -> Exchange:
     """The id of the answer is a random one."""
-    return _edit_all(exchange, lambda holder: holder.update(id="chatcmpl-5a17"))
+    return edit_either(exchange, lambda holder: holder.update(id="chatcmpl-5a17"))
 
 
 @mutant("output.token-ids-told")

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 from conformance.mutants.editing import (
     FIRST,
     LAST,
-    edit_answer,
     edit_choice,
     edit_choices,
-    edit_chunks,
     edit_deltas,
+    edit_either,
     edit_text,
     edit_usage,
 )
@@ -28,7 +27,7 @@ def _edit_said(exchange: Exchange, members: dict[str, Any]) -> Exchange:
         for choice in holder["choices"]:
             (choice.get("delta") or choice.get("message") or {}).update(members)
 
-    return edit_chunks(exchange, change) if exchange.is_stream else edit_answer(exchange, change)
+    return edit_either(exchange, change)
 
 
 @mutant("reasoning.no-tags")

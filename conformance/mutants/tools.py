@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from conformance.mutants.editing import (
     FIRST,
-    edit_answer,
     edit_choice,
-    edit_chunks,
     edit_deltas,
+    edit_either,
     edit_message,
     refuse,
 )
@@ -41,7 +40,7 @@ def _edit_lists(exchange: Exchange, edit: Callable[[list[Call]], object]) -> Exc
             if said.get("tool_calls"):
                 edit(said["tool_calls"])
 
-    return edit_chunks(exchange, change) if exchange.is_stream else edit_answer(exchange, change)
+    return edit_either(exchange, change)
 
 
 def _edit_calls(exchange: Exchange, edit: Callable[[Call], object]) -> Exchange:
@@ -60,7 +59,7 @@ def _silenced(exchange: Exchange) -> Exchange:
             if choice.get("finish_reason"):
                 choice["finish_reason"] = "stop"
 
-    return edit_chunks(exchange, change) if exchange.is_stream else edit_answer(exchange, change)
+    return edit_either(exchange, change)
 
 
 def _with_arguments(exchange: Exchange, arguments: str) -> Exchange:

@@ -54,54 +54,16 @@ def last_token_is_not_counted(exchange: Exchange) -> Exchange:
     return add_tokens(exchange, completion=-1)
 
 
-@mutant("usage.prompt-grows")
-def long_prompt_counts_one_token(exchange: Exchange) -> Exchange:
-    """The longer prompt counts one token."""
-    return edit_usage(
-        exchange, lambda usage: usage.update(prompt_tokens=1, total_tokens=usage["completion_tokens"] + 1)
-    )
-
-
 @mutant("usage.streamed-as-plain")
 def streamed_prompt_counts_one_more(exchange: Exchange) -> Exchange:
     """The streamed answer counts one prompt token more than the plain one."""
     return add_tokens(exchange, prompt=1)
 
 
-@mutant("usage.prompt-repeats")
-def same_prompt_counts_one_more(exchange: Exchange) -> Exchange:
-    """The second time, the same prompt counts one token more."""
-    return add_tokens(exchange, prompt=1)
-
-
-@mutant("usage.prompt-counted-alone", steps="at-3")
-def limit_is_counted_as_prompt(exchange: Exchange) -> Exchange:
-    """prompt_tokens counts the room that max_tokens leaves for the answer."""
-    return add_tokens(exchange, prompt=3)
-
-
 @mutant("usage.completion-grows", steps="at-6")
 def longer_answer_counts_one_token(exchange: Exchange) -> Exchange:
     """completion_tokens is 1 for every answer, however long."""
     return add_tokens(exchange, completion=1 - exchange.usage["completion_tokens"] if exchange.usage else 0)
-
-
-@mutant("usage.system-counted")
-def system_message_is_dropped(exchange: Exchange) -> Exchange:
-    """The system message is dropped, and nothing is counted for it."""
-    return _prompt_of_one_token(exchange)
-
-
-@mutant("usage.history-counted")
-def history_is_dropped(exchange: Exchange) -> Exchange:
-    """All turns but the last are dropped, and nothing is counted for them."""
-    return _prompt_of_one_token(exchange)
-
-
-def _prompt_of_one_token(exchange: Exchange) -> Exchange:
-    return edit_usage(
-        exchange, lambda usage: usage.update(prompt_tokens=1, total_tokens=usage["completion_tokens"] + 1)
-    )
 
 
 @mutant("usage.choices-summed")
@@ -131,18 +93,6 @@ def array_lacks_an_entry(exchange: Exchange) -> Exchange:
     return edit_usage(exchange, lambda usage: usage.update(batch_size=usage["batch_size"][:-1]))
 
 
-@mutant("usage.tool-results-counted")
-def tool_messages_are_dropped(exchange: Exchange) -> Exchange:
-    """What tools say is dropped, and nothing is counted for it."""
-    return _prompt_of_one_token(exchange)
-
-
-@mutant("usage.prompt-counted-once", steps="seeded-choices")
-def prompt_is_counted_for_each_choice(exchange: Exchange) -> Exchange:
-    """The prompt is counted once for each choice."""
-    return edit_usage(exchange, lambda usage: usage.update(prompt_tokens=usage["prompt_tokens"] * 5))
-
-
 @mutant("usage.streamed-choices-as-plain", steps="streamed-choices")
 def streamed_choices_count_one_less(exchange: Exchange) -> Exchange:
     """Of several streamed choices one token is not counted."""
@@ -153,27 +103,3 @@ def streamed_choices_count_one_less(exchange: Exchange) -> Exchange:
 def stopped_answer_counts_its_limit(exchange: Exchange) -> Exchange:
     """An answer that a stop text ends counts as many tokens as it might have had."""
     return add_tokens(exchange, completion=int(exchange.request_json["max_tokens"]))
-
-
-@mutant("usage.rare-characters-counted", steps="rare")
-def rare_characters_are_dropped(exchange: Exchange) -> Exchange:
-    """Characters beyond the basic plane are dropped."""
-    return _prompt_of_one_token(exchange)
-
-
-@mutant("usage.nul-ends-nothing", steps="behind-nul")
-def nul_ends_the_prompt(exchange: Exchange) -> Exchange:
-    """A prompt ends at its first NUL character."""
-    return _prompt_of_one_token(exchange)
-
-
-@mutant("usage.answers-counted", steps="second-turn-at-length")
-def earlier_answers_are_dropped(exchange: Exchange) -> Exchange:
-    """What the assistant said before is dropped."""
-    return _prompt_of_one_token(exchange)
-
-
-@mutant("usage.parts-counted", steps="in-parts")
-def parts_are_dropped(exchange: Exchange) -> Exchange:
-    """Of a content in parts not all are read."""
-    return _prompt_of_one_token(exchange)

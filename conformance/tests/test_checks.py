@@ -38,6 +38,8 @@ PARTS = {
     "http": ("http", "fields", "methods", "models"),
     "errors": ("errors", "refusals"),
     "logprobs": ("logprobs", "likelihoods"),
+    "effects": ("effects", "penalties", "vocabulary"),
+    "usage": ("usage", "counted"),
 }
 """The modules of a topic that one would not hold; all others have one, of their own name."""
 
