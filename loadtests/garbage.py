@@ -1,4 +1,4 @@
-"""Garbage: how often Python's collector looks for it while streams are timed. Each look stops all of them."""
+"""Garbage: how often Python's collector runs while streams are timed, since each run stops all of them."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ import gc
 from typing import Final
 
 NEW_OBJECTS: Final = 20_000
-"""New objects between two looks, megabytes at most; Python's own number is for programs that do not time anything."""
+"""The collector runs after so many new objects, a few megabytes at most. Python's own number is a tenth at most."""
 USUAL: Final = gc.get_threshold()
+"""The thresholds before any test began."""
 
 
 def leave() -> None:
-    """A test begins: what is there stays, and what comes is looked at seldom.
+    """A test begins: what exists already is never walked again, and what is new seldom.
 
-    To walk what is there again and again would stop every stream for some 50 ms.
+    Walking everything stops every stream for some 50 ms.
     """
     gc.collect()
     gc.freeze()
@@ -21,6 +22,6 @@ def leave() -> None:
 
 
 def mind() -> None:
-    """A test has ended: all is as it was."""
+    """A test has ended: the collector works as before it."""
     gc.set_threshold(*USUAL)
     gc.unfreeze()

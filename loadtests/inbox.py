@@ -1,10 +1,13 @@
 """The inbox: all connections of a process that wait for bytes, read in one callback of the event loop.
 
-Where the kernel stamps what it receives, an epoll of our own holds them: the loop is woken once for many and calls
-Python once. While streams are many and their events far apart (`pace`), a timer wakes it every few milliseconds. It
-holds nobody up: other greenlets run, and requests leave when they are due. What is usual, an event of a stream that has
-begun, is read and put by in the turn itself, without a call of ours: that is done for every event of a test. Such
-connections are edge-triggered, as the kernel would look at each a second time after every read.
+Where the kernel stamps what it receives (Linux), an epoll of our own holds the connections, so that the loop is woken
+once for many of them and calls Python once. While streams are many and their events far apart (`pace`), a timer takes
+the place of that wake-up and lets reads wait a few milliseconds for one another; other greenlets run meanwhile, and
+requests leave when they are due.
+
+Most reads of a test bring an event of a stream that has begun. Such a read is *put by*: the turn itself receives its
+bytes and appends them and their time to two lists, a *shelf*, which the connection's reader settles later, many reads
+at once. Connections with a shelf are edge-triggered: otherwise the kernel looks at each a second time after every read.
 """
 
 from __future__ import annotations
@@ -28,7 +31,7 @@ if TYPE_CHECKING:
     from loadtests.clock import Clock
 
     class Reading(Protocol):
-        """Whoever reads a connection."""
+        """Whoever reads a connection: settles a full shelf, and takes each read that cannot be put by."""
 
         def settle(self) -> None: ...
         def spare_receipts(self) -> None: ...
@@ -36,19 +39,24 @@ if TYPE_CHECKING:
         def fail(self, error: OSError) -> None: ...
 
     Shelf = tuple[Callable[[int, int], Any], int, list[bytes], list[int], int, Reading]
+    """(recvmsg, the most bytes of a read, reads put by, their times in ns, how many before `settle`, the reader)."""
 
 READABLE: Final = 1  # of libev, libuv and epoll alike
 EDGE: Final = READABLE | 0x2000 | 1 << 31
-"""EPOLLIN, EPOLLRDHUP and EPOLLET: told once of what comes, and of an end apart from bytes."""
+"""EPOLLIN, EPOLLRDHUP and EPOLLET: told once when bytes come, and told of the end apart from them."""
 STAMPED: Final = 1000
-"""Of so many reads one may lack the kernel's time: the first of a system do, until it has begun to take it."""
+"""Reads wait for one another only while at most one read in so many lacks the kernel's time. A few do: a system begins
+to take times when the first socket asks for them."""
 AT_ONCE: Final = 256
-"""Connections of one turn; what is left has the next."""
+"""Connections that one turn serves; the others are served by the next."""
 
 
 class Inbox:
-    """Calls a connection's reader when bytes have come. `together_reads` of `reads` have waited for one another;
-    `receipts` is what is known of each server, by its host and port."""
+    """Calls a connection's reader when bytes have come.
+
+    reads: how many there were; together_reads: how many of them waited for one another. receipts: what is known of each
+    server, by host and port.
+    """
 
     def __init__(self, clock: Clock) -> None:
         self.clock = clock
@@ -84,9 +92,10 @@ class Inbox:
         self._readers[descriptor] = reader
 
     def put_by(self, descriptor: int, shelf: Shelf | None) -> None:
-        """From now on reads that end an event are put by: received by `shelf[0]`, `shelf[1]` bytes at most, they go
-        to the list `shelf[2]` and their times to `shelf[3]`. `shelf[5]` settles after `shelf[4]`, and hears of all
-        that is not usual. None: no longer. Only where there is an epoll and the kernel stamps what comes."""
+        """Puts reads that end an event by on this shelf from now on, where there is an epoll; None: no longer.
+
+        A read that ends otherwise, fills its buffer or has no stamp goes to the reader at once, and so does an error.
+        """
         if self._epoll is None:
             return
         if shelf is None:
@@ -98,7 +107,7 @@ class Inbox:
         self._shelves[descriptor] = shelf
 
     def readings(self) -> list[Reading]:
-        """All whose reads are put by."""
+        """The readers of all connections that have a shelf."""
         return [shelf[5] for shelf in self._shelves.values()]
 
     def forget(self, descriptor: int) -> None:
@@ -133,7 +142,7 @@ class Inbox:
         return self.pace.pause_ns if self._readers and stamped else 0
 
     def _wait(self, pause_ns: int) -> None:
-        """Has a turn after each pause; 0: no longer."""
+        """Sets the timer that has a turn after each pause; 0: to none."""
         if self._timer is not None:
             self._timer.stop()
         self._timer = self._timers.get(pause_ns)
@@ -163,7 +172,8 @@ class Inbox:
                     reading.settle()
             else:
                 if what != READABLE or len(data) >= size:
-                    self._epoll.modify(descriptor, EDGE)  # no edge tells of what is left; this looks anew
+                    # An edge that is past does not tell of bytes that are left, but setting the same events anew does.
+                    self._epoll.modify(descriptor, EDGE)
                 reading.take(data, stamped_ns(data, ancillary, clock))
         count = len(ready)
         self.reads += count

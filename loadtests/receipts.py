@@ -1,10 +1,10 @@
-"""Receipts: whether a server may wait a little for our acknowledgements. Pure.
+"""Receipts: whether TCP acknowledgements to a server may be held back, so that one stands for two reads. Pure.
 
-The kernel acknowledges what we read while we read it, event by event, which is half of what a read costs. It can let
-one receipt stand for two reads, as it does by itself for a connection on which both sides talk. A server whose system
-holds a small segment back until the last one is acknowledged (Nagle's algorithm, without TCP_NODELAY) would then pause
-for 40 ms, and we would report a pause of our own making. So a server proves first that it does not wait, on one stream;
-and streams go on being looked at, as another server may have the same address.
+The kernel acknowledges each event while we read it, which is half of what a read costs. It can hold receipts back and
+let one stand for two reads, as it does by itself on a connection where both sides talk. But a server that does not set
+TCP_NODELAY keeps a small segment until the last one is acknowledged (Nagle's algorithm): it would then pause for 40 ms,
+and we would report a pause of our own making. So one stream is tried first and has to prove that its server does not
+wait. Later streams are looked at too, as another server may have the same address.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 SHORTEST_WAIT_NS: Final = 35_000_000
-"""Gaps below show that nobody waited: Linux sends a receipt that it holds back after 40 ms, never sooner."""
+"""A gap that is shorter shows that the server did not wait: Linux holds a receipt back for 40 ms."""
 TRIALS: Final = 3
-"""Streams with a longer gap after which no further one is tried; it may have been the server's own."""
+"""After so many streams with a longer gap no further one is tried. One proves nothing: the gap may be the server's."""
 PAUSED_SHARE: Final = 0.02
-"""Of streams without receipts, how many may have such a gap, once the server is proven."""
+"""How many of a proven server's streams may have such a gap before receipts are sent again."""
 
 
 class Receipts:
-    """What is known of one server. A stream that `may_begin` tells what came of it, by `saw` or `gave_up`."""
+    """What is known of one server. A stream to which `may_begin` said yes tells what came of it: `saw` or `gave_up`."""
 
     __slots__ = ("_paused", "_prompt", "_trying")
 
@@ -34,7 +34,7 @@ class Receipts:
         self._trying = False
 
     def may_begin(self) -> bool:
-        """Whether a stream's receipts may be held back from now on: every one's of a proven server, else one's."""
+        """Whether a stream's receipts may be held back: any stream's of a proven server, else one's at a time."""
         if self._paused >= TRIALS and self._paused > PAUSED_SHARE * self._prompt:
             return False
         if self._prompt:
@@ -43,8 +43,10 @@ class Receipts:
         return begins
 
     def saw(self, stamps_ns: Sequence[int]) -> bool:
-        """Looks at the times of a stream's reads, from the last one before its receipts were held back; whether this
-        is the proof."""
+        """Judges a stream by the times of its reads, the first being the last one before its receipts were held back.
+
+        Returns whether this is the server's first proof.
+        """
         self._trying = False
         prompt = max(map(sub, stamps_ns[1:], stamps_ns)) < SHORTEST_WAIT_NS
         self._prompt += prompt

@@ -27,7 +27,7 @@ CONNECT_S: Final = 10.0
 SMALL_BYTES: Final = 479
 """What a read asks for while events are small: the most that Python itself allocates, which costs half as much."""
 LOOKED_AT: Final = 8
-"""Reads of a stream without receipts that tell whether its server waits for them."""
+"""Reads with receipts held back after which it is told whether the server waited for them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,8 +133,16 @@ class _Reading:
     """Watches a wire and feeds what comes, in the loop's callback; `ended` is set at the end of the answer."""
 
     __slots__ = (
-        *("_descriptor", "_inbox", "_incoming", "_receipts", "_receive", "_size", "_take", "_wire", "_without"),
-        *("ended",),
+        "_descriptor",
+        "_held_since",
+        "_inbox",
+        "_incoming",
+        "_receipts",
+        "_receive",
+        "_size",
+        "_take",
+        "_wire",
+        "ended",
     )
 
     def __init__(self, wire: Wire, incoming: Incoming, inbox: Inbox, receipts: Receipts) -> None:
@@ -144,8 +152,8 @@ class _Reading:
         self._take = incoming.feed_at
         self._incoming = incoming
         self._inbox = inbox
-        self._receipts: Receipts | None = receipts  # None: nothing is to be found out any more
-        self._without = 0  # so many reads with content had come when receipts were held back
+        self._receipts: Receipts | None = receipts  # None: this stream has told what it can tell
+        self._held_since = 0  # how many reads with content had come when receipts were held back; 0: they are not
         self._size = 0
         self._descriptor = wire.fileno()
         inbox.watch(self._descriptor, self._read)
@@ -160,7 +168,7 @@ class _Reading:
     def stop(self) -> None:
         """Watches no longer."""
         self._inbox.forget(self._descriptor)
-        if self._receipts is not None and self._without:
+        if self._receipts is not None and self._held_since:
             self._receipts.gave_up()
 
     def take(self, data: bytes, at_ns: int) -> None:
@@ -189,23 +197,26 @@ class _Reading:
         if receive is not None:
             self._look_at_receipts()
             self.spare_receipts()
-            most = LOOKED_AT if self._without and self._receipts is not None else incoming.most_held
+            trial = self._held_since and self._receipts is not None
+            most = LOOKED_AT if trial else incoming.most_held
             shelf = (receive, self._size, incoming.held, incoming.held_ns, most, self)
             self._inbox.put_by(self._descriptor, shelf)
 
     def spare_receipts(self) -> None:
-        """Holds receipts back from now on, while there are many reads, where the server may be left without."""
+        """Holds receipts back from now on, while reads are many, unless the server may be waiting for them."""
         receipts, incoming = self._receipts, self._incoming
-        if receipts is not None and not self._without and self._inbox.waits and receipts.may_begin():
+        if receipts is not None and not self._held_since and self._inbox.waits and receipts.may_begin():
             self._wire.hold_receipts()
-            self._without = len(incoming.answer.stamps_ns) + len(incoming.held)
+            self._held_since = len(incoming.answer.stamps_ns) + len(incoming.held)
 
     def _look_at_receipts(self) -> None:
-        """Tells once whether the server waited for them. As soon as it is known not to, no stream has any."""
-        receipts, without, stamps_ns = self._receipts, self._without, self._incoming.answer.stamps_ns
-        if receipts is not None and without and len(stamps_ns) >= without + LOOKED_AT:
+        """Tells, once, whether the server waited for them. With the first proof that it does not, all streams that
+        are running hold theirs back.
+        """
+        receipts, since, stamps_ns = self._receipts, self._held_since, self._incoming.answer.stamps_ns
+        if receipts is not None and since and len(stamps_ns) >= since + LOOKED_AT:
             self._receipts = None
-            if receipts.saw(stamps_ns[without - 1 : without + LOOKED_AT]):
+            if receipts.saw(stamps_ns[since - 1 : since + LOOKED_AT]):
                 for reading in self._inbox.readings():
                     reading.spare_receipts()
 

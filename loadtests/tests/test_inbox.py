@@ -19,10 +19,11 @@ from loadtests.inbox import STAMPED, Inbox
 from loadtests.pace import Pace
 from loadtests.schedule import Schedule
 from loadtests.tests.scripted import GOOD, chunked, content, saying, serving
+from loadtests.tests.waiting import Waiting
 from loadtests.transport import SMALL_BYTES, Caller, Origin
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
 GAP_NS = 20_000_000
 MANY = pace.RATE * 2
@@ -88,15 +89,6 @@ def test_close_events_end_the_waiting_at_once_and_silence_does_soon() -> None:
         assert made.pause_ns
         spoil(made)
         assert not made.pause_ns
-
-
-class Waiting(Pace):
-    """Lets reads wait, whatever was seen: on a busy machine events do come together."""
-
-    def saw(self, stamps_ns: Sequence[int], coalesced: int) -> None: ...
-
-    def turned(self, reads: int, now_ns: int) -> None:
-        self.pause_ns = pace.PAUSES_NS[-1]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the calibration server needs a timerfd")
@@ -206,33 +198,46 @@ ENDS: dict[str, tuple[bytes, bool, str | None]] = {
 }
 
 
-@pytest.mark.parametrize("name", ENDS)
-def test_what_is_put_by_loses_neither_bytes_nor_ends(name: str) -> None:
-    data, closes, failure = ENDS[name]
+PATIENCE_S = 5.0
+
+
+def failure_of(rest: Callable[[Any], object]) -> str | None:
+    """What becomes of a stream of which the server sends the rest when reads of its connection are put by."""
     inbox = Inbox(Clock())
 
     def script(peer: Any, _: bytes) -> None:
         peer.sendall(HEAD + FIRST)
+        until_s = time.monotonic() + PATIENCE_S
         while not inbox._shelves:
+            assert time.monotonic() < until_s, "no read is put by"
             time.sleep(0.001)
+        rest(peer)
+
+    with (
+        serving(script) as port,
+        closing(Caller(Origin("127.0.0.1", port, "/"), inbox, deadline_s=PATIENCE_S)) as caller,
+    ):
+        return caller.call(b"", 0).failure
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="nothing is put by without an epoll")
+@pytest.mark.parametrize("name", ENDS)
+def test_what_is_put_by_loses_neither_bytes_nor_ends(name: str) -> None:
+    data, closes, failure = ENDS[name]
+
+    def rest(peer: Any) -> None:
         peer.sendall(data)
         if closes:
             peer.shutdown(socket.SHUT_WR)
             peer.recv(1)
 
-    with serving(script) as port, closing(Caller(Origin("127.0.0.1", port, "/"), inbox, deadline_s=5)) as caller:
-        assert failure == caller.call(b"", 0).failure
+    assert failure == failure_of(rest)
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="nothing is put by without an epoll")
 def test_a_connection_that_is_reset_ends_its_stream() -> None:
-    inbox = Inbox(Clock())
-
-    def script(peer: Any, _: bytes) -> None:
-        peer.sendall(HEAD + FIRST)
-        while not inbox._shelves:
-            time.sleep(0.001)
+    def rest(peer: Any) -> None:
         peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         peer.close()
 
-    with serving(script) as port, closing(Caller(Origin("127.0.0.1", port, "/"), inbox, deadline_s=5)) as caller:
-        assert "cut-off" == caller.call(b"", 0).failure
+    assert "cut-off" == failure_of(rest)

@@ -16,7 +16,7 @@ from loadtests.clock import Clock
 from loadtests.inbox import Inbox
 from loadtests.receipts import SHORTEST_WAIT_NS, TRIALS, Receipts
 from loadtests.tests.scripted import DONE, chunked, content, serving
-from loadtests.tests.test_inbox import Waiting
+from loadtests.tests.waiting import Waiting
 from loadtests.transport import Caller, Origin
 from loadtests.wire import Wire
 
