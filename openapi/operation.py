@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 
 
 MOST_NODES: Final = 4096
-"""Places of a description that are looked up once; what finding any body's schema passes is a few dozen."""
+"""How many places of a description jsonschema_path remembers once it has resolved them. On the way to the schema of a
+body lie a few dozen; with fewer than that each request would resolve them anew."""
 
 
 class Operations:
@@ -50,7 +51,7 @@ class Operations:
             schema_validators_factory=_RustFactory(compile_pointer),
             path_finder_cls=_Finder,
         )
-        # What threads share is looked up by now, and only read after.
+        # One request of each kind fills what openapi-core and we remember, so that threads only read it afterwards.
         for path, operations in document["paths"].items():
             for method, operation in operations.items():
                 for content_type in operation.get("requestBody", {}).get("content", {}):
@@ -83,9 +84,9 @@ class _Read:
 
 
 class _Finder(APICallPathFinder):
-    """openapi-core's finder, which remembers what it has found: it tries every path of the description each time.
+    """openapi-core's finder, which tries every path of the description for each request; this one remembers its finds.
 
-    Only what there is is remembered, so that nobody can fill the memory with paths that there are not.
+    What is not found raises and is not remembered, so nobody can fill the memory with made-up paths.
     """
 
     def __init__(self, spec: SchemaPath, base_url: str | None = None) -> None:

@@ -40,7 +40,7 @@ def completion(
     choices = by_choice(deltas)
     answer: Json = {
         **heading.members("chat.completion"),
-        "choices": [_choice(contract, index, said, telling, heading) for index, said in choices.items()],
+        "choices": [_choice(contract, index, own, telling, heading) for index, own in choices.items()],
         "usage": usage(contract, prompt_tokens, list(chain.from_iterable(choices.values()))),
         **prompt_told(deltas, telling),
     }
@@ -54,8 +54,8 @@ def completion(
 
 def _choice(contract: Contract, index: int, deltas: Sequence[Delta], telling: Telling, heading: Heading) -> Json:
     text, reasoning = said(deltas)
-    called = CallWriter(heading.calls, index).whole(deltas)
     text = telling.echo + text
+    called = CallWriter(heading.calls, index).whole(deltas)
     member = reasoning_member(contract)
     thought = {member: reasoning} if reasoning and member and telling.reasoning else {}
     told = {"logprobs": logprobs(contract, deltas, telling)} if deltas[0].logprob is not None else {}
@@ -64,9 +64,9 @@ def _choice(contract: Contract, index: int, deltas: Sequence[Delta], telling: Te
         "message": {
             "role": ROLE,
             "content": (text or contract.answer.silence) if called else text,
-            **thought,
+            **thought,  # its place among the members
             **contract.answer.message,
-            **thought,
+            **thought,  # in place of the null that some dialects have there
             **called,
         },
         **contract.answer.choice,

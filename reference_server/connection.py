@@ -103,9 +103,10 @@ class BoundedConnection(HttpToolsProtocol):
         return bool(self.parser.should_upgrade()) and self.parser.get_method() != b"CONNECT"
 
     def _stay_with_http(self, rest: bytes) -> None:
-        """Reads a request as if it offered no other protocol: RFC 9110, section 7.8, lets a server ignore the offer.
+        """Reads a request again, from its head and the `rest` behind it, as if it offered no other protocol.
 
-        Java's own client offers HTTP/2 with every request, and httptools then takes the body for the other protocol.
+        RFC 9110, section 7.8, lets a server ignore the offer. Java's own client makes it with every request, and
+        httptools would take the body for the other protocol.
         """
         method, version = self.parser.get_method(), self.parser.get_http_version().encode()
         kept = [name + b": " + value + b"\r\n" for name, value in self.headers if name != b"upgrade"]
@@ -198,9 +199,9 @@ class BoundedConnection(HttpToolsProtocol):
 
 
 class Unchunked:
-    """Sends the answer to a request of HTTP/1.0, which knows no chunks: one of unknown length ends with the connection.
+    """Sends the answer to a request of HTTP/1.0, which knows no chunks: without a length it ends with the connection.
 
-    uvicorn writes such an answer in chunks whatever the version, which RFC 9112, section 6.1, forbids.
+    uvicorn sends such an answer in chunks to any version, which RFC 9112, section 6.1, forbids.
     """
 
     def __init__(self, cycle: RequestResponseCycle) -> None:

@@ -1,7 +1,4 @@
-"""Parts: what whole answers and chunks are made of, as the contract's forms say. Pure.
-
-Nothing here knows a dialect by name.
-"""
+"""Parts: the members that whole answers and chunks have in common, as the contract's forms say. Pure."""
 
 from __future__ import annotations
 
@@ -22,7 +19,9 @@ Json = dict[str, Any]
 ROLE: Final = "assistant"
 MICROSECONDS_PER_S: Final = 1_000_000
 LEAST_LOGPROB: Final = -9999.0
+"""JSON has no infinity: OpenAI's API writes this number for what is very unlikely."""
 PLAIN: Final = Telling()
+"""An answer that tells nothing beside what the model said."""
 REASONING_MEMBERS: Final = ("reasoning", "reasoning_content")
 
 
@@ -91,6 +90,7 @@ def _likely(entries: Iterable[RankedLogprob]) -> Json:
 
 
 def ids_told(deltas: Iterable[Delta], telling: Telling) -> Json:
+    """The token ids of the deltas, where they were asked for."""
     return {"token_ids": [delta.token_id for delta in deltas]} if telling.token_ids else {}
 
 
@@ -114,7 +114,6 @@ def logprobs(contract: Contract, deltas: Iterable[Delta], telling: Telling = PLA
 
 
 def _tokens(tokens: Iterable[TokenLogprob], telling: Telling) -> list[Json]:
-    """JSON has no infinity: OpenAI's API writes -9999.0 for what is very unlikely."""
     as_ids = telling.tokens_as_ids
     return [
         {
@@ -129,16 +128,15 @@ def _tokens(tokens: Iterable[TokenLogprob], telling: Telling) -> list[Json]:
 def usage(contract: Contract, prompt_tokens: int, deltas: Sequence[Delta]) -> Json:
     """Tokens counted, with what was measured for each generated token where the form has it."""
     form = contract.answer
+    completion_tokens = sum(delta.tokens for delta in deltas)
     counts: Json = {"prompt_tokens": prompt_tokens}
     cached = [delta.cached_tokens for delta in deltas if delta.cached_tokens is not None]
     if form.cached_tokens and cached:
         counts["prompt_tokens_details"] = {"cached_tokens": max(cached)}
-    completion_tokens = sum(delta.tokens for delta in deltas)
     counts |= {"completion_tokens": completion_tokens, "total_tokens": prompt_tokens + completion_tokens}
     details: Json = {}
     if "UsageCompletionDetails" in contract.schemas and any(delta.reasoning for delta in deltas):
-        thoughts = sum(_thinking(said) for said in by_choice(deltas).values())
-        details["reasoning_tokens"] = thoughts
+        details["reasoning_tokens"] = sum(map(_thinking, by_choice(deltas).values()))
     predicted = [delta.predicted for delta in deltas if delta.predicted is not None]
     if predicted:  # nothing is generated to be thrown away, so no rejected token is counted
         details |= {"accepted_prediction_tokens": sum(predicted), "rejected_prediction_tokens": 0}

@@ -32,8 +32,8 @@ LAST_WORDS_S: Final = 5.0
 """Time for those errors to reach their clients, before the connections are cut."""
 
 SWITCH_S: Final = 0.0003
-"""How long a thread keeps Python's lock while others wait: those that read requests and tell steps compute for longer,
-and the engine's needs it for microseconds between two passes."""
+"""How long a thread may keep Python's lock while another waits for it. The engine's thread needs the lock for
+microseconds between two passes of the model, and at Python's own 5 ms would wait for threads that read requests."""
 
 PARENT_VARIABLE: Final = "CHATPROOF_PARENT"
 """Environment variable that holds the process whose end, however it comes, is the server's too."""
@@ -48,8 +48,8 @@ class EngineStoppedError(ServingError):
 
 
 def have_process_to_itself() -> None:
-    """Sets Python up for a process that is one server and nothing else; called when all is there, before it listens."""
-    # What is there stays: a collection that walked it all would hold up every stream, and the end by 1 s.
+    """Sets Python up for a process that is a server and nothing else. To be called when everything is loaded."""
+    # What is loaded stays: a collection that walked it all would hold up every stream, and the process's end by 1 s.
     gc.freeze()
     sys.setswitchinterval(SWITCH_S)
 

@@ -189,7 +189,7 @@ class AnswerReader:
 
 
 def _text(value: object) -> str:
-    """Text that may be missing; raises Dropped for what is none, which to leave out would change the answer."""
+    """A text, empty where it is missing. Raises Dropped for any other value: leaving it out would change the answer."""
     if value is None or isinstance(value, str):
         return value or ""
     raise Dropped("the answer holds a text that is none", begun=True)

@@ -68,7 +68,7 @@ def error_event(value: object) -> ApiError:
 def cleaned(words: str, names: Mapping[str, str]) -> str:
     """The words without control characters, addresses and paths of files, no longer than a message should be."""
     for name, instead in names.items():
-        if name:  # whole: as a part of another word it is not spoken of
+        if name:  # only as a word of its own: a part of another word is another name
             words = re.sub(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", instead.replace("\\", "\\\\"), words)
     words = PATH.sub("...", ADDRESS.sub("...", CONTROL.sub(" ", words)))
     return words if len(words) <= MOST_WORDS else words[: MOST_WORDS - 3] + "..."
@@ -95,7 +95,7 @@ def _said(value: Any) -> str:
 
 
 def _retry_after(headers: Mapping[bytes, bytes]) -> dict[str, str]:
-    """The upstream's own wish in seconds, whichever of the two forms of RFC 9110, section 10.2.3, it has."""
+    """The upstream's Retry-After, seconds or a date (RFC 9110, section 10.2.3), as seconds within our bounds."""
     value = headers.get(b"retry-after", b"").decode("latin-1").strip()
     seconds = RETRY_AFTER_S
     if value.isascii() and value.isdigit() and len(value) < 7:
