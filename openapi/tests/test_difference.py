@@ -1,31 +1,22 @@
-"""Differences: each is told with its effect on a client, and nothing is refused anew without a breaking one."""
+"""Differences of two descriptions: each is told with its effect, and nothing is refused anew without a breaking one."""
 
 from __future__ import annotations
 
 import copy
-import json
 from functools import cache
 from itertools import permutations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import yaml
-from click.testing import CliRunner
 
-from openapi import comparison
-from openapi.build import build
-from openapi.command import diff
-from openapi.contract import ContractError, load, names
-from openapi.described import described
+from openapi.contract import load, names
 from openapi.description import describe, describe_down
 from openapi.difference import Difference, Effect, differences
-from openapi.extent import changes, extent
 from openapi.tests.opinions import agreed_bodies
 from openapi.validation import Validator
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
 DIALECTS = sorted(set(names().values()))
 PAIRS = list(permutations(DIALECTS, 2))
@@ -281,104 +272,3 @@ def test_known_differences_of_the_documents_are_told() -> None:
     hosted = {(each.part, each.place, each.what): each for each in differences(BASE, describe(load("siliconstorm")))}
     assert hosted["endpoint", "chat", "auth"].effect is BREAKING
     assert hosted["refusal", "error", "gone"].effect is BREAKING
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "expected"),
-    [
-        ({"type": "integer", "minimum": 1}, {"type": "integer", "exclusiveMinimum": 0}, []),
-        ({"type": "number", "minimum": 1}, {"type": "number", "exclusiveMinimum": 0}, [("minimum", "wider")]),
-        ({"type": "string"}, {"enum": ["a"]}, [("values", "narrower")]),
-        ({"enum": ["a", "b"]}, {"enum": ["b", "c"]}, [("values", "narrower"), ("values", "wider")]),
-        ({"const": "a"}, {"type": "string"}, [("values", "wider")]),
-        ({"type": "boolean"}, {"enum": [False]}, [("values", "narrower")]),
-        ({"type": "array", "items": {}}, {"type": "array", "items": {}, "minItems": 1}, [("minItems", "narrower")]),
-        (
-            {"type": "string", "minLength": 1},
-            {"anyOf": [{"type": "string", "minLength": 1}, {"const": ""}]},
-            [("minLength", "wider")],
-        ),
-        ({"type": "number"}, {"type": "integer"}, [("type", "narrower")]),
-        ({"anyOf": [{"type": "string", "maxLength": 3}, {"type": "string"}]}, {"type": "string"}, []),
-        ({"oneOf": [{"const": 1}], "anyOf": [{"const": 2}]}, {"enum": [1, 2]}, []),
-        (
-            {"type": ["integer", "null"]},
-            {"type": "string"},
-            [("null", "narrower"), ("type", "narrower"), ("type", "wider")],
-        ),
-        ({}, {"type": "string"}, [("null", "narrower"), *[("type", "narrower")] * 4]),
-        ({"properties": {}}, {"properties": {}, "additionalProperties": False}, [("additionalProperties", "narrower")]),
-        ({"$ref": "#/components/schemas/S"}, {"type": "string", "maxLength": 3}, []),
-        ({"type": "integer", "not": {"const": 0}}, {"type": "integer"}, [("not", "wider")]),
-    ],
-    ids=str,
-)
-def test_extents_differ_in_what_they_hold(old: Any, new: Any, expected: list[tuple[str, str]]) -> None:
-    schemas = {"S": {"type": "string", "maxLength": 3}}
-    found = changes(extent([old], schemas), extent([new], schemas))
-    assert [(change.what, str(change.direction)) for change in found] == expected
-
-
-def test_names_files_and_kept_descriptions_can_be_compared(tmp_path: Path) -> None:
-    build(tmp_path)
-    own = {"id": "mine", "aliases": [], "title": "Mine", "document": "mindie-llm-2.3", "extends": "mindie-2.3"}
-    (tmp_path / "mine.yaml").write_text(yaml.safe_dump({**own, "replace": {"parameters/n/schema/maximum": 4}}))
-    kept = described(str(tmp_path / "mindie-2.3.json"))
-    assert kept == describe(load("mindie-2.3"))
-    assert described(str(tmp_path / "mindie-2.3.oas31.json")) == describe_down(load("mindie-2.3"))
-    [only] = differences(kept, described(str(tmp_path / "mine.yaml")))
-    assert only == Difference("request", "n", BREAKING, "maximum", "≤ 128", "≤ 4")
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "message"),
-    [
-        ("nobody", None, "nobody: neither a dialect nor a .yaml or .json file; dialects are mindie, "),
-        ("gone.json", None, "gone.json: cannot be read: No such file or directory"),
-        ("bad.json", b"{", "bad.json:1:2: no JSON: Expecting property name"),
-        ("bytes.json", b"\xff", "bytes.json: no UTF-8 text"),
-        ("list.json", b"[]", "list.json: no description of a dialect"),
-        ("other.json", b'{"openapi": "3.1.0", "info": {}}', "other.json: no description of a dialect"),
-        ("bad.yaml", b"a: [", "bad.yaml:"),
-        ("empty.yaml", b"", "empty.yaml: a dialect is a mapping, not nothing"),
-    ],
-)
-def test_what_is_no_dialect_is_refused_in_one_line(
-    tmp_path: Path, name: str, content: bytes | None, message: str
-) -> None:
-    path = tmp_path / name
-    if content is not None:
-        path.write_bytes(content)
-    with pytest.raises(ContractError) as refused:
-        described(str(path) if path.suffix else name)
-    assert message in str(refused.value)
-    assert "\n" not in str(refused.value)
-
-
-def test_the_command_prints_text_markdown_and_json() -> None:
-    run = CliRunner().invoke
-    shown = run(diff, ["mindie-1.0", "mindie"])
-    assert shown.exit_code == 0
-    assert shown.output.startswith("mindie-1.0 -> mindie-2.3: ")
-    assert "Breaking" in shown.output
-    page = run(diff, ["mindie-1.0", "mindie", "--format", "markdown"]).output
-    assert "| request | top_p | minimum | > 0 | > 1e-06 |" in page.splitlines()
-    report = json.loads(run(diff, ["mindie-1.0", "mindie", "--format", "json"]).output)
-    assert report["counts"] == comparison.compare(describe(load("mindie-1.0")), BASE).counts
-    assert sum(report["counts"].values()) == len(report["differences"])
-    assert report["after"] == {"dialect": "mindie-2.3", "document": "mindie-llm-2.3", "version": "2.3.0"}
-    assert {"part", "place", "effect", "what", "before", "after"} == set(report["differences"][0])
-
-
-def test_the_command_ends_with_0_whatever_differs_and_with_2_for_usage() -> None:
-    run = CliRunner().invoke
-    assert [run(diff, ["mindie", other]).exit_code for other in ("mindie", "ovms")] == [0, 0]
-    assert run(diff, ["mindie", "mindie-2.3"]).output == "mindie-2.3 -> mindie-2.3: no difference\n"
-    wrong = run(diff, ["mindie", "nobody"])
-    assert wrong.exit_code == 2
-    assert wrong.stderr.startswith("chatproof: nobody: neither a dialect nor")
-    assert run(diff, ["mindie"]).exit_code == 2
-
-
-def test_cells_of_a_page_keep_their_bars_apart() -> None:
-    assert comparison.row(["a|b", "c"]) == "| a\\|b | c |"
