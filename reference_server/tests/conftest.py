@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from transformers import PreTrainedTokenizerFast
+
 CHAT_TEMPLATE = """\
 {%- if tools %}<|im_start|>system
 {% for tool in tools %}{{ tool | tojson }}
@@ -114,3 +116,22 @@ def tiny_engine() -> Iterator[LocalEngine]:
     engine = LocalEngine.load(EMBEDDED, device="cpu", slots=4, max_new_tokens=200)
     yield engine
     engine.close()
+
+
+@pytest.fixture(scope="session")
+def tiny_tokenizer() -> PreTrainedTokenizerFast:
+    """The tokenizer of the embedded checkpoint."""
+    from transformers import PreTrainedTokenizerFast
+
+    from reference_server.tiny import CHECKPOINT
+
+    return PreTrainedTokenizerFast.from_pretrained(CHECKPOINT, local_files_only=True)
+
+
+@pytest.fixture(scope="module")
+def addresses(tiny_engine: LocalEngine) -> Iterator[dict[str, str]]:
+    """The address of the embedded model by each dialect."""
+    from reference_server.tests.embedded import served_everywhere
+
+    with served_everywhere(tiny_engine) as found:
+        yield found

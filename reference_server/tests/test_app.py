@@ -1,61 +1,24 @@
-"""The application over real sockets and a scripted engine: routes, refusals, streams, and clients that leave."""
+"""The application over real sockets and a scripted engine: routes, answers, refusals, keys and pages."""
 
 from __future__ import annotations
 
 import json
-import socket
-from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
 import pytest
 
-from openapi import sse
-from openapi.contract import load, names
+from openapi.contract import load
 from openapi.description import describe
 from openapi.stream import walk
 from openapi.validation import Validator
 from reference_server.offer import LACKING, served
-from reference_server.settings import Settings
-from reference_server.tests.scripted import PATIENCE_S, ScriptedEngine, running
+from reference_server.tests.application import DIALECTS, KEY, body, client, events
+from reference_server.tests.scripted import ScriptedEngine
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-DIALECTS = sorted(set(names().values()))
-KEY = "key-1"
-BEARER = {"Authorization": f"Bearer {KEY}"}
 LONG_PROMPT = "word " * 60  # the scripted engine takes 49 words
-
-
-def settings(dialect: str, **changes: Any) -> Settings:
-    key = KEY if load(dialect).auth == "bearer" else None
-    return replace(Settings(model="tiny", api_key=key), **changes)
-
-
-@contextmanager
-def client(
-    dialect: str = "mindie", engine: ScriptedEngine | None = None, **changes: Any
-) -> Iterator[tuple[httpx.Client, str]]:
-    """A client with the right key, and the path of chat completions."""
-    contract = load(dialect)
-    with (
-        running(contract, engine or ScriptedEngine(), settings(dialect, **changes)) as server,
-        httpx.Client(base_url=server.address, headers=BEARER, timeout=PATIENCE_S) as opened,
-    ):
-        yield opened, contract.path
-
-
-def body(content: str = "Hello there", /, **parameters: Any) -> dict[str, Any]:
-    return {"model": "tiny", "messages": [{"role": "user", "content": content}], **parameters}
-
-
-def events(response: httpx.Response) -> list[str]:
-    decoded = sse.decode([(0.0, response.content)])
-    assert decoded.flaws == ()
-    return [event.data for event in decoded.events]
 
 
 def text_of(events: list[str]) -> str:
@@ -288,84 +251,3 @@ def test_a_key_can_be_asked_for_in_every_dialect_and_is_then_described() -> None
         accepted = http.post(path, json=body())
     assert described["paths"][path]["post"]["security"] == [{"bearer": []}]
     assert (refused.status_code, accepted.status_code) == (401, 200)
-
-
-def test_one_request_too_many_is_told_to_come_back() -> None:
-    engine = ScriptedEngine(held=True)
-    with client(engine=engine, max_in_flight=1) as (http, path), httpx.Client(base_url=http.base_url) as other:
-        with leaving(str(http.base_url), path, body()):
-            first = engine.submitted.get(timeout=PATIENCE_S)
-            refused = other.post(path, json=body())
-            health = other.get("/health")
-        assert first.cancelled.wait(PATIENCE_S)
-    assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
-    assert health.status_code == 200
-
-
-@contextmanager
-def leaving(address: str, path: str, request: dict[str, Any]) -> Iterator[socket.socket]:
-    """A client that sends a request and, at the end of the context, goes without a word."""
-    target = urlsplit(address)
-    content = json.dumps(request).encode()
-    head = f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(content)}\r\n\r\n".encode()
-    with socket.create_connection((target.hostname, target.port), timeout=PATIENCE_S) as connection:
-        connection.sendall(head + content)
-        yield connection
-
-
-@pytest.mark.parametrize("streamed", [False, True])
-@pytest.mark.parametrize("held", [False, True], ids=["after-the-first-token", "before-the-first-token"])
-def test_a_client_that_leaves_stops_the_generation(streamed: bool, held: bool) -> None:
-    engine = ScriptedEngine(endless=True, held=held)
-    with client(engine=engine, max_in_flight=1) as (http, path):
-        with leaving(str(http.base_url), path, body(stream=streamed)) as connection:
-            generation = engine.submitted.get(timeout=PATIENCE_S)
-            if streamed and not held:
-                assert connection.recv(12) == b"HTTP/1.1 200"
-            assert not generation.cancelled.is_set()
-        assert generation.cancelled.wait(PATIENCE_S)
-        assert http.get("/health").status_code == 200
-
-
-def test_a_generation_that_was_read_to_its_end_leaves_its_place() -> None:
-    with client(max_in_flight=1) as (http, path):
-        statuses = [http.post(path, json=body(stream=bool(at % 2))).status_code for at in range(6)]
-    assert statuses == [200] * 6
-
-
-@pytest.mark.parametrize("dialect", DIALECTS)
-def test_an_engine_that_fails_in_a_stream_ends_it_with_an_error_event(dialect: str) -> None:
-    with client(dialect, ScriptedEngine(fails_after=1)) as (http, path):
-        response = http.post(path, json=body(stream=True))
-        after = http.get("/health")
-    *chunks, last = events(response)
-    assert response.status_code == 200
-    assert len(chunks) == 1 + load(dialect).stream.opening_chunk
-    assert Validator(load(dialect)).problems("ErrorEnvelope", json.loads(last)) == ()
-    assert "secret" not in last
-    assert after.status_code == 200
-
-
-@pytest.mark.parametrize("streamed", [False, True])
-def test_an_engine_that_fails_before_the_first_byte_is_a_status(streamed: bool) -> None:
-    with client(engine=ScriptedEngine(fails_after=0)) as (http, path):
-        response = http.post(path, json=body(stream=streamed))
-    assert (response.status_code, response.json()["error_type"]) == (500, "Incomplete Generation")
-    assert "secret" not in response.text
-
-
-def test_an_unexpected_failure_is_the_dialects_error_and_says_nothing_of_itself(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    engine = ScriptedEngine()
-
-    def broken(*_arguments: object) -> None:
-        raise ZeroDivisionError("secret")
-
-    monkeypatch.setattr(engine, "encode_chat", broken)
-    with client(engine=engine, max_in_flight=1) as (http, path):
-        answers = [http.post(path, json=body()) for _ in range(2)]
-    assert [answer.status_code for answer in answers] == [500, 500]
-    assert {"error", "error_type"} == set(answers[0].json())
-    assert "secret" not in answers[0].text
-    assert "secret" in caplog.text

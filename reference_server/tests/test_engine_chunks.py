@@ -11,6 +11,7 @@ import pytest
 from reference_server.engine import SamplingParams
 from reference_server.engine.device import torch
 from reference_server.engine.runner import Runner
+from reference_server.tests.runs import answers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,19 +40,6 @@ def requests(vocabulary: int, seed: int) -> list[tuple[list[int], SamplingParams
         )
         for at, length in enumerate(lengths)
     ]
-
-
-def answers(engine: LocalEngine, asked: list[tuple[list[int], SamplingParams]]) -> list[list[Any]]:
-    """What every request gets while all others run too, without what was measured."""
-
-    async def one(prompt: list[int], params: SamplingParams) -> list[Any]:
-        deltas = [delta async for delta in engine.submit(prompt, params)]
-        return sorted((each.index, at, each.token_id, each.text, each.logprob) for at, each in enumerate(deltas))
-
-    async def together() -> list[list[Any]]:
-        return await asyncio.gather(*(one(*each) for each in asked))
-
-    return [[(index, *rest) for index, _, *rest in said] for said in asyncio.run(together())]
 
 
 @pytest.mark.parametrize("chunk", [16, 48, 100, 256])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import random
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -10,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from reference_server.engine import Delta, SamplingParams
-from reference_server.engine.params import SamplingParams as Params
 from reference_server.engine.prefixes import Prefixes
 from reference_server.engine.scheduler import Copy, Scheduler
 from reference_server.engine.sequence import Cancellation, Sequence
-from reference_server.tests.test_engine_chunks import answers
+from reference_server.tests import runs
+from reference_server.tests.runs import answers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,10 +24,7 @@ ONE = SamplingParams(temperature=0, max_tokens=3, ignore_eos=True)
 
 
 def run(engine: LocalEngine, prompt: list[int], params: SamplingParams = ONE) -> list[Delta]:
-    async def read() -> list[Delta]:
-        return [delta async for delta in engine.submit(prompt, params)]
-
-    return asyncio.run(read())
+    return runs.run(engine, prompt, params)
 
 
 def cached(deltas: list[Delta]) -> list[int | None]:
@@ -94,14 +90,14 @@ class TestSchedule:
 
     def _finish(self, scheduler: Scheduler, *prompts: list[int]) -> None:
         for prompt in prompts:
-            scheduler.add(Sequence(prompt, Params(), Cancellation()))
+            scheduler.add(Sequence(prompt, SamplingParams(), Cancellation()))
         while batch := scheduler.schedule():
             if not batch.prefill:
                 for sequence in batch.sequences:
                     scheduler.finish(sequence)
 
     def _copies(self, scheduler: Scheduler, prompt: list[int]) -> tuple[tuple[int, ...], tuple[Copy, ...]]:
-        scheduler.add(Sequence(prompt, Params(), Cancellation()))
+        scheduler.add(Sequence(prompt, SamplingParams(), Cancellation()))
         batch = scheduler.schedule()
         assert batch is not None
         for sequence in batch.sequences:
@@ -123,10 +119,10 @@ class TestSchedule:
 
     def test_a_row_in_use_is_copied(self) -> None:
         scheduler = Scheduler(2)
-        scheduler.add(Sequence([1] * 20, Params(), Cancellation()))
+        scheduler.add(Sequence([1] * 20, SamplingParams(), Cancellation()))
         scheduler.schedule()
         scheduler.schedule()
-        scheduler.add(Sequence([1] * 40, Params(), Cancellation()))
+        scheduler.add(Sequence([1] * 40, SamplingParams(), Cancellation()))
         batch = scheduler.schedule()
         assert batch is not None
         assert (batch.since, batch.until, batch.copies) == ((20,), (40,), (Copy(0, 1, 20),))
@@ -134,26 +130,26 @@ class TestSchedule:
     def test_prompts_of_one_batch_take_nothing_from_each_other(self) -> None:
         scheduler = Scheduler(4)
         for _ in range(3):
-            scheduler.add(Sequence([1] * 20, Params(), Cancellation()))
+            scheduler.add(Sequence([1] * 20, SamplingParams(), Cancellation()))
         batch = scheduler.schedule()
         assert batch is not None
         assert (batch.since, batch.copies) == ((0, 0, 0), ())
 
     def test_what_a_prompt_given_up_has_computed_is_of_use(self) -> None:
         scheduler = Scheduler(1, 32)
-        first = Sequence([1] * 100, Params(), Cancellation())
+        first = Sequence([1] * 100, SamplingParams(), Cancellation())
         scheduler.add(first)
         scheduler.schedule()
         first.cancellation.requested = True
         scheduler.drop_cancelled()
-        scheduler.add(Sequence([1] * 60, Params(), Cancellation()))
+        scheduler.add(Sequence([1] * 60, SamplingParams(), Cancellation()))
         batch = scheduler.schedule()
         assert batch is not None
         assert (batch.since, batch.until) == ((32,), (60,))
 
     def test_a_row_that_went_wrong_is_forgotten(self) -> None:
         scheduler = Scheduler(1)
-        first = Sequence([1] * 20, Params(), Cancellation())
+        first = Sequence([1] * 20, SamplingParams(), Cancellation())
         scheduler.add(first)
         scheduler.schedule()
         scheduler.forget(first)
