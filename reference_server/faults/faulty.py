@@ -6,12 +6,12 @@ It reads the body, parses what comes back, and writes it anew.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
 from openapi import sse
-from reference_server.faults.seams import DONE, FRAME_END, Head, Refused, Reply, Told
+from reference_server.faults.seams import DATA, DONE, FRAME_END, Head, Refused, Reply, Told
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from openapi.contract import Contract
     from reference_server.faults.seams import Json, Seams
-
-DATA: Final = b"data: "
 
 
 class Faulty:

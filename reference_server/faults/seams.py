@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from reference_server.faults.fault import Place
 
 Json = dict[str, Any]
+DATA: Final = b"data: "
 DONE: Final = b"data: [DONE]\n\n"
 FRAME_END: Final = b"\n\n"
 

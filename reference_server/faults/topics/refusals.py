@@ -8,7 +8,7 @@ import orjson
 
 from openapi.strict_json import NOT_JSON, read_json
 from reference_server.faults.decorators import at_seams, demands, fault, knows
-from reference_server.faults.seams import Reply
+from reference_server.faults.seams import DATA, DONE, FRAME_END, Reply
 
 if TYPE_CHECKING:
     from reference_server.faults.seams import Head, Told
@@ -75,7 +75,7 @@ def refused_in_the_stream(head: Head, body: Any, told: Told) -> Any:
     if told.sent.get("stream"):
         head.status = 200
         head.headers["content-type"] = "text/event-stream; charset=utf-8"
-        return b"data: " + orjson.dumps(body) + b"\n\ndata: [DONE]\n\n"
+        return DATA + orjson.dumps(body) + FRAME_END + DONE
     return body
 
 

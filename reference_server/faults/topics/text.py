@@ -10,7 +10,7 @@ import orjson
 from openapi import sse
 from reference_server.faults.decorators import around, at_seams, fault, knows, said_by, spoken
 from reference_server.faults.faulty import Faulty
-from reference_server.faults.seams import DONE, Seams
+from reference_server.faults.seams import DATA, DONE, Seams
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -248,7 +248,7 @@ def all_indices_are_zero(chunk: Json, _told: Told) -> None:
 @fault("whole-text-again", "event", bugs=[14])
 def whole_text_comes_again(frame: bytes, told: Told) -> Iterator[bytes]:
     """Before the last chunk comes one more, with the whole answer."""
-    chunk = {} if frame == DONE else orjson.loads(frame.removeprefix(b"data: "))
+    chunk = {} if frame == DONE else orjson.loads(frame.removeprefix(DATA))
     for choice in chunk.get("choices") or ():
         told.memory["text"] = told.memory.get("text", "") + (choice["delta"].get("content") or "")
         if choice["finish_reason"] is not None and told.memory["text"]:

@@ -8,7 +8,7 @@ import orjson
 
 from openapi import sse
 from reference_server.faults.decorators import at_seams, choices_of, fault, said_by, spoken
-from reference_server.faults.seams import DONE, Refused, Reply
+from reference_server.faults.seams import DATA, DONE, Refused, Reply
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -23,7 +23,6 @@ CALL: Final[Json] = {
     "type": "function",
     "function": {"name": "get_weather", "arguments": "{}"},
 }
-DATA: Final = b"data: "
 
 
 def calls(contract: Contract) -> bool:

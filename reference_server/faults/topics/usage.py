@@ -10,7 +10,7 @@ import orjson
 from openapi import sse
 from reference_server.faults.decorators import around, at_seams, demands, fault, held_by, knows
 from reference_server.faults.faulty import Faulty
-from reference_server.faults.seams import Seams
+from reference_server.faults.seams import DATA, Seams
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -166,7 +166,7 @@ def usage_unasked(frame: bytes, told: Told) -> Iterator[bytes]:
     if frame.startswith(b"data: {"):
         told.memory["last"] = frame
     elif not told.sent.get("stream_options"):
-        chunk = orjson.loads(told.memory["last"].removeprefix(b"data: "))
+        chunk = orjson.loads(told.memory["last"].removeprefix(DATA))
         usage = {"prompt_tokens": 9, "completion_tokens": 9, "total_tokens": 18}
         yield sse.encode(orjson.dumps({**chunk, "choices": [], "usage": usage}))
     yield frame
@@ -185,7 +185,7 @@ def usage_after_finish(frame: bytes, _told: Told) -> Iterator[bytes]:
     if b'"finish_reason":"' not in frame or b'"usage":{' not in frame:
         yield frame
         return
-    chunk = orjson.loads(frame.removeprefix(b"data: "))
+    chunk = orjson.loads(frame.removeprefix(DATA))
     usage = chunk.pop("usage")
     yield sse.encode(orjson.dumps(chunk))
     yield sse.encode(orjson.dumps({**chunk, "choices": [], "usage": usage}))
@@ -209,8 +209,8 @@ def usage_with_last_choice(frame: bytes, told: Told) -> Iterator[bytes]:
         told.memory["held"] = frame
         return
     if "held" in told.memory and frame.startswith(b"data: {"):
-        usage = orjson.loads(frame.removeprefix(b"data: "))["usage"]
-        chunk = orjson.loads(told.memory.pop("held").removeprefix(b"data: "))
+        usage = orjson.loads(frame.removeprefix(DATA))["usage"]
+        chunk = orjson.loads(told.memory.pop("held").removeprefix(DATA))
         yield sse.encode(orjson.dumps({**chunk, "usage": usage}))
         return
     yield frame

@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Final
 
 from reference_server.faults.decorators import fault
-from reference_server.faults.seams import DONE, FRAME_END
+from reference_server.faults.seams import DATA, DONE, FRAME_END
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -58,7 +58,7 @@ def streams_without_type(head: Head, _told: Told) -> None:
 @fault("bare-json-lines", "event")
 def bare_json_lines(frame: bytes, told: Told) -> Iterator[bytes]:
     """The second chunk comes as a bare line of JSON, without its field name."""
-    yield frame.removeprefix(b"data: ") if told.at == 1 else frame
+    yield frame.removeprefix(DATA) if told.at == 1 else frame
 
 
 @fault("splits-events", "event")
