@@ -16,8 +16,8 @@ from conformance.client import Client
 from conformance.clients import with_clients
 from conformance.errors import Unreachable
 from conformance.occasion import shown
-from conformance.reports import WRITERS, diff, preview, terminal
-from conformance.settings import read_reports, read_secret, read_verify, save
+from conformance.reports import WRITERS, diff, files, preview, terminal
+from conformance.settings import read_secret, read_verify
 
 if TYPE_CHECKING:
     from conformance.exchange import Exchange
@@ -50,7 +50,7 @@ def judge(
     """
     console = Console(highlight=False)
     with exits.told():
-        files = read_reports(reports)
+        asked = files.read(reports)
         waived = waivers.read(waiver_file) if waiver_file else ()
         again = offline.judge_again(offline.read(file), strict=strict, only=only, topics=topics, waivers=waived)
         results = with_clients(again.outcome.results) if clients else again.outcome.results
@@ -58,7 +58,7 @@ def judge(
         if again.unrecorded:
             some = ", ".join(again.unrecorded[:5]) + (", ..." if len(again.unrecorded) > 5 else "")
             console.print(f"not in the record, and so not judged: {len(again.unrecorded)} scenarios ({some})")
-        save(files, results, lambda line: console.print(line, style="dim", markup=False))
+        files.save(asked, results, console)
         code = exits.code_of(again.outcome)
     sys.exit(code)
 

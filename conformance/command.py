@@ -21,12 +21,12 @@ from conformance.clients import with_clients
 from conformance.declaration import assumed
 from conformance.errors import UsageError
 from conformance.options import DEFAULT_DIALECT, MAX_REQUESTS, MAX_TIME_S, MAX_TOKENS
-from conformance.reports import WRITERS, preview, terminal
+from conformance.reports import WRITERS, files, preview, terminal
 from conformance.run import Budget
 from conformance.scenarios.drawn import Draw, refuse_seedless
 from conformance.secret import Secret
 from conformance.session import Wishes, contract_of, draft, prepare_server, refuse_idle_patterns, send
-from conformance.settings import RESULTS, read_reports, read_secret, read_verify, save
+from conformance.settings import read_secret, read_verify
 from openapi.contract import names
 
 if TYPE_CHECKING:
@@ -174,7 +174,8 @@ def check(
             raise UsageError(f"name the API to judge by with --dialect: {', '.join(sorted(names()))}, or {EVERY}")
         chosen = list(dict.fromkeys(names().values())) if dialect == EVERY else [dialect or DEFAULT_DIALECT]
         contracts = [contract_of(name) for name in chosen]
-        files = _named(read_reports(reports, (("json", RESULTS),)), [contract.name for contract in contracts])
+        asked = files.read(reports, (("json", files.RESULTS),))
+        written = _named(asked, [contract.name for contract in contracts])
         secret = read_secret(api_key_env)
         wishes = Wishes(
             url=url or "",
@@ -206,7 +207,7 @@ def check(
                         server = running.enter_context(embedded.serve(contract))
                     wishes, secret = replace(wishes, url=server.url), Secret(server.key) if server.key else None
                 outcome = _judge(wishes, secret, console, clients=clients)
-            save(files[contract.name], outcome.results, lambda line: console.print(line, style="dim", markup=False))
+            files.save(written[contract.name], outcome.results, console)
             codes.append(exits.code_of(outcome))
     if len(codes) > 1 and not (dry_run or list_only):
         console.print(_summary([contract.name for contract in contracts], codes))
@@ -228,12 +229,12 @@ def _judge(wishes: Wishes, secret: Secret | None, console: Console, *, clients: 
     return outcome
 
 
-def _named(files: list[tuple[str, Path]], dialects: list[str]) -> dict[str, list[tuple[str, Path]]]:
+def _named(asked: list[tuple[str, Path]], dialects: list[str]) -> dict[str, list[tuple[str, Path]]]:
     """Report files per dialect. With several dialects the dialect's name goes before the suffix."""
     if len(dialects) == 1:
-        return {dialects[0]: files}
+        return {dialects[0]: asked}
     return {
-        name: [(kind, path.with_name(f"{path.stem}.{name}{path.suffix}")) for kind, path in files] for name in dialects
+        name: [(kind, path.with_name(f"{path.stem}.{name}{path.suffix}")) for kind, path in asked] for name in dialects
     }
 
 

@@ -81,9 +81,9 @@ class Connection(asyncio.Protocol):
         """The head of the answer, once it is here."""
         while True:
             event = await self._event()
-            if isinstance(event, h11.Response) or (
-                isinstance(event, h11.InformationalResponse) and event.status_code == SWITCHED
-            ):  # not what is only informational
+            if isinstance(event, h11.InformationalResponse) and event.status_code != SWITCHED:
+                continue  # 100 or 103, and the answer is still to come; behind 101 there is none in HTTP/1.1
+            if isinstance(event, (h11.InformationalResponse, h11.Response)):
                 return Head(
                     event.status_code,
                     event.reason,

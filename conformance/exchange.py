@@ -27,7 +27,7 @@ Headers = tuple[tuple[str, str], ...]
 FailureKind = Literal["connect", "tls", "timeout", "reset", "protocol", "too-large", "disconnected-by-us"]
 
 SWITCHED: Final = 101
-"""The status of an answer that goes on in another protocol: nothing of it can be judged."""
+"""The status (Switching Protocols) behind which a server speaks another protocol, so that no answer can be judged."""
 _LOOKS_LIKE_EVENTS: Final = re.compile(rb"(?:\xef\xbb\xbf)?[\r\n]*(?:data|event|id|retry)?:")
 
 

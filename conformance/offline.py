@@ -45,7 +45,7 @@ class Rejudged:
 
 
 def read(path: Path) -> dict[str, Any]:
-    """The content of a results file of any version, plain or gzipped, as one of today's.
+    """The content of a results file, plain or gzipped; an older version's is told as today's version would tell it.
 
     Raises UsageError for anything else.
     """

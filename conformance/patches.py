@@ -4,11 +4,10 @@ from __future__ import annotations
 
 
 def patched(one: str, other: str, least: int, *, cut: bool) -> bool:
-    """Whether one of two texts is the other with one piece left out.
+    """Whether one of two texts is the other with a single piece missing, as when a chunk is lost or comes twice.
 
-    So a lost or doubled chunk is told from an answer that went another way: behind the place at least `least`
-    characters are the same again. Where both were cut off by the same limit (`cut`), a lost end counts, too; else the
-    one may have ended where the other went on.
+    Behind the missing piece the texts must agree for at least `least` characters: otherwise one answer simply went
+    another way. cut: the same limit cut both off. Then a missing end counts too; else one may just have ended sooner.
     """
     short, long = sorted((one, other), key=len)
     if len(short) == len(long) or len(short) < least:

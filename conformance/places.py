@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Places:
-    """A number of places, given in the order in which they are asked for, but first to what has begun.
+    """A number of places, given in the order in which they are asked for, but first to who goes ahead.
 
     A semaphore gives one at a time: who wants six would hold the first while hundreds who came later take their turns.
     """
@@ -22,10 +22,10 @@ class Places:
         self._waiting: deque[tuple[int, asyncio.Future[None]]] = deque()
 
     @asynccontextmanager
-    async def taken(self, number: int, *, begun: bool = False) -> AsyncIterator[None]:
-        """So many places, all at once, at most as many as there are. begun: before everybody who has not."""
+    async def taken(self, number: int, *, ahead: bool = False) -> AsyncIterator[None]:
+        """So many places, all at once, at most as many as there are. ahead: before everybody who waits."""
         turn = asyncio.get_running_loop().create_future()
-        if begun:
+        if ahead:
             self._waiting.appendleft((number, turn))
         else:
             self._waiting.append((number, turn))

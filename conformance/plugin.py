@@ -20,11 +20,12 @@ import pytest
 from conformance import capability_option, embedded, waivers
 from conformance.errors import HarnessError, Unreachable, UsageError
 from conformance.options import DEFAULT_DIALECT
+from conformance.reports import files
 from conformance.run import Budget
 from conformance.scenarios.drawn import Draw
 from conformance.secret import Secret
 from conformance.session import Wishes, contract_of, prepare_server, refuse_idle_patterns, send
-from conformance.settings import read_reports, read_secret, read_verify, save
+from conformance.settings import read_secret, read_verify
 from conformance.verdict import Outcome, row_fails
 from openapi.contract import Keyword
 
@@ -50,7 +51,7 @@ class Judging:
         self._whole = True
         self._judgements: dict[str, Judgement] = {}
         self._rows: dict[str, Row] = {}
-        self._reports = read_reports(config.getoption("conformance_report"))
+        self._reports = files.read(config.getoption("conformance_report"))
         try:
             self.prepared: Prepared = asyncio.run(prepare_server(self._wishes(), self._secret))
         except BaseException:
@@ -95,7 +96,7 @@ class Judging:
         self._judgements = {judgement.assertion.id: judgement for judgement in outcome.judgements}
         self._rows = {row.id: row for row in outcome.report.rows}
         self._whole = len(assertions) == len(plan.assertions)
-        save(self._reports, outcome.results)
+        files.save(self._reports, outcome.results)
 
     @property
     def idle_waivers(self) -> list[Row]:

@@ -1,6 +1,7 @@
-"""Preflight: what is asked of a server before anything is judged. Whether it is there, whom it serves, whom it lets in.
+"""Preflight: what is asked of a server before anything is judged: whether it is up, which model it serves, how it
+describes itself, whether it takes the key, and what it has that nobody told of.
 
-Nothing that comes back here is a finding; a server that cannot be reached, or refuses the key, ends the run.
+Nothing that comes back here is a finding. A server that cannot be reached, or that refuses the key, ends the run.
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ if TYPE_CHECKING:
 DEADLINE_S: Final = 30.0
 CHAT_DEADLINE_S: Final = 120.0
 KNOCK_S: Final = 0.5
-"""Between two tries to reach a server that is still starting."""
+"""Seconds between two tries to reach a server that is still starting."""
 ABSENT: Final = (502, 503, 504)
-"""What a proxy, or the server itself, says while the model is not there yet."""
+"""The statuses of a proxy, or of the server itself, while the model is being loaded."""
 
 
 class Preflight:
@@ -50,7 +51,7 @@ class Preflight:
             if exchange.response is not None and exchange.status not in ABSENT:
                 return
             if exchange.failure is not None and exchange.failure.kind == "tls":
-                raise Unreachable(exchange.failure.detail)  # does not pass
+                raise Unreachable(exchange.failure.detail)  # waiting mends no certificate
             if until_s - time.monotonic() < KNOCK_S:
                 why = exchange.failure.detail if exchange.failure is not None else f"it answers {shown(exchange)}"
                 raise Unreachable(f"{why}; waited {most_s:g} s for it (--wait)")

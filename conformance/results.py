@@ -147,10 +147,10 @@ def differences(results: dict[str, Any], other: dict[str, Any]) -> list[tuple[st
 
 
 def current(content: dict[str, Any]) -> dict[str, Any]:
-    """A content that fits the schema, of whatever version, as one of today's version.
+    """The content of a results file of any version, as today's version would tell it; it fits the schema.
 
-    Version 1 called NOT_APPLICABLE both what is not declared and what had no occasion; only the former has rows of
-    capabilities.
+    Version 1 said NOT_APPLICABLE for what is not declared and for what had no occasion. What is not declared are the
+    rows called `capability.NAME`, so all others had no occasion.
     """
     if content["schema_version"] == SCHEMA_VERSION:
         return content

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from conformance.scenario import Scenario, Step
     from openapi.contract import Contract
 
-DECIDED = "what it was for was decided before"
-"""Why a step of a later round was not sent."""
+DECIDED = "earlier rounds had decided what it was for"
+"""The reason of a step that was not sent, because no trial needed another round of it."""
 
 
 def trial(

@@ -149,9 +149,11 @@ class Run:
             await self._sent(scenario)
 
     async def _sent(self, scenario: Scenario) -> None:
+        # Scenarios whose clients leave have waited for one another already, and would come last if they queued as well.
+        ahead = scenario.leaves
         if scenario.together:
             async with (
-                self._places.taken(min(len(scenario.steps), self.budget.concurrency), begun=scenario.leaves),
+                self._places.taken(min(len(scenario.steps), self.budget.concurrency), ahead=ahead),
                 asyncio.TaskGroup() as group,
             ):
                 for step in scenario.steps:
@@ -160,7 +162,7 @@ class Run:
             for number, steps in groupby(scenario.steps, key=lambda step: step.round):
                 await self._round(scenario, number, list(steps))
         else:
-            async with self._places.taken(1, begun=scenario.leaves):  # those who leave wait for each other, too
+            async with self._places.taken(1, ahead=ahead):
                 for step in scenario.steps:
                     await self._step(scenario, step)
 
@@ -178,7 +180,7 @@ class Run:
 
         async def send() -> None:
             for step in left:
-                async with self._places.taken(1, begun=True):  # rounds wait for each other: nothing takes longer
+                async with self._places.taken(1, ahead=True):  # rounds wait for each other: nothing takes longer
                     await self._step(scenario, step)
 
         async with asyncio.TaskGroup() as group:

@@ -48,6 +48,7 @@ class Outcome(StrEnum):
 
 
 UNJUDGED = (Outcome.NO_OCCASION, Outcome.NOT_APPLICABLE)
+"""The outcomes that say nothing of the server's conduct."""
 
 
 class Verdict(StrEnum):
@@ -151,8 +152,8 @@ def report(
 def _waived(rows: list[Row], waivers: tuple[Waiver, ...], today: date, *, strict: bool, whole: bool) -> list[Row]:
     """The rows with what is waived marked, and a row for each waiver that fails.
 
-    A waiver is stale when all that it covers was judged and nothing of it fails; one that covers nothing of this plan
-    is left alone, for a run may be narrowed, and so is one that covers what had no occasion this time.
+    A waiver is stale when all that it covers was judged and nothing of it fails. One that covers nothing of this plan
+    is left alone, for a run may be narrowed, and so is one over what was not judged this time.
     """
     failing = {row.id for row in rows if row_fails(row.outcome, row.keyword, strict=strict)}
     found = [
@@ -228,7 +229,7 @@ def _outcome(
 
 
 def _reasons(group: list[Judgement]) -> str:
-    """The first two reasons; that a step was not needed is one only where there is no other."""
+    """The first two reasons why nothing was judged. DECIDED explains nothing, so it is told only where all say it."""
     reasons = dict.fromkeys(judgement.unobserved or "" for judgement in group)
     others = [reason for reason in reasons if reason != DECIDED]
     return "; ".join((others or list(reasons))[:2])

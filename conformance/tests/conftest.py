@@ -188,6 +188,20 @@ def chatproof(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., 
     return run
 
 
+@pytest.fixture
+def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The waits of a run, noted and not waited for."""
+    found: list[float] = []
+    pause = asyncio.sleep
+
+    async def sleep(delay_s: float) -> None:
+        found.extend([delay_s] if delay_s else [])
+        await pause(0)
+
+    monkeypatch.setattr(asyncio, "sleep", sleep)
+    return found
+
+
 @pytest.fixture(scope="session")
 def recorded() -> Path:
     """The folder of the recorded runs."""

@@ -16,8 +16,8 @@ def entered(*wishes: tuple[str, int, bool], places: int = 4) -> list[list[str]]:
     async def run() -> None:
         shared, inside = Places(places), set[str]()
 
-        async def visit(name: str, number: int, begun: bool) -> None:
-            async with shared.taken(number, begun=begun):
+        async def visit(name: str, number: int, ahead: bool) -> None:
+            async with shared.taken(number, ahead=ahead):
                 inside.add(name)
                 seen.append(sorted(inside))
                 await asyncio.sleep(0)
@@ -35,7 +35,7 @@ def test_who_wants_several_gets_them_at_once_and_in_his_turn() -> None:
     assert entered(("a", 2, False), ("b", 4, False), ("c", 1, False)) == [["a"], ["b"], ["c"]]
 
 
-def test_what_has_begun_goes_before_what_has_not() -> None:
+def test_who_goes_ahead_comes_before_who_waits() -> None:
     assert entered(("a", 4, False), ("b", 4, False), ("c", 4, True)) == [["a"], ["c"], ["b"]]
 
 

@@ -1,0 +1,63 @@
+"""Runs of plans whose requests are answered by a function, and not by a server."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, cast
+
+from conformance.exchange import Exchange, Request, Response, Segment
+from conformance.plan import Plan
+from conformance.run import Budget, Record, Run
+from conformance.scenario import Scenario, Step
+from openapi.address import parse
+from openapi.contract import load
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from conformance.client import Call, Client
+
+TARGET = parse("http://h", "/v1/chat/completions", "/v1/models")
+
+
+def answered(call: Call, status: int = 200, text: str = "Hello!", **headers: str) -> Exchange:
+    """A plain answer to a call."""
+    body = b'{"choices":[{"index":0,"message":{"content":"%b"},"finish_reason":"stop"}]}' % text.encode()
+    pairs = tuple((name.replace("_", "-"), value) for name, value in headers.items())
+    response = Response(status, "", "HTTP/1.1", pairs, (Segment(0.1, body),), 0.1, 0.1, complete=True)
+    request = Request(call.method, call.url, tuple(call.headers.items()), call.body)
+    return Exchange(call.id, call.scenario, call.step, request, response, None, "2026-11-20T00:00:00+00:00")
+
+
+class ScriptedClient:
+    """Stands in for the client: answers by a function and notes what was sent, and how much at a time."""
+
+    def __init__(self, answer: Callable[[Call], Exchange] = answered) -> None:
+        self.calls: list[Call] = []
+        self.most_at_once = 0
+        self._answer = answer
+        self._open = 0
+
+    async def send(self, call: Call) -> Exchange:
+        self.calls.append(call)
+        self._open += 1
+        self.most_at_once = max(self.most_at_once, self._open)
+        for _ in range(5):  # others may start meanwhile
+            await asyncio.sleep(0)
+        self._open -= 1
+        return self._answer(call)
+
+    def ids(self) -> list[str]:
+        """What was sent, in order."""
+        return [call.id for call in self.calls]
+
+
+def scenario(name: str, *steps: Step, together: bool = False) -> Scenario:
+    """A scenario of these steps."""
+    return Scenario(name, "", steps or (Step(body={}),), together=together)
+
+
+def execute(client: ScriptedClient, *scenarios: Scenario, **budget: Any) -> Record:
+    """Runs a plan of these scenarios."""
+    made = Run(Plan(scenarios, (), ()), cast("Client", client), TARGET, load("mindie-2.3"), "m", Budget(**budget))
+    return asyncio.run(made.execute())
