@@ -1,7 +1,8 @@
 """Connection: one HTTP/1.1 connection to a server, as h11 reads it; no more than the client needs.
 
-Not an HTTP library's: each exchange has a connection of its own, so what pools, retries and hooks cost would be paid a
-thousand times for nothing, and while sixteen answers are timed, each waits for what the others cost.
+No HTTP library is used: each exchange has a connection of its own, so the pools, retries and hooks of a library would
+cost time in each of a thousand exchanges and be of no use; and while sixteen answers are timed side by side, what one
+of them costs delays the others.
 """
 
 from __future__ import annotations
@@ -37,9 +38,10 @@ class Head:
 class Connection(asyncio.Protocol):
     """Sends a request and gives its answer piece by piece; then another one, where `reusable`.
 
-    What is sent before it is open goes out as soon as it is: a task that waits for that would have its turn after those
-    of all other exchanges. `send` raises h11.LocalProtocolError for a request that cannot be sent, `head` and `read`
-    h11.RemoteProtocolError for what is no HTTP/1.1 and OSError for a connection that broke. Whatever happens, `close`.
+    A request that is given before the connection is open is kept and goes out as soon as it is; a task that waited for
+    the opening would have its turn only after the tasks of all other exchanges. `send` raises h11.LocalProtocolError
+    for a request that cannot be sent, `head` and `read` h11.RemoteProtocolError for what is no HTTP/1.1 and OSError for
+    a connection that broke. Whatever happens, `close`.
     """
 
     def __init__(self) -> None:

@@ -75,7 +75,7 @@ def _octal(match: re.Match[bytes]) -> bytes:
 def _quote(text: str, variable: str) -> str:
     """A shell word that expands to `text`, with the key's variable in double quotes where the key stood.
 
-    Of a key without its last four characters the shell makes one.
+    Where only the beginning of the key stood, the shell takes the last four characters off the variable.
     """
     if BEGINNING in text:
         parts = (_quote(piece, variable) if piece else "" for piece in text.split(BEGINNING))

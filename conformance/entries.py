@@ -36,7 +36,7 @@ class Entry:
 
     @property
     def data(self) -> bytes | None:
-        """The token's bytes; None where they are not told, and nothing else can stand for them."""
+        """The token's bytes; None where `bytes` is null, absent or no list of bytes."""
         found = self.told.get("bytes")
         if isinstance(found, list) and all(type(each) is int and 0 <= each < 256 for each in found):
             return bytes(found)
@@ -44,7 +44,7 @@ class Entry:
 
     @property
     def whole(self) -> bool:
-        """Whether the token shows what it is: neither a part of a character nor, like special ones, without text."""
+        """Whether the text tells which token it is: a part of a character does not, nor does a special token's none."""
         return bool(self.token) and CUT not in self.token
 
     @property
@@ -79,7 +79,7 @@ def entries(exchange: Exchange) -> dict[int, list[Entry]]:
 
 
 def choices_told(exchange: Exchange) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Every choice of an answer, or of each of its chunks, and its place; what is no object is left out."""
+    """(place, choice) of every choice of a plain answer or of all chunks, but for choices that are no objects."""
     holders = [(f"/events/{at}", chunk) for at, chunk in exchange.walk.chunks] if exchange.is_stream else []
     if not exchange.is_stream and isinstance(exchange.json, dict):
         holders = [("", exchange.json)]

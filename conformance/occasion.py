@@ -73,7 +73,7 @@ def _may_be_asked(scenario: Scenario, step: Step, contract: Contract) -> bool:
 
 
 def asks_for_logprobs(step: Step) -> bool:
-    """By name, or by a number of alternatives, which turns them on."""
+    """Whether a request asks for log-probabilities: by name, or by a number of alternatives, which turns them on."""
     number = _member(step, "top_logprobs")
     return _member(step, "logprobs") is True or (
         "logprobs" not in (step.body or {}) and type(number) is int and number > 0

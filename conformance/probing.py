@@ -1,8 +1,9 @@
 """Probing: one request for each capability that neither the dialect, nor the server, nor the user speaks of.
 
 An effect that can be seen shows that the server has it, a refusal that it lacks it. An answer without the effect shows
-nothing: the model may not have wanted to, and nobody is accused on that ground. Then a request may insist, and only its
-effect counts: who refuses to be told may still call tools when it wants to.
+nothing: the model may not have wanted to, and nobody is accused on that ground. Then a second request may insist, as
+`tool_choice: required` does. Of that one only the effect counts: a server that refuses to be told may still call tools
+of its own accord.
 """
 
 from __future__ import annotations

@@ -35,7 +35,8 @@ def bucket(value_ms: float) -> float:
 def buckets(latencies_ns: Sequence[int]) -> dict[float, int]:
     """How many of some latencies in nanoseconds fall into each bucket; there is at least one, and none is negative.
 
-    Those of one power of ten are rounded as integers, which costs a fifth; what lies in the middle goes up then.
+    Latencies of one power of ten are rounded as integers, which takes a fifth of the time; a latency midway between two
+    buckets goes to the greater one then.
     """
     step_ns = 10 ** (len(str(min(latencies_ns))) - DIGITS)
     if step_ns < 2 or (max(latencies_ns) + step_ns // 2) // step_ns >= 10**DIGITS:

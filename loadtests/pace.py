@@ -14,18 +14,18 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 PAUSES_NS: Final = (8_000_000, 4_000_000, 2_000_000)
-"""What a read may wait for others, the longest first; the loop counts in milliseconds, so that it may be one more."""
+"""How long a read may wait for others, the longest first. The loop counts in milliseconds, so it may be 1 ms more."""
 CLOSE: Final = 2
 """Events of one stream that are closer than so many pauses might have come in one read."""
 CLOSE_SHARE: Final = 0.002
-"""Of gaps, how many may be as close: a fifth of what makes a measurement doubtful."""
+"""The share of gaps that may be so close: a fifth of what makes a measurement doubtful."""
 ENOUGH: Final = 100
 """Gaps that are looked at before a verdict on them."""
 RATE: Final = 1000
 """Reads a second below which each has its own turn: there is nothing to gain."""
 READS_PER_END: Final = 20
-"""Reads for one answer's end below which nobody waits: users would send noticeably later. It is for the shortest pause,
-a longer one takes as many more."""
+"""With fewer reads for each answer that ends nobody waits: an end that is seen later makes its user send noticeably
+later. The number is for the shortest pause; a pause twice as long takes twice as many."""
 WINDOW_NS: Final = 100_000_000
 
 

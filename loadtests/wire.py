@@ -43,7 +43,7 @@ class Wire:
     """A connection to `host` and `port`. `read` returns at once, `send` when everything is on its way.
 
     `read()` gives what has come, and when its last byte did: b"" at the end. It raises BlockingIOError if nothing is
-    there. What it is was decided once, as it is called for every event of a test.
+    there. Which method it is (stamped or not, TLS or not) is decided once, as it is called for every event of a test.
     """
 
     __slots__ = ("_clock", "_incoming", "_outgoing", "_receive", "_size", "_socket", "_tls", "read")

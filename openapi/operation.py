@@ -40,8 +40,8 @@ body lie a few dozen; with fewer than that each request would resolve them anew.
 class Operations:
     """The bodies that the operations of one description take, as openapi-core knows them. Threads may share it.
 
-    Keys are asked for before a body is read (`reference_server/admission.py`), and no description has parameters
-    outside of bodies: so openapi-core's validator of bodies says all that is to be said of a request.
+    A request is judged by its body alone. Keys are asked for before the body is read (`reference_server/admission.py`),
+    and no description has parameters in paths, queries or headers, which a test holds.
     """
 
     def __init__(self, document: Mapping[str, Any], compile_pointer: Compile) -> None:

@@ -33,9 +33,9 @@ MILLISECONDS_PER_S: Final = 1_000
 def completion(
     contract: Contract, heading: Heading, prompt_tokens: int, deltas: Sequence[Delta], telling: Telling = PLAIN
 ) -> Json:
-    """The whole answer; `deltas` holds every choice up to the one that has a finish reason, in whatever order.
+    """The whole answer, made of the deltas of all choices, each up to its finish reason; they may come in any order.
 
-    What is measured of steps is that of the first choice.
+    The times that some dialects tell of single steps are those of the first choice.
     """
     choices = by_choice(deltas)
     answer: Json = {

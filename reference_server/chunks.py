@@ -1,4 +1,7 @@
-"""Chunks: the deltas of a request as the chunks of a stream in the dialect's own form; only disguise is random."""
+"""Chunks: the deltas of a request as the chunks of a stream in the dialect's own form.
+
+Pure, but for the random characters that hide how long a text is (`telling.disguise`).
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Counted(Protocol):
-    """Whose prompt is counted at the latest when an answer to it ends."""
+    """What knows the length of the prompt: at the latest when its answer ends, for an upstream may tell it then."""
 
     prompt_tokens: int
 
@@ -32,8 +35,8 @@ class ChunkWriter:
     before. Answers that are known only when they are whole come in one chunk each, and a last one.
     In full-text mode every chunk holds the whole text so far, the last one included, which names it `full_text` too.
 
-    telling: what the request asked for, like the usage that some dialects send only then, once for all choices; the
-    others send every choice's own with its last chunk.
+    telling: what the request asked for. Some dialects send usage only where it was asked for, once for all choices; the
+    others send each choice's own with its last chunk.
     """
 
     def __init__(

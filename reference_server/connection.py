@@ -163,7 +163,7 @@ class BoundedConnection(HttpToolsProtocol):
         self._enter(Phase.HEAD, self._limits.head_s, self._late)
 
     def _enter(self, phase: Phase, seconds: float = 0, expire: Callable[[], None] | None = None) -> None:
-        """Goes on to a phase, which is over before `expire` is called or not at all."""
+        """Goes on to a phase; `expire` is called where it lasts so many seconds."""
         self._phase = phase
         if self._deadline is not None:
             self._deadline.cancel()

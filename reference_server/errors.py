@@ -91,9 +91,10 @@ def envelope(table: ErrorTable, error: ApiError) -> tuple[int, bytes]:
 
 
 def transport_refusal(table: ErrorTable, status: int, message: str) -> bytes:
-    """The body of what HTTP itself refuses, before there is a request: no dialect has a row for that.
+    """The body of a refusal by HTTP itself, before there is a request, as of a head that is too long.
 
-    It is written as for a body that is too large; a phrase or a code that repeats the status does so here.
+    No dialect has a row for that. So the row of a body that is too large is taken, with this status; where the phrase
+    or the code of that row only repeats its status, they repeat this one.
     """
     row = table.kinds["too_large"]
     named = table.kinds["method_not_allowed"].phrase == HTTPStatus.METHOD_NOT_ALLOWED.phrase
