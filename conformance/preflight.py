@@ -76,9 +76,7 @@ class Preflight:
         Raises Unreachable for a key that is refused, too.
         """
         step = Step("hello", body={"messages": [{"role": "user", "content": "Hello!"}], "max_tokens": 1})
-        exchange = await self._chat(step, model)
-        if exchange.response is None and exchange.failure is not None:
-            raise Unreachable(exchange.failure.detail)
+        exchange = _reached(await self._chat(step, model))
         if exchange.status in (401, 403) or refuses_key(exchange, self._contract):
             raise Unreachable(
                 f"the server refuses the key: {shown(exchange)}; name its variable with --api-key-env VAR"
@@ -96,10 +94,7 @@ class Preflight:
         return declaration.probed(found) if found else declaration
 
     async def _get(self, name: str, url: str) -> Exchange:
-        exchange = await self._asked(name, url, DEADLINE_S)
-        if exchange.response is None and exchange.failure is not None:
-            raise Unreachable(exchange.failure.detail)
-        return exchange
+        return _reached(await self._asked(name, url, DEADLINE_S))
 
     async def _asked(self, name: str, url: str, deadline_s: float) -> Exchange:
         return await self._client.send(
@@ -119,3 +114,10 @@ class Preflight:
                 deadline_s=CHAT_DEADLINE_S,
             )
         )
+
+
+def _reached(exchange: Exchange) -> Exchange:
+    """The exchange. Raises Unreachable where nothing came back."""
+    if exchange.response is None and exchange.failure is not None:
+        raise Unreachable(exchange.failure.detail)
+    return exchange

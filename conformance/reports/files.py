@@ -34,9 +34,7 @@ def read(reports: Iterable[str], always: tuple[tuple[str, Path], ...] = ()) -> l
         found.append((kind, Path(path)))
     found = [*(each for each in always if each[0] not in {kind for kind, _ in found}), *found]
     for _, file in found:
-        folder = next(each for each in file.absolute().parents if each.exists())  # `save` makes what is missing below
-        if file.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
-            raise UsageError(f"cannot write {file}: it is a folder, or {folder} is none that you may write in")
+        _refuse_unwritable(file)
     return found
 
 
@@ -54,3 +52,13 @@ def save(reports: Iterable[tuple[str, Path]], results: dict[str, Any], console: 
             raise UsageError(f"cannot write {path}: {error.strerror}") from error
         if console is not None:
             console.print(f"{kind} written to {path}", style="dim", markup=False)
+
+
+def _refuse_unwritable(file: Path) -> None:
+    try:
+        folder = next(each for each in file.absolute().parents if each.exists())  # `save` makes what is missing below
+        writable = folder.is_dir() and os.access(folder, os.W_OK) and not file.is_dir()
+    except OSError as error:  # a name that is too long, a folder that nobody may look into
+        raise UsageError(f"cannot write {file}: {error.strerror}") from error
+    if not writable:
+        raise UsageError(f"cannot write {file}: it is a folder, or {folder} is none that you may write in")

@@ -144,6 +144,10 @@ USAGE = {
         ("check", NOBODY, "--dialect", "mindie", "--report", f"junit={__file__}/x.xml"),
         "none that you may write in",
     ),
+    "a folder whose name is too long": (
+        ("check", NOBODY, "--dialect", "mindie", "--report", f"junit={'x' * 300}/x.xml"),
+        "name too long",
+    ),
     "one file for two reports": (
         ("check", NOBODY, "--dialect", "mindie", "--report", "junit=x", "--report", "json=x"),
         "two reports cannot share the file x",
