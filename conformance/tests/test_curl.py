@@ -1,0 +1,103 @@
+"""The shell command that repeats an exchange sends the same request, byte for byte."""
+
+from __future__ import annotations
+
+import subprocess
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import pytest
+
+from conformance.curl import LONGEST_ARGUMENT, curl
+from conformance.exchange import Exchange, Request
+from conformance.secret import REDACTED
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def sent(request: Request) -> Exchange:
+    """An exchange of which only the request matters."""
+    return Exchange("case-1", "case", "main", request, None, None, "2026-11-20T00:00:00+00:00")
+
+
+def run(command: str, folder: Path, variable: str = "API_KEY") -> tuple[list[str], bytes]:
+    """The arguments and the input that a POSIX shell gives to curl."""
+    catch = "curl() { printf '%s\\0' \"$@\" > args; cat > stdin; }\n"
+    # Through a file: no argument carries a body of megabytes.
+    (folder / "script").write_text(catch + command)
+    subprocess.run(["sh", "script"], cwd=folder, check=True, stdin=subprocess.DEVNULL, env={variable: 'k"e y'})
+    args = (folder / "args").read_bytes().split(b"\0")[:-1]
+    return [arg.decode() for arg in args], (folder / "stdin").read_bytes()
+
+
+def options(args: list[str], name: str) -> list[str]:
+    return [value for option, value in pairwise(args) if option == name]
+
+
+# body, and whether it must come through a pipe
+BODIES = [
+    (b'{"a": "it\'s \\"so\\" $HOME `id` !! \\\\ \\n"}', False),
+    (b"@/etc/passwd", False),
+    ("你好 🙂\n\n  x\n".encode(), False),
+    (b"-n", False),
+    (b"-n\0--", True),
+    (b"\x00\x01\xff%s %d \\n '", True),
+    (b"\x1b]0;title\x07", True),
+    (b"\r\n", True),
+    ("你".encode() * LONGEST_ARGUMENT, True),
+]
+
+
+@pytest.mark.parametrize(("body", "piped"), BODIES, ids=range(len(BODIES)))
+def test_a_command_sends_the_same_body(body: bytes, piped: bool, tmp_path: Path) -> None:
+    request = Request("POST", "http://h/v1", (("Content-Type", "application/json"),), body)
+    args, stdin = run(curl(sent(request)), tmp_path)
+    assert options(args, "--data-binary") == (["@-"] if piped else [])
+    assert options(args, "--data-raw") == ([] if piped else [body.decode()])
+    assert stdin == (body if piped else b"")
+
+
+@pytest.mark.parametrize("body", [f'{{"key": "{REDACTED}"}}', f"\x00{REDACTED}\xff%{REDACTED}"])
+def test_a_command_reads_the_key_from_a_variable_wherever_it_stood(body: str, tmp_path: Path) -> None:
+    headers = (("Authorization", f"Bearer {REDACTED}"), ("X-Two", f"{REDACTED}'{REDACTED}"))
+    request = Request("POST", f"http://h/v1?k={REDACTED}&b=1", headers, body.encode())
+    command = curl(sent(request), "MY_KEY")
+    assert '"$MY_KEY"' in command
+    assert REDACTED not in command
+    args, stdin = run(command, tmp_path, "MY_KEY")
+    key = 'k"e y'
+    assert f"http://h/v1?k={key}&b=1" in args
+    assert {f"Authorization: Bearer {key}", f"X-Two: {key}'{key}"} < set(options(args, "--header"))
+    found = [stdin.decode()] if "@-" in args else options(args, "--data-raw")
+    assert found == [body.replace(REDACTED, key)]
+
+
+@pytest.mark.parametrize(
+    ("method", "body", "expected"),
+    [
+        ("GET", b"", []),
+        ("POST", b"x", []),
+        ("POST", b"", ["--request", "POST"]),
+        ("DELETE", b"", ["--request", "DELETE"]),
+        ("GET", b"x", ["--request", "GET"]),
+        ("HEAD", b"", ["--head"]),
+    ],
+)
+def test_a_command_uses_the_same_method(method: str, body: bytes, expected: list[str], tmp_path: Path) -> None:
+    args, _ = run(curl(sent(Request(method, "http://h/a[b]{c}", (("User-Agent", "u"),), body))), tmp_path)
+    at = args.index("http://h/a[b]{c}")
+    assert "--globoff" in args[:at]
+    assert args[at + 1 : at + 1 + len(expected)] == expected
+    assert ("--request" in args) == ("--request" in expected)
+
+
+def test_a_command_sends_the_headers_that_were_sent_and_no_other(tmp_path: Path) -> None:
+    headers = (
+        *(("Host", "h"), ("User-Agent", "u"), ("X-Empty", ""), ("X-Quote", "a'b\"c"), ("Content-Length", "1")),
+        *(("Connection", "Upgrade"), ("Transfer-Encoding", "chunked")),
+    )
+    args, _ = run(curl(sent(Request("POST", "http://h/", headers, b"x"))), tmp_path)
+    kept = ["User-Agent: u", "X-Empty;", "X-Quote: a'b\"c", "Connection: Upgrade", "Transfer-Encoding: chunked"]
+    expected = [*kept, "Accept:", "Content-Type:"]
+    assert options(args, "--header") == expected
