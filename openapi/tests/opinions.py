@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+import hypothesis
 import jsonschema  # type: ignore[import-untyped]
 import schemathesis
 from openapi_core import Config, OpenAPI
@@ -94,3 +95,21 @@ def positive_bodies(cases: list[schemathesis.Case]) -> list[Any]:
     return [
         case.body for case in cases if case.meta is not None and case.meta.generation.mode is GenerationMode.POSITIVE
     ]
+
+
+def drawn_bodies(contract: Contract, count: int) -> list[Any]:
+    """Bodies that schemathesis draws by chance from the description, valid ones by its own account."""
+    drawn: list[Any] = []
+    operation = schemathesis.openapi.from_dict(describe(contract))[contract.path]["POST"]
+    settings = hypothesis.settings(
+        max_examples=count,
+        phases=[hypothesis.Phase.generate],
+        database=None,
+        deadline=None,
+        derandomize=True,
+        suppress_health_check=list(hypothesis.HealthCheck),
+    )
+    strategy = operation.as_strategy(generation_mode=GenerationMode.POSITIVE)
+    collect: Any = hypothesis.given(strategy)(lambda case: drawn.append(case.body))  # type: ignore[no-untyped-call]
+    settings(collect)()
+    return drawn

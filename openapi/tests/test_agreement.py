@@ -15,6 +15,7 @@ from openapi.tests.corpus import bodies
 from openapi.tests.opinions import (
     agreed_bodies,
     coverage_cases,
+    drawn_bodies,
     openapi_core,
     positive_bodies,
     python_jsonschema,
@@ -80,6 +81,15 @@ def test_positive_cases_of_schemathesis_are_many_and_valid(dialect: str) -> None
     assert len(made) >= FEWEST_POSITIVE
     for accepts in (python_jsonschema(load(dialect)), server(load(dialect))):
         assert [body for body in made if not accepts(body)] == []
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_schemathesis_can_draw_valid_bodies_by_chance(dialect: str) -> None:
+    """Rules across parameters are written so that its generator does not give them up."""
+    accepts = server(load(dialect))
+    drawn = drawn_bodies(load(dialect), 5)
+    assert drawn
+    assert [body for body in drawn if not accepts(body)] == []
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
