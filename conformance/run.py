@@ -162,7 +162,7 @@ class Run:
             for number, steps in groupby(scenario.steps, key=lambda step: step.round):
                 await self._round(scenario, number, list(steps))
         else:
-            async with self._places.taken(1, ahead=ahead):
+            async with self._places.taken(self.budget.concurrency if scenario.alone else 1, ahead=ahead):
                 for step in scenario.steps:
                     await self._step(scenario, step)
 
@@ -176,6 +176,11 @@ class Run:
             wanted = pending(self._checks.get(scenario.id, {}).values(), scenario, made)
             self._decided(scenario, [step for step in steps if step.part not in wanted])
             steps = [step for step in steps if step.part in wanted]
+        if scenario.alone:
+            async with self._places.taken(self.budget.concurrency, ahead=True):
+                for step in steps:
+                    await self._step(scenario, step)
+            return
         left = iter(steps)
 
         async def send() -> None:

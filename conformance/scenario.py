@@ -49,10 +49,11 @@ class Subject:
 class StopFrom:
     """A stop text that is cut out of an earlier step's answer: `length` characters, from its middle, start or end.
 
-    `form`: the text itself; `listed`, in a list of its own; `beside`, in a list behind a text that comes later in the
-    answer; `unfinished`, with characters behind it that the answer does not hold, so that it is never met whole;
-    `other-case`, small letters for capitals and the other way round, as the answer does not hold them. From the end it
-    is always `unfinished`: a text with which the answer ends would end it where it ends anyway.
+    `form`: the text itself; `listed`, in a list of its own; `beside`, the last of four, behind a text that comes
+    later in the answer and two that it does not hold; `unfinished`, with characters behind it that the answer does not
+    hold, so that it is never met whole; `other-case`, small letters for capitals and the other way round, as the answer
+    does not hold them. From the end it is always `unfinished`: a text with which the answer ends would end it where it
+    ends anyway.
     """
 
     step: str
@@ -75,7 +76,9 @@ class StopFrom:
         if self.form == "unfinished":
             return piece + NEVER_SAID
         later = text[text.find(piece) + self.length :][-self.length :]
-        return [piece] if self.form == "listed" else [later, piece] if len(later) == self.length else None
+        if self.form == "listed":
+            return [piece]
+        return [later, NEVER_SAID, piece + NEVER_SAID, piece] if len(later) == self.length else None
 
     def _is_first(self, text: str, start: int) -> bool:
         piece = text[start : start + self.length]
@@ -175,6 +178,7 @@ class Scenario:
     parameters: frozenset[str] = frozenset()  # all must be in the contract
     case: Any = field(default=None, compare=False, repr=False)  # what schemathesis knows of a drawn scenario
     rounds: int = 0  # of a trial: how often at most its steps are sent
+    alone: bool = False  # one step after the other, and nothing else meanwhile
 
     def __post_init__(self) -> None:
         side_by_side = "of rounds" if self.rounds else "together" if self.together else None
@@ -199,6 +203,7 @@ class Scenario:
         return (
             self.together,
             self.one_connection,
+            self.alone,
             *(
                 (
                     step.method,

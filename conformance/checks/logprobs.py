@@ -129,21 +129,38 @@ def entries_are_as_many_as_the_tokens(exchange: Exchange, _: Context) -> Iterato
 
 @check("logprobs.as-many-alternatives-as-asked", on=ASKED)
 def alternatives_are_as_many_as_asked(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """Every entry has `top_logprobs` alternatives, and one more at most, where the chosen token is not among them.
+    """Every entry has `top_logprobs` alternatives, and one more at most, where the chosen token is not among them."""
+    _none_named(exchange)
+    asked = exchange.request_json.get("top_logprobs") or 0
+    for entry in each_entry(exchange):
+        if len(entry.top) < asked:
+            yield Finding(f"{entry.where}/top_logprobs", f"{asked}", f"{len(entry.top)}")
+        else:
+            yield from _too_many(entry, asked)
 
-    Fewer are taken where other entries have all: OpenAI's document says that in some cases there are fewer.
+
+@check("logprobs.alternatives-as-asked-or-fewer", on=ASKED)
+def alternatives_are_as_many_as_asked_or_fewer(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """Most entries have `top_logprobs` alternatives, and none more than one more; some may have fewer.
+
+    Not all of them: who gives fewer throughout has not done what was asked.
     """
     _none_named(exchange)
     asked = exchange.request_json.get("top_logprobs") or 0
     told = list(each_entry(exchange))
-    short = [entry for entry in told if len(entry.top) < asked]
+    if 1 < len(told) == sum(len(entry.top) < asked for entry in told):
+        yield Finding(f"{told[0].where}/top_logprobs", f"{asked}", f"{len(told[0].top)}, and too few everywhere")
     for entry in told:
-        found = len(entry.top)
-        if asked == 0 and found:  # the chosen token alone is no alternative
-            if found > 1 or entry.top[0].token != entry.token:
-                yield Finding(f"{entry.where}/top_logprobs", "none", f"{found}")
-        elif asked and (found > asked + 1 or (found < asked and 1 < len(told) == len(short))):
-            yield Finding(f"{entry.where}/top_logprobs", f"{asked}", f"{found}")
+        yield from _too_many(entry, asked)
+
+
+def _too_many(entry: Entry, asked: int) -> Iterator[Finding]:
+    found = len(entry.top)
+    if asked == 0 and found:  # the chosen token alone is no alternative
+        if found > 1 or entry.top[0].token != entry.token:
+            yield Finding(f"{entry.where}/top_logprobs", "none", f"{found}")
+    elif asked and found > asked + 1:
+        yield Finding(f"{entry.where}/top_logprobs", f"{asked}", f"{found}")
 
 
 def _none_named(exchange: Exchange) -> None:

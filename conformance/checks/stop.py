@@ -102,6 +102,18 @@ def earliest_of_several_stop_texts_wins(exchanges: Mapping[str, Exchange], _: Co
     yield from _told(whole, text, whole[: min(found)], "/beside")
 
 
+@relation("stop.list-heeded-in-streams", over=("baseline", "beside", "beside-streamed"), lacks=unsuccessful)
+def a_list_of_stop_texts_is_heeded_in_streams(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
+    """A list of stop texts ends a stream where it ends the plain answer, though only its last text is met."""
+    whole, plain, text = (exchanges[name].content() or "" for name in ("baseline", "beside", "beside-streamed"))
+    stops = exchanges["beside-streamed"].request_json["stop"]
+    met = [(whole.find(stop), stop) for stop in stops if stop in whole]
+    if not met or plain != whole[: min(met)[0]]:
+        raise NoOccasion(ASTRAY)
+    expected = _up_to(whole, min(met)[1], included=not _left_out(exchanges["beside-streamed"], context))
+    yield from _told(whole, text, expected, "/beside-streamed")
+
+
 @relation("stop.listed-as-alone", over=("baseline", "stopped", "listed"), lacks=unsuccessful)
 def a_list_of_one_stop_text_is_the_text(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """A list of one stop text ends the answer where the text alone does."""

@@ -58,7 +58,15 @@ def first_entry_is_missing(exchange: Exchange) -> Exchange:
     return edit_content(exchange, lambda content: content.extend(content[:1]))
 
 
-@mutant("logprobs.as-many-alternatives-as-asked")
+@mutant("logprobs.as-many-alternatives-as-asked", scenario="logprobs")
+def one_token_lacks_an_alternative(exchange: Exchange) -> Exchange:
+    """Tokens have one alternative less than was asked for, and nine where none is left."""
+    return edit_each(
+        exchange, lambda entry: entry.update(top_logprobs=entry["top_logprobs"][1:] or [alternative()] * 9)
+    )
+
+
+@mutant("logprobs.alternatives-as-asked-or-fewer")
 def nine_alternatives_come_always(exchange: Exchange) -> Exchange:
     """Nine alternatives come, however many are asked for."""
     return edit_each(exchange, lambda entry: entry.update(top_logprobs=[alternative()] * 9))

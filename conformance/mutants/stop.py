@@ -42,8 +42,14 @@ def stop_text_is_cut_when_streaming(exchange: Exchange) -> Exchange:
 
 @mutant("stop.earliest-wins")
 def first_of_the_list_wins(exchange: Exchange) -> Exchange:
-    """Only the first text of the list is looked for, so the answer goes on past the second."""
-    return edit_text(exchange, lambda text: text + exchange.request_json["stop"][1])
+    """Only the first text of the list is looked for, so the answer goes on past the last."""
+    return edit_text(exchange, lambda text: text + exchange.request_json["stop"][-1])
+
+
+@mutant("stop.list-heeded-in-streams", steps="beside-streamed")
+def list_is_not_looked_at_in_streams(exchange: Exchange) -> Exchange:
+    """Of a list of stop texts none ends a stream."""
+    return edit_text(exchange, lambda text: f"{text} and so on")
 
 
 @mutant("stop.listed-as-alone")

@@ -13,13 +13,15 @@
 
 `ask` is short for one user message. `raw` (text) or `raw_hex` replaces the body; in it `{model}` stands for the
 model, `deep: N` puts N lists within each other behind it, and `blanks: N` so many blanks before it. `prune: true`
-leaves out members that the contract does not know or the server lacks, so that one scenario serves every dialect.
+leaves out members that the contract does not know or the server lacks, and nulls that it does not take, so that one
+scenario serves every dialect. `firm: true` leaves out defaults that are a matter of configuration.
 `times: N` says the text of `ask` so many times, `below: {member: N}` lists all numbers from 0 to N - 1 in a member. A
 step with `needs`, a list of parameters, is left out where one of them is lacking. `form` writes the body otherwise.
 
 With `rounds: 8` the steps are sent up to eight times, as long as a trial is undecided: `once: true` marks those that
 are sent once, before; `vary` lists values of members, or of `ask`, one for each round. A step that varies over more
-than the contract's greatest value is left out.
+than the contract's greatest value is left out. The steps of a scenario with `alone: true` go out one after the other,
+and nothing else meanwhile: who keeps something of one request may use it in the next.
 """
 
 from __future__ import annotations
@@ -43,9 +45,9 @@ if TYPE_CHECKING:
 STEP_KEYS = {
     "name", "ask", "messages", "body", "prune", "raw", "raw_hex", "method", "path", "headers", "credentials",
     "expect", "stop_from", "stop_after_events", "omit_model", "blanks", "deep", "form", "once", "vary", "needs",
-    "times", "below",
+    "times", "below", "firm",
 }  # fmt: skip
-SCENARIO_KEYS = {"id", "summary", "needs", "together", "one_connection", "steps", "rounds"}
+SCENARIO_KEYS = {"id", "summary", "needs", "together", "one_connection", "steps", "rounds", "alone"}
 
 
 def read(contract: Contract) -> tuple[Scenario, ...]:
@@ -90,6 +92,7 @@ def _scenario(row: dict[str, Any], contract: Contract, file: str) -> Scenario:
         rounds=row.get("rounds", 0),
         together=row.get("together", False),
         one_connection=row.get("one_connection", False),
+        alone=row.get("alone", False),
         capabilities=frozenset(needs.get("capabilities", ())),
         parameters=frozenset(needs.get("parameters", ())),
     )
@@ -126,6 +129,17 @@ def _known(contract: Contract) -> set[str]:
     return {name for name, parameter in contract.parameters.items() if not parameter.lacking}
 
 
+def _is_nullable(name: str, contract: Contract) -> bool:
+    """Whether the contract takes null for the parameter."""
+    return contract.parameters[name].null.expect == "accept"
+
+
+def _is_configured(name: str, value: Any, contract: Contract) -> bool:
+    """Whether the value is a parameter's default only where the server, or its model, is not configured otherwise."""
+    parameter = contract.parameters.get(name)
+    return parameter is not None and parameter.default == value and parameter.default_note is not None
+
+
 def _step(row: dict[str, Any], contract: Contract, place: str) -> Step:
     stray = set(row) - STEP_KEYS
     if stray:
@@ -138,6 +152,9 @@ def _step(row: dict[str, Any], contract: Contract, place: str) -> Step:
         body |= {name: list(range(number)) for name, number in row.get("below", {}).items()}
     if body is not None and row.get("prune"):
         body = {name: value for name, value in body.items() if name in _known(contract)}
+        body = {name: value for name, value in body.items() if value is not None or _is_nullable(name, contract)}
+    if body is not None and row.get("firm"):
+        body = {name: value for name, value in body.items() if not _is_configured(name, value, contract)}
     if row.get("omit_model"):
         body = {"model": OMITTED, **(body or {})}
     stop_from = row.get("stop_from")

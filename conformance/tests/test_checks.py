@@ -38,7 +38,9 @@ PARTS = {
     "http": ("http", "fields", "methods", "models"),
     "errors": ("errors", "refusals"),
     "logprobs": ("logprobs", "likelihoods"),
-    "effects": ("effects", "penalties", "vocabulary"),
+    "effects": ("effects", "penalties", "vocabulary", "carried"),
+    "finish": ("finish", "carried"),
+    "relations": ("relations", "carried"),
     "usage": ("usage", "counted"),
 }
 """The modules of a topic that one would not hold; all others have one, of their own name."""

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from openapi.contract import Contract
     from reference_server.engine import Engine, Generation, SamplingParams
+    from reference_server.faults.fault import Place
     from reference_server.faults.seams import Json, Told
 
 
@@ -93,6 +94,7 @@ def around(
     benign: bool = False,
     patience_s: float | None = None,
     restless: bool = False,
+    shows: Place = "anywhere",
 ) -> Callable[[Callable[[ASGIApp, Contract], Callable[[Scope, Receive, Send], Awaitable[None]]]], Fault]:
     """Makes a function from an application to another one a fault: for what a server does beyond a single answer."""
 
@@ -108,6 +110,7 @@ def around(
             benign=benign,
             patience_s=patience_s,
             restless=restless,
+            shows=shows,
         )
 
     return make

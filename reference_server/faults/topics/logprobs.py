@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from reference_server.faults.decorators import at_seams, fault, knows, said_by
+from reference_server.faults.decorators import at_seams, demands, fault, knows, said_by
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from reference_server.faults.seams import Json, Told
 
 BUTTON = knows("logprobs")
+SURE: Final = -0.05
 
 
 def told_of(name: str, edit: Callable[[Json], object], line: str, **options: Any) -> Fault:
@@ -22,7 +23,7 @@ def told_of(name: str, edit: Callable[[Json], object], line: str, **options: Any
         for entry in (choice.get("logprobs") or {}).get("content") or ():
             edit(entry)
 
-    return said_by(name, change, line, fits=BUTTON, **options)
+    return said_by(name, change, line, **{"fits": BUTTON, **options})
 
 
 def _whole(name: str, edit: Callable[[Json, list[Json]], object], line: str, **options: Any) -> Fault:
@@ -111,6 +112,12 @@ logprobs_last_guessed = _whole(
     "logprobs-last-guessed", lambda _choice, content: content and content[-1].update(logprob=-1.0),
     "The last token of an answer was never scored, and has -1.", streamed=False,
 )  # fmt: skip
+alternatives_too_few = told_of(
+    "alternatives-too-few",
+    lambda entry: len(entry["top_logprobs"]) > 1 and entry["logprob"] > SURE and entry["top_logprobs"].pop(),
+    "Tokens that are all but sure have one alternative less than was asked for.",
+    fits=demands("logprobs.as-many-alternatives-as-asked"),
+)
 alternatives_too_many = told_of(
     "alternatives-too-many",
     lambda entry: entry["top_logprobs"].append({"token": "zz", "logprob": -99.0, "bytes": [122, 122]}),

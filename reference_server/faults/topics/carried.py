@@ -1,0 +1,128 @@
+"""What one request leaves behind for the next, null taken for 0, and lists of which only a part is read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from reference_server.faults.decorators import around, at_seams, demands, knows
+from reference_server.faults.faulty import Faulty
+from reference_server.faults.seams import Seams
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from starlette.types import ASGIApp
+
+    from openapi.contract import Contract
+    from reference_server.faults.seams import Json, Told
+
+KEPT: Final = ("temperature", "top_p", "presence_penalty", "frequency_penalty")
+
+
+def _keeping(names: tuple[str, ...]) -> Callable[[Told], None]:
+    """Notes what a request says, and says it where another one does not."""
+    kept: Json = {}
+
+    def keep(told: Told) -> None:
+        kept.update({name: told.sent[name] for name in names if told.sent.get(name) is not None})
+        for name, value in kept.items():
+            told.sent.setdefault(name, value)
+
+    return keep
+
+
+@around("last-seed-kept", fits=demands("effects.seed-not-carried-over"), bugs=[105], restless=True, shows="requests")
+def last_seed_is_kept(app: ASGIApp, contract: Contract) -> ASGIApp:
+    """Without a seed the last one that anybody named is used."""
+    return Faulty(app, contract, Seams(request=_keeping(("seed",))))
+
+
+@around("last-sampling-kept", bugs=[105, 106], restless=True, shows="requests")
+def last_sampling_is_kept(app: ASGIApp, contract: Contract) -> ASGIApp:
+    """Temperature, top_p and penalties hold until somebody names others."""
+    return Faulty(app, contract, Seams(request=_keeping(KEPT)))
+
+
+@around("last-instructions-kept", bugs=[21], restless=True, shows="requests")
+def last_instructions_are_kept(app: ASGIApp, contract: Contract) -> ASGIApp:
+    """A conversation without instructions gets those of the request before."""
+    kept: list[Json] = []
+
+    def keep(told: Told) -> None:
+        messages = told.sent.get("messages")
+        if isinstance(messages, list) and messages and isinstance(messages[0], dict):
+            last = kept[:]
+            kept[:] = [each for each in messages[:1] if each.get("role") == "system"]
+            if not kept:
+                messages[:0] = last
+
+    return Faulty(app, contract, Seams(request=keep))
+
+
+def _zero(name: str, value: Any) -> Callable[[Told], None]:
+    def edit(told: Told) -> None:
+        if name in told.sent and told.sent[name] is None:
+            told.sent[name] = value
+
+    return edit
+
+
+null_temperature_is_zero = at_seams(
+    "null-temperature-is-zero", "A temperature of null is 0.", request=_zero("temperature", 0),
+    fits=demands("relations.null-as-left-out"),
+)  # fmt: skip
+null_seed_is_zero = at_seams(
+    "null-seed-is-zero", "A seed of null is the seed 0.", request=_zero("seed", 0),
+    fits=demands("effects.null-seed-is-none"),
+)  # fmt: skip
+null_limit_is_one = at_seams(
+    "null-limit-is-one", "A max_tokens of null is 1.", request=_zero("max_tokens", 1),
+    fits=demands("finish.null-limits-nothing"), about="max_tokens", bugs=[129],
+)  # fmt: skip
+
+
+def _three_stops(told: Told) -> None:
+    if isinstance(told.sent.get("stop"), list):
+        told.sent["stop"] = told.sent["stop"][:3]
+
+
+def _no_lists_in_streams(told: Told) -> None:
+    stop = told.sent.get("stop")
+    if told.sent.get("stream") is True and isinstance(stop, list) and all(isinstance(each, str) for each in stop):
+        told.sent.pop("stop")
+
+
+def _first_tool(told: Told) -> None:
+    tools = told.sent.get("tools")
+    if isinstance(tools, list) and "tool_choice" not in told.sent:
+        told.sent["tools"] = tools[:1]
+
+
+def _first_items(told: Told) -> None:
+    for each in told.sent["messages"] if isinstance(told.sent.get("messages"), list) else ():
+        if isinstance(each, dict) and isinstance(each.get("tool_calls"), list):
+            each["tool_calls"] = each["tool_calls"][:1]
+
+
+def _rounded(told: Told) -> None:
+    limit = told.sent.get("max_tokens")
+    if isinstance(limit, int) and 16 < limit < 1_000:
+        told.sent["max_tokens"] = limit // 8 * 8
+
+
+fourth_stop_ignored = at_seams(
+    "fourth-stop-ignored", "Of several stop texts three are heeded.", request=_three_stops, bugs=[65]
+)
+stop_lists_ignored_in_streams = at_seams(
+    "stop-lists-ignored-in-streams", "A list of stop texts is ignored in streams.", request=_no_lists_in_streams,
+    bugs=[63],
+)  # fmt: skip
+first_tool_judged = at_seams(
+    "first-tool-judged", "Of several tools the first is read.", request=_first_tool, fits=knows("tools"),
+    declares=("tools",),
+)  # fmt: skip
+first_call_judged = at_seams(
+    "first-call-judged", "Of several calls in a message the first is read.", request=_first_items, fits=knows("tools"),
+    declares=("tools",),
+)  # fmt: skip
+limits_rounded = at_seams("limits-rounded", "Limits above 16 are rounded down to eights.", request=_rounded, bugs=[71])
