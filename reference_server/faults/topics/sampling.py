@@ -188,7 +188,7 @@ stop_ids_taken = ignored("stop_token_ids")
 def _no_rewards(told: Told) -> None:
     for name in ("presence_penalty", "frequency_penalty"):
         value = told.sent.get(name)
-        if isinstance(value, (int, float)) and value < 0 and value >= -2:
+        if isinstance(value, (int, float)) and -2 <= value < 0:
             told.sent[name] = 0
 
 
