@@ -158,7 +158,7 @@ def _reversed(value: Any) -> Any:
 
 
 MODEL = b"{model}"  # in raw bodies: the name of the model
-OMITTED: Any = object()  # in place of the model: the member is left out
+OMITTED: Any = object()  # in place of the model, or as what a scenario is about: the member is left out
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from reference_server.engine import MOST_LOGPROBS, Repetition, SamplingParams
 from reference_server.errors import ApiError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from openapi.contract import Contract
 
@@ -73,16 +73,21 @@ def sampling_params(
             predicted=_predicted(given.get("prediction")),
             priority=_integer(given.get("priority")) or PRIORITIES.get(given.get("service_tier") or "auto", 0),
             stop=(stop,) if isinstance(stop, str) else tuple(stop),
-            # Ids beyond int32 are ignored: mindie-llm-2.3#request/stop_token_ids.
-            stop_token_ids=frozenset(
-                int(item) for item in given.get("stop_token_ids") or () if INT32_MIN <= item <= INT32_MAX
-            ),
+            stop_token_ids=frozenset(_ids(given.get("stop_token_ids") or ())),
             include_stop_str_in_output=stop_text_shown,
             logprobs=_logprobs(contract, sent),
             reasoning=reasoning,
         )
     except ValueError as error:  # where a document states no range, the sampler still has one
         raise ApiError("invalid_request", str(error)) from error
+
+
+def _ids(items: Iterable[Any]) -> Iterator[int]:
+    """The 32-bit integers among them; all else is ignored: mindie-llm-2.3#request/stop_token_ids."""
+    for item in items:
+        number = type(item) is int or (type(item) is float and item.is_integer())
+        if number and INT32_MIN <= item <= INT32_MAX:
+            yield int(item)
 
 
 def _named_tokens(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from conformance.check import Context, Finding, NotObserved, check
 from conformance.occasion import SUBJECT, shown
+from conformance.scenario import OMITTED
 from openapi.stream import reports_error
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ def _subject(context: Context) -> Subject:
 
 
 def _sent(subject: Subject) -> str:
+    if subject.value is OMITTED:
+        return f"a request without {subject.parameter}"
     text = json.dumps(subject.value, ensure_ascii=False)
     return f"{subject.parameter} {text if len(text) <= 60 else text[:40] + '...'}"
 

@@ -46,7 +46,7 @@ def generate(contract: Contract) -> tuple[Scenario, ...]:
             for scenario in _of(parameter, contract, validator):
                 named = _named_apart(scenario, found)
                 found[named.id] = named
-    for scenario in (*_required(contract), *_rules(contract), _unknown()):
+    for scenario in (*_required(contract), *_unlimited(contract), *_rules(contract), _unknown()):
         found[scenario.id] = scenario
     return tuple(found.values())
 
@@ -217,6 +217,28 @@ def _required(contract: Contract) -> Iterator[Scenario]:
             )
             step = Step(body={**body, "max_tokens": 2}, expect="refusal")
             yield Scenario(f"{parameter.name}-missing-refused", subject.summary, (step,), subject=subject)
+
+
+def _unlimited(contract: Contract) -> Iterator[Scenario]:
+    """A request without max_tokens, which all others carry. It streams, and the client leaves once it is answered.
+
+    So it costs a server that goes on by its own limit no whole answer, and ends where a model would not.
+    """
+    limit = contract.parameters.get("max_tokens")
+    if limit is None or limit.required or limit.lacking:
+        return
+    subject = Subject(
+        requirement="parameters.max_tokens.left-out",
+        check="parameters.valid-accepted",
+        parameter="max_tokens",
+        keyword=Keyword.MUST,
+        source=limit.source,
+        summary="max_tokens: a request without it is accepted",
+        value=OMITTED,
+        expect="accept",
+    )
+    step = Step(body={"messages": GREETING, "stream": True}, stop_after_events=2)
+    yield Scenario("max_tokens-missing-accepted", subject.summary, (step,), subject=subject)
 
 
 def _rules(contract: Contract) -> Iterator[Scenario]:

@@ -153,6 +153,19 @@ def test_a_required_parameter_is_left_out_once(contract: Contract) -> None:
             assert name not in json.loads(step.payload("m"))
 
 
+def test_the_limit_of_tokens_is_left_out_once_of_a_stream_that_is_left_early(contract: Contract) -> None:
+    bare = [
+        each
+        for each in boundaries.generate(contract)
+        for step in each.steps
+        if step.expect == "answer" and "max_tokens" not in (step.body or {})
+    ]
+    (step,) = bare[0].steps
+    assert [each.id for each in bare] == ["max_tokens-missing-accepted"]
+    assert json.loads(step.payload("m")) == {"model": "m", "messages": boundaries.GREETING, "stream": True}
+    assert step.stop_after_events == 2
+
+
 def test_what_a_server_lacks_is_asked_for_by_name(contract: Contract) -> None:
     found = {
         each.id: each.subject.keyword

@@ -104,7 +104,8 @@ def test_defaults_neutral_values_and_levels_fit_their_schema() -> None:
         assert (parameter.capability is None) == (parameter.neutral == ()) or parameter.name == "logprobs"
         for value in parameter.neutral:
             assert not refused(dialect, parameter, value), (dialect, parameter.name, value)
-        assert set(parameter.levels) <= {*parameter.schema, "type"}, (dialect, parameter.name)
+        branches = [key for branch in parameter.schema.get("anyOf", ()) for key in branch]
+        assert set(parameter.levels) <= {*parameter.schema, *branches, "type"}, (dialect, parameter.name)
         assert set(parameter.needs) <= set(load(dialect).parameters)
 
 

@@ -120,12 +120,12 @@ CHANGES: list[tuple[Callable[[Any], None], tuple[Any, ...]]] = [
         ("request", "messages[].content[].image_url", BREAKING, "x-mediaFormats", '"JPG", "JPEG"', ""),
     ),
     (
-        put(f"{PARAMETERS}/stop_token_ids/items", maximum=9),
-        ("request", "stop_token_ids[]", BREAKING, "maximum", "none", "≤ 9"),
+        put(f"{SCHEMAS}/ToolParameters/properties/required/items", maxLength=9),
+        ("request", "tools[].function.parameters.required[]", BREAKING, "maxLength", "none", "≤ 9"),
     ),
     (
-        drop(f"{PARAMETERS}/stop_token_ids/items"),
-        ("request", "stop_token_ids[]", WIDENING, "type", "", "text"),
+        drop(f"{SCHEMAS}/ToolParameters/properties/required/items"),
+        ("request", "tools[].function.parameters.required[]", WIDENING, "type", "", "object"),
     ),
     (
         put(f"{PARAMETERS}/chat_template_kwargs", additionalProperties={"type": "string"}),

@@ -156,7 +156,7 @@ def test_rules_of_ovms_are_told_in_their_own_words() -> None:
 def test_several_problems_are_told_together_but_not_all_of_many() -> None:
     found = MINDIE.request_problems(request(top_p=2, temperature=3, seed=-1))
     assert sorted(problem.parameter for problem in found) == ["seed", "temperature", "top_p"]
-    assert len(MINDIE.request_problems(request(stop_token_ids=["x"] * 100))) == MOST
+    assert len(MINDIE.request_problems(request(stop=[1] * 100))) == MOST
 
 
 def test_long_values_are_cut_and_containers_not_shown() -> None:

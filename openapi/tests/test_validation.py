@@ -138,7 +138,6 @@ HOSTILE: dict[str, Any] = {
     "stop texts that are numbers": request(stop=[1] * 300_000),
     "a number after many stop texts": request(stop=["x"] * 300_000 + [1]),
     "numbers after some stop texts": request(stop=["x"] * 1_000 + [1] * 299_000),
-    "token ids that are texts": request(stop_token_ids=["x"] * 300_000),
     "unknown roles": request(messages=[{"role": "wizard", "content": "x"}] * 300_000),
     "messages that are numbers": request(messages=[1] * 300_000),
     "parts without a text": request(messages=[{"role": "user", "content": [{"type": "text"}] * 300_000}]),

@@ -150,6 +150,10 @@ def test_every_sampling_parameter_reaches_the_engine() -> None:
     assert request.stream
 
 
+def test_ids_that_are_no_32_bit_integers_end_nothing() -> None:
+    assert read(stop_token_ids=["2", None, 1.5, True, [2], {}, 7, 2**31]).params.stop_token_ids == frozenset({7})
+
+
 def test_one_stop_text_needs_no_list() -> None:
     assert read(stop="stop1").params.stop == ("stop1",)
     assert read(stop=[]).params.stop == ()

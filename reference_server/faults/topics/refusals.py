@@ -54,6 +54,17 @@ def missing_messages_are_404(head: Head, body: Any, told: Told) -> Any:
     return body
 
 
+def _limit_demanded(told: Told) -> None:
+    if told.sent:
+        told.sent.setdefault("max_tokens", "none")
+
+
+limit_demanded = at_seams(
+    "limit-demanded", "A request without `max_tokens` is refused.", request=_limit_demanded,
+    fits=knows("max_tokens"), about="max_tokens",
+)  # fmt: skip
+
+
 @fault("status-418", "refusal", bugs=[114], fits=demands("errors.status-as-documented"))
 def status_is_another(head: Head, body: Any, _told: Told) -> Any:
     """Bad requests get a status that no document has."""
