@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import io
+import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +17,9 @@ if TYPE_CHECKING:
     from conformance.embedded import Embedded
     from openapi.contract import Contract
 
-HELP = {"help_option_names": ["-h", "--help"]}
+HELP_NAMES = ("-h", "--help")
+HELP = {"help_option_names": HELP_NAMES}
+INTERRUPTED = 130  # 128 + SIGINT, as shells report it
 OURS = ("conformance", "loadtests", "openapi", "reference_server")
 
 
@@ -90,15 +94,33 @@ class Lazy(click.Group):
     """A group that imports a command's module when the command is run, not when the help lists it."""
 
     def __init__(self, rooms: Mapping[str, Room | Floor], default: str | None = None, **settings: Any) -> None:
-        super().__init__(context_settings=HELP, no_args_is_help=default is None, **settings)
+        super().__init__(context_settings=HELP, no_args_is_help=True, **settings)
         self._rooms = rooms
         self._default = default
 
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Names the default command where the arguments name none."""
-        if self._default and (not args or (args[0] not in self._rooms and args[0] not in HELP["help_option_names"])):
-            args = [self._default, *args]
-        return super().parse_args(ctx, args)
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that the arguments name. A floor's default goes by the floor's name, as the user wrote it."""
+        name, rest = args[0], args[1:]
+        found = self._rooms.get(name)
+        if found is None:
+            raise click.UsageError(f"No such command {name!r}{_meant(name, self._rooms)}", ctx)
+        if isinstance(found, Floor) and found.default and not (rest and rest[0] in {*found.rooms, *HELP_NAMES}):
+            word = rest[0] if rest else ""
+            if word.isalpha() and (question := _meant(word, found.rooms)):
+                line = f"{name!r} has no command {word!r}{question} A server of that name is http://{word}"
+                raise click.UsageError(line, ctx)
+            return name, _open(name, found.rooms[found.default]), rest
+        return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Runs the command; an interrupt that it has no words for ends it with one line."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            click.echo("chatproof: interrupted", err=True)
+            raise SystemExit(INTERRUPTED) from None
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The commands, in the order of the flow."""
@@ -115,6 +137,12 @@ class Lazy(click.Group):
         """The list of commands from their lines here, so that the help opens no room."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, each.line) for name, each in self._rooms.items()])
+
+
+def _meant(word: str, known: Mapping[str, object]) -> str:
+    from openapi.nearest import meant
+
+    return meant(word, known)
 
 
 def _open(name: str, room: Room) -> click.Command:
@@ -135,6 +163,8 @@ def _open(name: str, room: Room) -> click.Command:
 @click.pass_context
 def main(ctx: click.Context) -> None:
     """Judge chat-completions servers by the documents of their vendors."""
+    if isinstance(sys.stdout, io.TextIOWrapper):  # where the locale's encoding lacks a character, its number is told
+        sys.stdout.reconfigure(errors="backslashreplace")
     ctx.obj = _embedded
 
 

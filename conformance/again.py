@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from rich.console import Console
 from rich.text import Text
 
 from conformance import exits, offline, replay, waivers
@@ -16,8 +15,9 @@ from conformance.client import Client
 from conformance.clients import with_clients
 from conformance.errors import Unreachable
 from conformance.occasion import shown
-from conformance.reports import WRITERS, diff, files, preview, terminal
+from conformance.reports import WRITERS, diff, files, terminal
 from conformance.settings import read_secret, read_verify
+from openapi.screen import screen
 
 if TYPE_CHECKING:
     from conformance.exchange import Exchange
@@ -48,7 +48,7 @@ def judge(
 
     Exit codes are those of check.
     """
-    console = Console(highlight=False)
+    console = screen()
     with exits.told():
         asked = files.read(reports)
         waived = waivers.read(waiver_file) if waiver_file else ()
@@ -79,7 +79,7 @@ def replay_one(
 
     Exits with 0 when the answers say the same, with 1 when they differ.
     """
-    console = Console(highlight=False)
+    console = screen()
     with exits.told():
         then = replay.choose(offline.read(file), identity)
         secret = read_secret(api_key_env)
@@ -107,7 +107,7 @@ def replay_one(
 @click.argument("after", type=click.Path(path_type=Path))
 def diff_results(before: Path, after: Path) -> None:
     """What moved between two results files. Exits with 1 when something got worse."""
-    console = Console(highlight=False, width=None if sys.stdout.isatty() else preview.WIDE)
+    console = screen()
     with exits.told():
         rows = list(diff.moved(offline.read(before), offline.read(after)))
         if rows:

@@ -7,7 +7,6 @@ from functools import cache
 from typing import TYPE_CHECKING, NoReturn
 
 import click
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
@@ -20,6 +19,8 @@ from conformance.proof.matrix import faults_of
 from conformance.session import contract_of
 from conformance.trace import reach_of, trace
 from openapi.contract import names
+from openapi.nearest import nearest
+from openapi.screen import screen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,7 +51,7 @@ def list_checks(dialect: str | None) -> None:
     for found in _of(contract):
         keyword = [contract.requirements[found.id].keyword.value] if contract else []
         table.add_row(found.id, *keyword, escape(found.claim))
-    Console(highlight=False).print(table)
+    screen().print(table)
 
 
 def _of(contract: Contract | None) -> Iterator[Check]:
@@ -66,10 +67,11 @@ def show_check(identity: str) -> None:
     known = {**gather(), **CHECKS}
     if identity not in known:
         near = [name for name in known if identity.split(".")[-1] in name or name.startswith(identity)]
+        near = near or nearest(identity, known, 5)
         hint = f"; near: {', '.join(near[:5])}" if near else "; `chatproof checks list` shows them all"
         _leave(f"no check is called {identity!r}{hint}")
     found = known[identity]
-    console = Console(highlight=False)
+    console = screen()
     console.print(f"[bold]{found.id}[/bold]\n{escape(found.claim)}")
     if found.help:
         console.print(f"\n{escape(found.help)}")

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
@@ -25,11 +24,22 @@ from conformance.reports import WRITERS, files, preview, terminal
 from conformance.run import Budget
 from conformance.scenarios.drawn import Draw, refuse_seedless
 from conformance.secret import Secret
-from conformance.session import Wishes, contract_of, draft, prepare_server, refuse_idle_patterns, send
+from conformance.session import (
+    Wishes,
+    contract_of,
+    draft,
+    prepare_server,
+    refuse_idle_patterns,
+    refuse_idle_waivers,
+    send,
+)
 from conformance.settings import read_secret, read_verify
 from openapi.contract import names
+from openapi.screen import screen
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from conformance.session import Outcome
     from openapi.contract import Contract
 
@@ -133,7 +143,7 @@ EVERY = "all"
     "reports",
     multiple=True,
     metavar="KIND=PATH",
-    help=f"Write a report: {', '.join(WRITERS)}. Repeatable. Always written: json=results.json.",
+    help=f"Write a report: {', '.join(WRITERS)}. Repeatable. json=results.json where no json is named.",
 )
 def check(
     url: str | None,
@@ -167,7 +177,7 @@ def check(
 
     The URL may be http://HOST:PORT, carry a path prefix, or be the full endpoint.
     """
-    console = Console(highlight=False)
+    console = screen()
     with exits.told():
         refuse_seedless(fuzz, seed)
         if url is not None and dialect is None:
@@ -188,12 +198,14 @@ def check(
             strict=strict,
             budget=Budget(max_requests, max_tokens, max_time, rate, timeout, concurrency),
             verify=read_verify(insecure, ca_file),
-            also=tuple(contract_of(name).name for name in also),
+            also=tuple(contract_of(name, "--also").name for name in also),
             waivers=waivers.read(waiver_file) if waiver_file else (),
             wait_s=wait,
         )
         for contract in contracts:
             refuse_idle_patterns(contract, only, topics, wishes.draw)
+            assumed(contract).overruled(contract, wishes.capabilities)  # refuses a name before a server is started
+        refuse_idle_waivers(wishes.waivers, (*contracts, *map(contract_of, wishes.also)))
         codes = []
         for contract in contracts:
             wishes = replace(wishes, dialect=contract.name)
@@ -242,8 +254,6 @@ def _show_plan(wishes: Wishes, contract: Contract, console: Console, *, requests
     """What would be judged or sent, of a server that says nothing of itself."""
     declaration = assumed(contract).overruled(contract, wishes.capabilities)
     plan = draft(contract, declaration, wishes.only, wishes.topics, wishes.draw)
-    if not console.is_terminal:
-        console = Console(highlight=False, width=preview.WIDE)
     model = wishes.model or contract.default_model
     console.print(preview.requests(plan, contract, model) if requests else preview.listing(plan))
     console.print(f"{preview.ceilings(plan, contract, wishes.budget)}; nothing was sent", soft_wrap=True)

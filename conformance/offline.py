@@ -95,7 +95,7 @@ def judge_again(
     record = replace(
         record,
         exhausted=run["exhausted"],
-        requests=run["requests"],
+        requests=run["requests"] - sum(other["requests"] for other in results.get("also", ())),
         tokens=run.get("tokens", 0),
         retries=run.get("retries", 0),
         waited_s=run.get("waited_s", 0.0),

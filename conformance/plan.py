@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from conformance.errors import UsageError
 from openapi.contract import Requirement
+from openapi.nearest import meant
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -99,9 +100,10 @@ def refuse_idle(only: Collection[str], assertions: Collection[Assertion], contra
     """Raises UsageError for a pattern that matches none of the assertions."""
     for pattern in only:
         if not any(_matches(pattern, assertion) for assertion in assertions):
+            known = {name for assertion in assertions for name in _names(assertion)}
             raise UsageError(
                 f"--only {pattern!r} matches no check, requirement or scenario of {contract.name}; "
-                "`chatproof checks list` and --dry-run show them"
+                f"`chatproof checks list` and --dry-run show them{meant(pattern, known)}"
             )
 
 
@@ -110,7 +112,7 @@ def refuse_unknown(topics: Collection[str], checks: Mapping[str, Check]) -> None
     known = sorted({check.topic for check in checks.values()})
     for topic in topics:
         if topic not in known:
-            raise UsageError(f"--topic {topic!r} is none; there are: {', '.join(known)}")
+            raise UsageError(f"--topic {topic!r} is none; there are: {', '.join(known)}{meant(topic, known)}")
 
 
 def _expected(row: Requirement, contract: Contract) -> bool:
@@ -135,5 +137,8 @@ def _assertions(contract: Contract, scenario: Scenario, checks: Mapping[str, Che
 
 
 def _matches(pattern: str, assertion: Assertion) -> bool:
-    names = (assertion.check.id, assertion.requirement.id, assertion.scenario.id)
-    return any(fnmatchcase(name, pattern) for name in names)
+    return any(fnmatchcase(name, pattern) for name in _names(assertion))
+
+
+def _names(assertion: Assertion) -> tuple[str, str, str]:
+    return assertion.check.id, assertion.requirement.id, assertion.scenario.id

@@ -7,7 +7,6 @@ Nothing that comes back here is a finding. A server that cannot be reached, or t
 from __future__ import annotations
 
 import asyncio
-import time
 from typing import TYPE_CHECKING, Final
 
 from conformance.client import Call
@@ -15,6 +14,7 @@ from conformance.errors import Unreachable
 from conformance.occasion import refuses_key, shown
 from conformance.probing import probes, reading
 from conformance.scenario import Step
+from openapi import waiting
 
 if TYPE_CHECKING:
     from conformance.client import Client
@@ -25,10 +25,6 @@ if TYPE_CHECKING:
 
 DEADLINE_S: Final = 30.0
 CHAT_DEADLINE_S: Final = 120.0
-KNOCK_S: Final = 0.5
-"""Seconds between two tries to reach a server that is still starting."""
-ABSENT: Final = (502, 503, 504)
-"""The statuses of a proxy, or of the server itself, while the model is being loaded."""
 
 
 class Preflight:
@@ -44,18 +40,17 @@ class Preflight:
 
         Raises Unreachable when it has not within `most_s` seconds; the last try says why.
         """
-        until_s = time.monotonic() + most_s
+        left = waiting.Waiting(most_s)
         while True:
-            left_s = until_s - time.monotonic()
-            exchange = await self._asked("models", self._target.models_url, max(KNOCK_S, min(DEADLINE_S, left_s)))
-            if exchange.response is not None and exchange.status not in ABSENT:
+            exchange = await self._asked("models", self._target.models_url, left.deadline_s)
+            if exchange.response is not None and exchange.status not in waiting.ABSENT:
                 return
             if exchange.failure is not None and exchange.failure.kind == "tls":
                 raise Unreachable(exchange.failure.detail)  # waiting mends no certificate
-            if until_s - time.monotonic() < KNOCK_S:
+            if left.over:
                 why = exchange.failure.detail if exchange.failure is not None else f"it answers {shown(exchange)}"
-                raise Unreachable(f"{why}; waited {most_s:g} s for it (--wait)")
-            await asyncio.sleep(KNOCK_S)
+                raise Unreachable(left.given_up(why))
+            await asyncio.sleep(waiting.KNOCK_S)
 
     async def model(self) -> str:
         """The first model of the list, else the dialect's default: a list is asked for by no document."""

@@ -17,6 +17,19 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 VOLATILE: Final = ("date", "x-request-id", "x-process-time", "set-cookie", "content-length")
+CHANGING: Final = frozenset(
+    (
+        "id",
+        "created",
+        "cached_tokens",
+        "batch_size",
+        "queue_wait_time",
+        "prefill_time",
+        "decode_time",
+        "decode_time_arr",
+    )
+)
+"""Members of an answer that change from one request to the next by themselves: of these only the kind is compared."""
 MOST_LINES: Final = 400
 """Lines of one answer that are compared."""
 
@@ -105,6 +118,21 @@ def _lines(exchange: Exchange) -> Iterable[str]:
 
 def _pretty(text: str) -> list[str]:
     try:
-        return json.dumps(json.loads(text), indent=1, ensure_ascii=False).splitlines()
+        return json.dumps(_steady(json.loads(text)), indent=1, ensure_ascii=False).splitlines()
     except (ValueError, RecursionError):
         return text.splitlines() or [""]
+
+
+def _steady(value: Any) -> Any:
+    """A JSON value with the kinds of what changes by itself instead of it."""
+    if isinstance(value, dict):
+        return {name: _kind(each) if name in CHANGING else _steady(each) for name, each in value.items()}
+    return [_steady(each) for each in value] if isinstance(value, list) else value
+
+
+def _kind(value: Any) -> Any:
+    if isinstance(value, str) and value:
+        return "(text)"
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return "(number)"
+    return [_kind(each) for each in value] if isinstance(value, list) else value

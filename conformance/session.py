@@ -25,11 +25,12 @@ from conformance.scenarios.drawn import NOTHING, Draw, draw
 from openapi.address import AddressError, parse
 from openapi.capability import Capability
 from openapi.contract import load, names
+from openapi.nearest import meant
 from openapi.validation import Validator
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
     from typing import Any
 
     from conformance.plan import Plan
@@ -96,10 +97,12 @@ class Outcome:
     also: tuple[Outcome, ...] = ()
 
 
-def contract_of(dialect: str) -> Contract:
-    """The contract of a dialect. Raises UsageError that lists the names."""
+def contract_of(dialect: str, option: str = "--dialect") -> Contract:
+    """The contract of a dialect. Raises UsageError that names the option and lists the names."""
     if dialect not in names():
-        raise UsageError(f"--dialect {dialect!r} is unknown; there are: {', '.join(sorted(names()))}")
+        raise UsageError(
+            f"{option} {dialect!r} is unknown; there are: {', '.join(sorted(names()))}{meant(dialect, names())}"
+        )
     return load(dialect)
 
 
@@ -174,10 +177,32 @@ def refuse_idle_patterns(
     """Raises UsageError for a topic or a pattern of `only` that can match nothing, whatever a server declares."""
     planning.refuse_unknown(topics, {**gather(), **(oracle.CHECKS if wanted != NOTHING else {})})
     if only:
-        every = frozenset(contract.capabilities)
-        declared = [Declaration(some, every - some, "") for some in (every, frozenset[str]())]
-        plans = [draft(contract, each, wanted=wanted) for each in declared]
-        planning.refuse_idle(only, [assertion for plan in plans for assertion in plan.assertions], contract)
+        assertions = [assertion for plan in _plans(contract, wanted) for assertion in plan.assertions]
+        planning.refuse_idle(only, assertions, contract)
+
+
+def refuse_idle_waivers(waivers: Collection[Waiver], judged: Collection[Contract]) -> None:
+    """Raises UsageError for a waiver that is about no requirement of any dialect, for it would never cover anything.
+
+    A file may serve several dialects, so one that is about none of those judged is left alone.
+    """
+    left = [each for each in waivers if not any(map(each.covers, oracle.CHECKS))]
+    seen: set[str] = set()
+    for contract in (*judged, *(load(name) for name in dict.fromkeys(names().values()))):
+        if not left:
+            return
+        known = {each.requirement.id for plan in _plans(contract) for each in plan.assertions}
+        left = [each for each in left if not any(map(each.covers, known))]
+        seen |= known
+    for each in left:
+        raise UsageError(f"--waivers {each.file}: {each.id!r} is about no requirement{meant(each.id, seen)}")
+
+
+def _plans(contract: Contract, wanted: Draw = NOTHING) -> list[Plan]:
+    """The plans for a server that declares all capabilities, and for one that declares none."""
+    every = frozenset(contract.capabilities)
+    declared = [Declaration(some, every - some, "") for some in (every, frozenset[str]())]
+    return [draft(contract, each, wanted=wanted) for each in declared]
 
 
 def offered(contract: Contract, declared: frozenset[str]) -> Contract:

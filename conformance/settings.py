@@ -34,5 +34,7 @@ def read_verify(insecure: bool, ca_file: Path | None) -> bool | ssl.SSLContext:
         return True
     try:
         return ssl.create_default_context(cafile=str(ca_file))
-    except (OSError, ssl.SSLError) as error:
-        raise UsageError(f"--ca-file {ca_file}: {error}") from error
+    except ssl.SSLError as error:
+        raise UsageError(f"--ca-file {ca_file}: it holds no certificates in PEM: {error.reason}") from error
+    except OSError as error:
+        raise UsageError(f"--ca-file {ca_file}: {error.strerror}") from error

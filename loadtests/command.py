@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from loadtests.errors import UsageError
+from loadtests.errors import UnreachableError, UsageError
+from loadtests.knock import knock
+from loadtests.knock import wait as wait_for
 from loadtests.options import OPTIONS, kind
 from loadtests.passed_on import sorted_out
 from loadtests.results import OWN_ERROR
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from typing import Protocol
 
+    from loadtests.settings import Settings
     from openapi.contract import Contract
 
     class Served(Protocol):
@@ -49,6 +52,8 @@ SOMEWHERE: Final = "http://127.0.0.1"
 """Stands for the embedded server until it has its address."""
 INTERRUPTED: Final = 130
 KEY_VARIABLE: Final = "CHATPROOF_LOAD_KEY"
+ELSEWHERE: Final = ("--master", "--worker")
+"""Locust's options with which the load comes from other machines, who may reach a server that this one does not."""
 
 
 class Duration(click.ParamType[float]):
@@ -85,6 +90,11 @@ def our_options(command: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
+waiting_option = click.option(
+    "--wait", default=0.0, type=Duration(), metavar="SECONDS", help="Wait so long for a server that is still starting."
+)
+
+
 def given(ours: dict[str, Any]) -> Iterator[str]:
     """Our options as arguments for Locust."""
     for option in OPTIONS:
@@ -105,6 +115,7 @@ def given(ours: dict[str, Any]) -> Iterator[str]:
 @click.option("--time", "seconds", default="30s", show_default=True, type=Duration(), help="Measured time.")
 @click.option("--warm-up", default="2s", show_default=True, type=Duration(), help="Time before it, not measured.")
 @click.option("--web", is_flag=True, help="Locust's web page on 127.0.0.1 instead of a run at once.")
+@waiting_option
 @our_options
 @click.argument("more", nargs=-1, type=click.UNPROCESSED)
 @click.pass_obj
@@ -116,6 +127,7 @@ def load(
     seconds: float,
     warm_up: float,
     web: bool,
+    wait: float,
     more: tuple[str, ...],
     **ours: Any,
 ) -> None:
@@ -134,8 +146,11 @@ def load(
         *(("--csv", str(Path(ours["out"]) / "locust")) if ours["out"] else ()),
         *more,
     ]
+    values = {**ours, "seconds": seconds, "warm_up": warm_up, "num_users": users, "host": url or SOMEWHERE}
     if url is None:  # else the child checks, who would have to anyway: to do it twice would delay the first request
-        check({**ours, "seconds": seconds, "warm_up": warm_up, "num_users": users, "host": SOMEWHERE})
+        check(values)
+    elif wait or not web:
+        reach(url, values, wait, more)
     with ExitStack() as stack:
         environment = dict(os.environ)
         arguments += target(stack, embedded, url, ours["dialect"], environment)
@@ -155,8 +170,8 @@ def passed_on(url: str | None, more: tuple[str, ...]) -> tuple[str | None, tuple
         raise click.UsageError(str(error)) from error
 
 
-def check(values: dict[str, Any]) -> None:
-    """Refuses what cannot work before any server or process is started. Raises click.UsageError."""
+def check(values: dict[str, Any]) -> Settings:
+    """What the options mean. Raises click.UsageError for what cannot work, before any server or process is started."""
     from loadtests.settings import settings
     from loadtests.workload import Workload
 
@@ -167,6 +182,23 @@ def check(values: dict[str, Any]) -> None:
         Workload(made.contract, made.scenario, made.model, made.seed)
     except UsageError as error:
         raise click.UsageError(str(error)) from error
+    return made
+
+
+def reach(url: str, values: dict[str, Any], wait_s: float, more: tuple[str, ...]) -> None:
+    """Refuses a server that is not there, before a test is begun that could only fail; waits for one that is starting.
+
+    Raises click.ClickException, for exit code 1, and click.UsageError.
+    """
+    try:
+        if wait_s:
+            wait_for(check(values), wait_s)
+        elif not {*ELSEWHERE} & {*more}:
+            knock(url)
+    except UsageError as error:
+        raise click.UsageError(str(error)) from error
+    except UnreachableError as error:
+        raise click.ClickException(str(error)) from error
 
 
 def target(
@@ -195,7 +227,8 @@ def target(
 
 def run(arguments: list[str], environment: dict[str, str], *, quiet: bool = False) -> int:
     """Runs Locust as a child and gives its exit code. An interrupt is passed on once, whoever else the terminal tells,
-    so that the child ends its test and writes its reports. `quiet`: without its report."""
+    so that the child ends its test and writes its reports. `quiet`: without its report, and INTERRUPTED is the code
+    after an interrupt, whatever the child has measured until then."""
     if find_spec("locust") is None:
         raise click.UsageError("`chatproof load` needs locust: pip install 'chatproof[load]'")
     command = [sys.executable, "-m", "locust", *arguments]
@@ -214,6 +247,8 @@ def run(arguments: list[str], environment: dict[str, str], *, quiet: bool = Fals
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
+    if told and quiet:
+        return INTERRUPTED
     if code >= 0:
         return code
     if told:

@@ -16,6 +16,7 @@ from rich.table import Table
 
 from loadtests import page
 from loadtests.command import (
+    INTERRUPTED,
     LOCUSTFILE,
     SOMEWHERE,
     Duration,
@@ -24,8 +25,10 @@ from loadtests.command import (
     most_time,
     our_options,
     passed_on,
+    reach,
     run,
     target,
+    waiting_option,
 )
 from loadtests.results import FAILURES, INVALID, MET, MISSED, OWN_ERROR
 from loadtests.search import Search, Step, requests_needed, saturated, wilson_lower
@@ -71,20 +74,25 @@ if TYPE_CHECKING:
     help="Measured time of each rate; longer where the share needs more requests.",
 )
 @click.option("--warm-up", default="2s", show_default=True, type=Duration(), help="Time before it, not measured.")
+@waiting_option
 @our_options
 @click.argument("more", nargs=-1, type=click.UNPROCESSED)
 @click.pass_obj
 def search(embedded: Embedder | None, /, url: str | None, first: float, most: float, share: float, precision: float,
-           seconds: float, warm_up: float, more: tuple[str, ...], **ours: Any) -> None:  # fmt: skip
+           seconds: float, warm_up: float, wait: float, more: tuple[str, ...], **ours: Any) -> None:  # fmt: skip
     """Find the highest rate at which the objectives hold: doubled until they do not, then halved towards it."""
     if not ours["objective"]:
         raise click.UsageError("name what must hold with --objective, for example ttft_p95=300ms")
     url, more = passed_on(url, more)
-    check({**ours, "seconds": seconds, "warm_up": warm_up, "num_users": 1, "host": url or SOMEWHERE})
+    values = {**ours, "seconds": seconds, "warm_up": warm_up, "num_users": 1, "host": url or SOMEWHERE}
+    check(values)
+    if url is not None:
+        reach(url, values, wait, more)
     out = Path(ours.pop("out"))
     console = Console(highlight=False)
     looked = Search(first, most, share, precision)
     last: dict[str, Any] | None = None
+    ended = False
     with ExitStack() as stack:
         environment = dict(os.environ)
         address = target(stack, embedded, url, ours["dialect"], environment)
@@ -94,6 +102,8 @@ def search(embedded: Embedder | None, /, url: str | None, first: float, most: fl
             made, code = _try(
                 time_s, warm_up, [*address, *given({**ours, "rate": rate, "out": None}), *more], environment
             )
+            if ended := code == INTERRUPTED:
+                break
             if made is None:
                 raise SystemExit(code)
             if made["failures"] and made["counts"]["failures"] == made["counts"]["requests"]:
@@ -106,7 +116,8 @@ def search(embedded: Embedder | None, /, url: str | None, first: float, most: fl
             looked.note(step)
             if looked.holding == rate or last is None:
                 last = made
-    _print(console, looked)
+    if looked.steps or not ended:
+        _print(console, looked)
     if last is not None:
         last["search"] = {
             "share": share,
@@ -117,6 +128,9 @@ def search(embedded: Embedder | None, /, url: str | None, first: float, most: fl
         (out / "results.json").write_text(json.dumps(last, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
         (out / "report.html").write_text(page.page(last), encoding="utf-8")
         console.print(f"written to {out}")
+    if ended:
+        click.echo(f"Interrupted after {len(looked.steps)} rates.", err=True)
+        raise SystemExit(INTERRUPTED)
     raise SystemExit(MET if looked.holding is not None else MISSED)
 
 

@@ -38,7 +38,8 @@ def parse(url: str, path: str, models_path: str) -> Target:
         parts = urlsplit(url if "://" in url else f"http://{url}")
     except ValueError as error:
         raise AddressError(f"{url!r} is no address of a server: {error}") from error
-    if parts.scheme not in ("http", "https") or not parts.hostname or len(url.split()) != 1:
+    slashless = "://" not in url and url.partition(":")[0] in ("http", "https")  # http:/HOST, http:HOST
+    if parts.scheme not in ("http", "https") or not parts.hostname or len(url.split()) != 1 or slashless:
         raise AddressError(f"{url!r} is no address of a server: write http://HOST:PORT or https://HOST")
     if parts.username or parts.password:
         raise AddressError("the address holds a user name or password; pass a key with --api-key-env VAR")

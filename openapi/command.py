@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 import click
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
@@ -16,6 +15,7 @@ from openapi import comparison, matrix
 from openapi.build import build, drift
 from openapi.contract import ContractError, load, names
 from openapi.described import described
+from openapi.screen import screen
 
 if TYPE_CHECKING:
     from openapi.contract import Contract
@@ -74,7 +74,7 @@ def diff(before: str, after: str, form: str) -> None:
     else:
         click.echo(found.headline)
         for table in comparison.tables(found):
-            Console().print(table)
+            screen().print(table)
 
 
 @click.command(name="matrix")
@@ -123,7 +123,7 @@ def _keep(page: Path, content: str, check: bool) -> None:
 
 
 def _show(contracts: list[Contract]) -> None:
-    console = Console()
+    console = screen()
     for section in matrix.sections(contracts):
         table = Table(title=section.title, title_justify="left")
         for name in ("", *(contract.name for contract in contracts)):

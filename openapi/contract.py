@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from openapi import loading
 from openapi.capability import Capability, narrow_parameter, narrow_rule, narrow_schemas
 from openapi.forms import AnswerForm, ErrorKind, ErrorTable, StreamForm
+from openapi.nearest import meant
 from openapi.parameter import ABSENT, Expect, Keyword, Parameter, Probe, Rule, Schema
 from openapi.resolution import ContractError, dialect_files, read, resolve, resolve_file
 from openapi.soundness import check_tree
@@ -133,7 +134,7 @@ def load(name: str) -> Contract:
     """The contract of a dialect, by id or alias. Raises ContractError that lists the names."""
     known = {name: name} if name in dialect_files() else names()  # aliases stand in the files, which cost time to read
     if name not in known:
-        raise ContractError(f"no dialect is called {name!r}; there are: {', '.join(sorted(known))}")
+        raise ContractError(f"no dialect is called {name!r}; there are: {', '.join(sorted(known))}{meant(name, known)}")
     dialect = known[name]
     return _sound(resolve(dialect), f"openapi/{dialect_files()[dialect]}")
 

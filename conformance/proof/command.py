@@ -20,6 +20,7 @@ from conformance.proof import matrix as matrices
 from conformance.proof.ledger import COMPANION, read
 from conformance.proof.proving import partial, prove
 from openapi.contract import names
+from openapi.nearest import meant
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -107,7 +108,9 @@ def _proof(
     whole: bool,
 ) -> tuple[Proof, frozenset[str]]:
     if dialect is not None and dialect not in names():
-        raise UsageError(f"--dialect {dialect!r} is unknown; there are: {', '.join(sorted(names()))}")
+        raise UsageError(
+            f"--dialect {dialect!r} is unknown; there are: {', '.join(sorted(names()))}{meant(dialect, names())}"
+        )
     dialects = (names()[dialect],) if dialect else hosting.dialects()
     with console.status("starting the server that shows the faults") as status, hosting.start() as host:
         every = frozenset(each.name for each in host.faults)

@@ -34,8 +34,8 @@ def write(results: dict[str, Any]) -> str:
         if row["outcome"] == "ERROR":
             Xml.SubElement(case, "error", message=_clean(row["note"]))
         elif row["fails"]:
-            message = row["note"] or row["findings"][0]["got"]
-            failure = Xml.SubElement(case, "failure", message=_clean(f"{row['keyword']}: {row['summary']}: {message}"))
+            claim = f"{row['keyword']}: {row['summary'].removesuffix('.')}"
+            failure = Xml.SubElement(case, "failure", message=_clean(f"{claim}: {_why(row)}"))
             failure.text = _clean(_details(row, known))
         elif _skipped(row):
             Xml.SubElement(case, "skipped", message=_clean(f"{row['outcome']}: {row['note']}"))
@@ -47,6 +47,12 @@ def write(results: dict[str, Any]) -> str:
 
 def _skipped(row: dict[str, Any]) -> bool:
     return row["outcome"] in ("UNTESTABLE", "NO_OCCASION", "NOT_APPLICABLE") and not row["fails"]
+
+
+def _why(row: dict[str, Any]) -> str:
+    """What is wrong, in few words: lists of failures show no more."""
+    first = row["findings"][0] if row["findings"] else {}
+    return row["note"] or f"expected {first['expected']}, got {first['got']}"
 
 
 def _details(row: dict[str, Any], known: dict[str, str]) -> str:

@@ -39,7 +39,7 @@ code,pre{font:13px/1.45 ui-monospace,monospace}
 pre{background:var(--soft);padding:.6rem;overflow-x:auto;white-space:pre-wrap;overflow-wrap:anywhere;margin:.3rem 0}
 details{border:1px solid var(--line);border-radius:6px;margin:.4rem 0;padding:.4rem .7rem}
 summary{cursor:pointer;overflow-wrap:anywhere;padding-left:10.75rem;text-indent:-10.75rem}summary *{text-indent:0}
-table{border-collapse:collapse;width:100%}td,th{text-align:left;border-bottom:1px solid var(--line);padding:.2rem .6rem .2rem 0;overflow-wrap:anywhere}th{white-space:nowrap}
+table{border-collapse:collapse;width:100%}td,th{text-align:left;border-bottom:1px solid var(--line);padding:.2rem .6rem .2rem 0;overflow-wrap:anywhere}th{white-space:nowrap}.wide{overflow-x:auto}.wide td:last-child{min-width:14rem}
 details th:first-child{width:5rem}details th:nth-child(2){width:18rem}details th:last-child{width:20rem}
 dl{display:grid;grid-template-columns:max-content 1fr;gap:0 1rem}dd{margin:0;overflow-wrap:anywhere}
 .w{display:inline-block;min-width:9.5rem;font-weight:600}
@@ -125,7 +125,7 @@ def _other(results: dict[str, Any], other: dict[str, Any]) -> str:
         for identity, one, two, seen in differences(results, other)
     )
     head = f"<tr><th>requirement</th><th>{_text(results['target']['dialect'])}</th><th>{name}</th><th>seen</th></tr>"
-    return f"<h2>Also by {name}: {other['verdict']}</h2><table>{head}{rows}</table>"
+    return f"<h2>Also by {name}: {other['verdict']}</h2><div class='wide'><table>{head}{rows}</table></div>"
 
 
 def _group(outcome: str, rows: list[dict[str, Any]]) -> str:

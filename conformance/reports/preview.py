@@ -60,7 +60,8 @@ def ceilings(plan: Plan, contract: Contract, budget: Budget) -> str:
     """What a plan costs at most, inside its budget, in one line."""
     wanted = len({each.requirement.id for each in plan.assertions})
     line = (
-        f"{contract.name}: {wanted} requirements, at most {plan.requests} requests and {plan.tokens} completion tokens"
+        f"{contract.name}: {wanted} requirement{'s' * (wanted != 1)}, "
+        f"at most {plan.requests} requests and {plan.tokens} completion tokens"
     )
     limits = [
         f"{number:,.12g} {unit}"

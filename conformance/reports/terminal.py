@@ -33,6 +33,7 @@ STYLES = {
     "WAIVED": "blue",
     "ERROR": "bold white on red",
 }
+UNSEEN = ("NO_OCCASION", "NOT_APPLICABLE")
 VERDICTS = {"conformant": "bold green", "nonconformant": "bold red", "inconclusive": "bold yellow"}
 # Control characters, line and paragraph ends, marks that turn the direction of writing, halves of surrogate pairs.
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -44,9 +45,10 @@ LONGEST = 240
 def ceiling(prepared: Prepared) -> Text:
     """One line, printed before anything is sent: what will be judged and what it can cost."""
     plan = prepared.plan
+    wanted = len({assertion.requirement.id for assertion in plan.assertions})
     return Text(
         f"{prepared.contract.name} at {safe(prepared.target.chat_url)}, model {safe(prepared.model)}: "
-        f"{len({assertion.requirement.id for assertion in plan.assertions})} requirements, "
+        f"{wanted} requirement{'s' * (wanted != 1)}, "
         f"at most {prepared.requests} requests and {plan.tokens} completion tokens"
     )
 
@@ -181,6 +183,8 @@ def _verdict(results: dict[str, Any]) -> Group:
         Text(f"{counted(results)}; {run['requests']} requests in {run['duration_s']:.1f} s", "dim"),
         *(Text(line, "dim") for line in _capabilities(target)),
     ]
+    if all(row["outcome"] in UNSEEN for row in results["requirements"]):
+        lines.append(Text("nothing that came gave occasion to judge any of it: ask for more than this", "yellow"))
     if run["retries"]:
         lines.append(Text(f"{run['retries']} requests sent again, after waiting {run['waited_s']:.1f} s", "yellow"))
     if run["exhausted"]:

@@ -159,4 +159,13 @@ def test_a_replay_shows_what_moved(honest: str, chatproof: Callable[..., Said]) 
 
 
 def test_two_answers_that_say_the_same_do_not_differ(good: Good) -> None:
+    def later(answer: dict[str, Any]) -> None:
+        answer |= {"id": "another", "created": 1}
+
+    def untimed(answer: dict[str, Any]) -> None:
+        answer["created"] = None
+
     assert not [each.id for each in good.exchanges.values() if replay.difference(each, each).lines]
+    plain = good.exchanges["conversation", "main"]
+    assert () == replay.difference(plain, edit_answer(plain, later)).lines
+    assert '+ "created": null,' in replay.difference(plain, edit_answer(plain, untimed)).lines

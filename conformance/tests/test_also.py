@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import jsonschema_rs
 
+from conformance.offline import judge_again
 from conformance.results import differences, schema
 
 if TYPE_CHECKING:
@@ -45,3 +46,4 @@ def test_what_only_the_other_dialect_asks_for_is_sent_and_told_apart(
     said = chatproof("check", honest, "--dialect", "mindie", "--also", "ovms", "--only", "parameters.stream*")
     new = [each["id"] for each in said.results["exchanges"] if each["id"].startswith("ovms-2024:")]
     assert said.results["also"][0]["requests"] == len(new) > 0
+    assert said.results["run"] == judge_again(said.results).outcome.results["run"]

@@ -135,6 +135,8 @@ def test_a_defect_of_a_check_gives_5_and_is_never_the_servers(
 
 USAGE = {
     "an unknown dialect": (("check", NOBODY, "--dialect", "telnet"), "mindie-2.3"),
+    "a dialect misspelt": (("check", NOBODY, "--dialect", "mindi"), "Did you mean 'mindie'?"),
+    "an unknown dialect beside": (("check", NOBODY, "--dialect", "mindie", "--also", "telnet"), "--also 'telnet'"),
     "no dialect": (("check", NOBODY), "siliconstorm"),
     "no such variable": (("check", NOBODY, "--dialect", "mindie", "--api-key-env", "NO_SUCH"), "NO_SUCH"),
     "a kind of report that is not": (("check", NOBODY, "--dialect", "mindie", "--report", "pdf=x"), "junit, markdown"),
@@ -155,8 +157,10 @@ USAGE = {
     "no such topic": (("check", NOBODY, "--dialect", "mindie", "--topic", "nothing"), "stream"),
     "a capability of no name": (("check", NOBODY, "--dialect", "mindie", "--capability", "+"), "+logprobs,-n"),
     "a capability both ways": (("check", NOBODY, "--dialect", "mindie", "--capability", "n,-n"), "both"),
+    "an unknown capability": (("check", NOBODY, "--dialect", "mindie", "--capability", "+x"), "no capability 'x'"),
     "no such waivers": (("check", NOBODY, "--dialect", "mindie", "--waivers", "no.yaml"), "No such file"),
     "a pattern for nothing": (("check", NOBODY, "--dialect", "mindie", "--only", "nothing"), "'nothing'"),
+    "a pattern misspelt": (("check", NOBODY, "--dialect", "mindie", "--only", "stop-txt"), "mean 'stop-text'?"),
     "no address": (("check", "ftp://h", "--dialect", "mindie"), "http://HOST:PORT"),
     "an empty address": (("check", "", "--dialect", "mindie"), "http://HOST:PORT"),
     "a model of no text": (("check", NOBODY, "--dialect", "mindie", "--model", "m\udcff"), "'m\\udcff'"),
@@ -164,6 +168,7 @@ USAGE = {
     "a key in the address": (("check", "http://me:secret@h", "--dialect", "mindie"), "--api-key-env"),
     "authorities that are not": (("check", NOBODY, "--dialect", "mindie", "--ca-file", "no.pem"), "no.pem"),
     "no such check": (("checks", "show", "stream.done"), "stream.done-last"),
+    "a check misspelt": (("checks", "show", "stream.dne-last"), "near: stream.done-last"),
     "a dialect of checks": (("checks", "list", "--dialect", "telnet"), "mindie-2.3"),
 }
 
@@ -285,6 +290,18 @@ def test_a_waived_failure_fails_nothing_and_an_idle_waiver_does(
     idle = chatproof("check", honest, *arguments)
     assert idle.code == 1
     assert [row["id"] for row in idle.results["requirements"] if row["fails"]] == ["waivers.*-content-type"]
+
+
+def test_a_waiver_that_is_about_nothing_is_refused_before_anything_is_sent(
+    chatproof: Callable[..., Said], tmp_path: Path
+) -> None:
+    waiver = "- {{id: {}, reason: a proxy, owner: me, expires: 2999-01-01}}"
+    (tmp_path / "none.yaml").write_text(waiver.format("stream.done-lst"))
+    said = chatproof("check", NOBODY, "--dialect", "mindie", "--waivers", "none.yaml")
+    words = "--waivers none.yaml: 'stream.done-lst' is about no requirement. Did you mean 'stream.done-last'?"
+    assert (2, f"chatproof: {words}\n") == (said.code, said.stderr)
+    (tmp_path / "other.yaml").write_text(waiver.format("stream.usage-on-request"))  # of another dialect
+    assert 3 == chatproof("check", NOBODY, "--dialect", "mindie", "--waivers", "other.yaml").code
 
 
 def test_the_user_has_the_last_word_on_capabilities(honest: str, chatproof: Callable[..., Said]) -> None:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from conformance import preflight
 from conformance.errors import Unreachable
 from conformance.secret import Secret
 from conformance.session import Wishes, prepare_server
 from conformance.tests.scripted import Scripted, prepared, saying
 from conformance.tests.sinner import Reply, Sinner
+from openapi import waiting
 from openapi.contract import load, names
 from openapi.validation import Validator
 
@@ -70,7 +70,7 @@ def test_a_server_that_fails_the_greeting_otherwise_is_judged(answer: Reply) -> 
 @pytest.fixture
 def knocking(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tries follow one another after 10 ms."""
-    monkeypatch.setattr(preflight, "KNOCK_S", 0.01)
+    monkeypatch.setattr(waiting, "KNOCK_S", 0.01)
 
 
 @pytest.mark.usefixtures("knocking")

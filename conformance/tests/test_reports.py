@@ -98,6 +98,8 @@ def test_junit_counts_what_the_results_count(good: Good, strict: bool) -> None:
         assert (expected, str(len(expected))) == (found, suite.get(attribute))
     assert str(len(rows)) == suite.get("tests")
     assert any(row["fails"] for row in rows)
+    words = {case.get("name"): each.get("message") for case in cases for each in case.findall("failure")}
+    assert 'MUST: `object` of a plain answer is "chat.completion": expected ' in str(words["answer.object-named"])
 
 
 def test_junit_is_xml_whatever_a_server_says(attacked: dict[str, Any]) -> None:
@@ -161,6 +163,13 @@ def test_the_terminal_names_every_failure_and_the_verdict(good: Good) -> None:
         row["id"] for row in content["requirements"] if row["outcome"] in ("FAIL", "WARN") and row["id"] not in text
     ]
     assert "nonconformant" in text
+
+
+def test_the_terminal_says_so_where_nothing_was_judged(good: Good) -> None:
+    content = broken(good)
+    assert "gave occasion" not in shown(content)
+    rows = [row for row in content["requirements"] if row["outcome"] == "NO_OCCASION"]
+    assert "nothing that came gave occasion to judge any of it" in shown({**content, "requirements": rows})
 
 
 @pytest.mark.parametrize("name", sorted(set(HOSTILE) - {"surrogate"}))  # reading JSON leaves none over

@@ -25,7 +25,7 @@ def read_request(peer: Any) -> bytes:
             return b""
         data += more
     head, _, body = data.partition(b"\r\n\r\n")
-    size = next(int(line[15:]) for line in head.split(b"\r\n") if line.lower().startswith(b"content-length:"))
+    size = next((int(line[15:]) for line in head.split(b"\r\n") if line.lower().startswith(b"content-length:")), 0)
     while len(body) < size:
         body += peer.recv(65536)
     return head + b"\r\n\r\n" + body

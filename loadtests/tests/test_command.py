@@ -170,20 +170,39 @@ def test_the_url_may_stand_after_options_of_locust(
     assert found == sorted_out(url, more)
 
 
-def test_a_dead_server_is_a_failure_and_not_a_traceback(tmp_path: Path) -> None:
+def test_a_server_that_is_not_there_is_told_at_once(tmp_path: Path) -> None:
     code, said, made = load("http://127.0.0.1:9", tmp_path)
+    assert (1, {}) == (code, made)
+    assert "Error: 127.0.0.1:9 refuses connections: nothing listens there; --wait S" in said
+
+
+def test_a_server_that_goes_is_a_failure_and_not_a_traceback(tmp_path: Path) -> None:
+    listener = socket.create_server(("127.0.0.1", 0))
+    url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+
+    def go() -> None:
+        with listener, listener.accept()[0]:
+            pass
+
+    threading.Thread(target=go, daemon=True).start()
+    code, said, made = load(url, tmp_path)
     assert (1, ["connect"]) == (code, [each["kind"] for each in made["failures"]])
     assert ["warm-up"] == [each["name"] for each in made["doubts"]]
-    assert "nothing answers at http://127.0.0.1:9: [Errno " in said
+    assert f"nothing answers at {url}: [Errno " in said
     assert "Traceback" not in said
 
 
 def test_a_search_ends_where_nothing_is_answered(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", "from loadtests.search_command import search; search()", "http://127.0.0.1:9"]
-    command += ["--objective", "ttft_p50=1s", "--share", "0.5", "--from", "10", "--time", "1s", "--warm-up", "0s"]
-    made = subprocess.run([*command, "--out", str(tmp_path)], capture_output=True, text=True, timeout=60)
+    def deaf(peer: Any, _: bytes) -> None:
+        peer.close()
+
+    with serving(deaf) as port:
+        command = [sys.executable, "-c", "from loadtests.search_command import search; search()"]
+        command += [f"http://127.0.0.1:{port}", "--objective", "ttft_p50=1s", "--share", "0.5", "--from", "10"]
+        command += ["--time", "1s", "--warm-up", "0s", "--out", str(tmp_path)]
+        made = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert 1 == made.returncode, made.stderr
-    assert "requests succeeded: connect" in made.stdout
+    assert "requests succeeded: " in made.stdout
 
 
 def test_an_interrupt_in_mid_stream_keeps_what_was_measured(tmp_path: Path) -> None:

@@ -37,6 +37,8 @@ REFUSED = {
     "a server": "is no address",
     "ftp://h": "is no address",
     "file:///etc/passwd": "is no address",
+    "http:/h": "is no address",
+    "https:h:8000": "is no address",
     "http://[::1": "is no address",
     "http://h:99999": "no valid port",
     "http://h:x": "no valid port",

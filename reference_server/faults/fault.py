@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from inspect import cleandoc
 from typing import TYPE_CHECKING, Literal
 
+from openapi.nearest import nearest
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
 
@@ -98,6 +100,7 @@ def _known(names: Iterable[str], known: dict[str, Fault]) -> Iterator[Fault]:
     for name in names:
         if name not in known:
             near = [each for each in known if name in each or each.partition(":")[0] == name.partition(":")[0]]
+            near = near or nearest(name, known, 5)
             hint = f"; near: {', '.join(near[:5])}" if near else ""
             raise UnknownFault(f"no fault of this dialect is called {name!r}{hint}; --fault list shows them")
         yield known[name]

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 import yaml
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from openapi.contract import load, names
+from openapi.nearest import meant
+from openapi.screen import screen
 from reference_server.faults.fault import faults_of
 from reference_server.offer import served
 
@@ -47,7 +48,8 @@ def all_faults() -> dict[str, Fault]:
 def list_faults(dialect: str | None) -> None:
     """Every fault, what the server does then, and where it was seen."""
     if dialect is not None and dialect not in names():
-        raise click.UsageError(f"--dialect {dialect!r} is unknown; there are: {', '.join(sorted(names()))}")
+        known = ", ".join(sorted(names()))
+        raise click.UsageError(f"--dialect {dialect!r} is unknown; there are: {known}{meant(dialect, names())}")
     show(all_faults() if dialect is None else known_faults(names()[dialect]))
 
 
@@ -59,7 +61,7 @@ def show(faults: Mapping[str, Fault]) -> None:
     table.add_column("seen in")
     for fault in faults.values():
         table.add_row(escape(fault.name), escape(fault.line), escape(seen(fault)))
-    Console(highlight=False).print(table)
+    screen().print(table)
 
 
 def seen(fault: Fault) -> str:
