@@ -129,7 +129,7 @@ def search(embedded: Embedder | None, /, url: str | None, first: float, most: fl
         (out / "report.html").write_text(page.page(last), encoding="utf-8")
         console.print(f"written to {out}")
     if ended:
-        click.echo(f"Interrupted after {len(looked.steps)} rates.", err=True)
+        click.echo(f"Interrupted; rates tried: {len(looked.steps)}.", err=True)
         raise SystemExit(INTERRUPTED)
     raise SystemExit(MET if looked.holding is not None else MISSED)
 
