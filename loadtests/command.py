@@ -146,7 +146,13 @@ def load(
         *(("--csv", str(Path(ours["out"]) / "locust")) if ours["out"] else ()),
         *more,
     ]
-    values = {**ours, "seconds": seconds, "warm_up": warm_up, "num_users": users, "host": url or SOMEWHERE}
+    values = {
+        **ours,
+        "seconds": seconds,
+        "warm_up": warm_up,
+        "num_users": users,
+        "host": SOMEWHERE if url is None else url,
+    }
     if url is None:  # else the child checks, who would have to anyway: to do it twice would delay the first request
         check(values)
     elif wait or not web:

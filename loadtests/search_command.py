@@ -84,7 +84,7 @@ def search(embedded: Embedder | None, /, url: str | None, first: float, most: fl
     if not ours["objective"]:
         raise click.UsageError("name what must hold with --objective, for example ttft_p95=300ms")
     url, more = passed_on(url, more)
-    values = {**ours, "seconds": seconds, "warm_up": warm_up, "num_users": 1, "host": url or SOMEWHERE}
+    values = {**ours, "seconds": seconds, "warm_up": warm_up, "num_users": 1, "host": SOMEWHERE if url is None else url}
     check(values)
     if url is not None:
         reach(url, values, wait, more)

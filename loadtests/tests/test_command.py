@@ -143,6 +143,8 @@ def test_a_wrong_option_ends_with_2_and_one_line(url: str, tmp_path: Path, argum
         ["--proceses", "2"],
         ["--master-port", "many"],
         ["elsewhere", "--host", "http://127.0.0.1:9"],
+        [""],
+        ["", "--wait", "9"],
     ],
 )
 def test_a_wrong_option_is_refused_before_the_embedded_server_starts(command: Command, wrong: list[str]) -> None:
