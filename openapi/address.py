@@ -47,6 +47,8 @@ def parse(url: str, path: str, models_path: str) -> Target:
         _ = parts.port
     except ValueError:
         raise AddressError(f"{url!r} has no valid port: it goes from 1 to 65535") from None
+    if parts.netloc.endswith(":"):  # as http://HOST:$PORT is where there is no PORT
+        raise AddressError(f"{url!r} has no valid port: nothing stands behind the colon")
     if parts.query or parts.fragment:
         raise AddressError(f"{url!r} has a query or fragment; write the address without it")
     prefix = parts.path.rstrip("/")

@@ -42,6 +42,7 @@ REFUSED = {
     "http://[::1": "is no address",
     "http://h:99999": "no valid port",
     "http://h:x": "no valid port",
+    "http://h:": "no valid port",
     "http://user@h": "user name or password",
     "http://:secret@h": "user name or password",
     "http://user:secret@h": "user name or password",
