@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 ANYTHING = r"(.|\n)*"
-ESCAPES = {'"': r"\"", "\\": r"\\", "\n": r"\n", "\r": r"\r", "\t": r"\t"}
+ESCAPES = {chr(code): rf"\u{code:04x}" for code in (*range(0x20), 0x7F)} | {'"': r"\"", "\\": r"\\"}
 # What means something else inside a regular expression, or ends it.
 MEANINGFUL = re.compile(r"([\\/.*+?()\[\]{}|^$])")
 
@@ -54,7 +54,7 @@ class Spelling:
 
 
 def literal(text: str) -> str:
-    """A text as a terminal."""
+    """A text as a terminal: escaped as in JSON, and so is every control character."""
     return '"' + "".join(ESCAPES.get(character, character) for character in text) + '"'
 
 

@@ -114,7 +114,7 @@ def spaced(schema: str) -> str:
 def keyword_rules(rule: str, tool: Tool) -> list[str]:
     """Arguments in the order of the schema, name=value; the values as JSON text, which is nearly Python's."""
     if tool.keywords is None or not all(each.name.isidentifier() for each in tool.keywords):
-        raise UnusableGrammar(f"tools: {tool.name} takes more than names with values, which the model cannot write")
+        raise UnusableGrammar(f"tools: {tool.name!r} takes more than names with values, which the model cannot write")
     rules = []
     count = len(tool.keywords)
     for place, keyword in enumerate(tool.keywords):

@@ -124,6 +124,23 @@ def test_a_grammar_takes_calls_of_its_form_and_no_others(language: Language, nam
     assert form is CHATGLM3 or not language.takes(language.grammar(form, use("none")), call)
 
 
+CONTROLS = "".join(map(chr, [*range(0x01, 0x20), 0x7F, 0x85, 0x2028])) + '"\\/|'
+
+
+@pytest.mark.parametrize("choice", ["auto", "required"])
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_grammar_holds_names_of_any_characters(language: Language, name: str, choice: str) -> None:
+    tools = [{"type": "function", "function": {"name": f"look{CONTROLS}up", "parameters": SCHEMA}}]
+    language.grammars.compile(language.grammar(FORMATS[name], use(choice, tools)))
+
+
+@pytest.mark.parametrize("character", CONTROLS)
+def test_a_text_to_the_letter_is_taken_and_no_other(marked: Language, character: str) -> None:
+    grammar = f"start: {marked.spelling.text(f'a{character}b')}"
+    assert marked.takes(grammar, f"a{character}b")
+    assert not marked.takes(grammar, "ab")
+
+
 @pytest.mark.parametrize("name", ["hermes", "deepseek"])
 def test_a_thought_may_or_must_come_first(language: Language, name: str) -> None:
     form, call = FORMATS[name], CALLS[name]
