@@ -16,13 +16,17 @@ from loadtests.results import quantile
 from loadtests.search import CONFIDENCE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from loadtests.results import Buckets
 
 ROWS: Final = ("TTFT", "ITL", "TPOT", "E2E", "TTFT planned", "E2E planned")
 SHARES: Final = (0.5, 0.95, 0.99)
-RATES: Final = (("answers/s", "answers"), ("tokens/s", "tokens"), ("goodput/s", "good"))
+RATES: Final[Mapping[str, Callable[[dict[str, int]], int]]] = {
+    "answers/s": lambda second: second["answers"] - second["failures"],  # as the report counts them
+    "tokens/s": lambda second: second["tokens"],
+    "goodput/s": lambda second: second["good"],
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +70,8 @@ def differences(before: dict[str, Any], after: dict[str, Any]) -> Iterator[Diffe
                     for each in (before, after)
                 ]
                 yield Difference(f"{row} p{share * 100:g} ms", figures[0], figures[1], lower_is_better=True)
-    for name, key in RATES:
-        figures = [_rate([second[key] for second in each["seconds"][:-1]]) for each in (before, after)]
+    for name, count in RATES.items():
+        figures = [_rate([count(second) for second in each["seconds"][:-1]]) for each in (before, after)]
         yield Difference(name, figures[0], figures[1], lower_is_better=False)
     figures = [_share(each["counts"]["failures"], each["counts"]["requests"]) for each in (before, after)]
     yield Difference("failed share", figures[0], figures[1], lower_is_better=True)

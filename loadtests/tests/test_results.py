@@ -177,6 +177,13 @@ def test_two_draws_of_one_server_do_not_differ_and_a_slower_one_is_worse() -> No
     assert "better" == {each.name: each.verdict for each in differences(slower, one)}["TTFT p50 ms"]
 
 
+def test_answers_that_fail_are_no_rate_of_answers() -> None:
+    good = built([answer(at * 10, 5) for at in range(900)])
+    failing = {**good, "seconds": [{**second, "failures": second["answers"]} for second in good["seconds"]]}
+    (found,) = (each for each in differences(good, failing) if each.name == "answers/s")
+    assert (0.0, "worse") == (found.after.value, found.verdict)
+
+
 def test_a_second_with_no_neighbours_is_drawn() -> None:
     axes = Axis.over("s", [0.0, 4.0]), Axis.over("ms", [0.0, 9.0])
     drawn = lines("", *axes, [Series("p50", [(0.0, 5.0), (1.0, None), (2.0, 5.0), (3.0, 6.0)])])
