@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from conformance.exchange import Exchange
 
+BROKEN = re.compile(f"{CUT}+")
 ROUNDING = 1e-3  # of sums and comparisons: servers write float32, some of them rounded
 
 ASKED = Occasion(
@@ -98,11 +100,16 @@ def tokens_make_the_text(exchange: Exchange, _: Context) -> Iterator[Finding]:
         whole = not folded.content.endswith(CUT) and folded.finish_reason != "length"
         made = b"".join(entry.token.encode(errors="replace") if entry.data is None else entry.data for entry in kept)
         spoken = b"".join(entry.data or b"" for entry in kept)
-        if any(_fits(each, text, whole=whole) for each in (made, spoken)):
+        if any(_fits(each, text, whole=whole) or _shown(each) == _shown(text) for each in (made, spoken)):
             continue
         if kept[-1].token and _fits(made[: len(made) - len(_data(kept[-1]))], text, whole=whole):
             continue  # the token that ends an answer has a name and no text
         yield Finding(f"/choices/{index}/logprobs/content", repr(folded.content)[:200], repr(made)[:200])
+
+
+def _shown(data: bytes) -> str:
+    """Bytes as text without its ends; what is no character, in whatever number of signs, is one sign."""
+    return BROKEN.sub(CUT, data.decode(errors="replace")).strip()
 
 
 def _data(entry: Entry) -> bytes:

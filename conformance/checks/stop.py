@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from conformance.check import Context, Finding, NoOccasion, NotObserved, check, relation
+from conformance.check import Context, Finding, NoOccasion, NotObserved, Occasion, check, relation
 from conformance.occasion import ANSWER, greedy, unsuccessful, written
 
 if TYPE_CHECKING:
@@ -49,6 +49,28 @@ def stop_text_is_left_out(exchanges: Mapping[str, Exchange], _: Context) -> Iter
     stop, text = _stop_of(stopped), stopped.content() or ""
     if stop in text:
         yield Finding("/choices/0/message/content", f"no {stop!r}", repr(text)[:200])
+
+
+STOPPED = Occasion(
+    lambda scenario, step, contract: (
+        written(ANSWER).fits(scenario, step, contract)
+        and bool(step.stop_from or (step.body or {}).get("stop"))
+        and not (step.body or {}).get("include_stop_str_in_output")
+    ),
+    unsuccessful,
+)
+
+
+@check("stop.left-out-whatever-else", on=STOPPED)
+def stop_text_is_left_out_whatever_else_is_asked(exchange: Exchange, context: Context) -> Iterator[Finding]:
+    """No stop text stands in any choice, whatever else is asked for: several choices, log-probabilities, a stream."""
+    if not _left_out(exchange, context):
+        raise NoOccasion("streams of this dialect hold the stop text")
+    stop: Any = exchange.request_json["stop"]
+    for index, folded in exchange.choices.items():
+        found = next((each for each in ([stop] if isinstance(stop, str) else stop) if each in folded.content), None)
+        if found is not None:
+            yield Finding(f"/choices/{index}/message/content", f"no {found!r}", repr(folded.content)[:200])
 
 
 @relation("stop.cut-where-it-starts", over=("baseline", "stopped", "stopped-streamed"), lacks=unsuccessful)

@@ -52,6 +52,13 @@ def list_is_not_looked_at_in_streams(exchange: Exchange) -> Exchange:
     return edit_text(exchange, lambda text: f"{text} and so on")
 
 
+@mutant("stop.left-out-whatever-else")
+def stop_text_is_let_through(exchange: Exchange) -> Exchange:
+    """The stop text stands at the end of the answer."""
+    stop = exchange.request_json["stop"]
+    return edit_text(exchange, lambda text: text + (stop if isinstance(stop, str) else stop[-1]))
+
+
 @mutant("stop.listed-as-alone")
 def list_is_not_looked_at(exchange: Exchange) -> Exchange:
     """A stop text in a list does not end the answer."""

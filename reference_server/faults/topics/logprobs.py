@@ -118,6 +118,12 @@ alternatives_too_few = told_of(
     "Tokens that are all but sure have one alternative less than was asked for.",
     fits=demands("logprobs.as-many-alternatives-as-asked"),
 )
+alternatives_always_too_few = told_of(
+    "alternatives-always-too-few",
+    lambda entry: len(entry["top_logprobs"]) > 1 and entry["top_logprobs"].pop(),
+    "Every token has one alternative less than was asked for.",
+    fits=demands("logprobs.alternatives-as-asked-or-fewer"),
+)
 alternatives_too_many = told_of(
     "alternatives-too-many",
     lambda entry: entry["top_logprobs"].append({"token": "zz", "logprob": -99.0, "bytes": [122, 122]}),
