@@ -53,8 +53,8 @@ def first_entry_is_told_twice(exchange: Exchange) -> Exchange:
 
 
 @mutant("logprobs.one-entry-per-token")
-def first_entry_is_missing(exchange: Exchange) -> Exchange:
-    """The entry of the first token is missing."""
+def one_entry_is_too_many(exchange: Exchange) -> Exchange:
+    """One entry more comes than there are tokens."""
     return edit_content(exchange, lambda content: content.extend(content[:1]))
 
 
