@@ -1,4 +1,4 @@
-"""The knock: whether a server is there, before a load is put on it."""
+"""The knock: whether a server is there, before a load is put on it, for a line that is read before the report."""
 
 from __future__ import annotations
 
