@@ -180,6 +180,7 @@ class Said:
 def chatproof(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Said]:
     """Runs `chatproof` with some arguments in a folder of its own. Anything but an exit code is raised."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("COLUMNS", raising=False)  # as wide as where nobody looks on
 
     def run(*arguments: str) -> Said:
         result = CliRunner(catch_exceptions=False).invoke(main, arguments)

@@ -75,7 +75,7 @@ def test_what_only_looks_dangerous_is_taken() -> None:
         ("max_tokens", 20.5),
         ("stop", [""]),
         ("stop", ["x"] * 1025),
-        ("stop_token_ids", [1.5]),
+        ("stop_token_ids", "13"),
         ("stream", "true"),
         ("n", 0),
         ("n", 129),
