@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from conformance.check import Context, Finding, NoOccasion, NotObserved, check
 from conformance.checks.finish import completion_of
+from conformance.entries import CUT
 from conformance.occasion import scenario, unsuccessful
 from conformance.rounds import trial
 from conformance.statistics import AT_SIGHT
@@ -36,16 +37,23 @@ def long_enough(text: str) -> None:
         raise NoOccasion("the answer is too short to show anything")
 
 
+def is_greedy(round_: Round, part: str) -> bool:
+    """Whether the text is the greedy one, as far as both go: their limits may differ."""
+    short, long = sorted((text_of(round_, "greedy"), text_of(round_, part)), key=len)
+    return short == long or (len(short) >= FEW_CHARACTERS and long.startswith(short.rstrip(CUT)))
+
+
 def _is_new(round_: Round, earlier: Sequence[Round], part: str) -> bool | None:
     """Whether no earlier round said the same; None in the first one, and where the text is the greedy one."""
-    greedy, found = text_of(round_, "greedy"), text_of(round_, part)
-    long_enough(greedy)
-    return None if not earlier or found == greedy else found not in {text_of(each, part) for each in earlier}
+    long_enough(text_of(round_, "greedy"))
+    if not earlier or is_greedy(round_, part):
+        return None
+    return text_of(round_, part) not in {text_of(each, part) for each in earlier}
 
 
 def _is_likeliest(round_: Round, earlier: Sequence[Round], part: str) -> bool:
     """Whether the text is the greedy one, or, where greedy answers waver, one that came before."""
-    return text_of(round_, part) in {text_of(round_, "greedy"), *(text_of(each, part) for each in earlier)}
+    return is_greedy(round_, part) or text_of(round_, part) in {text_of(each, part) for each in earlier}
 
 
 @trial(
@@ -60,7 +68,7 @@ def high_temperature_leaves_the_greedy_text(round_: Round, _: Sequence[Round]) -
     A language model gives its likeliest word so little weight there that a whole answer hardly ever stays the same.
     """
     long_enough(text_of(round_, "greedy"))
-    return text_of(round_, "hot") != text_of(round_, "greedy")
+    return not is_greedy(round_, "hot")
 
 
 @trial("effects.unseeded-answers-differ", scenario=SAMPLING, parts=("greedy", "hot"), expected="a text not seen before")
@@ -83,7 +91,7 @@ def other_seeds_give_other_texts(round_: Round, earlier: Sequence[Round]) -> boo
 )
 def same_seed_gives_the_same_text(round_: Round, _: Sequence[Round]) -> bool | None:
     """The same request with the same seed gives the same text, at a temperature at which texts vary."""
-    if text_of(round_, "seeded") == text_of(round_, "greedy"):
+    if is_greedy(round_, "seeded"):
         return None
     return text_of(round_, "seeded") == text_of(round_, "seeded-again")
 
@@ -99,7 +107,7 @@ def seeds_that_differ_beyond_32_bits_differ(round_: Round, _: Sequence[Round]) -
     """Two seeds with the same lowest 32 bits do not always give the same text: all of a seed is read."""
     greedy, seeded, far = (text_of(round_, part) for part in ("greedy", "seeded", "seeded-far"))
     long_enough(greedy)
-    return None if len(seeded) < FEW_CHARACTERS or seeded == greedy else far != seeded
+    return None if len(seeded) < FEW_CHARACTERS or is_greedy(round_, "seeded") else far != seeded
 
 
 @trial("effects.top-p-narrows", scenario=SAMPLING, parts=("greedy", "narrow"), expected="the likeliest text")
