@@ -104,7 +104,7 @@ class Sending:
         return bool(self.in_flight or self._judging)
 
     def look_at_streams(self) -> None:
-        """Counts what has come of running streams, a few at a time."""
+        """Counts what has come of running streams, a few at a time: between them the loop reads, as in `_judge`."""
         while True:
             gevent.sleep(EVERY_S)
             self.tally.clock_steps += self.clock.steps - self._steps
@@ -114,7 +114,7 @@ class Sending:
             for number, caller in enumerate(list(self.in_flight), 1):
                 self.look_at(caller)
                 if number % AT_ONCE == 0:
-                    gevent.sleep(0)
+                    gevent.sleep(judging.REST_S)
 
     def look_at(self, caller: Caller) -> None:
         """Counts what has come of a running stream."""
