@@ -24,10 +24,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 import httpx
-from rich.console import Console
 from rich.table import Table
 
 from openapi import sse
+from openapi.screen import screen
 from reference_server.upstream.origin import Origin
 from reference_server.upstream.server import Deadlines, UpstreamServer
 
@@ -46,7 +46,7 @@ HEAD: Final = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-e
 
 
 def upstream(told: Connection) -> None:
-    """A server that is like vLLM: paced chunks, each with its time, or where `user` is set a flood."""
+    """A server that is like vLLM: paced chunks, each with its time, or a flood where max_tokens is 1."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -56,7 +56,7 @@ def upstream(told: Connection) -> None:
                     writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n%b" % (len(body), body))
                     continue
                 length = int(re.findall(rb"content-length: (\d+)", head.lower())[0])
-                flood = b'"max_tokens":1,' in await reader.readexactly(length)
+                flood = json.loads(await reader.readexactly(length)).get("max_tokens") == 1
                 writer.write(HEAD)
                 number = FLOOD if flood else CHUNKS
                 for _ in range(number):
@@ -233,7 +233,7 @@ async def unread(address: str, clients: int, pid: int) -> tuple[float, float]:
 @click.option("--streams", "counts", multiple=True, default=(1, 16), show_default=True, type=click.IntRange(1))
 def main(rounds: int, counts: tuple[int, ...]) -> None:
     """Prints what the gateway adds."""
-    console = Console()
+    console = screen()
     columns = ("direct p50", "through p50", "added", "direct p99", "through p99", "added")
     table = Table("upstream", "streams", "ms to", *columns, title="What the gateway adds")
     with scripted() as direct, served("--upstream", direct) as (through, pid):
