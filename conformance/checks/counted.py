@@ -16,17 +16,21 @@ if TYPE_CHECKING:
     from conformance.exchange import Exchange
 
 
+def _prompt_of(exchange: Exchange) -> int:
+    return counts_of(exchange)[0]
+
+
+def _more(exchanges: Mapping[str, Exchange], less: str, more: str) -> Iterator[Finding]:
+    """A finding where the one step's prompt does not count more tokens than the other's."""
+    known, found = _prompt_of(exchanges[less]), _prompt_of(exchanges[more])
+    if found <= known:
+        yield Finding(f"/{more}/usage/prompt_tokens", f"more than {known}", f"{found}")
+
+
 @relation("usage.prompt-grows", over=("short", "long"), lacks=unsuccessful)
 def prompt_tokens_grow_with_the_prompt(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """A prompt that contains another one and much more counts more tokens."""
-    short, _short_completion, _short_total = counts_of(exchanges["short"])
-    long, _long_completion, _long_total = counts_of(exchanges["long"])
-    if long <= short:
-        yield Finding("/usage/prompt_tokens", f"more than {short}", f"{long}")
-
-
-def _prompt_of(exchange: Exchange) -> int:
-    return counts_of(exchange)[0]
+    yield from _more(exchanges, "short", "long")
 
 
 @relation("usage.prompt-repeats", over=("plain", "plain-again"), lacks=unsuccessful)
@@ -49,27 +53,20 @@ def prompt_tokens_do_not_depend_on_the_answer(exchanges: Mapping[str, Exchange],
 @relation("usage.system-counted", over=("bare", "instructed"), lacks=unsuccessful)
 def system_message_is_counted(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """A long system message before the same question adds to prompt_tokens: it reaches the model."""
-    bare, instructed = (_prompt_of(exchanges[name]) for name in ("bare", "instructed"))
-    if instructed <= bare:
-        yield Finding("/instructed/usage/prompt_tokens", f"more than {bare}", f"{instructed}")
+    yield from _more(exchanges, "bare", "instructed")
 
 
 @relation("usage.history-counted", over=("bare", "second-turn", "third-turn"), lacks=unsuccessful)
 def history_is_counted(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """Every turn before the question adds to prompt_tokens: the whole conversation reaches the model."""
-    turns = ("bare", "second-turn", "third-turn")
-    for fewer, more in pairwise(turns):
-        known, found = _prompt_of(exchanges[fewer]), _prompt_of(exchanges[more])
-        if found <= known:
-            yield Finding(f"/{more}/usage/prompt_tokens", f"more than {known}", f"{found}")
+    for fewer, more in pairwise(("bare", "second-turn", "third-turn")):
+        yield from _more(exchanges, fewer, more)
 
 
 @relation("usage.tool-results-counted", over=("answered", "answered-at-length"), lacks=unsuccessful)
 def tool_results_are_counted(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """A tool's message with much more text adds to prompt_tokens: what tools say reaches the model."""
-    short, long = (_prompt_of(exchanges[name]) for name in ("answered", "answered-at-length"))
-    if long <= short:
-        yield Finding("/answered-at-length/usage/prompt_tokens", f"more than {short}", f"{long}")
+    yield from _more(exchanges, "answered", "answered-at-length")
 
 
 @relation("usage.prompt-counted-once", over=("single", "seeded-choices"), lacks=unsuccessful)
@@ -83,9 +80,7 @@ def prompt_is_counted_once_for_all_choices(exchanges: Mapping[str, Exchange], _:
 @relation("usage.rare-characters-counted", over=("short", "rare"), lacks=unsuccessful)
 def rare_characters_are_counted(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """A prompt that goes on in characters beyond the basic plane counts more tokens: they reach the model."""
-    short, rare = (_prompt_of(exchanges[name]) for name in ("short", "rare"))
-    if rare <= short:
-        yield Finding("/rare/usage/prompt_tokens", f"more than {short}", f"{rare}")
+    yield from _more(exchanges, "short", "rare")
 
 
 @relation("usage.nul-ends-nothing", over=("short", "behind-nul"), lacks=lambda _: None)
@@ -101,9 +96,7 @@ def what_follows_a_nul_is_counted(exchanges: Mapping[str, Exchange], _: Context)
 @relation("usage.answers-counted", over=("second-turn", "second-turn-at-length"), lacks=unsuccessful)
 def earlier_answers_are_counted(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """An earlier answer with much more text adds to prompt_tokens: what the assistant said reaches the model."""
-    short, long = (_prompt_of(exchanges[name]) for name in ("second-turn", "second-turn-at-length"))
-    if long <= short:
-        yield Finding("/second-turn-at-length/usage/prompt_tokens", f"more than {short}", f"{long}")
+    yield from _more(exchanges, "second-turn", "second-turn-at-length")
 
 
 @relation("usage.parts-counted", over=("bare", "in-one", "in-parts"), lacks=lambda _: None)

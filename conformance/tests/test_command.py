@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import replace
 from email.utils import formatdate
 from typing import TYPE_CHECKING
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from conformance.tests.sinner import Forward, Sent
 
 NOBODY = "http://127.0.0.1:9"
-DIALECTS = sorted(set(names().values()))
 
 
 def one_line(said: Said, code: int) -> str:
@@ -219,42 +217,6 @@ def test_a_key_that_cannot_be_hidden_or_sent_is_refused_and_not_shown(
     assert key not in line
 
 
-def test_a_dry_run_shows_the_plan_and_sends_nothing(chatproof: Callable[..., Said]) -> None:
-    said = chatproof("check", NOBODY, "--dialect", "mindie", "--dry-run")
-    assert (said.code, said.stderr) == (0, "")
-    assert "nothing was sent" in said.stdout
-    assert not list(said.folder.iterdir())
-
-
-def test_what_would_be_judged_can_be_listed(chatproof: Callable[..., Said]) -> None:
-    said = chatproof("check", NOBODY, "--dialect", "mindie", "--list", "--topic", "usage")
-    rows = [line.split()[:2] for line in said.stdout.splitlines()[1:-1]]
-    assert said.code == 0
-    assert ["usage.total-is-sum", "MUST"] in rows
-    assert {"usage"} == {row[0].partition(".")[0] for row in rows}
-
-
-def test_a_dry_run_says_what_becomes_of_the_key(chatproof: Callable[..., Said]) -> None:
-    said = chatproof("check", NOBODY, "--dialect", "siliconstorm", "--dry-run", "--only", "auth.*")
-    kinds = ("(no key)", "(a wrong key)", "in small letters)", "with another end)", "without its end)", "behind it)")
-    assert (0, []) == (said.code, [kind for kind in kinds if kind not in " ".join(said.stdout.split())])
-
-
-def test_a_dry_run_shows_the_very_bodies(chatproof: Callable[..., Said]) -> None:
-    said = chatproof("check", NOBODY, "--dialect", "mindie", "--dry-run", "--only", "conversation", "--model", "mine")
-    assert 'POST /v1/chat/completions {"model": "mine", "messages": [' in said.stdout
-
-
-@pytest.mark.parametrize("dialect", DIALECTS)
-def test_a_dry_run_can_be_narrowed(chatproof: Callable[..., Said], dialect: str) -> None:
-    said = chatproof("check", NOBODY, "--dialect", dialect, "--dry-run", "--only", "stop-text")
-    assert said.code == 0
-    told = re.search(r"at most (\d+) requests and (\d+) completion tokens", " ".join(said.stdout.split()))
-    assert told is not None
-    assert 4 <= int(told[1]) <= 12
-    assert int(told[2]) == 48 * int(told[1])
-
-
 def test_reports_are_written_where_they_were_asked_for(
     honest: str, chatproof: Callable[..., Said], tmp_path: Path
 ) -> None:
@@ -321,27 +283,6 @@ def test_several_dialects_are_judged_in_turn_each_with_files_of_its_own(
     said = chatproof("check", honest, "--dialect", "all", "--only", "conversation")
     assert said.code == 0, said.stdout
     assert sorted(path.name for path in said.folder.iterdir()) == ["results.mindie-1.0.json", "results.mindie-2.3.json"]
-
-
-def test_the_checks_can_be_listed(chatproof: Callable[..., Said]) -> None:
-    said = chatproof("checks", "list")
-    assert said.code == 0
-    assert not [name for name in check.gather() if name not in said.stdout]
-
-
-def test_the_list_of_a_dialect_has_its_checks_alone(chatproof: Callable[..., Said]) -> None:
-    said = chatproof("checks", "list", "--dialect", "ovms-2024")
-    assert "stream.usage-on-request" in said.stdout
-    assert "auth.key-demanded" not in said.stdout
-
-
-@pytest.mark.parametrize("identity", ["stream.done-last", "answer.created-now", "parameters.invalid-refused"])
-def test_a_check_can_be_shown(chatproof: Callable[..., Said], identity: str) -> None:
-    said = chatproof("checks", "show", identity)
-    found = check.gather()[identity]
-    assert said.code == 0
-    assert " ".join(found.claim.split()) in " ".join(said.stdout.split())
-    assert all(name in said.stdout for name in DIALECTS)
 
 
 def test_the_help_says_what_there_is(chatproof: Callable[..., Said]) -> None:
