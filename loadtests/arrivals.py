@@ -6,17 +6,18 @@ that intensity: gaps of mean one are drawn (constant, exponential, gamma) and st
 
 from __future__ import annotations
 
+import csv
 import json
 import math
 import random
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from loadtests.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
 Process = Literal["constant", "poisson", "gamma"]
@@ -123,6 +124,9 @@ class Traced:
     completion_tokens: int
 
 
+MOST_TOKENS: Final = 1_000_000
+LATEST: Final = 1e15
+"""Of a time in a trace, which may be counted from 1970."""
 TRACE_KEYS: Final = (
     ("timestamp", 1e-3, "input_length", "output_length"),  # Mooncake: milliseconds
     ("Timestamp", 1.0, "Request tokens", "Response tokens"),  # BurstGPT: seconds
@@ -130,18 +134,21 @@ TRACE_KEYS: Final = (
 
 
 def trace(path: Path) -> list[Traced]:
-    """A recorded trace, one JSON object per line, in the form of Mooncake or of BurstGPT, from its first request on.
+    """A recorded trace in the form of Mooncake or of BurstGPT, one JSON object per line or, where the file's name ends
+    in .csv, one line of a table with a head; from its first request on.
 
     Raises UsageError with the line that cannot be read.
     """
     found = []
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"--trace {path}: {getattr(error, 'strerror', error)}") from error
-    for number, line in enumerate(lines, 1):
-        if line.strip():
-            found.append(_traced(line, f"--trace {path}, line {number}"))
+    table = path.suffix.lower() == ".csv"
+    items: Iterable[str | dict[str, Any]] = csv.DictReader(lines) if table else lines
+    for number, item in enumerate(items, 2 if table else 1):
+        if not isinstance(item, str) or item.strip():
+            found.append(_traced(item, f"--trace {path}, line {number}"))
     if not found:
         raise UsageError(f"--trace {path} holds no request")
     found.sort(key=lambda each: each.at_s)
@@ -149,12 +156,28 @@ def trace(path: Path) -> list[Traced]:
     return [Traced(each.at_s - first_s, each.prompt_tokens, each.completion_tokens) for each in found]
 
 
-def _traced(line: str, where: str) -> Traced:
+def _traced(line: str | dict[str, Any], where: str) -> Traced:
     try:
-        item = json.loads(line)
-        for at, unit_s, prompt, completion in TRACE_KEYS:
-            if at in item:
-                return Traced(float(item[at]) * unit_s, max(1, int(item[prompt])), max(1, int(item[completion])))
-    except (ValueError, TypeError, KeyError) as error:
-        raise UsageError(f"{where}: {type(error).__name__} {error}") from error
+        item = json.loads(line) if isinstance(line, str) else line
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{where}: is no JSON: {error}") from error
+    if not isinstance(item, dict):
+        raise UsageError(f"{where}: is no object")
+    for at, unit_s, prompt, completion in TRACE_KEYS:
+        if at in item:
+            counts = (_number(item, name, where, MOST_TOKENS) for name in (prompt, completion))
+            return Traced(_number(item, at, where, LATEST) * unit_s, *(max(1, round(each)) for each in counts))
     raise UsageError(f"{where}: has neither `timestamp` (Mooncake) nor `Timestamp` (BurstGPT)")
+
+
+def _number(item: dict[str, Any], name: str, where: str, most: float) -> float:
+    """A number of a trace, where a table has it as text."""
+    try:
+        value = float(item[name])
+    except KeyError:
+        raise UsageError(f"{where}: has no {name!r}") from None
+    except (TypeError, ValueError, OverflowError):
+        value = math.nan
+    if not 0 <= value <= most:
+        raise UsageError(f"{where}: {name!r} is {item[name]!r}; write a number from 0 to {most:g}")
+    return value

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from loadtests import folder
 from loadtests.errors import UnreachableError, UsageError
 from loadtests.knock import knock
 from loadtests.knock import wait as wait_for
@@ -43,7 +44,8 @@ if TYPE_CHECKING:
 
 
 LOCUSTFILE: Final = Path(__file__).with_name("locustfile.py")
-DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)?")
+DURATION: Final = re.compile(r"\d+(?:\.\d+)?|(?:\d+(?:\.\d+)?(?:ms|s|m|h))+")
+PART: Final = re.compile(r"([\d.]+)(ms|s|m|h)?")
 SECONDS: Final = {"ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0, None: 1.0}
 OUT: Final = "load-report"
 GUARD_S: Final = 60
@@ -57,18 +59,24 @@ ELSEWHERE: Final = ("--master", "--worker")
 
 
 class Duration(click.ParamType[float]):
-    """A length of time as `500ms`, `60s`, `5m` or `1h`."""
+    """A length of time as `500ms`, `60s`, `5m` or `1h30m`; `positive`: more than none."""
 
     name = "duration"
+
+    def __init__(self, *, positive: bool = False) -> None:
+        self._positive = positive
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """Seconds."""
         if isinstance(value, float | int):
             return float(value)
-        found = DURATION.fullmatch(str(value).strip())
-        if found is None:
-            self.fail(f"{value!r} is no duration; write for example 60s, 5m or 500ms", param, ctx)
-        return float(found[1]) * SECONDS[found[2]]
+        text = str(value).strip()
+        if DURATION.fullmatch(text) is None:
+            self.fail(f"{value!r} is no duration; write for example 60s, 1m30s or 500ms", param, ctx)
+        seconds = sum(float(number) * SECONDS[unit or None] for number, unit in PART.findall(text))
+        if self._positive and not seconds:
+            self.fail(f"{value!r} is no time at all; write for example 60s", param, ctx)
+        return seconds
 
 
 def our_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -112,7 +120,9 @@ def given(ours: dict[str, Any]) -> Iterator[str]:
 )
 @click.argument("url", required=False)
 @click.option("--users", default=10, show_default=True, type=click.IntRange(1), help="Users of a closed loop.")
-@click.option("--time", "seconds", default="30s", show_default=True, type=Duration(), help="Measured time.")
+@click.option(
+    "--time", "seconds", default="30s", show_default=True, type=Duration(positive=True), help="Measured time."
+)
 @click.option("--warm-up", default="2s", show_default=True, type=Duration(), help="Time before it, not measured.")
 @click.option("--web", is_flag=True, help="Locust's web page on 127.0.0.1 instead of a run at once.")
 @waiting_option
@@ -136,6 +146,7 @@ def load(
     Options of Locust may follow, such as `--processes 2` or `--html FILE`; `locust --help` lists them.
     """
     url, more = passed_on(url, more)
+    writable(ours["out"])
     arguments = [
         *("-f", str(LOCUSTFILE)),
         *("--seconds", str(seconds), "--warm-up", str(warm_up)),
@@ -172,6 +183,15 @@ def passed_on(url: str | None, more: tuple[str, ...]) -> tuple[str | None, tuple
     """The URL and the arguments for Locust. Raises click.UsageError with the first that Locust would refuse."""
     try:
         return sorted_out(url, more)
+    except UsageError as error:
+        raise click.UsageError(str(error)) from error
+
+
+def writable(out: str | None) -> None:
+    """Raises click.UsageError where reports cannot be written: Locust, who writes there too, would do so at length."""
+    try:
+        if out:
+            folder.prepared(out)
     except UsageError as error:
         raise click.UsageError(str(error)) from error
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from loadtests.errors import UnreachableError, UsageError
+from loadtests.secret import hidden
 from openapi import waiting
 from openapi.address import AddressError, parse
 
@@ -53,7 +54,8 @@ def wait(settings: Settings, most_s: float) -> None:
         else:
             if status not in waiting.ABSENT:
                 return
-            why = f"it answers {status}: {' '.join(body.decode(errors='replace').split())}"
+            said = " ".join(body.decode(errors="replace").split())
+            why = f"it answers {status}: {hidden(said, settings.key)}"
         if left.over:
             raise UnreachableError(left.given_up(why))
         time.sleep(waiting.KNOCK_S)

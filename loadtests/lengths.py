@@ -50,8 +50,8 @@ class Lengths:
 
 def parse(value: Any, where: str) -> Lengths:
     """Reads `40` or `{uniform: [10, 80]}`. Raises UsageError with the place."""
-    if _is_number(value) and value >= 1:
-        return Lengths("choice", (float(value),))
+    if _is_number(value) and _sound(found := Lengths("choice", (float(value),))):
+        return found
     if isinstance(value, dict) and len(value) == 1:
         kind, numbers = next(iter(value.items()))
         if kind in FORMS and isinstance(numbers, list) and numbers and all(_is_number(each) for each in numbers):
@@ -59,7 +59,7 @@ def parse(value: Any, where: str) -> Lengths:
             if _sound(found):
                 return found
     forms = ", ".join(f"{{{kind}: {form}}}" for kind, form in FORMS.items())
-    raise UsageError(f"{where}: {value!r} is no length; write a number from 1 on, or one of {forms}")
+    raise UsageError(f"{where}: {value!r} is no length; write a whole number from 1 to {LONGEST}, or one of {forms}")
 
 
 def _is_number(value: Any) -> bool:
@@ -68,8 +68,10 @@ def _is_number(value: Any) -> bool:
 
 def _sound(lengths: Lengths) -> bool:
     first, last = lengths.numbers[0], lengths.numbers[-1]
-    if lengths.kind == "choice":
-        return min(lengths.numbers) >= 1
-    if len(lengths.numbers) != 2 or first < 1:
+    if lengths.kind in ("choice", "uniform") and not all(each.is_integer() for each in lengths.numbers):
         return False
-    return first <= last if lengths.kind == "uniform" else last >= 0
+    if lengths.kind == "choice":
+        return min(lengths.numbers) >= 1 and max(lengths.numbers) <= LONGEST
+    if len(lengths.numbers) != 2 or not 1 <= first <= LONGEST:
+        return False
+    return first <= last <= LONGEST if lengths.kind == "uniform" else last >= 0

@@ -65,7 +65,10 @@ def parse(text: str) -> Objective:
     if which:
         raise UsageError(f"--objective {text!r}: {name} has no {which}; with percentiles there are {', '.join(ROWS)}")
     if name == "failures" and unit in ("%", ""):
-        return Objective(text, name, "", value / 100 if unit else value, at_least=False)
+        share = value / 100 if unit else value
+        if share > 1:
+            raise UsageError(f"--objective {text!r}: no more than all can fail; write a share to 1, or percent")
+        return Objective(text, name, "", share, at_least=False)
     if name in AT_LEAST and unit in ("/s", ""):
         return Objective(text, name, "", value, at_least=True)
     known = ", ".join([*ROWS, "failures", *AT_LEAST])

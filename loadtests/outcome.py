@@ -106,10 +106,7 @@ def _rows(environment: Environment) -> tuple[dict[str, results.Buckets], dict[st
 
 def _finish(session: Session, made: dict[str, Any], trouble: str | None) -> int:
     """Prints the report and writes the files; the exit code. `trouble`: why requests.csv could not be written."""
-    code: int = made["exit_code"]
-    if trouble is not None:
-        report.complain(f"--out {trouble}")
-        code = results.OWN_ERROR
+    troubles = [] if trouble is None else [trouble]
     out = session.settings.out
     if out is not None:
         from loadtests import page  # not before the first request: the end has the time
@@ -120,7 +117,8 @@ def _finish(session: Session, made: dict[str, Any], trouble: str | None) -> int:
             (out / "results.json").write_text(text + "\n", encoding="utf-8")
             (out / "report.html").write_text(page.page(made), encoding="utf-8")
         except OSError as error:
-            report.complain(f"--out {out}: {error}")
-            code = results.OWN_ERROR
-    report.show(made, out)
-    return code
+            troubles.append(f"{error.filename or out}: {error.strerror}")
+    report.show(made, None if troubles else out)
+    for each in troubles:
+        report.complain(f"--out {each} (exit code {results.OWN_ERROR})")
+    return results.OWN_ERROR if troubles else int(made["exit_code"])

@@ -68,7 +68,8 @@ def show(made: dict[str, Any], out: Path | None) -> None:
     target, counts, load = made["target"], made["counts"], made["load"]
     how = f"{load['users']} users" if load["loop"] == "closed" else f"{load['arrivals']} arrivals"
     rate = f" of {load['rate_per_s']:g}/s" if load["rate_per_s"] else ""
-    console.print(f"{target['url']} as {target['dialect']}, {how}{rate}, {load['measured_s']:g} s measured")
+    where = escape(f"{target['url']} as {target['dialect']}")
+    console.print(f"{where}, {how}{rate}, {load['measured_s']:g} s measured")
     _print_latencies(console, made)
     rates = made["rates_per_s"]
     console.print(
@@ -90,7 +91,7 @@ def show(made: dict[str, Any], out: Path | None) -> None:
         console.print(f"{word}: {escape(each['text'])}")
     console.print(f"{_plain(verdict(made))} (exit code {made['exit_code']})")
     if out is not None:
-        console.print(f"written: {out / 'report.html'}, results.json and requests.csv", soft_wrap=True)
+        console.print(f"written: {out / 'report.html'}, results.json and requests.csv", markup=False, soft_wrap=True)
 
 
 def _print_latencies(console: Console, made: dict[str, Any]) -> None:

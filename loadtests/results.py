@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from loadtests.latency import DEFINITIONS
 from loadtests.objectives import percent
+from loadtests.secret import hidden
 from loadtests.validity import Doubt, doubts
 
 if TYPE_CHECKING:
@@ -48,8 +49,12 @@ def build(
     found = doubts(
         tally, settings.objectives, lambda row: latencies.get(row, {}).get("count", 0), lag, cpu, planned=settings.open
     )  # fmt: skip
+    late = sum(each.at_s > settings.warm_up_s + settings.seconds for each in settings.trace)
+    if late:
+        text = f"{late} of the trace's {len(settings.trace)} requests lie after the end of the test; give it more time"
+        found.append(Doubt("trace", text, invalid=False))
     found += [
-        Doubt("warm-up", f"failed in the warm-up: {kind}: {words}", invalid=False)
+        Doubt("warm-up", f"failed in the warm-up: {kind}: {hidden(words, settings.key)}", invalid=False)
         for kind, words in sorted(cold.items())
     ]
     return {
@@ -83,13 +88,13 @@ def build(
         },
         "rates_per_s": rates,
         "failures": [
-            {"kind": kind, "count": count, "first": tally.details.get(kind, "")}
+            {"kind": kind, "count": count, "first": hidden(tally.details.get(kind, ""), settings.key)}
             for kind, count in sorted(tally.kinds.items(), key=lambda each: (-each[1], each[0]))
         ],
         "conformance": {
             "streams_judged": tally.sampled,
             "findings": [
-                {"rule": rule, "count": count, "first": tally.finding_details.get(rule, "")}
+                {"rule": rule, "count": count, "first": hidden(tally.finding_details.get(rule, ""), settings.key)}
                 for rule, count in sorted(tally.findings.items(), key=lambda each: (-each[1], each[0]))
             ],
         },

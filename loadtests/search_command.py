@@ -18,6 +18,7 @@ from loadtests import page
 from loadtests.command import (
     INTERRUPTED,
     LOCUSTFILE,
+    OUT,
     SOMEWHERE,
     Duration,
     check,
@@ -70,7 +71,7 @@ if TYPE_CHECKING:
     "seconds",
     default="20s",
     show_default=True,
-    type=Duration(),
+    type=Duration(positive=True),
     help="Measured time of each rate; longer where the share needs more requests.",
 )
 @click.option("--warm-up", default="2s", show_default=True, type=Duration(), help="Time before it, not measured.")
@@ -83,12 +84,23 @@ def search(embedded: Embedder | None, /, url: str | None, first: float, most: fl
     """Find the highest rate at which the objectives hold: doubled until they do not, then halved towards it."""
     if not ours["objective"]:
         raise click.UsageError("name what must hold with --objective, for example ttft_p95=300ms")
+    if ours["rate"] is not None or ours["trace"] or ours["shape"] != "steady":
+        raise click.UsageError("a search chooses the rate and keeps it: leave out --rate, --trace and --shape")
+    if first > most:
+        raise click.UsageError(f"--from {first:g} is above --to {most:g}")
     url, more = passed_on(url, more)
-    values = {**ours, "seconds": seconds, "warm_up": warm_up, "num_users": 1, "host": SOMEWHERE if url is None else url}
+    values = {
+        **ours,
+        "rate": first,
+        "seconds": seconds,
+        "warm_up": warm_up,
+        "num_users": 1,
+        "host": SOMEWHERE if url is None else url,
+    }
     check(values)
     if url is not None:
         reach(url, values, wait, more)
-    out = Path(ours.pop("out"))
+    out = Path(ours.pop("out") or OUT)
     console = Console(highlight=False)
     looked = Search(first, most, share, precision)
     last: dict[str, Any] | None = None
@@ -127,7 +139,7 @@ def search(embedded: Embedder | None, /, url: str | None, first: float, most: fl
         out.mkdir(parents=True, exist_ok=True)
         (out / "results.json").write_text(json.dumps(last, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
         (out / "report.html").write_text(page.page(last), encoding="utf-8")
-        console.print(f"written to {out}")
+        console.print(f"written to {out}", markup=False, soft_wrap=True)
     if ended:
         click.echo(f"Interrupted; rates tried: {len(looked.steps)}.", err=True)
         raise SystemExit(INTERRUPTED)

@@ -40,7 +40,8 @@ class Session:
         self.ended_ns = 0
         self._undrained: set[str] = set()
         self._pump: Any = None
-        self._cpu_s = time.process_time()
+        self._cpu_s, self._since_s = time.process_time(), time.monotonic()
+        self._spent: float | None = None
 
     @property
     def settings(self) -> Settings:
@@ -94,7 +95,7 @@ class Session:
         runner: Any = self.environment.runner
         garbage.leave()
         self.ended_ns = 0
-        self._cpu_s = time.process_time()
+        self._cpu_s, self._since_s, self._spent = time.process_time(), time.monotonic(), None
         self.sending.begin()
         self._undrained = set()
         if isinstance(runner, MasterRunner):
@@ -147,6 +148,7 @@ class Session:
     def stop(self) -> None:
         """The test ends: what is in flight is given up, after what has come of it is counted."""
         garbage.mind()
+        self._spent = self.cpu()
         sending = self.sending
         for caller in sending.in_flight:
             sending.look_at(caller)
@@ -183,6 +185,7 @@ class Session:
         self.sending.keeps_lines = msg.data["lines"]
 
     def cpu(self) -> float:
-        """The share of a core that this process has used since the start of the test."""
-        spent_s = time.process_time() - self._cpu_s
-        return spent_s / max(0.001, (time.monotonic_ns() - self.began_ns) / 1e9)
+        """The share of a core that this process has used from the start of the test, warm-up and all, to its end."""
+        if self._spent is not None:
+            return self._spent
+        return (time.process_time() - self._cpu_s) / max(0.001, time.monotonic() - self._since_s)

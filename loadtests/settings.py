@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import ssl
 from argparse import Namespace
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 from urllib.parse import urlsplit
 
-from loadtests import arrivals, objectives, workload
+from loadtests import arrivals, folder, objectives, workload
 from loadtests.errors import UsageError
 from loadtests.transport import Origin
 from openapi.address import AddressError, parse
@@ -70,22 +71,8 @@ def settings(options: Namespace) -> Settings:
         target = parse(options.host, contract.path, contract.models_path)
     except AddressError as error:
         raise UsageError(str(error)) from error
-    for name in ("seconds", "deadline", "burstiness"):
-        _positive(options, name)
-    for name in ("warm_up", "think", "sample"):
-        if getattr(options, name) < 0:
-            raise UsageError(f"--{name.replace('_', '-')} {getattr(options, name)}: write 0 or more")
-    if not 0 <= options.max_failures <= 1:
-        raise UsageError(f"--max-failures {options.max_failures}: write a share from 0 to 1")
-    if options.rate is not None:
-        _positive(options, "rate")
-        if options.trace:
-            raise UsageError("--rate and --trace both say when requests leave: give one")
-    if options.out:
-        try:
-            Path(options.out).mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise UsageError(f"--out {options.out}: no folder can be made there: {error.strerror}") from error
+    _in_range(options)
+    _agree(options)
     users = max(1, round(options.num_users or 1))
     recorded = tuple(arrivals.trace(Path(options.trace))) if options.trace else ()
     return Settings(
@@ -112,13 +99,40 @@ def settings(options: Namespace) -> Settings:
         max_in_flight=options.max_in_flight,
         max_failures=options.max_failures,
         sample=options.sample,
-        out=Path(options.out) if options.out else None,
+        out=folder.prepared(options.out) if options.out else None,
     )
 
 
-def _positive(options: Namespace, name: str) -> None:
-    if not getattr(options, name) > 0:
-        raise UsageError(f"--{name} {getattr(options, name)}: write a number above 0")
+def _in_range(options: Namespace) -> None:
+    """Raises UsageError for the first number that is none to work with."""
+    for name in ("seconds", "deadline", "burstiness", *(("rate",) if options.rate is not None else ())):
+        if not 0 < getattr(options, name) < math.inf:
+            raise UsageError(f"--{name} {getattr(options, name):g}: write a number above 0")
+    for name in ("warm_up", "think", "sample"):
+        if not 0 <= getattr(options, name) < math.inf:
+            raise UsageError(f"--{name.replace('_', '-')} {getattr(options, name):g}: write 0 or more")
+    for name in ("max_requests", "max_in_flight"):
+        if getattr(options, name) < 1:
+            raise UsageError(f"--{name.replace('_', '-')} {getattr(options, name)}: write a number from 1 on")
+    if not 0 <= options.max_failures <= 1:
+        raise UsageError(f"--max-failures {options.max_failures:g}: write a share from 0 to 1")
+
+
+def _agree(options: Namespace) -> None:
+    """Raises UsageError for the first option that another one makes void; none is ignored in silence."""
+    if options.rate is not None and options.trace:
+        raise UsageError("--rate and --trace both say when requests leave: give one")
+    if options.insecure and options.ca_file:
+        raise UsageError("--ca-file says whom to trust and --insecure to trust anybody: give one")
+    planned = options.rate is not None or options.trace
+    if planned and options.think:
+        raise UsageError(f"--think {options.think:g}: users pause, and with --rate or --trace there are none")
+    if options.trace and options.shape != "steady":
+        raise UsageError(f"--shape {options.shape}: a trace has its own load over time")
+    if options.rate is None and options.arrivals != "poisson":
+        raise UsageError(f"--arrivals {options.arrivals}: spaces the requests of --rate, which is not given")
+    if options.burstiness != 1 and options.arrivals != "gamma":
+        raise UsageError(f"--burstiness {options.burstiness:g}: only --arrivals gamma has one")
 
 
 def _number(options: Namespace, name: str) -> float | None:

@@ -58,6 +58,9 @@ def doubts(
     if tally.dropped:
         text = f"{tally.dropped} requests were not sent because too many were in flight; raise --max-in-flight"
         found.append(Doubt("dropped", text))
+    if tally.tokens_unknown:
+        text = f"{tally.tokens_unknown} answers had no usage: their events are counted for tokens"
+        found.append(Doubt("no-usage", text, invalid=False))
     if tally.interrupted:
         text = f"ended early with {tally.interrupted} answers on their way: their tokens and gaps so far are counted"
         found.append(Doubt("interrupted", text, invalid=False))

@@ -7,11 +7,11 @@ import random
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Final
 
-import yaml
-
 from loadtests import lengths
 from loadtests.errors import UsageError
 from loadtests.lengths import Lengths
+from openapi.contract import ContractError
+from openapi.resolution import parsed
 from openapi.validation import Validator
 
 if TYPE_CHECKING:
@@ -41,6 +41,10 @@ ONE: Final = Lengths("choice", (1.0,))
 SHORT: Final = Lengths("uniform", (10, 40))
 ANSWER: Final = Lengths("choice", (64.0,))
 PREFIX: Final = Lengths("choice", (100.0,))
+
+
+GO_WITH: Final = {"tool_choice": "tool_share", "prefixes": "prefix_share", "prefix_words": "prefix_share"}
+"""Names of a scenario that do nothing without another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +82,13 @@ class Request:
 def read(path: Path) -> Scenario:
     """Reads a scenario file. Raises UsageError with file and place."""
     try:
-        found = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise UsageError(f"--scenario {path}: {' '.join(str(getattr(error, 'strerror', error)).split())}") from error
+        found = parsed(path.read_text(encoding="utf-8"), f"--scenario {path}")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"--scenario {path}: {getattr(error, 'strerror', error)}") from error
+    except ContractError as error:
+        raise UsageError(" ".join(str(error).split())) from error
+    except (TypeError, RecursionError) as error:  # a name that is a list, or names without end
+        raise UsageError(f"--scenario {path}: {error}") from error
     if not isinstance(found, dict):
         raise UsageError(f"--scenario {path}: write `name: value` lines; there are {', '.join(_NAMES)}")
     values: dict[str, Any] = {}
@@ -88,6 +96,9 @@ def read(path: Path) -> Scenario:
         if name not in _NAMES:
             raise UsageError(f"--scenario {path}: there is no {name!r}; there are {', '.join(_NAMES)}")
         values[name] = _value(name, value, f"--scenario {path}, {name}")
+    for name, share in GO_WITH.items():
+        if name in values and not values.get(share):
+            raise UsageError(f"--scenario {path}: {name} goes with {share}, which is 0 unless it is given")
     return Scenario(**values)
 
 
@@ -108,10 +119,21 @@ def _value(name: str, value: Any, where: str) -> Any:
     if name == "body":
         if not isinstance(value, dict):
             raise UsageError(f"{where}: {value!r} is no object of request members")
+        try:
+            json.dumps(value, allow_nan=False)
+        except (TypeError, ValueError, RecursionError) as error:
+            raise UsageError(f"{where}: cannot be written as JSON: {error}") from error
         return value
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
         raise UsageError(f"{where}: {value!r} is no number from 1 on")
     return value
+
+
+def _functions(tools: Any) -> list[dict[str, Any]]:
+    """The functions that a request offers; what is none is left to the contract to refuse."""
+    offered = tools if isinstance(tools, list) else []
+    found = (each.get("function") for each in offered if isinstance(each, dict))
+    return [each for each in found if isinstance(each, dict)]
 
 
 class Workload:
@@ -150,7 +172,7 @@ class Workload:
                 body["tool_choice"] = scenario.tool_choice
         body.update(scenario.body)
         data = json.dumps(body, separators=(",", ":")).encode()
-        tools = tuple(each["function"]["name"] for each in body.get("tools") or () if "function" in each)
+        tools = tuple(each.get("name", "") for each in _functions(body.get("tools")))
         return Request(data, bool(body["stream"]), canary, tools, bool(tools) and body.get("tool_choice") == REQUIRED)
 
     def _messages(self, rng: random.Random, scenario: Scenario, canary: str) -> list[dict[str, str]]:

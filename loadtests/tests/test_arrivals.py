@@ -57,6 +57,15 @@ def test_a_trace_is_read_in_both_forms(tmp_path: Path) -> None:
         assert expected == trace(path)
 
 
+def test_a_trace_may_be_the_table_that_burstgpt_is_published_as(tmp_path: Path) -> None:
+    path = tmp_path / "trace.csv"
+    path.write_text("\ufeffTimestamp,Model,Request tokens,Response tokens\n5,x,472,18\n45.5,x,1087,0\n")
+    assert [Traced(0.0, 472, 18), Traced(40.5, 1087, 1)] == trace(path)
+    path.write_text("Timestamp,Request tokens,Response tokens\n5,472,18\n6,x,1\n")
+    with pytest.raises(UsageError, match="line 3: 'Request tokens' is 'x'"):
+        trace(path)
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -64,7 +73,11 @@ def test_a_trace_is_read_in_both_forms(tmp_path: Path) -> None:
         ("{", "line 1"),
         ('{"timestamp": "x"}', "line 1"),
         ("{}", "neither"),
-        ('{"Timestamp": 1}', "line 1"),
+        ('{"Timestamp": 1}', "line 1: has no 'Request tokens'"),
+        ("3", "line 1: is no object"),
+        ('{"timestamp": NaN, "input_length": 5, "output_length": 5}', "'timestamp' is nan"),
+        ('{"timestamp": 0, "input_length": 1e999, "output_length": 5}', "'input_length' is inf"),
+        ('{"timestamp": 0, "input_length": 5, "output_length": "5x"}', "'output_length' is '5x'"),
     ],
 )
 def test_what_is_no_trace_is_refused_with_its_place(tmp_path: Path, text: str, words: str) -> None:

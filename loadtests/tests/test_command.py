@@ -18,6 +18,7 @@ import httpx
 import pytest
 from click.testing import CliRunner
 
+from loadtests.command import Duration
 from loadtests.command import load as load_command
 from loadtests.passed_on import sorted_out
 from loadtests.search_command import search
@@ -145,6 +146,13 @@ def test_a_wrong_option_ends_with_2_and_one_line(url: str, tmp_path: Path, argum
         ["elsewhere", "--host", "http://127.0.0.1:9"],
         [""],
         ["", "--wait", "9"],
+        ["--rate", "inf"],
+        ["--think", "nan"],
+        ["--max-requests", "0"],
+        ["--max-in-flight", "0"],
+        ["--time", "0s"],
+        ["--burstiness", "2"],
+        ["--insecure", "--ca-file", "x"],
     ],
 )
 def test_a_wrong_option_is_refused_before_the_embedded_server_starts(command: Command, wrong: list[str]) -> None:
@@ -170,6 +178,33 @@ def test_the_url_may_stand_after_options_of_locust(
     url: str | None, more: tuple[str, ...], found: tuple[str | None, tuple[str, ...]]
 ) -> None:
     assert found == sorted_out(url, more)
+
+
+@pytest.mark.parametrize("wrong", [["--arrivals", "gamma"], ["--think", "1", "--rate", "1"]])
+def test_an_option_that_another_one_makes_void_is_refused(wrong: list[str]) -> None:
+    made = CliRunner().invoke(load_command, wrong, obj=lambda _: None)
+    assert (2, True) == (made.exit_code, wrong[0] in made.output)
+
+
+@pytest.mark.parametrize(
+    "wrong", [["--rate", "1"], ["--trace", "x"], ["--shape", "ramp"], ["--from", "9", "--to", "2"]]
+)
+def test_a_search_takes_nothing_that_decides_its_rates(wrong: list[str]) -> None:
+    made = CliRunner().invoke(search, ["--objective", "ttft=1s", *wrong], obj=lambda _: None)
+    assert (2, True) == (made.exit_code, wrong[0] in made.output)
+
+
+def test_a_folder_that_cannot_hold_the_reports_is_refused_before_locust_starts(tmp_path: Path) -> None:
+    (tmp_path / "report.html").mkdir()
+    (tmp_path / "file").touch()
+    for out, words in ((tmp_path, "report.html there cannot be replaced"), (tmp_path / "file", "no folder")):
+        made = CliRunner().invoke(load_command, ["http://127.0.0.1:9", "--out", str(out)])
+        assert (2, 1) == (made.exit_code, made.output.count(words))
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("90", 90), ("1m30s", 90), ("500ms", 0.5), ("1.5h", 5400)])
+def test_a_time_is_read_with_its_units(text: str, seconds: float) -> None:
+    assert seconds == Duration().convert(text, None, None)
 
 
 def test_a_dead_server_is_told_before_the_test_and_counted_by_it(tmp_path: Path) -> None:

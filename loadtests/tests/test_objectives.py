@@ -24,7 +24,17 @@ def test_an_objective_is_read_with_its_unit(text: str) -> None:
     assert READ[text] == parse(text)
 
 
-REFUSED = ("", "ttft", "ttft_p95", "ttft=fast", "ttft_p95=3kg", "speed=5", "goodput_p95=5/s", "ttft_p95=-1ms")
+REFUSED = (
+    "",
+    "ttft",
+    "ttft_p95",
+    "ttft=fast",
+    "ttft_p95=3kg",
+    "speed=5",
+    "goodput_p95=5/s",
+    "ttft_p95=-1ms",
+    "failures=5",
+)
 
 
 @pytest.mark.parametrize("text", REFUSED)

@@ -16,11 +16,13 @@ import pytest
 
 from loadtests import latency, results
 from loadtests.answer import Answer
+from loadtests.arrivals import Traced
 from loadtests.chart import Axis, Series, lines
 from loadtests.compare import differences
 from loadtests.live import fresh
 from loadtests.objectives import met_by, parse
 from loadtests.page import page
+from loadtests.secret import hidden
 from loadtests.tally import Tally
 
 MS = 1_000_000
@@ -37,7 +39,7 @@ def settings(*bounds: str, **others: Any) -> Any:
     made = SimpleNamespace(
         objectives=tuple(parse(each) for each in bounds), base="http://h", contract=SimpleNamespace(name="openai"),
         model="m", open=False, users=3, rate=None, trace=(), process="poisson", shape="steady", seed=1, warm_up_s=0.0,
-        seconds=10.0, max_failures=0.0,
+        seconds=10.0, max_failures=0.0, key="",
     )  # fmt: skip
     made.__dict__.update(others)
     return made
@@ -107,6 +109,29 @@ def test_results_fit_their_schema(answers: list[Answer]) -> None:
     assert [] == [error.message for error in jsonschema_rs.validator_for(schema).iter_errors(made)]
     del made["counts"]["tokens"]
     assert not jsonschema_rs.validator_for(schema).is_valid(made)
+
+
+def test_no_report_shows_the_key_that_a_server_repeats() -> None:
+    said = '{"error": "wrong key: sk-secret-1"}'
+    failing = replace(answer(5, 5, failure="http-401"), detail=said)
+    assert said.replace("sk-secret-1", "[API key]") == built([failing], key="sk-secret-1")["failures"][0]["first"]
+    assert ["key: [API key]", "sk-secret", "key: sk-"] == [
+        hidden("key: sk-secr", "sk-secret-1"),
+        hidden("sk-secret", ""),
+        hidden("key: sk-", "sk-secret-1"),
+    ]
+
+
+def test_what_of_a_trace_is_not_sent_is_said() -> None:
+    made = built(MANY, trace=(Traced(0.0, 1, 1), Traced(11.0, 1, 1)))
+    assert ["trace"] == [each["name"] for each in made["doubts"]]
+    assert "1 of the trace's 2 requests" in made["doubts"][0]["text"]
+    assert 0 == made["exit_code"]
+
+
+def test_tokens_that_no_usage_tells_are_said_to_be_events() -> None:
+    made = built([replace(each, usage=None) for each in MANY])
+    assert (["no-usage"], 0) == ([each["name"] for each in made["doubts"]], made["exit_code"])
 
 
 def test_goodput_counts_answers_that_keep_every_bound() -> None:

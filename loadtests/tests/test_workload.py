@@ -55,9 +55,10 @@ def test_every_prompt_carries_a_word_of_its_own() -> None:
     assert all(each.canary.encode() in each.body for each in requests)
 
 
-def test_a_scenario_against_the_contract_is_refused_before_anything_is_sent() -> None:
-    with pytest.raises(UsageError, match="temperature"):
-        Workload(load("mindie-2.3"), Scenario(body={"temperature": -1}), "m", 1)
+@pytest.mark.parametrize("member", [("temperature", -1), ("tools", [1])])
+def test_a_scenario_against_the_contract_is_refused_before_anything_is_sent(member: tuple[str, object]) -> None:
+    with pytest.raises(UsageError, match=member[0]):
+        Workload(load("mindie-2.3"), Scenario(body=dict([member])), "m", 1)
 
 
 def test_a_scenario_file_says_what_requests_are_like(tmp_path: Path) -> None:
@@ -84,6 +85,14 @@ def test_a_scenario_file_says_what_requests_are_like(tmp_path: Path) -> None:
         ("prefixes: true", "prefixes"),
         ("tool_choice: sometimes", "required"),
         ("body: 3", "body"),
+        ("body: {temperature: .nan}", "JSON"),
+        ("body: {user: 2026-01-01}", "JSON"),
+        ("body: &a {x: *a}", "JSON"),
+        ("turns: 2\nturns: 3", "duplicate key 'turns'"),
+        ("max_tokens: 1.5", "whole number"),
+        ("max_tokens: 99999999", "whole number"),
+        ("tool_choice: required", "tool_share"),
+        ("prefixes: 3", "prefix_share"),
         ("a: [", "scenario.yaml"),
     ],
 )
