@@ -47,6 +47,16 @@ def seed_is_heeded_in_streams(exchanges: Mapping[str, Exchange], _: Context) -> 
         yield Finding("/seeded-streamed/choices/0/delta/content", repr(first)[:200], repr(streamed)[:200])
 
 
+@relation("sampling.seed-heeded-with-logprobs", over=("seeded", "seeded-again", "seeded-told"), lacks=unsuccessful)
+def seed_is_heeded_with_log_probabilities(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """A seed gives the same text with log-probabilities as without, where it gives the same text twice without."""
+    first, second, told = (exchanges[name].content() or "" for name in ("seeded", "seeded-again", "seeded-told"))
+    if first != second:
+        raise NoOccasion("answers with the same seed differ")
+    if first != told:
+        yield Finding("/seeded-told/choices/0/message/content", repr(first)[:200], repr(told)[:200])
+
+
 IGNORED_END = Occasion(
     lambda found, step, contract: any(each.fits(found, step, contract) for each in (scenario("cut-*"), LONG))
 )

@@ -33,3 +33,9 @@ def seed_is_ignored_in_streams(exchange: Exchange) -> Exchange:
 def end_is_obeyed(exchange: Exchange) -> Exchange:
     """With ignore_eos generation ends one token before max_tokens."""
     return add_tokens(exchange, completion=-1)
+
+
+@mutant("sampling.seed-heeded-with-logprobs", steps="seeded-told")
+def seed_is_ignored_with_log_probabilities(exchange: Exchange) -> Exchange:
+    """With log-probabilities the seed is ignored."""
+    return edit_text(exchange, lambda text: f"{text} and so on")

@@ -121,7 +121,7 @@ def test_they_judge_what_asks_for_it_and_nothing_else() -> None:
             *("n-128-accepted", "n-needs-temperature-accepted"),
         },
         "answer.logprobs-when-asked": {
-            *("logprobs", "same-request"),
+            *("logprobs", "same-request", "seeded"),
             *("logprobs-true-accepted", "top_logprobs-0-accepted", "top_logprobs-20-accepted"),
             *("top_logprobs-2.0-accepted", "top_logprobs-null-accepted", "top-logprobs-turns-on-logprobs-accepted"),
         },

@@ -1,4 +1,4 @@
-"""What one request leaves behind for the next, null taken for 0, and lists of which only a part is read."""
+"""What one request leaves behind, null taken for 0, lists read in part, parameters that another one switches off."""
 
 from __future__ import annotations
 
@@ -126,3 +126,24 @@ first_call_judged = at_seams(
     declares=("tools",),
 )  # fmt: skip
 limits_rounded = at_seams("limits-rounded", "Limits above 16 are rounded down to eights.", request=_rounded, bugs=[71])
+
+
+def _no_stop_for_several(told: Told) -> None:
+    if (told.sent.get("n") or 1) != 1:
+        told.sent.pop("stop", None)
+
+
+def _no_seed_with_logprobs(told: Told) -> None:
+    if told.sent.get("logprobs"):
+        told.sent.pop("seed", None)
+
+
+stop_ignored_for_several = at_seams(
+    "stop-ignored-for-several", "`stop` is ignored where several choices are asked for.", request=_no_stop_for_several,
+    fits=knows("n"), declares=("n",), bugs=[63],
+)  # fmt: skip
+seed_ignored_with_logprobs = at_seams(
+    "seed-ignored-with-logprobs", "`seed` is ignored where log-probabilities are asked for.",
+    request=_no_seed_with_logprobs, fits=demands("sampling.seed-heeded-with-logprobs"), declares=("logprobs",),
+    bugs=[105],
+)  # fmt: skip
