@@ -17,3 +17,11 @@ class UsageError(HarnessError):
 
 class Unreachable(HarnessError):
     """Nothing could be judged: no connection, no TLS, or the key is refused. Exit code 3."""
+
+
+class NobodyThere(Unreachable):
+    """Nothing takes connections at the address: the server may be still starting."""
+
+    def told(self, option: str) -> str:
+        """The line, with the option by which such a server is waited for."""
+        return f"{self}; {option} S waits for a server that is still starting"

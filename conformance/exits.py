@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from conformance.errors import HarnessError, Unreachable, UsageError
+from conformance.errors import HarnessError, NobodyThere, Unreachable, UsageError
 from conformance.reports.terminal import safe
 from conformance.verdict import Outcome as Word
 from conformance.verdict import Verdict
@@ -48,6 +48,8 @@ def told() -> Iterator[None]:
         yield
     except UsageError as error:
         leave(str(error), USAGE)
+    except NobodyThere as error:
+        leave(error.told("--wait"), UNREACHABLE)
     except Unreachable as error:
         leave(str(error), UNREACHABLE)
     except HarnessError as error:

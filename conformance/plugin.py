@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from conformance import capability_option, embedded, waivers
-from conformance.errors import HarnessError, Unreachable, UsageError
+from conformance.errors import HarnessError, NobodyThere, Unreachable, UsageError
 from conformance.options import DEFAULT_DIALECT
 from conformance.reports import files
 from conformance.run import Budget
@@ -198,4 +198,5 @@ def _clear(act: Callable[[], None]) -> None:
     except UsageError as error:
         raise pytest.UsageError(str(error)) from error
     except Unreachable as error:
-        pytest.exit(f"chatproof: {error}", returncode=UNREACHABLE_EXIT)
+        line = error.told("--wait-for-server") if isinstance(error, NobodyThere) else str(error)
+        pytest.exit(f"chatproof: {line}", returncode=UNREACHABLE_EXIT)

@@ -10,7 +10,7 @@ import asyncio
 from typing import TYPE_CHECKING, Final
 
 from conformance.client import Call
-from conformance.errors import Unreachable
+from conformance.errors import NobodyThere, Unreachable
 from conformance.occasion import refuses_key, shown
 from conformance.probing import probes, reading
 from conformance.scenario import Step
@@ -112,7 +112,7 @@ class Preflight:
 
 
 def _reached(exchange: Exchange) -> Exchange:
-    """The exchange. Raises Unreachable where nothing came back."""
+    """The exchange. Raises Unreachable where nothing came back, NobodyThere where nobody took the connection."""
     if exchange.response is None and exchange.failure is not None:
-        raise Unreachable(exchange.failure.detail)
+        raise (NobodyThere if exchange.failure.kind == "connect" else Unreachable)(exchange.failure.detail)
     return exchange

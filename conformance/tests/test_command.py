@@ -52,7 +52,7 @@ def test_a_broken_should_gives_1_only_where_it_was_asked_for(honest: str, chatpr
 
 def test_nobody_listening_gives_3_and_one_line(chatproof: Callable[..., Said]) -> None:
     said = chatproof("check", NOBODY, "--dialect", "mindie")
-    assert "127.0.0.1:9 refuses connections" in one_line(said, 3)
+    assert "refuses connections: nothing listens there; --wait S waits for a server" in one_line(said, 3)
     assert said.stdout == ""
 
 

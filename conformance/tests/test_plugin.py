@@ -70,7 +70,7 @@ def test_items_of_a_broken_requirement_fail_unless_it_is_waived(
 
 @pytest.mark.parametrize(
     ("dialect", "code", "line"),
-    [("mindie", 3, "nothing listens there"), ("nobody", 4, "--dialect 'nobody' is unknown")],
+    [("mindie", 3, "nothing listens there; --wait-for-server S"), ("nobody", 4, "--dialect 'nobody' is unknown")],
     ids=["a-dead-server", "an-unknown-dialect"],
 )
 def test_what_cannot_be_judged_is_told_before_any_item(tmp_path: Path, dialect: str, code: int, line: str) -> None:
