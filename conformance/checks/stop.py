@@ -42,15 +42,6 @@ def _left_out(exchange: Exchange, context: Context) -> bool:
     return not (exchange.is_stream and context.contract.stream.stop_text == "included")
 
 
-@relation("stop.not-in-output", over=("baseline", "stopped"), lacks=unsuccessful)
-def stop_text_is_left_out(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
-    """A stop text is not part of the answer unless the request asks for it."""
-    stopped = exchanges["stopped"]
-    stop, text = _stop_of(stopped), stopped.content() or ""
-    if stop in text:
-        yield Finding("/choices/0/message/content", f"no {stop!r}", repr(text)[:200])
-
-
 STOPPED = Occasion(
     lambda scenario, step, contract: (
         written(ANSWER).fits(scenario, step, contract)
@@ -61,9 +52,12 @@ STOPPED = Occasion(
 )
 
 
-@check("stop.left-out-whatever-else", on=STOPPED)
-def stop_text_is_left_out_whatever_else_is_asked(exchange: Exchange, context: Context) -> Iterator[Finding]:
-    """No stop text stands in any choice, whatever else is asked for: several choices, log-probabilities, a stream."""
+@check("stop.not-in-output", on=STOPPED)
+def stop_text_is_left_out(exchange: Exchange, context: Context) -> Iterator[Finding]:
+    """A stop text is not part of the answer unless the request asks for it.
+
+    Whatever else is asked for: no choice of several has it, with log-probabilities or without, plain or streamed.
+    """
     if not _left_out(exchange, context):
         raise NoOccasion("streams of this dialect hold the stop text")
     stop: Any = exchange.request_json["stop"]
