@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from conformance.check import Context, Finding, NoOccasion, Occasion, check, relation
-from conformance.checks.answer import told_choices
+from conformance.checks.message import told_choices
 from conformance.occasion import ANSWER, unsuccessful, written
 from conformance.patches import patched
 

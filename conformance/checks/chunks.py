@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from conformance.check import Context, Finding, NoOccasion, NotObserved, check, relation
-from conformance.checks.answer import asked_choices, created_faults
+from conformance.checks.answer import created_faults
+from conformance.checks.message import asked_choices
 from conformance.members import unknown_members
 from conformance.occasion import SEVERAL_STREAMED, STREAM, STREAMED_ANSWER, unsuccessful
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from conformance.check import Context, Finding, NoOccasion, NotObserved, check, relation
-from conformance.checks.answer import choices_of
+from conformance.checks.message import choices_of
 from conformance.occasion import ANSWER, PLAIN_ANSWER, scenario, unsuccessful
 from openapi.strict_json import read_json
 

@@ -34,6 +34,8 @@ def test_every_check_has_an_id_of_its_topic_and_states_a_claim() -> None:
 
 
 PARTS = {
+    "answer": ("answer", "message"),
+    "tools": ("tools", "calls"),
     "stream": ("stream", "sse", "chunks", "deltas"),
     "http": ("http", "fields", "methods", "models"),
     "errors": ("errors", "refusals"),
