@@ -25,7 +25,8 @@ def _demands(parameter: str, member: str, value: object = None) -> Occasion:
         demanded = (step.body or {}).get(parameter)
         found = demanded.get(member) if isinstance(demanded, dict) else None
         asked = found is not None if value is None else found == value
-        return asked and written(ANSWER).fits(scenario, step, contract)
+        whole = not (step.body or {}).get("stop")  # a stop text ends an answer wherever its form is then
+        return asked and whole and written(ANSWER).fits(scenario, step, contract)
 
     return Occasion(fits, unsuccessful)
 

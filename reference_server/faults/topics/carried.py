@@ -138,9 +138,18 @@ def _no_seed_with_logprobs(told: Told) -> None:
         told.sent.pop("seed", None)
 
 
+def _no_stop_with_a_form(told: Told) -> None:
+    if told.sent.get("response_format"):
+        told.sent.pop("stop", None)
+
+
 stop_ignored_for_several = at_seams(
     "stop-ignored-for-several", "`stop` is ignored where several choices are asked for.", request=_no_stop_for_several,
     fits=knows("n"), declares=("n",), bugs=[63],
+)  # fmt: skip
+stop_ignored_with_a_form = at_seams(
+    "stop-ignored-with-a-form", "`stop` is ignored where a response_format is given.", request=_no_stop_with_a_form,
+    fits=knows("response_format"), declares=("structured_output",), bugs=[63],
 )  # fmt: skip
 seed_ignored_with_logprobs = at_seams(
     "seed-ignored-with-logprobs", "`seed` is ignored where log-probabilities are asked for.",
