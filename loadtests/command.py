@@ -53,6 +53,7 @@ GUARD_S: Final = 60
 SOMEWHERE: Final = "http://127.0.0.1"
 """Stands for the embedded server until it has its address."""
 INTERRUPTED: Final = 130
+PASSED_ON: Final = (signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else []))
 KEY_VARIABLE: Final = "CHATPROOF_LOAD_KEY"
 ELSEWHERE: Final = ("--master", "--worker")
 """Locust's options with which the load comes from other machines, who may reach a server that this one does not."""
@@ -254,9 +255,9 @@ def target(
 
 
 def run(arguments: list[str], environment: dict[str, str], *, quiet: bool = False) -> int:
-    """Runs Locust as a child and gives its exit code. An interrupt is passed on once, whoever else the terminal tells,
-    so that the child ends its test and writes its reports. `quiet`: without its report, and INTERRUPTED is the code
-    after an interrupt, whatever the child has measured until then."""
+    """Runs Locust as a child and gives its exit code. An interrupt, or the end of the terminal, is passed on once,
+    whoever else the terminal tells, so that the child ends its test and writes its reports. `quiet`: without its
+    report, and INTERRUPTED is the code after an interrupt, whatever the child has measured until then."""
     if find_spec("locust") is None:
         raise click.UsageError("`chatproof load` needs locust: pip install 'chatproof[load]'")
     command = [sys.executable, "-m", "locust", *arguments]
@@ -269,7 +270,8 @@ def run(arguments: list[str], environment: dict[str, str], *, quiet: bool = Fals
             process.send_signal(signal.SIGKILL if told else signal.SIGTERM)
             told = True
 
-        before = {each: signal.signal(each, end) for each in (signal.SIGINT, signal.SIGTERM)}
+        heard = [each for each in PASSED_ON if signal.getsignal(each) is not signal.SIG_IGN]  # as after nohup
+        before = {each: signal.signal(each, end) for each in heard}
         try:
             code = process.wait()
         finally:

@@ -64,7 +64,8 @@ def listen(environment: Environment, session: Session) -> None:
     def so_far() -> dict[str, Any]:
         cpu = max(shares.values(), default=session.cpu())
         return results.build(
-            session.settings, session.sending.tally, *_rows(environment), cpu, measured_s(session), session.sending.cold
+            session.settings, session.sending.tally, *_rows(environment), cpu, measured_s(session),
+            session.sending.cold, len(session.lost),
         )  # fmt: skip
 
     def quitting(environment: Environment, **_: Any) -> None:

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 UNPATCHED: Final = "LOCUST_SKIP_MONKEY_PATCH"
+PER_CORE: Final = 16
+"""Processes that this machine may be asked for; more could only slow each other."""
 HOST: Final = ("-H", "--host")
 
 
@@ -48,6 +50,9 @@ def sorted_out(url: str | None, more: Sequence[str]) -> tuple[str | None, tuple[
         url, more = found, tuple(each for each in more if each != found)
     if unknown:
         parser.error(f"unrecognized arguments: {' '.join(unknown)}")
+    most = PER_CORE * (os.cpu_count() or 1)
+    if known.processes is not None and not -1 <= known.processes <= most:
+        raise UsageError(f"--processes {known.processes}: write 1 to {most}, or -1 for one for each core")
     if any(each.partition("=")[0] in HOST for each in more):
         if url is not None:
             raise UsageError(f"the server is named twice: {url} and --host {known.host}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
 EVERY_S: Final = {True: 1.0, False: 5.0}
 """Seconds between two lines of progress, on a terminal and elsewhere."""
 WIDTH: Final = 200
+COLUMNS: Final = ("count", "mean", "p50", "p90", "p95", "p99", "p99.9", "max")
+FEW: Final = ("p50", "p95", "p99")
+NARROW: Final = 72
+"""A terminal of fewer columns shows a few of ours."""
 PRINTABLE: Final = str.maketrans(dict.fromkeys((*range(32), *range(127, 160)), "?"))
 
 
@@ -51,7 +56,8 @@ def _tell(environment: Environment, session: Session) -> None:
                 value = entry.get_response_time_percentile(share)
                 parts.append(f"{name} p{share * 100:g} {value:g} ms")
         line = ", ".join(part for part in parts if part)
-        sys.stderr.write(f"\r\x1b[2K{line}" if live else f"{line}\n")
+        width = shutil.get_terminal_size().columns  # a longer line would stay
+        sys.stderr.write(f"\r\x1b[2K{line[: width - 1]}" if live else f"{line}\n")
         sys.stderr.flush()
 
 
@@ -96,12 +102,15 @@ def show(made: dict[str, Any], out: Path | None) -> None:
 
 def _print_latencies(console: Console, made: dict[str, Any]) -> None:
     table = Table(box=None, pad_edge=False)
-    table.add_column("ms")
-    for title in ("count", "mean", "p50", "p90", "p95", "p99", "p99.9", "max"):
-        table.add_column(title, justify="right")
+    table.add_column("ms", no_wrap=True)
+    shown = COLUMNS if console.width >= NARROW else FEW
+    for title in shown:
+        table.add_column(title, justify="right", no_wrap=True)
     for name, row in made["latencies_ms"].items():
-        values = [row["mean"], *row["percentiles"].values(), row["max"]]
-        table.add_row(name, str(row["count"]), *(_number(value) for value in values))
+        values = {"mean": row["mean"], "max": row["max"]}
+        values |= {f"p{share}": value for share, value in row["percentiles"].items()}
+        cells = {"count": str(row["count"])} | {title: _number(value) for title, value in values.items()}
+        table.add_row(name, *(cells[title] for title in shown))
     console.print(table)
 
 

@@ -32,9 +32,10 @@ Buckets = list[tuple[float, int]]
 def build(
     settings: Settings, tally: Tally, rows: Mapping[str, Buckets], extremes: Mapping[str, tuple[float, float, float]],
     cpu: float, measured_s: float, cold: Mapping[str, str],
+    lost: int = 0,
 ) -> dict[str, Any]:  # fmt: skip
     """The whole document. `rows`: the buckets of each latency; `extremes`: its least, greatest and sum; `cold`: what
-    failed in the warm-up, by kind, with the first words about it."""
+    failed in the warm-up, by kind, with the first words about it; `lost`: workers that were heard no more."""
     latencies = {name: _summary(rows[name], *extremes[name]) for name in DEFINITIONS if rows.get(name)}
     counted = list(tally.seconds.items())  # at once: a thread may draw while the test runs
     window = [second for at, second in counted if at < measured_s]  # not those waited for afterwards
@@ -49,6 +50,11 @@ def build(
     found = doubts(
         tally, settings.objectives, lambda row: latencies.get(row, {}).get("count", 0), lag, cpu, planned=settings.open
     )  # fmt: skip
+    if lost:
+        text = (
+            f"workers lost while the test ran: {lost}; what they had not reported is missing, and so may be their share"
+        )
+        found.append(Doubt("lost-workers", text))
     late = sum(each.at_s > settings.warm_up_s + settings.seconds for each in settings.trace)
     if late:
         text = f"{late} of the trace's {len(settings.trace)} requests lie after the end of the test; give it more time"

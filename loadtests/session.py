@@ -8,7 +8,7 @@ from argparse import Namespace
 from typing import TYPE_CHECKING, Any, Final
 
 import gevent
-from locust.runners import STATE_RUNNING, STATE_SPAWNING, MasterRunner, WorkerRunner
+from locust.runners import STATE_MISSING, STATE_RUNNING, STATE_SPAWNING, MasterRunner, WorkerRunner
 
 from loadtests import garbage
 from loadtests.errors import UsageError
@@ -39,6 +39,10 @@ class Session:
         self.sending = Sending(environment, settings, lambda: gevent.spawn(self._drain))
         self.ended_ns = 0
         self._undrained: set[str] = set()
+        self.lost: set[str] = set()
+        """Workers that were heard no more while the test ran."""
+        self._dealt = False
+        self._drained = False
         self._pump: Any = None
         self._cpu_s, self._since_s = time.process_time(), time.monotonic()
         self._spent: float | None = None
@@ -95,21 +99,38 @@ class Session:
         runner: Any = self.environment.runner
         garbage.leave()
         self.ended_ns = 0
+        self._drained = False
         self._cpu_s, self._since_s, self._spent = time.process_time(), time.monotonic(), None
         self.sending.begin()
         self._undrained = set()
+        self.lost.clear()
+        if isinstance(runner, WorkerRunner) and self.settings.open and not self._dealt:
+            logging.getLogger(__name__).warning("the test had begun before this worker came: the next one is its first")
+            self.sending.refuse()
+            return
+        self._dealt = False
         if isinstance(runner, MasterRunner):
-            workers = runner.clients.all
+            workers = [worker for worker in runner.clients.all if worker.state != STATE_MISSING]
             self._undrained = {worker.id for worker in workers}
             for index, worker in enumerate(workers):
                 share = {"index": index, "count": len(workers), "lines": self.sending.keeps_lines}
                 runner.send_message(SHARE, share, worker.id)
+            runner.greenlet.spawn(self._mind_workers)
         else:
             self.sending.deal()
             if self.settings.open:
                 self._pump = runner.greenlet.spawn(self.sending.send_by_plan)
             runner.greenlet.spawn(self.sending.look_at_streams)
         runner.greenlet.spawn(self._end_in_time)
+
+    def _mind_workers(self) -> None:
+        """Notes which workers are lost; the end does not wait for them."""
+        runner: Any = self.environment.runner
+        while True:
+            gevent.sleep(LOOK_S)
+            there = {worker.id for worker in runner.clients.all if worker.state != STATE_MISSING}
+            self.lost |= self._undrained - there
+            self._undrained &= there
 
     def _end_in_time(self) -> None:
         gevent.sleep(self.settings.warm_up_s + self.settings.seconds)
@@ -133,6 +154,7 @@ class Session:
             self._end()
 
     def _count_unfinished(self) -> None:
+        self._drained = True
         left, tally = len(self.sending.in_flight), self.sending.tally
         if left:
             tally.requests += left
@@ -152,7 +174,7 @@ class Session:
         sending = self.sending
         for caller in sending.in_flight:
             sending.look_at(caller)
-        if not sending.closing:
+        if not self._drained:
             sending.tally.interrupted = len(sending.in_flight)
             sending.closing = True
         if self._pump is not None:
@@ -181,6 +203,7 @@ class Session:
         self._undrained.discard(msg.node_id)
 
     def _take_share(self, msg: Any, **_: Any) -> None:
+        self._dealt = True
         self.sending.share = (msg.data["index"], msg.data["count"])
         self.sending.keeps_lines = msg.data["lines"]
 
@@ -188,4 +211,6 @@ class Session:
         """The share of a core that this process has used from the start of the test, warm-up and all, to its end."""
         if self._spent is not None:
             return self._spent
+        if not self.began_ns:
+            return 0.0
         return (time.process_time() - self._cpu_s) / max(0.001, time.monotonic() - self._since_s)

@@ -151,6 +151,7 @@ def test_a_wrong_option_ends_with_2_and_one_line(url: str, tmp_path: Path, argum
         ["--max-requests", "0"],
         ["--max-in-flight", "0"],
         ["--time", "0s"],
+        ["--processes", "100000"],
         ["--burstiness", "2"],
         ["--insecure", "--ca-file", "x"],
     ],

@@ -129,6 +129,11 @@ def test_what_of_a_trace_is_not_sent_is_said() -> None:
     assert 0 == made["exit_code"]
 
 
+def test_a_lost_worker_is_a_measurement_in_doubt() -> None:
+    made = results.build(settings(), Tally(requests=1), {}, {}, 0.1, 10.0, {}, 1)
+    assert (["lost-workers"], results.INVALID) == ([each["name"] for each in made["doubts"]], made["exit_code"])
+
+
 def test_tokens_that_no_usage_tells_are_said_to_be_events() -> None:
     made = built([replace(each, usage=None) for each in MANY])
     assert (["no-usage"], 0) == ([each["name"] for each in made["doubts"]], made["exit_code"])
