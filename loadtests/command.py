@@ -53,7 +53,6 @@ GUARD_S: Final = 60
 SOMEWHERE: Final = "http://127.0.0.1"
 """Stands for the embedded server until it has its address."""
 INTERRUPTED: Final = 130
-PASSED_ON: Final = (signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else []))
 KEY_VARIABLE: Final = "CHATPROOF_LOAD_KEY"
 ELSEWHERE: Final = ("--master", "--worker")
 """Locust's options with which the load comes from other machines, who may reach a server that this one does not."""
@@ -270,7 +269,9 @@ def run(arguments: list[str], environment: dict[str, str], *, quiet: bool = Fals
             process.send_signal(signal.SIGKILL if told else signal.SIGTERM)
             told = True
 
-        heard = [each for each in PASSED_ON if signal.getsignal(each) is not signal.SIG_IGN]  # as after nohup
+        heard = [signal.SIGINT, signal.SIGTERM]
+        if (hang_up := getattr(signal, "SIGHUP", None)) and signal.getsignal(hang_up) is not signal.SIG_IGN:  # nohup
+            heard.append(hang_up)
         before = {each: signal.signal(each, end) for each in heard}
         try:
             code = process.wait()

@@ -229,7 +229,11 @@ class Incoming(HTTPResponseParser):
         elif scan is not None:
             conclusion.of_stream(answer, scan)
         elif self._streamed:
-            answer.failure, answer.detail = "no-stream", f"content type {self.header('content-type') or 'none'}"
+            words = bytes(self._plain[:DETAIL]).decode(errors="replace")
+            answer.failure, answer.detail = (
+                "no-stream",
+                f"content type {self.header('content-type') or 'none'}: {words}",
+            )
         else:
             conclusion.of_plain(answer, bytes(self._plain))
 

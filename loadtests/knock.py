@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from loadtests.errors import UnreachableError, UsageError
-from loadtests.secret import hidden
+from loadtests.secret import hidden, plain
 from openapi import waiting
 from openapi.address import AddressError, parse
 
@@ -55,7 +55,7 @@ def wait(settings: Settings, most_s: float) -> None:
             if status not in waiting.ABSENT:
                 return
             said = " ".join(body.decode(errors="replace").split())
-            why = f"it answers {status}: {hidden(said, settings.key)}"
+            why = f"it answers {status}: {plain(hidden(said, settings.key))}"
         if left.over:
             raise UnreachableError(left.given_up(why))
         time.sleep(waiting.KNOCK_S)

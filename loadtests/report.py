@@ -15,6 +15,7 @@ from rich.table import Table
 from loadtests import rows
 from loadtests.progress import progress
 from loadtests.results import verdict
+from loadtests.secret import plain
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,7 +31,6 @@ COLUMNS: Final = ("count", "mean", "p50", "p90", "p95", "p99", "p99.9", "max")
 FEW: Final = ("p50", "p95", "p99")
 NARROW: Final = 72
 """A terminal of fewer columns shows a few of ours."""
-PRINTABLE: Final = str.maketrans(dict.fromkeys((*range(32), *range(127, 160)), "?"))
 
 
 def follow(environment: Environment, session: Session) -> None:
@@ -119,5 +119,4 @@ def _number(value: float | None) -> str:
 
 
 def _plain(text: str) -> str:
-    """A server's words on one line, with nothing that a terminal would obey."""
-    return escape(text.translate(PRINTABLE))
+    return escape(plain(text))

@@ -33,6 +33,7 @@ from loadtests.command import (
 )
 from loadtests.results import FAILURES, INVALID, MET, MISSED, OWN_ERROR
 from loadtests.search import Search, Step, requests_needed, saturated, wilson_lower
+from loadtests.secret import plain
 
 if TYPE_CHECKING:
     from loadtests.command import Embedder
@@ -120,10 +121,15 @@ def search(embedded: Embedder | None, /, url: str | None, first: float, most: fl
                 raise SystemExit(code)
             if made["failures"] and made["counts"]["failures"] == made["counts"]["requests"]:
                 why = made["failures"][0]
-                words = f"not one of {made['counts']['requests']} requests succeeded: {why['kind']}: {why['first']}"
+                words = (
+                    f"not one of {made['counts']['requests']} requests succeeded: {why['kind']}: {plain(why['first'])}"
+                )
                 console.print(words, markup=False, soft_wrap=True)
                 if looked.holding is None:  # a lower rate would not help
                     raise SystemExit(FAILURES)
+            for doubt in made["doubts"]:
+                if doubt["invalid"]:
+                    console.print(f"in doubt: {doubt['text']}", markup=False, soft_wrap=True)
             step = _step(rate, made)
             looked.note(step)
             if looked.holding == rate or last is None:

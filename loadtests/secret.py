@@ -1,4 +1,5 @@
-"""The secret: the API key, which some servers repeat in their refusals and no report may show. Pure."""
+"""The secret: the API key, which some servers repeat in their refusals and no report may show; and what else of their
+words is not for a terminal. Pure."""
 
 from __future__ import annotations
 
@@ -7,6 +8,11 @@ from typing import Final
 SHOWN: Final = "[API key]"
 SHORTEST: Final = 4
 """Characters of the key's beginning that are hidden where a text was cut off in mid-key."""
+
+
+def plain(text: str) -> str:
+    """A server's words on one line, with nothing that a terminal would obey."""
+    return "".join(each if each.isprintable() else "?" for each in text)
 
 
 def hidden(text: str, key: str) -> str:

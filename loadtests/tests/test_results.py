@@ -9,21 +9,26 @@ from dataclasses import replace
 from importlib.resources import files
 from itertools import pairwise
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jsonschema_rs
 import pytest
+from click.testing import CliRunner
 
 from loadtests import latency, results
 from loadtests.answer import Answer
 from loadtests.arrivals import Traced
 from loadtests.chart import Axis, Series, lines
 from loadtests.compare import differences
+from loadtests.compare_command import compare
 from loadtests.live import fresh
 from loadtests.objectives import met_by, parse
 from loadtests.page import page
 from loadtests.secret import hidden
 from loadtests.tally import Tally
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 MS = 1_000_000
 
@@ -127,6 +132,26 @@ def test_what_of_a_trace_is_not_sent_is_said() -> None:
     assert ["trace"] == [each["name"] for each in made["doubts"]]
     assert "1 of the trace's 2 requests" in made["doubts"][0]["text"]
     assert 0 == made["exit_code"]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"schema_version": 2}, "another version"),
+        ({"counts": {}}, "/counts"),
+        ({"latencies_ms": {"TTFT": {}}}, "/latencies_ms/TTFT"),
+    ],
+)
+def test_what_is_not_whole_is_not_compared(tmp_path: Path, change: dict[str, Any], words: str) -> None:
+    made = json.loads(json.dumps(built(MANY)))
+    (tmp_path / "good.json").write_text(json.dumps(made))
+    (tmp_path / "bad.json").write_text(json.dumps(made | change))
+    (tmp_path / "none.json").write_text("{")
+    good = str(tmp_path / "good.json")
+    assert 0 == CliRunner().invoke(compare, [good, good]).exit_code
+    for name, said in (("bad", words), ("none", "is no JSON"), ("gone", "No such file")):
+        told = CliRunner().invoke(compare, [good, str(tmp_path / f"{name}.json")])
+        assert (2, 1, True) == (told.exit_code, told.output.count("Error:"), said in told.output)
 
 
 def test_a_lost_worker_is_a_measurement_in_doubt() -> None:
