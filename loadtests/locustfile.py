@@ -85,8 +85,12 @@ class _Shape(LoadTestShape):
     def __init__(self, session: Session) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self._session = session
+        self._users = 1
 
-    def tick(self) -> tuple[int, float] | None:
-        """How many users there should be now, and how fast they may come; None ends the test."""
+    def tick(self) -> tuple[int, float]:
+        """How many users there should be now, and how fast they may come. The end of the profile leaves them as they
+        are: the session ends the test, when the answers on their way have come."""
         level = self._session.settings.profile.level(self.get_run_time())  # type: ignore[no-untyped-call]
-        return None if level is None else (max(1, round(level)), 100.0)
+        if level is not None:
+            self._users = max(1, round(level))
+        return self._users, 100.0

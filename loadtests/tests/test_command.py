@@ -76,9 +76,10 @@ def test_a_good_run_ends_with_0_and_writes_every_report(url: str, tmp_path: Path
     assert {("20", "20", "200", "")} == {tuple(each[name] for name in NAMED) for each in lines}
 
 
-def test_a_missed_objective_ends_with_3(url: str, tmp_path: Path) -> None:
-    code, words, made = load(url, tmp_path, "--objective", "ttft_p50=1ms")
+def test_a_missed_objective_ends_with_3_after_the_last_answer_of_a_shape(url: str, tmp_path: Path) -> None:
+    code, words, made = load(url, tmp_path, "--objective", "ttft_p50=1ms", "--shape", "steps", "--warm-up", "0s")
     assert 3 == code, words
+    assert 0 == made["counts"]["interrupted"]
     assert [False] == [each["met"] for each in made["objectives"]]
 
 
