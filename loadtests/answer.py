@@ -16,7 +16,8 @@ class Answer:
     `intended_ns` is when the request should have left by the plan, `sent_ns` when it did; `connect_ns` is how long
     the connection took, None for one that was kept alive. `stamps_ns` and `counts` are those of `scan.Scan`.
     `segments` is what was received, for sampled streams only. Both fill while the stream runs: `looked_at` is how many
-    stamps `live.fresh` has seen, `events_counted` how many events it has counted in the measured time.
+    stamps `live.fresh` has seen, `events_counted` how many events it has counted in the measured time, `longest_gap_ms`
+    the longest of the gaps that it has counted.
     """
 
     intended_ns: int
@@ -37,6 +38,7 @@ class Answer:
     segments: list[tuple[int, bytes]] = field(default_factory=list)
     looked_at: int = 0
     events_counted: int = 0
+    longest_gap_ms: float = 0.0
 
     @property
     def succeeded(self) -> bool:

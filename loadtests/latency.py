@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from operator import sub
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -32,14 +31,15 @@ def bucket(value_ms: float) -> float:
     return float(f"{value_ms:.{DIGITS}g}") if value_ms > 0 else 0.0
 
 
-def buckets(latencies_ns: Sequence[int]) -> dict[float, int]:
-    """How many of some latencies in nanoseconds fall into each bucket; there is at least one, and none is negative.
+def buckets(latencies_ns: Sequence[int], least_ns: int, greatest_ns: int) -> dict[float, int]:
+    """How many of some latencies in nanoseconds fall into each bucket; none is negative, and the least and the
+    greatest of them are known.
 
     Latencies of one power of ten are rounded as integers, which takes a fifth of the time; a latency midway between two
     buckets goes to the greater one then.
     """
-    step_ns = 10 ** (len(str(min(latencies_ns))) - DIGITS)
-    if step_ns < 2 or (max(latencies_ns) + step_ns // 2) // step_ns >= 10**DIGITS:
+    step_ns = 10 ** (len(str(least_ns)) - DIGITS)
+    if step_ns < 2 or (greatest_ns + step_ns // 2) // step_ns >= 10**DIGITS:
         return Counter(bucket(each / MS) for each in latencies_ns)
     half_ns = step_ns // 2
     counted = Counter([(each + half_ns) // step_ns for each in latencies_ns])
@@ -64,9 +64,3 @@ def time_per_token_ms(answer: Answer) -> float | None:
     if len(answer.stamps_ns) == 0 or tokens < 2:
         return None
     return (answer.stamps_ns[-1] - answer.stamps_ns[0]) / MS / (tokens - 1)
-
-
-def longest_gap_ms(answer: Answer) -> float:
-    """The longest gap between two reads with content; 0 if there are fewer than two."""
-    stamps_ns = answer.stamps_ns
-    return max(map(sub, stamps_ns[1:], stamps_ns), default=0) / MS

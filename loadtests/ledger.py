@@ -21,8 +21,9 @@ DIGITS: Final = 3
 
 
 def line(number: int, answer: Answer, began_ns: int, *, streamed: bool, judged: bool) -> list[Any]:
-    """An answer by `COLUMNS`: seconds from the end of the warm-up, milliseconds; empty for what it has not."""
-    longest_ms = latency.longest_gap_ms(answer) if len(answer.stamps_ns) > 1 else None
+    """An answer by `COLUMNS`, after `live.fresh` has looked at it: seconds from the end of the warm-up, milliseconds;
+    empty for what it has not."""
+    longest_ms = answer.longest_gap_ms if len(answer.stamps_ns) > 1 else None
     tpot_ms = latency.time_per_token_ms(answer) if answer.succeeded else None
     ttft_ms = (answer.stamps_ns[0] - answer.sent_ns) / latency.MS if answer.stamps_ns else None
     connect_ms = None if answer.connect_ns is None else answer.connect_ns / latency.MS

@@ -61,6 +61,7 @@ def fresh(answer: Answer, began_ns: int) -> Fresh | None:
         _add(made, second, stamps_ns[max(0, first - 1) : last], counts[first:last])
         first = last
     answer.events_counted += sum(made.events.values())
+    answer.longest_gap_ms = max(answer.longest_gap_ms, made.greatest_ms)
     return made
 
 
@@ -72,10 +73,11 @@ def _add(made: Fresh, second: int, stamps_ns: Sequence[int], counts: Sequence[in
     made.reads += reads
     made.count += len(gaps_ns)
     if gaps_ns:
-        made.gaps_ms[second] = buckets(gaps_ns)
+        least_ns, greatest_ns = min(gaps_ns), max(gaps_ns)
+        made.gaps_ms[second] = buckets(gaps_ns, least_ns, greatest_ns)
         made.total_ms += (stamps_ns[-1] - stamps_ns[0]) / MS
-        made.least_ms = min(made.least_ms, min(gaps_ns) / MS)
-        made.greatest_ms = max(made.greatest_ms, max(gaps_ns) / MS)
+        made.least_ms = min(made.least_ms, least_ns / MS)
+        made.greatest_ms = max(made.greatest_ms, greatest_ns / MS)
     if events > reads:
         made.coalesced_reads += sum(each > 1 for each in counts)
         gaps_ms = made.gaps_ms.setdefault(second, {})

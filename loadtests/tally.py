@@ -92,7 +92,7 @@ class Tally:
         self.tokens += content if tokens is None else tokens
         self.events += content
         if "TTFT" in singles:
-            longest_ms = max(singles["TTFT"], latency.longest_gap_ms(answer))
+            longest_ms = max(singles["TTFT"], answer.longest_gap_ms)
             self._keep_worst(answer, began_ns, longest_ms, content - len(answer.counts))
 
     def hear(self, new: Fresh) -> None:

@@ -96,22 +96,22 @@ class Caller:
             return
         incoming = Incoming(answer, streamed=streamed, sampled=sampled, pace=self._inbox.pace, marks=self._marks)
         reading = self._reading = _Reading(wire, incoming, self._inbox, self._receipts)
+        deadline, out = gevent.get_hub().loop.timer(self._deadline_s), False  # gevent.Timeout costs much more
         try:
-            with gevent.Timeout(self._deadline_s) as deadline:
-                answer.sent_ns = time.monotonic_ns()
-                wire.send(request)
-                reading.ended.get()
-        except gevent.Timeout as expired:
-            if expired is not deadline:
-                raise
-            incoming.fail("timeout", f"no end after {self._deadline_s:g} s", time.monotonic_ns())
+            answer.sent_ns = time.monotonic_ns()
+            deadline.start(reading.expire, self._deadline_s)
+            wire.send(request)
+            out = True
+            reading.ended.get()
         except OSError as error:
             if not incoming.finished:  # else a refusal came before the request was out
                 incoming.cut(str(error) or type(error).__name__, time.monotonic_ns())
         finally:
+            deadline.stop()
+            deadline.close()
             reading.stop()
             self._reading = None
-            if not incoming.reusable:
+            if not (out and incoming.reusable):
                 self.close()
 
     def _connected(self, answer: Answer) -> Wire | None:
@@ -139,6 +139,7 @@ class _Reading:
         "_incoming",
         "_receipts",
         "_receive",
+        "_shelved",
         "_size",
         "_take",
         "_wire",
@@ -155,6 +156,7 @@ class _Reading:
         self._receipts: Receipts | None = receipts  # None: this stream has told what it can tell
         self._held_since = 0  # how many reads with content had come when receipts were held back; 0: they are not
         self._size = 0
+        self._shelved = (0, 0)  # size and number of reads of the shelf that the inbox has
         self._descriptor = wire.fileno()
         inbox.watch(self._descriptor, self._read)
 
@@ -180,6 +182,7 @@ class _Reading:
             self._end()
         elif len(data) >= READ_BYTES:  # as much as comes is read at once then
             self._size = 0
+            self._shelved = (0, 0)
             self._inbox.put_by(self._descriptor, None)
         elif self._incoming.holds and (not self._size or len(data) == self._size):
             self._size = SMALL_BYTES if len(data) < SMALL_BYTES * 3 // 4 else READ_BYTES
@@ -191,6 +194,13 @@ class _Reading:
             self._incoming.cut(str(error) or type(error).__name__, time.monotonic_ns())
             self._end()
 
+    def expire(self, deadline_s: float) -> None:
+        """The time for the answer is over, and so it is for a request that is not out yet."""
+        self._wire.give_up()
+        if not self.ended.ready():
+            self._incoming.fail("timeout", f"no end after {deadline_s:g} s", time.monotonic_ns())
+            self._end()
+
     def _put_by(self) -> None:
         """Lets the inbox put reads by from now on."""
         incoming, receive = self._incoming, self._wire.plain_reader
@@ -199,8 +209,10 @@ class _Reading:
             self.spare_receipts()
             trial = self._held_since and self._receipts is not None
             most = LOOKED_AT if trial else incoming.most_held
-            shelf = (receive, self._size, incoming.held, incoming.held_ns, most, self)
-            self._inbox.put_by(self._descriptor, shelf)
+            if (self._size, most) != self._shelved:
+                self._shelved = (self._size, most)
+                shelf = (receive, self._size, incoming.held, incoming.held_ns, most, self)
+                self._inbox.put_by(self._descriptor, shelf)
 
     def spare_receipts(self) -> None:
         """Holds receipts back from now on, while reads are many, unless the server may be waiting for them."""

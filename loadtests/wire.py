@@ -81,6 +81,11 @@ class Wire:
         """Lets the kernel acknowledge several reads at once, until a receipt has waited for 40 ms. Linux only."""
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 0)
 
+    def give_up(self) -> None:
+        """Ends the connection in both directions; whoever still sends is told."""
+        with contextlib.suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
+
     def close(self) -> None:
         """Closes the connection."""
         with contextlib.suppress(OSError):

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from openapi.folded import Fold, Folded, is_index, nonempty
-from openapi.strict_json import quote, read_json
+from openapi.strict_json import JsonReader, quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -143,11 +143,12 @@ class _Walker:
         self._errors: list[tuple[int, dict[str, Any]]] = []
         self._oddities: list[tuple[int, str]] = []
         self._full_text: str | None = None
-        self._last = "no event"
+        self._last: str | None = None
+        self._json = JsonReader()
 
     def read(self, at: int, text: str) -> None:
         """Takes one event's data."""
-        self._last = quote(text)
+        self._last = text
         if text == DONE:
             self._done_at.append(at)
             self._step(at, "done")
@@ -155,15 +156,15 @@ class _Walker:
         if self._state == "done":
             self._step(at, "more")
             return
-        reading = read_json(text)
+        reading = self._json.read(text)
         self._oddities += [(at, oddity) for oddity in reading.oddities]
         if reading.error:
-            self._note("events-are-json", at, f"{self._last}: {reading.error}")
+            self._note("events-are-json", at, f"{self._quoted()}: {reading.error}")
         elif isinstance(reading.value, dict):
             self._chunks.append((at, reading.value))
             self._read_chunk(at, reading.value)
         else:
-            self._note("events-are-objects", at, self._last)
+            self._note("events-are-objects", at, self._quoted())
 
     def _read_chunk(self, at: int, chunk: dict[str, Any]) -> None:
         if reports_error(chunk):
@@ -214,8 +215,12 @@ class _Walker:
 
     def _step(self, at: int, signal: Signal) -> None:
         if rule := STREAM_BREACHES.get((self._state, signal)):
-            self._note(rule, at, self._last)
+            self._note(rule, at, self._quoted())
         self._state = STREAM[self._state][signal]
+
+    def _quoted(self) -> str:
+        """The last event, for a report."""
+        return "no event" if self._last is None else quote(self._last)
 
     def _note(self, rule: str, at: int, got: str) -> None:
         self._breach_counts[rule] += 1
@@ -226,7 +231,7 @@ class _Walker:
         """The whole walk. A failed stream owes nobody its end: the error is the breach."""
         if self._state != "failed":
             if not self._done_at:
-                self._note("done-last", at, f"last: {self._last}")
+                self._note("done-last", at, f"last: {self._quoted()}")
             if not self._folds:
                 self._note("one-finish-per-choice", at, "no choice in any event")
             for index, state in sorted(self._choice_states.items()):
