@@ -3,23 +3,40 @@
 from __future__ import annotations
 
 import json
+from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from loadtests.answer import Answer
     from loadtests.scan import Scan
 
 DETAIL: Final = 200
 """Characters of a failure's detail."""
 LONGEST_WAIT_S: Final = 3600.0
+REDIRECTS: Final = range(300, 400)
 
 
-def refused(answer: Answer, body: bytes, retry_after: str) -> None:
-    """An answer by its status alone, and how long its server wants to be left in peace."""
+def of_refusal(answer: Answer, body: bytes, header: Callable[[str], str | None]) -> None:
+    """An answer by its status alone: where it points, and how long its server wants to be left in peace."""
     answer.failure = f"http-{answer.status}"
-    answer.detail = body[:DETAIL].decode(errors="replace")
+    place = header("location") if answer.status in REDIRECTS else None
+    words = body[:DETAIL].decode(errors="replace")
+    answer.detail = words if place is None else f"to {place}: {words}"[:DETAIL]
+    wait_s = _wait_s(header("retry-after") or "", header("date") or "")
+    if wait_s is not None:
+        answer.retry_after_s = min(max(0.0, wait_s), LONGEST_WAIT_S)
+
+
+def _wait_s(retry_after: str, date: str) -> float | None:
+    """Seconds, or a time that is held against the server's own clock (RFC 9110, section 10.2.3)."""
     if retry_after.isascii() and retry_after.isdigit():
-        answer.retry_after_s = min(float(retry_after), LONGEST_WAIT_S)
+        return float(retry_after)
+    try:
+        return (parsedate_to_datetime(retry_after) - parsedate_to_datetime(date)).total_seconds()
+    except (ValueError, TypeError):
+        return None
 
 
 def of_stream(answer: Answer, scan: Scan) -> None:

@@ -92,7 +92,7 @@ class Incoming(HTTPResponseParser):
                 pieces.clear()
                 self._take(body, at_ns)
         except HTTPParseError as error:
-            self.fail("malformed-http", str(error), at_ns)
+            self.fail("malformed-http", str(error.args[0]), at_ns)
         except TooLarge as error:
             self.fail("too-large", str(error), at_ns)
         if self.finished and not self.answer.ended_ns:
@@ -117,7 +117,7 @@ class Incoming(HTTPResponseParser):
         except HTTPParseError as error:
             self._take_apart(ends, stamps_ns)
             if not self.answer.ended_ns:
-                self.fail("malformed-http", str(error), at_ns)
+                self.fail("malformed-http", str(error.args[0]), at_ns)
             return True
         if self.finished or ends != ONE_EACH[: len(reads)] or not self._take_alike(stamps_ns):
             self._take_apart(ends, stamps_ns)
@@ -225,15 +225,15 @@ class Incoming(HTTPResponseParser):
         self._collect()
         answer.ended_ns = at_ns
         if not 200 <= answer.status < 300:
-            conclusion.refused(answer, bytes(self._plain), self.header("retry-after") or "")
+            conclusion.of_refusal(answer, bytes(self._plain), self.header)
+        elif (encoding := self.header("content-encoding") or "identity").lower() != "identity":
+            answer.failure, answer.detail = "encoded", f"content encoding {encoding}, where none was allowed"[:DETAIL]
         elif scan is not None:
             conclusion.of_stream(answer, scan)
         elif self._streamed:
             words = bytes(self._plain[:DETAIL]).decode(errors="replace")
-            answer.failure, answer.detail = (
-                "no-stream",
-                f"content type {self.header('content-type') or 'none'}: {words}",
-            )
+            answer.failure = "no-stream"
+            answer.detail = f"content type {self.header('content-type') or 'none'}: {words}"
         else:
             conclusion.of_plain(answer, bytes(self._plain))
 

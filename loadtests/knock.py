@@ -55,7 +55,7 @@ def wait(settings: Settings, most_s: float) -> None:
             if status not in waiting.ABSENT:
                 return
             said = " ".join(body.decode(errors="replace").split())
-            why = f"it answers {status}: {plain(hidden(said, settings.key))}"
+            why = f"it answers {status}: {plain(hidden(said, settings.secrets))}"
         if left.over:
             raise UnreachableError(left.given_up(why))
         time.sleep(waiting.KNOCK_S)
@@ -70,7 +70,7 @@ def _ask(settings: Settings, deadline_s: float) -> tuple[int, bytes]:
     else:
         asked = http.client.HTTPSConnection(origin.host, origin.port, timeout=deadline_s, context=origin.tls)
     try:
-        asked.request("GET", path, headers={"Authorization": f"Bearer {settings.key}"} if settings.key else {})
+        asked.request("GET", path, headers={each.name: each.value for each in settings.headers})
         answer = asked.getresponse()
         return answer.status, answer.read(SHOWN)
     finally:

@@ -36,6 +36,8 @@ OPTIONS: Final = (
     Option("dialect", "NAME", DIALECT, "the API that requests are valid for"),
     Option("model", "NAME", "", "model to ask for; default: the dialect's"),
     Option("api-key-env", "VAR", "", "environment variable with the API key", web=False),
+    Option("header", "NAME: VALUE", (), "a further header of every request, repeatable", web=False),
+    Option("header-env", "NAME=VAR", (), "one with a secret value, that of an environment variable", web=False),
     Option("ca-file", "FILE", "", "authorities to trust, PEM", web=False),
     Option("insecure", "", False, "do not verify the server's certificate", web=False),
     Option("scenario", "FILE", "", "what requests are like, YAML", web=False),

@@ -60,7 +60,7 @@ def build(
         text = f"{late} of the trace's {len(settings.trace)} requests lie after the end of the test; give it more time"
         found.append(Doubt("trace", text, invalid=False))
     found += [
-        Doubt("warm-up", f"failed in the warm-up: {kind}: {hidden(words, settings.key)}", invalid=False)
+        Doubt("warm-up", f"failed in the warm-up: {kind}: {hidden(words, settings.secrets)}", invalid=False)
         for kind, words in sorted(cold.items())
     ]
     return {
@@ -94,13 +94,13 @@ def build(
         },
         "rates_per_s": rates,
         "failures": [
-            {"kind": kind, "count": count, "first": hidden(tally.details.get(kind, ""), settings.key)}
+            {"kind": kind, "count": count, "first": hidden(tally.details.get(kind, ""), settings.secrets)}
             for kind, count in sorted(tally.kinds.items(), key=lambda each: (-each[1], each[0]))
         ],
         "conformance": {
             "streams_judged": tally.sampled,
             "findings": [
-                {"rule": rule, "count": count, "first": hidden(tally.finding_details.get(rule, ""), settings.key)}
+                {"rule": rule, "count": count, "first": hidden(tally.finding_details.get(rule, ""), settings.secrets)}
                 for rule, count in sorted(tally.findings.items(), key=lambda each: (-each[1], each[0]))
             ],
         },

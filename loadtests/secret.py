@@ -1,13 +1,16 @@
-"""The secret: the API key, which some servers repeat in their refusals and no report may show; and what else of their
-words is not for a terminal. Pure."""
+"""The secret: the API key and headers like it, which some servers repeat in their refusals and no report may show; and
+what else of their words is not for a terminal. Pure."""
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-SHOWN: Final = "[API key]"
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+SHOWN: Final = "[hidden]"
 SHORTEST: Final = 4
-"""Characters of the key's beginning that are hidden where a text was cut off in mid-key."""
+"""Characters of a secret's beginning that are hidden where a text was cut off within it."""
 
 
 def plain(text: str) -> str:
@@ -15,10 +18,10 @@ def plain(text: str) -> str:
     return "".join(each if each.isprintable() else "?" for each in text)
 
 
-def hidden(text: str, key: str) -> str:
-    """A server's words without the key, nor its beginning at their end."""
-    if not key:
-        return text
-    text = text.replace(key, SHOWN)
-    cut = next((size for size in range(len(key) - 1, SHORTEST - 1, -1) if text.endswith(key[:size])), 0)
-    return text[:-cut] + SHOWN if cut else text
+def hidden(text: str, secrets: Iterable[str]) -> str:
+    """A server's words without these, nor the beginning of one at their end."""
+    for secret in secrets:
+        text = text.replace(secret, SHOWN)
+        cut = next((size for size in range(len(secret) - 1, SHORTEST - 1, -1) if text.endswith(secret[:size])), 0)
+        text = text[:-cut] + SHOWN if cut else text
+    return text

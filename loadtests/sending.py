@@ -126,7 +126,7 @@ class Sending:
     def caller(self) -> Caller:
         """A connection of its own."""
         settings = self.settings
-        return Caller(settings.origin, self.inbox, key=settings.key, deadline_s=settings.deadline_s)
+        return Caller(settings.origin, self.inbox, headers=settings.headers, deadline_s=settings.deadline_s)
 
     def next_request(self, caller: Caller) -> None:
         """Closed loop: one request of a user, as soon as the last one is answered."""

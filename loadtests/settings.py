@@ -16,6 +16,7 @@ from loadtests.errors import UsageError
 from loadtests.transport import Origin
 from openapi.address import AddressError, parse
 from openapi.contract import ContractError, load
+from openapi.headers import Header, HeaderError, extra
 
 if TYPE_CHECKING:
     from loadtests.arrivals import Process, Profile, Traced
@@ -25,13 +26,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """A load test as it was asked for. `rate` makes it an open loop; without, `users` come back when answered."""
+    """A load test as it was asked for. `rate` makes it an open loop; without, `users` come back when answered.
+
+    `headers` are those of every request beside its own, the key's among them; `secrets` are values no report may show.
+    """
 
     contract: Contract
     origin: Origin
     base: str
     model: str
-    key: str
+    headers: tuple[Header, ...]
+    secrets: tuple[str, ...]
     scenario: workload.Scenario
     objectives: tuple[Objective, ...]
     seed: int
@@ -74,13 +79,15 @@ def settings(options: Namespace) -> Settings:
     _in_range(options)
     _agree(options)
     users = max(1, round(options.num_users or 1))
+    key, headers = _key(options.api_key_env), _headers(options)
     recorded = tuple(arrivals.trace(Path(options.trace))) if options.trace else ()
     return Settings(
         contract=contract,
         origin=_origin(target.chat_url, options),
         base=target.base,
         model=options.model or contract.default_model,
-        key=_key(options.api_key_env),
+        headers=(*([Header("Authorization", f"Bearer {key}", secret=True)] if key else []), *headers),
+        secrets=(*([key] if key else []), *(each.value for each in headers if each.secret)),
         scenario=workload.read(Path(options.scenario)) if options.scenario else workload.Scenario(),
         objectives=tuple(objectives.parse(text.strip()) for text in options.objective if text.strip()),
         seed=options.seed,
@@ -142,6 +149,14 @@ def _number(options: Namespace, name: str) -> float | None:
         return None if value in (None, "") else float(value)
     except ValueError:
         raise UsageError(f"--{name} {value}: write a number above 0") from None
+
+
+def _headers(options: Namespace) -> tuple[Header, ...]:
+    given, kept = ([each for each in texts if each] for texts in (options.header, options.header_env))
+    try:
+        return extra(given, kept, os.environ)
+    except HeaderError as error:
+        raise UsageError(str(error)) from error
 
 
 def _key(variable: str) -> str:

@@ -20,8 +20,11 @@ from loadtests.scan import Marks
 from loadtests.wire import READ_BYTES, Wire
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from loadtests.inbox import Inbox
     from loadtests.receipts import Receipts
+    from openapi.headers import Header
 
 CONNECT_S: Final = 10.0
 SMALL_BYTES: Final = 479
@@ -49,14 +52,16 @@ class Origin:
 class Caller:
     """Sends one request after another to one origin, over a connection that is kept while the server allows it."""
 
-    def __init__(self, origin: Origin, inbox: Inbox, *, key: str = "", deadline_s: float = 120.0) -> None:
+    def __init__(
+        self, origin: Origin, inbox: Inbox, *, headers: Sequence[Header] = (), deadline_s: float = 120.0
+    ) -> None:
         self._origin = origin
         self._inbox = inbox
         self._receipts = inbox.receipts[origin.authority]
         self._deadline_s = deadline_s
         self._marks = Marks()
         self._wire: Wire | None = None
-        self._head = _head(origin, key)
+        self._head = _head(origin, headers)
         self._answer: Answer | None = None
         self._reading: _Reading | None = None
 
@@ -247,13 +252,14 @@ class _Reading:
             self.ended.set(None)
 
 
-def _head(origin: Origin, key: str) -> bytes:
+def _head(origin: Origin, headers: Sequence[Header]) -> bytes:
     lines = [
         f"POST {origin.path} HTTP/1.1",
         f"Host: {origin.authority}",
         "Content-Type: application/json",
         "Accept: text/event-stream, application/json",
+        "Accept-Encoding: identity",  # events inside a compressed stream have no times of their own
         "User-Agent: chatproof",
-        *([f"Authorization: Bearer {key}"] if key else []),
+        *(f"{each.name}: {each.value}" for each in headers),
     ]
     return ("\r\n".join(lines) + "\r\n").encode()

@@ -44,7 +44,7 @@ def settings(*bounds: str, **others: Any) -> Any:
     made = SimpleNamespace(
         objectives=tuple(parse(each) for each in bounds), base="http://h", contract=SimpleNamespace(name="openai"),
         model="m", open=False, users=3, rate=None, trace=(), process="poisson", shape="steady", seed=1, warm_up_s=0.0,
-        seconds=10.0, max_failures=0.0, key="",
+        seconds=10.0, max_failures=0.0, secrets=(),
     )  # fmt: skip
     made.__dict__.update(others)
     return made
@@ -116,14 +116,15 @@ def test_results_fit_their_schema(answers: list[Answer]) -> None:
     assert not jsonschema_rs.validator_for(schema).is_valid(made)
 
 
-def test_no_report_shows_the_key_that_a_server_repeats() -> None:
+def test_no_report_shows_a_secret_that_a_server_repeats() -> None:
     said = '{"error": "wrong key: sk-secret-1"}'
     failing = replace(answer(5, 5, failure="http-401"), detail=said)
-    assert said.replace("sk-secret-1", "[API key]") == built([failing], key="sk-secret-1")["failures"][0]["first"]
-    assert ["key: [API key]", "sk-secret", "key: sk-"] == [
-        hidden("key: sk-secr", "sk-secret-1"),
-        hidden("sk-secret", ""),
-        hidden("key: sk-", "sk-secret-1"),
+    assert said.replace("sk-secret-1", "[hidden]") == built([failing], secrets=("sk-secret-1",))["failures"][0]["first"]
+    assert ["key: [hidden]", "sk-secret", "key: sk-", "[hidden] [hidden]"] == [
+        hidden("key: sk-secr", ["sk-secret-1"]),
+        hidden("sk-secret", []),
+        hidden("key: sk-", ["sk-secret-1"]),
+        hidden("sk-secret-1 tenant", ["sk-secret-1", "tenant"]),
     ]
 
 

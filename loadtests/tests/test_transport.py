@@ -16,6 +16,7 @@ from loadtests.clock import Clock
 from loadtests.inbox import Inbox
 from loadtests.tests.scripted import DONE, GOOD, chunked, content, dripping, event, saying, serving
 from loadtests.transport import Caller, Origin
+from openapi.headers import Header
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -78,6 +79,31 @@ def test_an_answer_is_the_same_however_its_bytes_are_cut(size: int) -> None:
     assert (None, 200, 2) == (answer.failure, answer.status, sum(answer.counts))
 
 
+def test_a_failure_says_what_its_server_did() -> None:
+    moved = b"HTTP/1.1 307 Moved\r\nLocation: http://other/\r\nContent-Length: 2\r\n\r\n{}"
+    zipped = GOOD.replace(b"\r\n", b"\r\nContent-Encoding: gzip\r\n", 1)
+    assert [
+        ("http-307", "to http://other/: {}"),
+        ("encoded", "content encoding gzip, where none was allowed"),
+        ("malformed-http", "Expected HTTP/, RTSP/ or ICE/"),
+    ] == [(each.failure, each.detail) for each in map(call, (saying(moved), saying(zipped), saying(b"SSH-2.0\r\n")))]
+
+
+def test_further_headers_are_in_every_request() -> None:
+    seen: list[bytes] = []
+
+    def script(peer: Any, request: bytes) -> None:
+        seen.append(request)
+        peer.sendall(GOOD)
+
+    headers = (Header("api-key", "k", secret=True), Header("X-Tenant", "blue"))
+    with serving(script) as port:
+        caller = Caller(Origin("127.0.0.1", port, "/"), Inbox(Clock()), headers=headers)
+        assert [None] * 2 == [caller.call(BODY, time.monotonic_ns()).failure for _ in "ab"]
+        caller.close()
+    assert [(1, 1)] * 2 == [(each.count(b"\r\napi-key: k\r\n"), each.count(b"X-Tenant: blue\r\n")) for each in seen]
+
+
 def test_an_answer_without_a_length_ends_with_its_connection() -> None:
     data = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n" + content("a") + DONE
     assert call(saying(data, close=True)).failure is None
@@ -93,8 +119,11 @@ def test_an_interim_answer_is_not_the_answer() -> None:
 
 
 def test_429_tells_how_long_to_wait_and_an_absurd_wait_is_cut() -> None:
-    for said, understood in (("7", 7.0), ("999999999", 3600.0), ("soon", None)):
-        data = f"HTTP/1.1 429 Slow\r\nRetry-After: {said}\r\nContent-Length: 0\r\n\r\n".encode()
+    date = "Sat, 21 Nov 2026 10:00:{} GMT"
+    waits = {"7": 7.0, "999999999": 3600.0, "soon": None, date.format("09"): 8.0, date.format("00"): 0.0}
+    for said, understood in waits.items():
+        head = f"HTTP/1.1 429 Slow\r\nDate: {date.format('01')}\r\nRetry-After: {said}\r\n"
+        data = f"{head}Content-Length: 0\r\n\r\n".encode()
         answer = call(saying(data))
         assert ("http-429", understood) == (answer.failure, answer.retry_after_s)
 
@@ -119,6 +148,14 @@ def test_silence_and_an_endless_drip_end_at_the_deadline() -> None:
 
     for script in (silent, dripping(b": still here\n\n", 0.01)):
         assert "timeout" == call(script, deadline_s=0.3).failure
+
+
+def test_a_request_that_nobody_takes_ends_at_the_deadline_and_its_connection_with_it() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as deaf:
+        origin = Origin("127.0.0.1", deaf.getsockname()[1], "/")
+        with closing(Caller(origin, Inbox(Clock()), deadline_s=0.3)) as caller:
+            made = [caller.call(b" " * 20_000_000, time.monotonic_ns()) for _ in "ab"]
+    assert [("timeout", True)] * 2 == [(each.failure, each.connect_ns is not None) for each in made]
 
 
 def test_what_is_too_large_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
