@@ -23,6 +23,7 @@ from loadtests.calibrate import (
     WHOLE_STREAMS,
     Measured,
     bare,
+    of_turns,
     open_loop,
     schedule_server,
     start,
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
 INVALID: Final = 4
 WIDTH: Final = 160
 STARTS: Final = 3
+TURNS: Final = 3
+"""Of each number of streams, the bare loop and the transport by turns."""
 
 
 @click.command(name="calibrate", context_settings={"help_option_names": ["-h", "--help"]})
@@ -66,8 +69,8 @@ def calibrate(wanted: tuple[int, ...], quick: bool) -> None:
 def _measure(url: str, wanted: tuple[int, ...], *, quick: bool) -> Iterator[Measured]:
     transport(url, 1)  # imports and caches
     for streams in wanted:
-        yield bare(url, streams)
-        yield transport(url, streams)
+        turns = [(bare(url, streams), transport(url, streams)) for _ in range(TURNS)]
+        yield from map(of_turns, zip(*turns, strict=True))
     if not quick:
         yield whole_tool(url, WHOLE_STREAMS, PACED, WHOLE_S)
         yield whole_tool(url, 1, FIREHOSE, WHOLE_S / 2)
