@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 from rich.text import Text
 
-from conformance import exits, offline, replay, waivers
+from conformance import exits, headers, offline, replay, waivers
 from conformance.client import Client
 from conformance.clients import with_clients
 from conformance.errors import Unreachable
@@ -69,11 +69,20 @@ def judge(
     "--id", "identity", required=True, metavar="ID", help="An exchange, or a requirement: then its first finding."
 )
 @click.option("--api-key-env", metavar="VAR", help="Environment variable that holds the API key.")
+@click.option("--header", "-H", "plain_headers", multiple=True, metavar="'NAME: VALUE'", help="As for check.")
+@click.option("--header-env", "secret_headers", multiple=True, metavar="NAME=VAR", help="As for check.")
 @click.option("--timeout", default=120.0, show_default=True, type=click.FloatRange(min=0, min_open=True))
 @click.option("--insecure", is_flag=True, help="Do not verify the server's certificate.")
 @click.option("--ca-file", type=click.Path(path_type=Path), metavar="FILE", help="Authorities to trust, PEM.")
 def replay_one(
-    file: Path, identity: str, api_key_env: str | None, timeout: float, insecure: bool, ca_file: Path | None
+    file: Path,
+    identity: str,
+    api_key_env: str | None,
+    plain_headers: tuple[str, ...],
+    secret_headers: tuple[str, ...],
+    timeout: float,
+    insecure: bool,
+    ca_file: Path | None,
 ) -> None:
     """Send one exchange of a recorded run again and show what differs.
 
@@ -83,11 +92,12 @@ def replay_one(
     with exits.told():
         then = replay.choose(offline.read(file), identity)
         secret = read_secret(api_key_env)
-        call = replay.call_of(then, with_key=secret is not None, deadline_s=timeout)
+        given = headers.read(plain_headers, secret_headers)
+        call = replay.call_of(then, with_key=secret is not None, deadline_s=timeout, given=given)
         verify = read_verify(insecure, ca_file)
 
         async def send() -> Exchange:
-            async with Client(call.url, secret, verify=verify) as client:
+            async with Client(call.url, secret, headers=given, verify=verify) as client:
                 return await client.send(call)
 
         now = asyncio.run(send())

@@ -2,8 +2,9 @@
 
 It sends one request and records what comes back, byte by byte, until the answer ends, the deadline or the byte limit is
 reached, or the caller has seen enough. The server is taken for hostile: no redirect is followed, no cookie kept, no
-proxy or .netrc read, nothing inflated, and the key goes to one origin only. Each exchange has a connection of its own,
-so that nothing one answer did to its connection can colour the next verdict, unless just that is to be seen.
+proxy or .netrc read, nothing inflated, and the key and the user's own headers go to one origin only. Each exchange has
+a connection of its own, so that nothing one answer did to its connection can colour the next verdict, unless just that
+is to be seen.
 """
 
 from __future__ import annotations
@@ -25,9 +26,10 @@ from conformance.pulse import Pulse
 from conformance.recording import Recording
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from types import TracebackType
 
+    from conformance.headers import Header
     from conformance.secret import Alteration, Secret
 
 MAX_BODY_BYTES: Final = 32 * 1024 * 1024
@@ -75,7 +77,8 @@ class Client:
     """Sends calls to one server; an async context manager.
 
     `verify` is httpx's: True for the usual authorities, False for none, or an SSLContext. At most `connections` calls
-    run at once; a call's clock starts when it has its place. Raises UsageError for a URL that cannot be called.
+    run at once; a call's clock starts when it has its place. `headers` go out with every call to the server's origin,
+    but where the call has its own of that name. Raises UsageError for a URL that cannot be called.
     """
 
     def __init__(
@@ -83,6 +86,7 @@ class Client:
         url: str,
         secret: Secret | None = None,
         *,
+        headers: Sequence[Header] = (),
         verify: bool | ssl.SSLContext = True,
         connections: int = 64,
         max_body_bytes: int = MAX_BODY_BYTES,
@@ -90,6 +94,9 @@ class Client:
         self._url = url.rstrip("/")
         self._origin = _origin(_read_url(self._url))
         self._secret = secret
+        self._headers = tuple(headers)
+        self._hidden = tuple(each for header in headers for each in header.secrets)
+        self._names = {header.name.lower() for header in headers}
         self._max_body_bytes = max_body_bytes
         self._places = asyncio.Semaphore(connections)
         self._verify = verify
@@ -143,7 +150,7 @@ class Client:
                 )
             record.ended_at_s = record.now()
             record.held_up_s = self._pulse.longest_s(record.started)
-        if self._secret is None or record.size_bytes <= SHORT_BYTES:
+        if (self._secret is None and not self._hidden) or record.size_bytes <= SHORT_BYTES:
             return self._write(call, request, record)
         # Out of the event loop's way: a long body takes long to search, and other exchanges are being timed.
         return await asyncio.to_thread(self._write, call, request, record)
@@ -155,6 +162,9 @@ class Client:
         if self._secret is not None and call.with_key and origin == self._origin:
             key = self._secret.altered(call.alteration) if call.alteration else self._secret.reveal()
             defaults["Authorization"] = f"{call.scheme} {key}"
+        if origin == self._origin:
+            defaults = {name: value for name, value in defaults.items() if name.lower() not in self._names}
+            defaults |= {header.name: header.reveal() for header in self._headers}
         given = {name.lower() for name in call.headers}
         headers = [("Host", url.netloc.decode("ascii")), *defaults.items()]
         headers = [pair for pair in headers if pair[0].lower() not in given] + [*call.headers.items()]
@@ -233,8 +243,8 @@ class Client:
         return self._tls
 
     def _write(self, call: Call, request: _Request, record: Recording) -> Exchange:
-        """The exchange as it may be kept: without the key."""
-        redacted = _Redaction(self._secret, call.alteration)
+        """The exchange as it may be kept: without the key and what else is secret."""
+        redacted = _Redaction(self._secret, call.alteration, self._hidden)
         response = None
         if (head := record.head) is not None:
             bodies = redacted.body(list(record.take()))
@@ -267,11 +277,14 @@ class Client:
 
 
 class _Redaction:
-    """Takes the key out of what an exchange keeps; after an altered one went out, also what that one begins with."""
+    """Takes all secrets out of what an exchange keeps: the key, after an altered one went out also what that one begins
+    with, and the values of secret headers.
+    """
 
-    def __init__(self, secret: Secret | None, alteration: Alteration | None) -> None:
+    def __init__(self, secret: Secret | None, alteration: Alteration | None, hidden: Sequence[Secret]) -> None:
         begun = secret.beginning if secret is not None and alteration is not None else None
-        self._secrets = [each for each in (secret, begun) if each is not None]  # what holds the other first
+        found = [each for each in (secret, begun, *hidden) if each is not None]
+        self._secrets = sorted(found, key=lambda each: -len(each.reveal()))  # what holds another goes first
 
     def text(self, text: str) -> str:
         """A text."""

@@ -15,7 +15,7 @@ import click
 from rich.markup import escape
 from rich.table import Table
 
-from conformance import capability_option, embedded, exits, waivers
+from conformance import capability_option, embedded, exits, headers, waivers
 from conformance.clients import with_clients
 from conformance.declaration import assumed
 from conformance.errors import UsageError
@@ -56,6 +56,21 @@ EVERY = "all"
 @click.option("--also", multiple=True, metavar="NAME", help="Judge by this dialect too, in one run. Repeatable.")
 @click.option("--model", metavar="NAME", help="Model to ask for. Default: the first that the server lists.")
 @click.option("--api-key-env", metavar="VAR", help="Environment variable that holds the API key.")
+@click.option(
+    "--header",
+    "-H",
+    "plain_headers",
+    multiple=True,
+    metavar="'NAME: VALUE'",
+    help="Sent with every request, as to a gateway; shown in reports. Repeatable.",
+)
+@click.option(
+    "--header-env",
+    "secret_headers",
+    multiple=True,
+    metavar="NAME=VAR",
+    help="The same with the value of an environment variable, as secret as the key. Repeatable.",
+)
 @click.option(
     "--concurrency",
     default=4,
@@ -151,6 +166,8 @@ def check(
     also: tuple[str, ...],
     model: str | None,
     api_key_env: str | None,
+    plain_headers: tuple[str, ...],
+    secret_headers: tuple[str, ...],
     concurrency: int,
     only: tuple[str, ...],
     topics: tuple[str, ...],
@@ -201,6 +218,7 @@ def check(
             also=tuple(contract_of(name, "--also").name for name in also),
             waivers=waivers.read(waiver_file) if waiver_file else (),
             wait_s=wait,
+            headers=headers.read(plain_headers, secret_headers),
         )
         for contract in contracts:
             refuse_idle_patterns(contract, only, topics, wishes.draw)
@@ -256,6 +274,8 @@ def _show_plan(wishes: Wishes, contract: Contract, console: Console, *, requests
     plan = draft(contract, declaration, wishes.only, wishes.topics, wishes.draw)
     model = wishes.model or contract.default_model
     console.print(preview.requests(plan, contract, model) if requests else preview.listing(plan))
+    if wishes.headers:
+        console.print(preview.every(wishes.headers), soft_wrap=True)
     console.print(f"{preview.ceilings(plan, contract, wishes.budget)}; nothing was sent", soft_wrap=True)
 
 

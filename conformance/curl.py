@@ -6,7 +6,7 @@ import re
 import shlex
 from typing import TYPE_CHECKING, Final
 
-from conformance.secret import BEGINNING, REDACTED
+from conformance.secret import BEGINNING, MARK
 
 if TYPE_CHECKING:
     from conformance.exchange import Exchange
@@ -17,11 +17,14 @@ LONGEST_ARGUMENT: Final = 100_000
 
 _SET_BY_CURL: Final = frozenset({"host", "content-length"})
 _UNPRINTABLE: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_MARK: Final = re.compile(MARK.pattern.encode())
 _NOT_PLAIN: Final = re.compile(rb"[^ -~]|[\\%]|^-")  # a leading "-" would be an option of printf
 
 
 def curl(exchange: Exchange, variable: str = KEY_VARIABLE) -> str:
     """A POSIX shell command that sends the request again, byte for byte, with the key read from `$variable`.
+
+    The value of a secret header is read from `$HEADER_` and its name.
 
     One option per line. A body that no argument can carry (NUL, not UTF-8, control characters, too long) comes
     through a pipe from printf, and so shows nothing to a terminal but printable ASCII.
@@ -64,8 +67,11 @@ def _argument(body: bytes, variable: str) -> str | None:
 
 def _printf(body: bytes, variable: str) -> str:
     """printf with each byte that is not plain ASCII in octal; the key, where it stood, is an argument of the format."""
-    pieces = [_NOT_PLAIN.sub(_octal, piece).decode() for piece in body.split(REDACTED.encode())]
-    return " ".join(["printf", shlex.quote("%s".join(pieces)), *[f'"${variable}"'] * (len(pieces) - 1)])
+    found = list(_MARK.finditer(body))
+    starts, ends = [0, *(mark.end() for mark in found)], [*(mark.start() for mark in found), len(body)]
+    pieces = [_NOT_PLAIN.sub(_octal, body[a:b]).decode() for a, b in zip(starts, ends, strict=True)]
+    secrets = [_expansion(mark.group().decode(), variable) for mark in found]
+    return " ".join(["printf", shlex.quote("%s".join(pieces)), *secrets])
 
 
 def _octal(match: re.Match[bytes]) -> bytes:
@@ -73,12 +79,18 @@ def _octal(match: re.Match[bytes]) -> bytes:
 
 
 def _quote(text: str, variable: str) -> str:
-    """A shell word that expands to `text`, with the key's variable in double quotes where the key stood.
+    """A shell word that expands to `text`, with variables in double quotes where secrets stood."""
+    word, end = "", 0
+    for mark in MARK.finditer(text):
+        piece = text[end : mark.start()]
+        word += (shlex.quote(piece) if piece else "") + _expansion(mark.group(), variable)
+        end = mark.end()
+    return word + (shlex.quote(text[end:]) if text[end:] or not word else "")
 
-    Where only the beginning of the key stood, the shell takes the last four characters off the variable.
-    """
-    if BEGINNING in text:
-        parts = (_quote(piece, variable) if piece else "" for piece in text.split(BEGINNING))
-        return f'"${{{variable}%????}}"'.join(parts)
-    pieces = [shlex.quote(piece) if piece else "" for piece in text.split(REDACTED)]
-    return f'"${variable}"'.join(pieces) or "''"
+
+def _expansion(mark: str, variable: str) -> str:
+    """What a shell makes the secret of. Of the key's beginning: the variable without its last four characters."""
+    named = MARK.fullmatch(mark)
+    if named is not None and named["variable"]:
+        return f'"${named["variable"]}"'
+    return f'"${{{variable}%????}}"' if mark == BEGINNING else f'"${variable}"'

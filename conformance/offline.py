@@ -21,7 +21,7 @@ from conformance.results import current, schema, with_others
 from conformance.rounds import pending
 from conformance.run import Made, Record, made
 from conformance.scenarios.drawn import Draw
-from conformance.secret import REDACTED
+from conformance.secret import marked
 from conformance.session import Outcome, Prepared, Wishes, conclude, contract_of, draft
 from openapi.address import parse
 
@@ -182,9 +182,9 @@ def _missing(judged: dict[str, Any]) -> dict[tuple[str, str], NotObserved]:
 
 
 def _same(exchange: Exchange, step: Step, model: str) -> bool:
-    """Whether the record answers what the step asks today. Where a key stood in the body nobody can tell."""
+    """Whether the record answers what the step asks today. Where a secret stood in the body nobody can tell."""
     sent = exchange.request
-    if step.stop_from is not None or REDACTED.encode() in sent.body:
+    if step.stop_from is not None or marked(sent.body):
         return sent.method == step.method
     return sent.method == step.method and sent.body == step.payload(model)
 

@@ -26,6 +26,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--dialect": {"metavar": "NAME", "help": f"the API to judge by (default {DEFAULT_DIALECT})"},
         "--model": {"metavar": "NAME", "help": "the model to ask for (default: the first that is listed)"},
         "--api-key-env": {"metavar": "VAR", "help": "environment variable that holds the API key"},
+        "--header": {**repeatable, "metavar": "'NAME: VALUE'", "help": "sent with every request; shown in reports"},
+        "--header-env": {**repeatable, "metavar": "NAME=VAR", "help": "the same from a variable, and kept secret"},
         "--concurrency": {"type": int, "default": 4, "metavar": "N", "help": "exchanges at a time (default 4)"},
         "--only": {**repeatable, "metavar": "GLOB", "help": "only these checks, requirements or scenarios"},
         "--topic": {**repeatable, "metavar": "NAME", "help": "only checks of this topic"},

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from conformance import capability_option, embedded, waivers
+from conformance import capability_option, embedded, headers, waivers
 from conformance.errors import HarnessError, NobodyThere, Unreachable, UsageError
 from conformance.options import DEFAULT_DIALECT
 from conformance.reports import files
@@ -63,6 +63,7 @@ class Judging:
         contract = contract_of(option("dialect") or DEFAULT_DIALECT)
         url = option("base_url")
         self._secret = read_secret(option("api_key_env"))
+        extra = headers.read(option("header"), option("header_env"))
         only, topics = tuple(option("only")), tuple(option("topic"))
         wanted = Draw(option("coverage"), option("fuzz"), option("fuzz_seed"))
         refuse_idle_patterns(contract, only, topics, wanted)
@@ -84,6 +85,7 @@ class Judging:
             verify=verify,
             waivers=waived,
             wait_s=option("wait_for_server"),
+            headers=extra,
         )
 
     def send(self, assertions: list[Assertion]) -> None:

@@ -74,7 +74,8 @@ class Preflight:
         exchange = _reached(await self._chat(step, model))
         if exchange.status in (401, 403) or refuses_key(exchange, self._contract):
             raise Unreachable(
-                f"the server refuses the key: {shown(exchange)}; name its variable with --api-key-env VAR"
+                f"the server refuses the key: {shown(exchange)}; name its variable with --api-key-env VAR, and that"
+                " of a header which a gateway wants with --header-env NAME=VAR"
             )
 
     async def probe(self, model: str, declaration: Declaration) -> Declaration:

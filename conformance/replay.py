@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING, Any, Final
 from conformance.client import DEFAULT_HEADERS, Call
 from conformance.errors import UsageError
 from conformance.exchange import Exchange
+from conformance.headers import KEY_HEADER
 from conformance.run import WRONG_KEY
-from conformance.secret import BEGINNING, REDACTED, alteration_in
+from conformance.secret import alteration_in, marked
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from conformance.headers import Header
 
 VOLATILE: Final = ("date", "x-request-id", "x-process-time", "set-cookie", "content-length")
 CHANGING: Final = frozenset(
@@ -62,20 +65,35 @@ def choose(results: dict[str, Any], identity: str) -> Exchange:
     return Exchange.from_dict(recorded[identity])
 
 
-def call_of(exchange: Exchange, *, with_key: bool, deadline_s: float) -> Call:
+def call_of(exchange: Exchange, *, with_key: bool, deadline_s: float, given: Iterable[Header] = ()) -> Call:
     """The request once more, byte for byte; the key stands where it stood, if there is one.
 
-    Raises UsageError where the key was taken out of the URL or the body, for then nobody knows what was sent.
+    The client sends the headers that are `given`: they stand for recorded ones of their names, unless that was a wrong
+    key of the scenario's own. Raises UsageError for a secret that the client lacks, and where one was taken out of the
+    URL or the body, for then nobody knows what was sent.
     """
     request = exchange.request
-    if any(mark.encode() in request.body or mark in request.url for mark in (REDACTED, BEGINNING)):
-        raise UsageError(f"{exchange.id}: the key was taken out of its URL or body; it cannot be sent again")
+    if marked(request.body) or marked(request.url):
+        raise UsageError(f"{exchange.id}: a secret was taken out of its URL or body; it cannot be sent again")
     headers = dict(request.headers)
-    keyed = [name for name, value in headers.items() if REDACTED in value or BEGINNING in value]
+    replaced = {header.name.lower() for header in given}
+    hidden = [name for name, value in headers.items() if marked(value)]
+    keyed = [name for name in hidden if name.lower() == KEY_HEADER]
     if keyed and not with_key:
         raise UsageError(f"{exchange.id} was sent with a key: name its variable with --api-key-env VAR")
-    left_out = {"host", "content-length", "connection", *(name.lower() for name in DEFAULT_HEADERS)}
-    kept = {name: value for name, value in headers.items() if name.lower() not in left_out and name not in keyed}
+    for name in hidden:
+        if name not in keyed and name.lower() not in replaced:
+            raise UsageError(
+                f"{exchange.id} was sent with a secret header {name}: name its variable with --header-env {name}=VAR"
+            )
+    kept = {
+        name: value
+        for name, value in headers.items()
+        if name.lower() not in ("host", "content-length", "connection")
+        and name not in hidden
+        and DEFAULT_HEADERS.get(name) != value
+        and (name.lower() not in replaced or WRONG_KEY in value)
+    }
     left = exchange.failure is not None and exchange.failure.kind == "disconnected-by-us"
     return Call(
         id=exchange.id,

@@ -1,4 +1,4 @@
-"""The API key: known by its value, so that it can be taken out of whatever a server echoes.
+"""A secret, the API key above all: known by its value, so that it can be taken out of whatever a server echoes.
 
 Redaction by header name is not enough. A key comes back in bodies and in other headers, in base64 of `user:key`, in
 hexadecimal, escaped for JSON, URLs or HTML, or cut over the deltas of a stream, where only the folded text shows it.
@@ -28,6 +28,10 @@ SHORTEST: Final = 8
 BEGINNING: Final = "[REDACTED-4]"
 """What stands in the place of a key's beginning: the key without its last four characters."""
 CUT: Final = 4
+MARK: Final = re.compile(r"\[REDACTED(?:-4|-(?P<variable>HEADER_[A-Z0-9_]+))?\]")
+"""What may stand in the place of a secret: the marks of the key, and that of a secret header, with the variable that a
+shell reads its value from. Servers choose names of models, so no mark may name a variable that holds anything else.
+"""
 Alteration = Literal["other-end", "shorter", "longer"]
 """A wrong key that begins like the right one: with another end, without its end, with more behind it."""
 
@@ -38,7 +42,11 @@ Edit = tuple[int, int, bytes]
 
 
 class Secret:
-    """A key that shows itself only to `reveal`. Raises UsageError for a value no header or redaction can bear."""
+    """A key, or the value of a header, that shows itself only to `reveal`.
+
+    `mark` is what stands in its place. Raises UsageError for a value no header or redaction can bear; a header's, which
+    may be of several words, is held against its own rules before.
+    """
 
     __slots__ = ("_mark", "_patterns", "_value")
 
@@ -48,7 +56,7 @@ class Secret:
                 f"the API key has {len(value)} characters; fewer than {SHORTEST} cannot be told from ordinary text, so"
                 " an echo could not be redacted: use a longer key, or none if the server asks for none"
             )
-        if not re.fullmatch(r"[!-~]+", value):
+        if not re.fullmatch(r"[!-~]+" if mark in (REDACTED, BEGINNING) else r"[ -~]+", value):
             raise UsageError("the API key has characters that no header can carry: it must be printable ASCII")
         self._value = value
         self._mark = mark.encode()
@@ -61,7 +69,7 @@ class Secret:
         raise HarnessError("a secret is never written down")
 
     def reveal(self) -> str:
-        """The key itself, for the Authorization header alone."""
+        """The key itself, for the Authorization header alone; of another header its value."""
         return self._value
 
     def altered(self, alteration: Alteration) -> str:
@@ -75,6 +83,11 @@ class Secret:
                 return self._value[:-CUT]
             case "longer":
                 return self._value + end
+
+    @property
+    def mark(self) -> str:
+        """What stands in its place."""
+        return self._mark.decode()
 
     @property
     def beginning(self) -> Secret | None:
@@ -133,11 +146,21 @@ class Secret:
         return edits
 
 
+def header_mark(name: str) -> str:
+    """What stands in the place of a secret header's value."""
+    return f"[REDACTED-HEADER_{re.sub('[^0-9A-Za-z]', '_', name).upper()}]"
+
+
+def marked(text: str | bytes) -> bool:
+    """Whether a secret was taken out of it."""
+    return MARK.search(text.decode("latin-1") if isinstance(text, bytes) else text) is not None
+
+
 def alteration_in(text: str) -> Alteration | None:
     """How the key in a recorded header had been altered; None where it stands there as it is."""
     if BEGINNING in text:
         return "shorter" if text.endswith(BEGINNING) else "other-end"
-    return "longer" if REDACTED in text and not text.endswith(REDACTED) else None
+    return "longer" if marked(text) and not text.endswith("]") else None  # the key may be part of a secret header
 
 
 def _forms(key: str) -> Iterator[bytes]:

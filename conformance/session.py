@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection
     from typing import Any
 
+    from conformance.headers import Header
     from conformance.plan import Plan
     from conformance.secret import Secret
     from conformance.verdict import Report
@@ -58,6 +59,7 @@ class Wishes:
     also: tuple[str, ...] = ()  # further dialects to judge the same server by
     waivers: tuple[Waiver, ...] = ()
     wait_s: float = 0.0  # for a server that is still starting
+    headers: tuple[Header, ...] = ()  # for the gateway before it
 
 
 @dataclass(frozen=True, slots=True, repr=False)  # asyncio.run writes out what a task returns: 228 MB
@@ -256,7 +258,7 @@ def _left(budget: Budget, records: list[Record], spent_s: float) -> Budget:
 def _client(wishes: Wishes, secret: Secret | None) -> Client:
     contract = contract_of(wishes.dialect)
     base = target_of(wishes.url, contract).base
-    return Client(base, secret, verify=wishes.verify)
+    return Client(base, secret, headers=wishes.headers, verify=wishes.verify)
 
 
 def conclude(prepared: Prepared, record: Record, started_at: str, duration_s: float) -> Outcome:

@@ -10,8 +10,9 @@ from rich.text import Text
 from conformance.reports.terminal import safe
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
+    from conformance.headers import Header
     from conformance.plan import Plan
     from conformance.run import Budget
     from conformance.scenario import Credentials, Step
@@ -54,6 +55,11 @@ def requests(plan: Plan, contract: Contract, model: str) -> Table:
             name = f"{scenario.id}/{step.name}"
             table.add_row(Text(name), str(judged), str(step.tokens or ""), Text(_sent(step, contract, model)))
     return table
+
+
+def every(headers: Iterable[Header]) -> Text:
+    """What goes out with every request besides, of secret headers the names."""
+    return Text(f"with every request: {', '.join(header.shown for header in headers)}")
 
 
 def ceilings(plan: Plan, contract: Contract, budget: Budget) -> str:

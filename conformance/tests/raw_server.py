@@ -86,8 +86,11 @@ def call(url: str = "/v1/chat", **others: Any) -> Call:
 
 
 def ask(handler: Handler, *, tls: ssl.SSLContext | None = None, **others: Any) -> Exchange:
-    """One call to a server that handles it so. `others` go to the client (`secret`, ...) or the call."""
-    own = {name: others.pop(name) for name in ("secret", "verify", "max_body_bytes") if name in others}
+    """One call to a server that handles it so. `others` go to the client (`secret`, ...) or the call, whose `headers`
+    are others than the client's.
+    """
+    own: dict[str, Any] = {name: others.pop(name) for name in ("secret", "verify", "max_body_bytes") if name in others}
+    own["headers"] = others.pop("headers_of_client", ())
     own.setdefault("verify", False)  # reading the authorities takes longer than most tests
 
     async def main() -> Exchange:

@@ -73,6 +73,17 @@ def test_a_command_reads_the_key_from_a_variable_wherever_it_stood(body: str, tm
     assert found == [body.replace(REDACTED, key)]
 
 
+def test_a_command_reads_each_secret_from_a_variable_of_its_own_and_no_other(tmp_path: Path) -> None:
+    headers = (("api-key", "[REDACTED-HEADER_API_KEY]"), ("X-Model", "[REDACTED-HOME]"))
+    for body in ("[REDACTED-HEADER_API_KEY]", "\0[REDACTED-HEADER_API_KEY]"):
+        command = curl(sent(Request("POST", "http://h/", headers, body.encode())))
+        args, stdin = run(command, tmp_path, "HEADER_API_KEY")
+        assert {'api-key: k"e y', "X-Model: [REDACTED-HOME]"} < set(options(args, "--header"))
+        assert [body.replace("[REDACTED-HEADER_API_KEY]", 'k"e y')] == (
+            [stdin.decode()] if "@-" in args else options(args, "--data-raw")
+        )
+
+
 @pytest.mark.parametrize(
     ("method", "body", "expected"),
     [

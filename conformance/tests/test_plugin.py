@@ -55,14 +55,24 @@ def test_an_honest_server_passes_and_its_reports_are_written(honest: str, tmp_pa
 
 
 @pytest.mark.parametrize(("waived", "code", "word"), [(False, 1, "failed"), (True, 0, "xfailed")])
-def test_items_of_a_broken_requirement_fail_unless_it_is_waived(
-    honest: str, tmp_path: Path, waived: bool, code: int, word: str
+def test_items_of_a_broken_requirement_fail_unless_it_is_waived_and_headers_are_sent(
+    honest: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, waived: bool, code: int, word: str
 ) -> None:
+    seen: set[tuple[str | None, ...]] = set()
+
+    def sin(sent: Sent, answer: dict[str, Any]) -> None:
+        seen.add(tuple(sent.headers.get(name) for name in ("x-tenant", "api-key")))
+        add_a_token(sent, answer)
+
+    monkeypatch.setenv("GATE", "gate-0123456789")
     (tmp_path / "waivers.yaml").write_text(
         "- {id: usage.total-is-sum, reason: a ticket, owner: a team, expires: 2999-01-01}\n" if waived else "[]\n"
     )
-    with Sinner(honest, on_answers(add_a_token)) as server:
-        run = pytested(tmp_path, server.url, "--only", "conversation", "--waivers", "waivers.yaml", "-rfx")
+    extra = ("--header", "X-Tenant: acme", "--header-env", "api-key=GATE")
+    with Sinner(honest, on_answers(sin)) as server:
+        run = pytested(tmp_path, server.url, "--only", "conversation", "--waivers", "waivers.yaml", "-rfx", *extra)
+    assert {("acme", "gate-0123456789")} == seen
+    assert "gate-0123456789" not in run.stdout + run.stderr
     assert code == run.returncode, run.stdout
     assert 1 <= counts(run)[word] < counts(run)["passed"]
     assert ("a team" if waived else "MUST usage.total-is-sum") in run.stdout
