@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Final
 from conformance.client import DEFAULT_HEADERS, Call
 from conformance.errors import UsageError
 from conformance.exchange import Exchange
-from conformance.headers import KEY_HEADER
 from conformance.run import WRONG_KEY
 from conformance.secret import alteration_in, marked
+from openapi.headers import KEY_HEADER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -259,7 +259,7 @@ def _head(origin: Origin, headers: Sequence[Header]) -> bytes:
         "Content-Type: application/json",
         "Accept: text/event-stream, application/json",
         "Accept-Encoding: identity",  # events inside a compressed stream have no times of their own
-        "User-Agent: chatproof",
+        *(() if any(each.name.lower() == "user-agent" for each in headers) else ("User-Agent: chatproof",)),
         *(f"{each.name}: {each.value}" for each in headers),
     ]
     return ("\r\n".join(lines) + "\r\n").encode()

@@ -32,8 +32,8 @@ MARK = "[REDACTED-HEADER_API_KEY]"
 
 @pytest.fixture(autouse=True)
 def environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    values = {"GATE": GATE, "BEARING": f"Bearer {GATE}", "EMPTY": "", "SHORT": "a b c", "CONTROL": f"{GATE}\a{GATE}"}
-    for name, value in {**values, "KEY": KEY, "UMLAUT": "schlüssel-ohne-ascii"}.items():
+    values = {"GATE": GATE, "BEARING": f"Bearer {GATE}", "SHORT": "a b c"}
+    for name, value in {**values, "KEY": KEY}.items():
         monkeypatch.setenv(name, value)
 
 
@@ -143,29 +143,9 @@ def test_a_wrong_key_of_the_scenarios_own_stays_in_a_replay() -> None:
 
 REFUSED = {
     "no colon": (("--header", "X-Tenant acme"), "no colon"),
-    "no equals sign": (("--header-env", f"api-key: {GATE}"), "no = in it"),
-    "no name": (("--header", ": acme"), "letters, digits"),
-    "a space in the name": (("--header", "X Tenant: acme"), "letters, digits"),
-    "a space behind the name": (("--header", "X-Tenant : acme"), "letters, digits"),
-    "no token for a name": (("--header-env", "schlüssel=GATE"), "letters, digits"),
-    "no value": (("--header", "X-Tenant: "), "no value"),
-    "a control character": (("--header", "X-Tenant: a\r\nX-Other: b"), "printable ASCII"),
-    "not ASCII": (("--header", "X-Tenant: ümlaut"), "printable ASCII"),
-    "a secret control character": (("--header-env", "api-key=CONTROL"), "printable ASCII"),
-    "a secret beyond ASCII": (("--header-env", "api-key=UMLAUT"), "printable ASCII"),
-    "an unset variable": (("--header-env", "api-key=NO_SUCH"), "--header-env api-key=NO_SUCH: the environment"),
-    "an empty variable": (("--header-env", "api-key=EMPTY"), "or it is empty"),
     "the secret itself": (("--header-env", f"api-key={GATE}"), "no name of an environment variable"),
     "a secret too short to hide": (("--header-env", "api-key=SHORT"), "no word of 8 characters"),
-    "a name twice": (("--header", "X-Tenant: a", "-H", "x-tenant: b"), "given twice"),
-    "a name in both": (("--header", "API-KEY: a", "--header-env", "api-key=GATE"), "given twice"),
     "names alike": (("--header-env", "api-key=GATE", "--header-env", "api.key=KEY"), "in punctuation only"),
-    "the key": (("--header", "Authorization: Bearer x"), "pass a key with --api-key-env"),
-    **{
-        f"{option} {name}": ((option, f"{name}{rest}"), "the suite says this one itself")
-        for option, rest in (("--header", ": x"), ("--header-env", "=GATE"))
-        for name in ("Host", "content-length", "Content-Type", "Transfer-Encoding", "Connection", "accept", "Expect")
-    },
 }
 
 
