@@ -40,7 +40,7 @@ INVALID: Final = 4
 WIDTH: Final = 160
 STARTS: Final = 3
 TURNS: Final = 3
-"""Of each number of streams, the bare loop and the transport by turns."""
+"""Of each number of streams, the bare loop and the transport one after the other; and of the whole tool."""
 
 
 @click.command(name="calibrate", context_settings={"help_option_names": ["-h", "--help"]})
@@ -72,8 +72,8 @@ def _measure(url: str, wanted: tuple[int, ...], *, quick: bool) -> Iterator[Meas
         turns = [(bare(url, streams), transport(url, streams)) for _ in range(TURNS)]
         yield from map(of_turns, zip(*turns, strict=True))
     if not quick:
-        yield whole_tool(url, WHOLE_STREAMS, PACED, WHOLE_S)
-        yield whole_tool(url, 1, FIREHOSE, WHOLE_S / 2)
+        yield of_turns([whole_tool(url, WHOLE_STREAMS, PACED, WHOLE_S) for _ in range(TURNS)])
+        yield of_turns([whole_tool(url, 1, FIREHOSE, WHOLE_S / 2) for _ in range(TURNS)])
         yield open_loop(url, RATE, WHOLE_S)
         starts = sorted(start(url) for _ in range(STARTS))
         yield Measured(WEIGHT, 1, {"installed_mb": installed_mb(), "start_s": starts[STARTS // 2]})
