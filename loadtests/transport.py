@@ -101,7 +101,7 @@ class Caller:
             return
         incoming = Incoming(answer, streamed=streamed, sampled=sampled, pace=self._inbox.pace, marks=self._marks)
         reading = self._reading = _Reading(wire, incoming, self._inbox, self._receipts)
-        deadline, out = gevent.get_hub().loop.timer(self._deadline_s), False  # gevent.Timeout costs much more
+        deadline, out = gevent.get_hub().loop.timer(self._deadline_s), False  # what a gevent.Timeout does, and no more
         try:
             answer.sent_ns = time.monotonic_ns()
             deadline.start(reading.expire, self._deadline_s)
