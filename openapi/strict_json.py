@@ -58,7 +58,7 @@ def read_json(text: str) -> Reading:
 
 
 class JsonReader:
-    """Reads text after text as `read_json` does, with one decoder for all: to make one is much of reading a short text."""
+    """Reads text after text as `read_json` does, with one decoder for all."""
 
     def __init__(self) -> None:
         self._oddities: list[str] = []
