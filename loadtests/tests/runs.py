@@ -1,0 +1,33 @@
+"""Load tests as a user runs them: real processes, real sockets; and a server whose schedule is known."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+MODEL = "schedule-T20-D5-N20"
+
+
+@contextmanager
+def scheduled() -> Iterator[str]:
+    command = [sys.executable, "-m", "loadtests.schedule_server"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            yield (process.stdout.readline() if process.stdout else "").strip()
+        finally:
+            process.terminate()
+
+
+def load(url: str, out: Path, *arguments: str) -> tuple[int, str, dict[str, Any]]:
+    command = [sys.executable, "-m", "loadtests", url, "--dialect", "openai", "--model", MODEL]
+    command += ["--warm-up", "500ms", "--time", "2s", "--users", "3", "--out", str(out), *arguments]
+    made = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    file = out / "results.json"
+    return made.returncode, made.stdout + made.stderr, json.loads(file.read_text()) if file.exists() else {}
