@@ -24,7 +24,8 @@ from multiprocessing import Process, Queue
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from conformance.client import Call, Client
+from conformance.call import Call
+from conformance.client import Client
 from conformance.run import Budget, Run
 from conformance.session import Wishes, conclude, prepare_server
 from openapi.contract import load

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Final
 
-from conformance.client import Call
+from conformance.call import Call
 from conformance.errors import NobodyThere, Unreachable
 from conformance.occasion import refuses_key, shown
 from conformance.probing import probes, reading

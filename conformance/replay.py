@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from difflib import unified_diff
 from typing import TYPE_CHECKING, Any, Final
 
-from conformance.client import DEFAULT_HEADERS, Call
+from conformance.call import Call
 from conformance.errors import UsageError
 from conformance.exchange import Exchange
+from conformance.outgoing import DEFAULT_HEADERS
 from conformance.run import WRONG_KEY
 from conformance.secret import alteration_in, marked
 from openapi.headers import KEY_HEADER

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from conformance.allowance import Allowance
+from conformance.call import Call
 from conformance.check import NoOccasion, NotObserved
-from conformance.client import Call
 from conformance.errors import HarnessError
 from conformance.exchange import Exchange
 from conformance.places import Places

@@ -8,7 +8,8 @@ import json
 import ssl
 from typing import TYPE_CHECKING, Any
 
-from conformance.client import Call, Client
+from conformance.call import Call
+from conformance.client import Client
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

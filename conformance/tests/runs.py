@@ -15,7 +15,8 @@ from openapi.contract import load
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from conformance.client import Call, Client
+    from conformance.call import Call
+    from conformance.client import Client
 
 TARGET = parse("http://h", "/v1/chat/completions", "/v1/models")
 

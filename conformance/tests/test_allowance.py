@@ -16,7 +16,7 @@ from conformance.tests.runs import ScriptedClient, answered, execute, scenario
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from conformance.client import Call
+    from conformance.call import Call
 
 
 def cut(call: Call) -> Exchange:

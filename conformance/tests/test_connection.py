@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import h11
 
-from conformance.client import Call, Client
+from conformance.call import Call
+from conformance.client import Client
 from conformance.connection import MAX_WAITING_BYTES, Connection
 
 if TYPE_CHECKING:

@@ -16,7 +16,8 @@ from conformance.tests.runs import TARGET, ScriptedClient, answered, execute, sc
 from openapi.contract import load
 
 if TYPE_CHECKING:
-    from conformance.client import Call, Client
+    from conformance.call import Call
+    from conformance.client import Client
     from conformance.exchange import Exchange
 
 
