@@ -19,6 +19,7 @@ from conformance.tests.variations import (
     in_one_chunk,
     is_formed,
     with_json,
+    with_response,
     with_single,
 )
 from conformance.verdict import Outcome
@@ -149,6 +150,28 @@ def test_a_server_too_fast_to_be_timed_is_not_warned(good: Good) -> None:
 
     found = moved(good, good.judge(good.changed(carried_by(hasten))))
     assert set(found.values()) <= {Outcome.NO_OCCASION}
+
+
+def in_plain_text(exchange: Exchange) -> Exchange:
+    """A refusal as a line of plain text."""
+
+    def change(response: Response) -> Response:
+        headers = tuple((name, value) for name, value in response.headers if name.lower() != "content-type")
+        said = Segment(response.ended_at_s, exchange.text.translate(str.maketrans("{}[]", "    ")).encode())
+        return replace(response, headers=(*headers, ("content-type", "text/plain")), segments=(said,))
+
+    return exchange if exchange.status is None or exchange.status < 400 else with_response(exchange, change)
+
+
+def test_refusals_in_plain_text_fail_where_the_document_shows_what_an_error_looks_like_and_nowhere_else(
+    good: Good,
+) -> None:
+    found = moved(good, good.judge(good.changed(in_plain_text)))
+    shown = {"siliconstorm": ["errors.body-is-json-object"]}
+    compared = {name: ["errors.body-is-json-object", "errors.envelope-fits"] for name in ("openai", "vllm")}
+    failed = [key for key, word in found.items() if word is Outcome.FAIL]
+    assert (shown | compared).get(good.contract.name, []) == sorted(failed)
+    assert found.keys() >= {"errors.body-is-json-object", "errors.envelope-fits", "errors.json-content-type"}
 
 
 def test_a_405_with_several_allow_headers_is_not_blamed(good: Good) -> None:

@@ -191,9 +191,7 @@ def test_what_no_document_says_is_never_demanded_of_a_server() -> None:
     for dialect in DIALECTS:
         for requirement in load(dialect).requirements.values():
             if requirement.source.partition("#")[0].endswith("-source"):
-                assert requirement.keyword is not Keyword.MUST or requirement.id in {
-                    "errors.body-is-json-object",  # any refusal over this interface is JSON; the source says which
-                }, (dialect, requirement.id)
+                assert requirement.keyword is not Keyword.MUST, (dialect, requirement.id)
 
 
 def test_dialects_differ_in_what_they_demand() -> None:
