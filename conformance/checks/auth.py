@@ -72,9 +72,14 @@ def key_is_refused_with_its_own_status(exchange: Exchange, _: Context) -> Iterat
 
 
 @check("auth.key-not-repeated", on=scenario("key-wrong*", refused=True))
-def wrong_key_is_not_sent_back(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """A refusal does not repeat the key: refusals are logged, and a wrong key is often a right one elsewhere."""
-    sent = [value for name, value in exchange.request.headers if name.lower() in ("authorization", "x-api-key")]
+def wrong_key_is_not_sent_back(exchange: Exchange, context: Context) -> Iterator[Finding]:
+    """A refusal does not repeat the key: refusals are logged, and a wrong key is often a right one elsewhere.
+
+    What the user adds for a gateway is no key of the server, whatever its name: only a key that the scenario itself
+    sends counts.
+    """
+    own = {"authorization"} | ({"x-api-key"} & {name.lower() for name in context.step.headers})
+    sent = [value for name, value in exchange.request.headers if name.lower() in own]
     keys = [key for value in sent if len(key := value.rpartition(" ")[2]) >= TELLING]
     if not keys:
         raise NoOccasion("the request holds no key")
