@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import importlib
 import io
+import os
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
@@ -111,8 +112,13 @@ class Lazy(click.Group):
             if word.isalpha() and (question := _meant(word, found.rooms)):
                 line = f"{name!r} has no command {word!r}{question} A server of that name is http://{word}"
                 raise click.UsageError(line, ctx)
-            return name, _open(name, found.rooms[found.default]), rest
+            return name, _open(self._path(name, ctx), found.rooms[found.default]), rest
         return super().resolve_command(ctx, args)
+
+    def __call__(self, *arguments: Any, **settings: Any) -> Any:
+        """The whole command line, as a process of its own."""
+        _open_streams()
+        return super().__call__(*arguments, **settings)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Runs the command; an interrupt that it has no words for ends it with one line."""
@@ -131,12 +137,64 @@ class Lazy(click.Group):
         found = self._rooms.get(cmd_name)
         if isinstance(found, Floor):
             return Lazy(found.rooms, found.default, name=cmd_name, help=found.line)
-        return None if found is None else _open(cmd_name, found)
+        return None if found is None else _open(self._path(cmd_name, ctx), found)
+
+    def _path(self, name: str, ctx: click.Context) -> str:
+        """A command as it is typed, behind the floor that it is on."""
+        return name if ctx.parent is None else f"{self.name} {name}"
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The list of commands from their lines here, so that the help opens no room."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, each.line) for name, each in self._rooms.items()])
+
+
+class Outlet(io.FileIO):
+    """A stream of which the rest is said to nobody once its reader has left: the exit code is as it would have been."""
+
+    def write(self, data: Any) -> int:
+        """As a file's. Raises UsageError where there is no room, once: what follows is said to nobody."""
+        if not data:  # click asks so what a stream takes, and no answer says that it takes nothing
+            return 0
+        try:
+            return super().write(data)
+        except OSError as error:
+            nobody = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nobody, self.fileno())
+            os.close(nobody)
+            if not isinstance(error, BrokenPipeError):
+                raise click.UsageError(f"cannot write what is to be printed: {error.strerror}") from error
+            return super().write(data)
+
+
+def _open_streams() -> None:
+    """What is printed can always be printed: where nobody reads it, or it is closed, or its encoding lacks a letter."""
+    for number in range(3):  # in this order, because a file that is opened takes the first number that is free
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+    sys.stdout = _outlet(sys.stdout, 1)
+    sys.stderr = _outlet(sys.stderr, 2)
+
+
+def _outlet(stream: TextIO | None, number: int) -> TextIO:
+    if stream is None:  # it was closed
+        return open(number, "w", encoding="utf-8", closefd=False)  # it has no path
+    if not isinstance(stream, io.TextIOWrapper):
+        return stream
+    stream.reconfigure(errors="backslashreplace")  # where the encoding lacks a character, its number is told
+    buffer = stream.buffer
+    if type(getattr(buffer, "raw", buffer)) is not io.FileIO:
+        return stream
+    outlet = Outlet(stream.fileno(), "w", closefd=False)
+    return io.TextIOWrapper(
+        io.BufferedWriter(outlet) if isinstance(buffer, io.BufferedWriter) else outlet,
+        stream.encoding,
+        stream.errors,
+        line_buffering=stream.line_buffering,
+        write_through=stream.write_through,
+    )
 
 
 def _meant(word: str, known: Mapping[str, object]) -> str:
@@ -145,7 +203,8 @@ def _meant(word: str, known: Mapping[str, object]) -> str:
     return meant(word, known)
 
 
-def _open(name: str, room: Room) -> click.Command:
+def _open(path: str, room: Room) -> click.Command:
+    """The command of a room; raises UsageError where its extra is missing. path: what is typed behind `chatproof`."""
     module, _, attribute = room.place.partition(":")
     try:
         command: Any = getattr(importlib.import_module(module), attribute)
@@ -153,7 +212,7 @@ def _open(name: str, room: Room) -> click.Command:
         if room.extra is None or error.name is None or error.name.partition(".")[0] in OURS:
             raise
         raise click.UsageError(
-            f"`chatproof {name}` needs {error.name}: pip install 'chatproof[{room.extra}]'"
+            f"`chatproof {path}` needs {error.name}: pip install 'chatproof[{room.extra}]'"
         ) from error
     return command  # type: ignore[no-any-return]
 
@@ -163,8 +222,6 @@ def _open(name: str, room: Room) -> click.Command:
 @click.pass_context
 def main(ctx: click.Context) -> None:
     """Judge chat-completions servers by the documents of their vendors."""
-    if isinstance(sys.stdout, io.TextIOWrapper):  # where the locale's encoding lacks a character, its number is told
-        sys.stdout.reconfigure(errors="backslashreplace")
     ctx.obj = _embedded
 
 

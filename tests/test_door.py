@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 import io
+import os
+import shlex
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -63,10 +67,57 @@ def test_what_the_terminals_encoding_lacks_is_told_by_its_number(monkeypatch: py
     assert b"\\u2264" in kept.getvalue()
 
 
-def test_a_reader_that_leaves_changes_nothing_but_what_is_said() -> None:
-    command = [sys.executable, "-c", "from chatproof import main; main()", "spec", "matrix"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        assert process.stdout is not None
-        process.stdout.close()
-        assert process.stderr is not None
-        assert (b"", 0) == (process.stderr.read(), process.wait(60))
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        (["load", "calibrate"], "load calibrate"),
+        (["load", "http://127.0.0.1:1"], "load"),
+        (["faults", "run"], "faults run"),
+        (["serve"], "serve"),
+    ],
+)
+def test_a_missing_extra_is_told_with_the_whole_name_of_the_command(
+    monkeypatch: pytest.MonkeyPatch, words: list[str], name: str
+) -> None:
+    def missing(_: str) -> None:
+        raise ModuleNotFoundError(name="a_thing")
+
+    monkeypatch.setattr(importlib, "import_module", missing)
+    made = CliRunner().invoke(main, words)
+    assert (2, True) == (made.exit_code, f"`chatproof {name}` needs a_thing: pip install" in made.output)
+
+
+SHELL = "set -o pipefail; chatproof() { " + shlex.quote(sys.executable) + """ -m chatproof "$@"; }; """
+
+
+def shell(line: str, **variables: str) -> tuple[int, str]:
+    """(exit code, what was said on standard error) of a line of bash."""
+    environment = {**os.environ, **variables}
+    made = subprocess.run(
+        ["bash", "-c", SHELL + line], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=environment
+    )
+    return made.returncode, made.stderr
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize(
+    ("words", "code"), [("--help", 0), ("check --help", 0), ("spec matrix", 0), ("spec diff mindie ovms", 0), ("x", 2)]
+)
+def test_a_reader_that_leaves_changes_nothing_but_what_is_said(words: str, code: int, unbuffered: str) -> None:
+    assert (code, "") == shell(f"chatproof {words} 2>&1 | true", PYTHONUNBUFFERED=unbuffered)
+
+
+@pytest.mark.parametrize(
+    ("closed", "code"),
+    [("spec matrix >&-", 0), ("spec matrix <&- >&- 2>&-", 0), ("x 2>&-", 2), ("check --list --dialect ovms >&-", 0)],
+)
+def test_a_stream_that_is_closed_changes_nothing_but_what_is_said(closed: str, code: int) -> None:
+    assert (code, "") == shell(f"chatproof {closed}")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+@pytest.mark.parametrize("words", ["--help", "spec matrix", "spec diff mindie ovms"])
+def test_what_cannot_be_written_is_one_error(words: str) -> None:
+    code, said = shell(f"chatproof {words} >/dev/full")
+    assert (2, "Error: cannot write what is to be printed: No space left on device") == (code, said.splitlines()[-1])
+    assert "Traceback" not in said
