@@ -155,25 +155,25 @@ def test_a_server_too_fast_to_be_timed_is_not_warned(good: Good) -> None:
 @pytest.mark.parametrize("value", ["gateway-tenant-0123456789", "[REDACTED-HEADER_X_API_KEY]"])
 def test_a_gateways_header_that_a_refusal_repeats_is_no_key(read_good: Callable[[str], Good], value: str) -> None:
     def change(exchange: Exchange) -> Exchange:
-        names = {name.lower() for name, _ in exchange.request.headers}
-        headers = (
-            exchange.request.headers if "x-api-key" in names else (*exchange.request.headers, ("X-Api-Key", value))
-        )
+        sent = exchange.request.headers
+        added = () if "x-api-key" in {name.lower() for name, _ in sent} else (("X-Api-Key", value),)
         said = with_json(exchange, lambda body: dump({**body, "message": f"no route for {value}"}))
-        return replace(said if exchange.status == 401 else exchange, request=replace(exchange.request, headers=headers))
+        request = replace(exchange.request, headers=(*sent, *added))
+        return replace(said if exchange.status == 401 else exchange, request=request)
 
     good = read_good("siliconstorm")
     assert findings(good.judgements) == findings(good.judge(good.changed(change)))
 
 
-def test_a_key_of_the_scenarios_own_is_one_in_any_header(read_good: Callable[[str], Good]) -> None:
+@pytest.mark.parametrize(("step", "name"), [("elsewhere", "x-api-key"), ("basic", "authorization")])
+def test_a_key_of_the_scenarios_own_is_one_in_any_header(
+    read_good: Callable[[str], Good], step: str, name: str
+) -> None:
     good = read_good("siliconstorm")
-    for step, name in (("elsewhere", "x-api-key"), ("basic", "authorization")):
-        key = ("key-wrong-kinds", step)
-        sent = next(value for each, value in good.exchanges[key].request.headers if each.lower() == name)
-        repeated = sent.rpartition(" ")[2]
-        echo = with_json(good.exchanges[key], lambda body, word=repeated: dump({**body, "message": f"wrong: {word}"}))
-        assert {"auth.key-not-repeated": Outcome.WARN} == moved(good, good.judge({key: echo}))
+    refused = good.exchanges["key-wrong-kinds", step]
+    (sent,) = (value.rpartition(" ")[2] for each, value in refused.request.headers if each.lower() == name)
+    echo = with_json(refused, lambda body: dump({**body, "message": f"wrong: {sent}"}))
+    assert {"auth.key-not-repeated": Outcome.WARN} == moved(good, good.judge({("key-wrong-kinds", step): echo}))
 
 
 def in_plain_text(exchange: Exchange) -> Exchange:
