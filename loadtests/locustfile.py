@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import gevent
 from locust import LoadTestShape, User, constant, events, task
+from locust.runners import STATE_INIT
 
 from loadtests import options, outcome, rows
 from loadtests.errors import UsageError
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 USAGE = 2
 IDLE_S = 1.0
+LOOK_S = 0.05
 
 
 class Client(User):
@@ -29,6 +31,8 @@ class Client(User):
 
     def on_start(self) -> None:
         """Takes a connection of its own."""
+        while not hasattr(self.environment, "chatproof"):  # a worker gets users as soon as it is connected
+            gevent.sleep(LOOK_S)
         self._session: Session = self.environment.chatproof
         self._caller = self._session.sending.caller()
 
@@ -43,6 +47,12 @@ class Client(User):
     def on_stop(self) -> None:
         """Gives the connection back."""
         self._caller.close()
+
+    def stop(self, force: bool = False) -> bool:
+        """Ends: with the test, or before it, as users become fewer or go to another worker."""
+        if "_caller" in vars(self):
+            self._session.sending.let_go(self._caller)
+        return bool(super().stop(force))
 
 
 @events.init_command_line_parser.add_listener
@@ -62,14 +72,17 @@ def _init(environment: Environment, **_: Any) -> None:
         print(f"Error: {error}", file=sys.stderr)  # noqa: T201 - before Locust logs anything
         raise SystemExit(USAGE) from None
     environment.chatproof = session  # type: ignore[attr-defined]
+    session.listen()
     if session.settings.shape != "steady" and not session.settings.open:
         environment.shape_class = _Shape(session)
-    session.listen()
+    if getattr(environment.runner, "worker_state", STATE_INIT) != STATE_INIT:
+        session.begin()
 
 
 @events.test_start.add_listener
 def _start(environment: Environment, **_: Any) -> None:
-    environment.chatproof.begin()  # type: ignore[attr-defined]
+    if hasattr(environment, "chatproof"):  # else this is a worker whose test began before it was ready
+        environment.chatproof.begin()
 
 
 @events.test_stopping.add_listener

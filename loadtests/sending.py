@@ -58,7 +58,7 @@ class Sending:
         self.lines: list[list[Any]] = []
         """Of requests.csv, not yet written or sent to the master."""
         self.share = (0, 1)
-        """Our index, and of how many workers."""
+        """Our first number, and the step from each to the next: our index, and of how many workers."""
         self.in_flight: set[Caller] = set()
         self.closing = False
         self._steps = 0
@@ -75,19 +75,26 @@ class Sending:
         while self._idle:  # connections to where it went before
             self._idle.pop().close()
 
-    def begin(self) -> None:
-        """Forgets what was counted; the warm-up begins."""
+    def begin(self, passed_s: float = 0.0) -> None:
+        """Forgets what was counted; the warm-up begins, or began so many seconds ago."""
         self.forget()
         self.cold.clear()
-        self.began_ns = time.monotonic_ns() + round(self.settings.warm_up_s * 1e9)
+        self.began_ns = time.monotonic_ns() + round((self.settings.warm_up_s - passed_s) * 1e9)
         self.closing = False
 
-    def deal(self) -> None:
-        """Numbers the requests of a closed loop anew."""
-        self._numbers = itertools.count(*self.share)
+    def deal(self, share: tuple[int, int] = (0, 1)) -> None:
+        """Numbers requests anew, from the first number of a share on and by its step."""
+        self.share = share
+        self._numbers = itertools.count(*share)
+
+    def give_half(self) -> tuple[int, int]:
+        """Gives every second number of a closed loop that is not yet sent to another worker: its share."""
+        first, step = next(self._numbers), 2 * self.share[1]
+        self.deal((first, step))
+        return first + step // 2, step
 
     def refuse(self) -> None:
-        """No test: whoever asks for the next request waits."""
+        """No test, or none yet: whoever asks for the next request waits."""
         self.tally.clear()
         self.began_ns = 0
         self.closing = True
@@ -123,6 +130,12 @@ class Sending:
             self.tally.hear(new)
             rows.log_fresh(self._environment, new)
 
+    def let_go(self, caller: Caller) -> None:
+        """Counts what has come of an answer that is given up while the test goes on: its user ends."""
+        if caller in self.in_flight and not self.closing:
+            self.look_at(caller)
+            self.tally.interrupted += 1
+
     def caller(self) -> Caller:
         """A connection of its own."""
         settings = self.settings
@@ -133,6 +146,7 @@ class Sending:
         number = next(self._numbers)
         if self.closing or number >= self.settings.max_requests:
             self._over()
+            return
         answer = self._send(caller, number, time.monotonic_ns())
         if answer.retry_after_s is not None:
             gevent.sleep(answer.retry_after_s)
@@ -234,11 +248,10 @@ class Sending:
             self._judging -= 1
 
     def _over(self) -> None:
-        """Nothing is left to send; whoever calls waits for the end."""
+        """Nothing is left to send, or not yet: whoever calls waits for the end, or for a share."""
         if not self.closing:
             self._nothing_left()
-        while True:
-            gevent.sleep(PAUSE_S)
+        gevent.sleep(PAUSE_S)
 
 
 class Failed(Exception):

@@ -8,9 +8,10 @@ from argparse import Namespace
 from typing import TYPE_CHECKING, Any, Final
 
 import gevent
-from locust.runners import STATE_MISSING, STATE_RUNNING, STATE_SPAWNING, MasterRunner, WorkerRunner
+from locust.runners import STATE_RUNNING, STATE_SPAWNING, MasterRunner, WorkerRunner
 
 from loadtests import garbage
+from loadtests.dealing import Dealing
 from loadtests.errors import UsageError
 from loadtests.sending import Sending
 from loadtests.settings import settings as settings_of
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
     from loadtests.settings import Settings
 
-SHARE: Final = "chatproof_share"
 DRAINED: Final = "chatproof_drained"
 ANEW: Final = "chatproof_anew"
 DRAIN_S: Final = 30.0
@@ -37,11 +37,10 @@ class Session:
         """Why the last test that was asked for could not be started."""
         self._read = self._options()
         self.sending = Sending(environment, settings, lambda: gevent.spawn(self._drain))
+        self._dealing = Dealing(environment, self.sending, self._begin)
         self.ended_ns = 0
-        self._undrained: set[str] = set()
         self.lost: set[str] = set()
         """Workers that were heard no more while the test ran."""
-        self._dealt = False
         self._drained = False
         self._pump: Any = None
         self._cpu_s, self._since_s = time.process_time(), time.monotonic()
@@ -94,30 +93,24 @@ class Session:
         """The test starts: numbers are dealt out, and seconds are counted from the end of the warm-up.
 
         The master deals: worker i of n sends requests i, i + n, ... of the one plan, so that n workers send what one
-        would. Locust's messages come in order, so the share is there before the users are.
+        would. Locust's messages come in order, so the share is there before the users are, but for a worker that comes
+        late: it waits for one in a closed loop, and for the next test in an open one, whose plan has been dealt.
         """
         runner: Any = self.environment.runner
         garbage.leave()
         self.ended_ns = 0
         self._drained = False
         self._cpu_s, self._since_s, self._spent = time.process_time(), time.monotonic(), None
-        self.sending.begin()
-        self._undrained = set()
         self.lost.clear()
-        if isinstance(runner, WorkerRunner) and self.settings.open and not self._dealt:
-            logging.getLogger(__name__).warning("the test had begun before this worker came: the next one is its first")
+        if self._dealing.awaits():
             self.sending.refuse()
             return
-        self._dealt = False
+        self.sending.begin(self._dealing.passed_s)
         if isinstance(runner, MasterRunner):
-            workers = [worker for worker in runner.clients.all if worker.state != STATE_MISSING]
-            self._undrained = {worker.id for worker in workers}
-            for index, worker in enumerate(workers):
-                share = {"index": index, "count": len(workers), "lines": self.sending.keeps_lines}
-                runner.send_message(SHARE, share, worker.id)
+            self._dealing.deal()
             runner.greenlet.spawn(self._mind_workers)
         else:
-            self.sending.deal()
+            self.sending.deal(self._dealing.take())
             if self.settings.open:
                 self._pump = runner.greenlet.spawn(self.sending.send_by_plan)
             runner.greenlet.spawn(self.sending.look_at_streams)
@@ -125,15 +118,12 @@ class Session:
 
     def _mind_workers(self) -> None:
         """Notes which workers are lost; the end does not wait for them."""
-        runner: Any = self.environment.runner
         while True:
             gevent.sleep(LOOK_S)
-            there = {worker.id for worker in runner.clients.all if worker.state != STATE_MISSING}
-            self.lost |= self._undrained - there
-            self._undrained &= there
+            self.lost |= self._dealing.mind()
 
     def _end_in_time(self) -> None:
-        gevent.sleep(self.settings.warm_up_s + self.settings.seconds)
+        gevent.sleep(max(0.0, self.settings.warm_up_s + self.settings.seconds - self._dealing.passed_s))
         self._drain()
 
     def _drain(self) -> None:
@@ -144,7 +134,7 @@ class Session:
             return
         sending.closing = True
         deadline_ns = time.monotonic_ns() + round(DRAIN_S * 1e9)
-        while (sending.busy or self._undrained) and time.monotonic_ns() < deadline_ns:
+        while (sending.busy or self._dealing.undrained) and time.monotonic_ns() < deadline_ns:
             gevent.sleep(LOOK_S)
         self._count_unfinished()
         runner: Any = self.environment.runner
@@ -170,12 +160,13 @@ class Session:
     def stop(self) -> None:
         """The test ends: what is in flight is given up, after what has come of it is counted."""
         garbage.mind()
+        self._dealing.end()
         self._spent = self.cpu()
         sending = self.sending
         for caller in sending.in_flight:
             sending.look_at(caller)
         if not self._drained:
-            sending.tally.interrupted = len(sending.in_flight)
+            sending.tally.interrupted += len(sending.in_flight)
             sending.closing = True
         if self._pump is not None:
             self._pump.kill(block=False)
@@ -184,8 +175,8 @@ class Session:
     def listen(self) -> None:
         """Takes a share when the master deals one, and begins to count anew when the web page says so."""
         runner: Any = self.environment.runner
+        self._dealing.listen()
         if isinstance(runner, WorkerRunner):
-            runner.register_message(SHARE, self._take_share)
             runner.register_message(ANEW, self._count_anew)
         elif isinstance(runner, MasterRunner):
             runner.register_message(DRAINED, self._hear_drained)
@@ -200,12 +191,10 @@ class Session:
         self.sending.began_ns = time.monotonic_ns() if self.began_ns and not self.sending.closing else 0
 
     def _hear_drained(self, msg: Any, **_: Any) -> None:
-        self._undrained.discard(msg.node_id)
-
-    def _take_share(self, msg: Any, **_: Any) -> None:
-        self._dealt = True
-        self.sending.share = (msg.data["index"], msg.data["count"])
-        self.sending.keeps_lines = msg.data["lines"]
+        """A worker has nothing more to send, and all its answers. Where none is left, nor is the time waited for."""
+        self._dealing.undrained.discard(msg.node_id)
+        if not self._dealing.undrained:
+            gevent.spawn(self._drain)
 
     def cpu(self) -> float:
         """The share of a core that this process has used from the start of the test, warm-up and all, to its end."""

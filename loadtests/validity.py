@@ -62,7 +62,7 @@ def doubts(
         text = f"{tally.tokens_unknown} answers had no usage: their events are counted for tokens"
         found.append(Doubt("no-usage", text, invalid=False))
     if tally.interrupted:
-        text = f"ended early with {tally.interrupted} answers on their way: their tokens and gaps so far are counted"
+        text = f"{tally.interrupted} answers were given up on their way: their tokens and gaps so far are counted"
         found.append(Doubt("interrupted", text, invalid=False))
     for each in objectives:
         if each.row is not None and percent(each.which) is not None:

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import csv
+import json
+import os
+import re
+import signal
 import socket
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+import threading
+import time
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from loadtests.tests.runs import MODEL, load
+from loadtests.tests.scripted import GOOD, serving
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -50,3 +57,51 @@ def test_two_workers_send_what_one_process_sends(url: str, tmp_path: Path) -> No
             sent.append(sorted(int(line["number"]) for line in csv.DictReader(file)))
     assert [counts[0]] * 3 == counts
     assert [sent[0]] * 3 == sent
+
+
+def test_a_worker_that_comes_late_sends_what_no_other_sends(tmp_path: Path) -> None:
+    """In a closed loop, where Locust gives it users at once. Each worker is known by its key."""
+    sent: dict[str, list[str]] = {"early": [], "late": []}
+    both = threading.Event()
+
+    def script(peer: Any, request: bytes) -> None:
+        mine = sent["late" if b"Bearer late" in request else "early"]
+        mine.extend(re.findall(r"ref-[0-9a-f]{8}", request.decode()))
+        if min(map(len, sent.values())) >= 20:
+            both.set()
+        time.sleep(0.01)
+        peer.sendall(GOOD)
+
+    with serving(script) as server, socket.create_server(("127.0.0.1", 0)) as free:
+        port = str(free.getsockname()[1])
+        free.close()
+        command = [sys.executable, "-m", "loadtests", f"http://127.0.0.1:{server}", "--dialect", "openai"]
+        command += ["--users", "4", "--warm-up", "0s", "--time", "600s", "--api-key-env", "KEY", "--sample", "0"]
+
+        def started(key: str, *more: str) -> subprocess.Popen[str]:
+            arguments = [*command, "--out", str(tmp_path / key), *more]
+            return subprocess.Popen(
+                arguments, env=os.environ | {"KEY": key}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+            )
+
+        master = started("master", "--master", "--expect-workers", "1", "--master-bind-port", port)
+        workers = [started("early", "--worker", "--master-port", port)]
+        try:
+            while not sent["early"]:
+                assert master.poll() is None
+                time.sleep(0.05)
+            workers.append(started("late", "--worker", "--master-port", port))
+            assert both.wait(60)
+        finally:
+            master.send_signal(signal.SIGINT)
+            said, _ = master.communicate(timeout=60)
+            for each in workers:
+                each.communicate(timeout=60)
+    everything = [*sent["early"], *sent["late"]]
+    assert len(everything) == len(set(everything)), said
+    with (tmp_path / "master" / "requests.csv").open() as file:
+        numbers = [int(line["number"]) for line in csv.DictReader(file)]
+    assert len(numbers) == len(set(numbers)) >= 40
+    made = json.loads((tmp_path / "master" / "results.json").read_text())
+    assert (0, []) == (made["exit_code"], [each["name"] for each in made["doubts"] if each["invalid"]])
+    assert "Traceback" not in said
