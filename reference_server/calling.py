@@ -71,6 +71,12 @@ def _calling(given: Mapping[str, Any]) -> Calling:
     tools = tuple(_tool(function, required=required) for function in functions)
     use = ToolUse(tools, required, not choice.single and given.get("parallel_tool_calls") is not False)
     custom = frozenset(tool["custom"]["name"] for tool in given["tools"] if tool.get("type") == "custom")
+    # Functions may share a name, which no document forbids: a call fits one of them. Of which kind it is, nobody could
+    # tell by its name.
+    for tool in given["tools"]:
+        if tool.get("type") != "custom" and tool["function"]["name"] in custom:
+            words = f"tools: {quote(tool['function']['name'])} is a function and a custom tool: rename one"
+            raise ApiError("invalid_request", words, param="tools")
     return Calling(offered, use, CallForm(custom=custom))
 
 

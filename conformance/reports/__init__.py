@@ -18,3 +18,6 @@ WRITERS: dict[str, Callable[[dict[str, Any]], str]] = {
     "sarif": sarif.write,
     "badge": badge.write,
 }
+
+BY_ENDING: dict[tuple[str, str], Callable[[dict[str, Any]], str]] = {("badge", ".json"): badge.endpoint}
+"""Kinds that have another form in files whose name ends so."""

@@ -1,7 +1,8 @@
-"""A badge: the verdict as a small picture (SVG), for a README."""
+"""A badge: the verdict as a small picture (SVG), for a README, or as what shields.io makes one of."""
 
 from __future__ import annotations
 
+import json
 from html import escape
 from typing import Any, Final
 
@@ -12,10 +13,7 @@ PAD: Final = 8
 
 def write(results: dict[str, Any]) -> str:
     """Dialect on the left; verdict, and how much passed of what was judged, on the right."""
-    counts = results["counts"]
-    judged = sum(counts[name] for name in ("PASS", "FAIL", "WARN", "UNTESTABLE"))
-    left = str(results["target"]["dialect"])
-    right = f"{results['verdict']} {counts['PASS']}/{judged}"
+    left, right = _sides(results)
     widths = [round(len(text) * CHARACTER) + 2 * PAD for text in (left, right)]
     total = sum(widths)
     colour = COLOURS[results["verdict"]]
@@ -30,3 +28,16 @@ def write(results: dict[str, Any]) -> str:
         f'<rect x="{widths[0]}" width="{widths[1]}" height="20" rx="3" fill="{colour}"/>'
         f'<g fill="#fff" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11">{texts}</g></svg>\n'
     )
+
+
+def endpoint(results: dict[str, Any]) -> str:
+    """The same as JSON for `https://img.shields.io/endpoint?url=...`."""
+    label, message = _sides(results)
+    colour = COLOURS[results["verdict"]].removeprefix("#")
+    return json.dumps({"schemaVersion": 1, "label": label, "message": message, "color": colour}) + "\n"
+
+
+def _sides(results: dict[str, Any]) -> tuple[str, str]:
+    counts = results["counts"]
+    judged = sum(counts[name] for name in ("PASS", "FAIL", "WARN", "UNTESTABLE"))
+    return str(results["target"]["dialect"]), f"{results['verdict']} {counts['PASS']}/{judged}"

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from conformance.errors import UsageError
-from conformance.reports import WRITERS
+from conformance.reports import BY_ENDING, WRITERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -44,7 +44,8 @@ def save(reports: Iterable[tuple[str, Path]], results: dict[str, Any], console: 
     Raises UsageError for a file that cannot be written.
     """
     for kind, path in reports:
-        data = WRITERS[kind](results).encode(errors="backslashreplace")
+        ending = Path(path.name.removesuffix(".gz")).suffix
+        data = BY_ENDING.get((kind, ending), WRITERS[kind])(results).encode(errors="backslashreplace")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(gzip.compress(data, mtime=0) if path.suffix == ".gz" else data)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import hashlib
 import io
 import json
@@ -15,7 +16,7 @@ import pytest
 from rich.console import Console
 
 from conformance.mutants.editing import edit_answer
-from conformance.reports import WRITERS, badge, diff, junit, markdown, page, sarif, terminal
+from conformance.reports import WRITERS, badge, diff, files, junit, markdown, page, sarif, terminal
 from conformance.session import Prepared
 from conformance.verdict import Outcome
 
@@ -247,6 +248,22 @@ def test_a_badge_is_a_picture_whatever_a_server_says(attacked: dict[str, Any]) -
     root = Xml.fromstring(badge.write(attacked))
     assert root.tag.endswith("svg")
     assert not {each.tag.rpartition("}")[2] for each in root.iter()} - {"svg", "title", "rect", "g", "text"}
+
+
+def test_a_badge_in_a_file_of_json_is_what_shields_io_reads(good: Good, tmp_path: Path) -> None:
+    content = broken(good)
+    names = ("b.json", "b.json.gz", "b.svg", "b")
+    files.save([("badge", tmp_path / name) for name in names], content)
+    plain, packed, *pictures = [(tmp_path / name).read_bytes() for name in names]
+    assert [badge.write(content)] * 2 == [picture.decode() for picture in pictures]
+    assert plain == gzip.decompress(packed)
+    told = json.loads(plain)
+    assert {"schemaVersion", "label", "message", "color"} == told.keys()
+    assert (1, content["target"]["dialect"], True) == (
+        told["schemaVersion"],
+        told["label"],
+        told["message"].startswith(content["verdict"]),
+    )
 
 
 def test_sarif_has_a_rule_for_every_requirement_and_a_result_for_every_finding(good: Good) -> None:

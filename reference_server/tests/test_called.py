@@ -106,11 +106,22 @@ def test_the_older_form_has_one_call_and_its_own_reason() -> None:
             },
             "no object",
         ),
+        (
+            {"tools": [{"type": "function", "function": {"name": "note"}}, NOTE]},
+            "'note' is a function and a custom tool",
+        ),
     ],
 )
 def test_what_cannot_be_called_is_refused(given: dict[str, Any], words: str) -> None:
     with pytest.raises(ApiError, match=words):
         calling(given)
+
+
+@pytest.mark.parametrize("tool", [TIME, NOTE])
+def test_tools_of_one_kind_may_share_a_name(tool: dict[str, Any]) -> None:
+    use = calling({"tools": [tool, tool], "tool_choice": {"type": tool["type"], tool["type"]: tool[tool["type"]]}}).use
+    assert use is not None
+    assert [tool[tool["type"]]["name"]] * 2 == [each.name for each in use.tools]
 
 
 def test_some_tools_may_be_left() -> None:
