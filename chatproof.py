@@ -127,6 +127,13 @@ class Lazy(click.Group):
         except KeyboardInterrupt:
             click.echo("chatproof: interrupted", err=True)
             raise SystemExit(INTERRUPTED) from None
+        except ModuleNotFoundError as error:  # what a command imports only when it runs
+            name = ctx.invoked_subcommand or ""
+            found = self._rooms.get(name)
+            room = found.rooms[found.default] if isinstance(found, Floor) and found.default else found
+            if isinstance(room, Room):
+                _refuse_missing(self._path(name, ctx), room, error)
+            raise
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The commands, in the order of the flow."""
@@ -204,17 +211,21 @@ def _meant(word: str, known: Mapping[str, object]) -> str:
 
 
 def _open(path: str, room: Room) -> click.Command:
-    """The command of a room; raises UsageError where its extra is missing. path: what is typed behind `chatproof`."""
+    """The command of a room; raises UsageError where its extra is missing. path: what stands behind `chatproof`."""
     module, _, attribute = room.place.partition(":")
     try:
         command: Any = getattr(importlib.import_module(module), attribute)
     except ModuleNotFoundError as error:
-        if room.extra is None or error.name is None or error.name.partition(".")[0] in OURS:
-            raise
-        raise click.UsageError(
-            f"`chatproof {path}` needs {error.name}: pip install 'chatproof[{room.extra}]'"
-        ) from error
+        _refuse_missing(path, room, error)
+        raise
     return command  # type: ignore[no-any-return]
+
+
+def _refuse_missing(path: str, room: Room, error: ModuleNotFoundError) -> None:
+    """Raises UsageError for a module of the extra that the room needs."""
+    if room.extra is None or error.name is None or error.name.partition(".")[0] in OURS:
+        return
+    raise click.UsageError(f"`chatproof {path}` needs {error.name}: pip install 'chatproof[{room.extra}]'") from error
 
 
 @click.group(cls=Lazy, rooms=DOOR)

@@ -87,6 +87,13 @@ def test_a_missing_extra_is_told_with_the_whole_name_of_the_command(
     assert (2, True) == (made.exit_code, f"`chatproof {name}` needs a_thing: pip install" in made.output)
 
 
+def test_a_module_that_is_missing_when_a_command_runs_is_told_in_the_same_words() -> None:
+    script = "import sys; sys.modules['orjson'] = None; from chatproof import main; main(['faults', 'list'])"
+    made = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    said = "Error: `chatproof faults list` needs orjson: pip install 'chatproof[server]'"
+    assert (2, said) == (made.returncode, made.stderr.splitlines()[-1])
+
+
 SHELL = "set -o pipefail; chatproof() { " + shlex.quote(sys.executable) + """ -m chatproof "$@"; }; """
 
 
