@@ -21,6 +21,7 @@ TRACES = re.compile(  # of Python, the Java machine, JavaScript, Go and Rust
 )
 
 
+IS_JSON = re.compile(r"application/(?:[^/]+\+)?json")  # "+json" by RFC 6839; problem details by RFC 9457
 BULKY = 65_536  # bytes of a request that a server may find too many
 
 
@@ -84,8 +85,8 @@ def refusal_fits_the_dialects_envelope(exchange: Exchange, context: Context) -> 
 
 @check("errors.json-content-type", on=REFUSAL)
 def refusal_is_sent_as_json(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """A refusal is sent as application/json."""
-    if exchange.content_type != "application/json":
+    """A refusal is sent as application/json, or as a type of JSON's own suffix such as application/problem+json."""
+    if not IS_JSON.fullmatch(exchange.content_type):
         yield Finding("/headers/content-type", "application/json", exchange.header("content-type") or "no header")
 
 

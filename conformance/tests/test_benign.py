@@ -56,9 +56,11 @@ def test_what_is_allowed_is_not_blamed(good: Good, variation: str) -> None:
 
 
 def test_every_variation_changes_something_in_every_dialect(good: Good) -> None:
-    exchanges = [good.exchanges[key] for key in (("greedy", "streamed"), ("greedy", "plain"))]
+    kinds = ("greedy", "streamed"), ("greedy", "plain"), ("refused-both", "refused-plain"), ("key-missing", "main")
+    exchanges = [good.exchanges[key] for key in kinds if key in good.exchanges]
     idle = [name for name, vary in VARIATIONS.items() if [vary(each) for each in exchanges] == exchanges]
-    assert {"tool_calls absent"} >= set(idle)  # some dialects have none to take away
+    without_key = set() if len(exchanges) == len(kinds) else {"a second way to sign in"}
+    assert {"tool_calls absent"} | without_key >= set(idle)  # some dialects have none to take away
 
 
 def test_cumulative_text_is_no_fault_where_the_dialect_knows_it(good: Good) -> None:
@@ -196,6 +198,42 @@ def test_refusals_in_plain_text_fail_where_the_document_shows_what_an_error_look
     failed = [key for key, word in found.items() if word is Outcome.FAIL]
     assert (shown | compared).get(good.contract.name, []) == sorted(failed)
     assert found.keys() >= {"errors.body-is-json-object", "errors.envelope-fits", "errors.json-content-type"}
+
+
+REFUSALS: dict[str, tuple[int, Any]] = {
+    "vLLM": (400, {"error": {"message": "no", "type": "BadRequestError", "param": None, "code": 400}}),
+    "vLLM, for a model": (404, {"error": {"message": "no", "type": "NotFoundError", "param": "model", "code": 404}}),
+    "vLLM and SGLang, for a key": (401, {"error": "Unauthorized"}),
+    "SGLang": (400, {"object": "error", "message": "no", "type": "BadRequestError", "param": None, "code": 400}),
+    "llama.cpp": (400, {"error": {"code": 400, "message": "no", "type": "invalid_request_error"}}),
+    "llama.cpp, for a key": (401, {"error": {"code": 401, "message": "no", "type": "authentication_error"}}),
+    "LiteLLM": (400, {"error": {"message": "no", "type": None, "param": None, "code": "400"}}),
+    "LiteLLM, for a key": (401, {"error": {"message": "no", "type": "auth_error", "param": "None", "code": "401"}}),
+    "TGI": (422, {"error": "no", "error_type": "validation"}),
+    "Ollama": (404, {"error": {"message": "no", "type": "api_error", "param": None, "code": None}}),
+    "FastAPI": (422, {"detail": [{"type": "missing", "loc": ["body", "model"], "msg": "no", "input": {}}]}),
+    "Azure's gateway": (401, {"statusCode": 401, "message": "no"}),
+}
+"""How servers refuse today: statuses, and bodies as they stand in their sources and in reports of their users."""
+
+
+@pytest.mark.parametrize("server", REFUSALS)
+def test_refusals_of_todays_servers_are_refusals_of_a_known_form_that_no_silent_document_fails(
+    goods: list[Good], server: str
+) -> None:
+    status, body = REFUSALS[server]
+
+    def change(exchange: Exchange) -> Exchange:
+        if exchange.status is None or not 400 <= exchange.status < 500:
+            return exchange
+        said = with_json(exchange, lambda _: dump(body))
+        return with_response(said, lambda found: replace(found, status=status))
+
+    for good in goods:
+        if good.contract.document.id.startswith(("mindie-", "ovms-")):
+            found = moved(good, good.judge(good.changed(change)))
+            assert [] == [key for key, word in found.items() if word is Outcome.FAIL], good
+            assert "errors.envelope-known" not in found
 
 
 def test_a_405_with_several_allow_headers_is_not_blamed(good: Good) -> None:

@@ -139,6 +139,12 @@ LINES: dict[tuple[str, str, str], tuple[Callable[[Exchange], Exchange], str]] = 
     ("errors.status-as-documented", REFUSED, "401 where no key is asked for"): (status(401), "found"),
     ("errors.status-as-documented", REFUSED, "500, which another check judges"): (status(500), "fits"),
     ("errors.body-is-json-object", REFUSED, "a list"): (lambda each: with_json(each, []), "found"),
+    ("errors.json-content-type", REFUSED, "problem details"): (
+        typed("application/problem+json; charset=utf-8"),
+        "fits",
+    ),
+    ("errors.json-content-type", REFUSED, "a suffix of nothing"): (typed("application/+json"), "found"),
+    ("errors.json-content-type", REFUSED, "lines of JSON"): (typed("application/jsonl"), "found"),
     ("errors.before-the-stream", REFUSED, "400"): (status(400), "fits"),
     ("errors.before-the-stream", REFUSED, "499"): (status(499), "fits"),
     ("errors.before-the-stream", REFUSED, "500"): (status(500), "found"),

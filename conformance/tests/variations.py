@@ -55,6 +55,16 @@ BYTES: dict[str, Callable[[bytes], bytes]] = {
     "events have a name": lambda data: re.sub(rb"(?m)^data:", b"event: message\ndata:", data),
     "events have an id": lambda data: re.sub(rb"(?m)^data:", b"id: 7\ndata:", data),
     "events set the time to reconnect": lambda data: re.sub(rb"(?m)^data:", b"retry: 3000\ndata:", data),
+    "pings as frameworks send them": lambda data: re.sub(
+        rb"(?m)^data:", b": ping - 2026-11-22 01:00:00\r\n\r\ndata:", data
+    ),
+    "the time to reconnect in a block of its own": lambda data: re.sub(rb"(?m)^data:", b"retry: 3000\n\ndata:", data),
+    "an id in a block of its own": lambda data: re.sub(rb"(?m)^data:", b"id: 7\n\ndata:", data),
+    "an empty id and an empty name": lambda data: re.sub(rb"(?m)^data:", b"id\nevent:\ndata:", data),
+    "fields behind the data": lambda data: re.sub(
+        rb"(?m)^(data:.*\n)\n", rb"\1id: 7\nretry: 10\nevent: message\n\n", data
+    ),
+    "an empty line of data first": lambda data: re.sub(rb"(?m)^(data: \{)", rb"data\n\1", data),
     "two blank lines between events": lambda data: data.replace(b"\n\n", b"\n\n\n"),
 }
 
@@ -138,6 +148,16 @@ def with_media_type(edit: Callable[[str], str]) -> Callable[[Response], Response
     return change
 
 
+def with_headers(*dropped: str, **added: str) -> Callable[[Response], Response]:
+    """Header fields left out and added."""
+
+    def change(response: Response) -> Response:
+        kept = (pair for pair in response.headers if pair[0].lower() not in dropped)
+        return replace(response, headers=(*kept, *added.items()))
+
+    return change
+
+
 WIRE: dict[str, Callable[[Response], Response]] = {
     "byte by byte": byte_by_byte,
     "several events in one segment": three_at_a_time,
@@ -151,6 +171,29 @@ WIRE: dict[str, Callable[[Response], Response]] = {
         response, headers=(*response.headers, ("x-request-id", "7"), ("set-cookie", "a=b"), ("set-cookie", "c=d"))
     ),
     "another reason phrase": lambda response: replace(response, reason="Fine"),
+    "no reason phrase": lambda response: replace(response, reason=""),
+    "HTTP/1.0": lambda response: replace(response, http_version="HTTP/1.0"),
+    "every answer closes its connection": with_headers(connection="close"),
+    "no length, in chunks": with_headers("content-length", **{"transfer-encoding": "Chunked", "trailer": "X-Sum"}),
+    "headers of proxies": with_headers(
+        **{
+            "via": "1.1 gate",
+            "vary": "Accept-Encoding",
+            "alt-svc": "clear",
+            "keep-alive": "timeout=5",
+            "x-cache": "MISS",
+        }
+    ),
+    "a second way to sign in": lambda response: (
+        replace(response, headers=(*response.headers, ("www-authenticate", 'Basic realm="gate"')))
+        if response.status == 401
+        else response
+    ),
+    "refusals as problem details": lambda response: (
+        with_media_type(lambda value: value.replace("application/json", "application/problem+json"))(response)
+        if response.status >= 400
+        else response
+    ),
 }
 
 
