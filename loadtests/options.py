@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 DIALECT: Final = "mindie"
 SECONDS: Final = 60.0
 MOST_REQUESTS: Final = 100_000
+GIVE_UP_AFTER: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,9 @@ OPTIONS: Final = (
     Option("max-requests", "N", MOST_REQUESTS, "end after so many"),
     Option("max-in-flight", "N", 2000, "requests of an open loop; more are dropped and counted"),
     Option("max-failures", "SHARE", 0.0, "failed requests allowed, 0 to 1"),
+    Option("give-up-share", "SHARE", None, "end the test as soon as more of its requests have failed, 0 to 1"),
+    Option("give-up-after", "N", GIVE_UP_AFTER, "requests before a share of them can end it"),
+    Option("give-up-count", "N", None, "end the test as soon as more requests have failed"),
     Option("sample", "N", 20, "judge one stream in N by the contract's rules; 0: none"),
     Option("out", "FOLDER", "", "where results.json and report.html go", web=False),
 )

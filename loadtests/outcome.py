@@ -65,7 +65,7 @@ def listen(environment: Environment, session: Session) -> None:
         cpu = max(shares.values(), default=session.cpu())
         return results.build(
             session.settings, session.sending.tally, *_rows(environment), cpu, measured_s(session),
-            session.sending.cold, len(session.lost),
+            session.sending.cold, len(session.lost), session.given_up,
         )  # fmt: skip
 
     def quitting(environment: Environment, **_: Any) -> None:

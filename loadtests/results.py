@@ -6,6 +6,7 @@ milliseconds; `buckets` are [value, count] pairs of three significant digits.
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,6 +18,7 @@ from loadtests.validity import Doubt, doubts
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from loadtests.limits import GivenUp
     from loadtests.objectives import Objective
     from loadtests.settings import Settings
     from loadtests.tally import Tally
@@ -32,10 +34,11 @@ Buckets = list[tuple[float, int]]
 def build(
     settings: Settings, tally: Tally, rows: Mapping[str, Buckets], extremes: Mapping[str, tuple[float, float, float]],
     cpu: float, measured_s: float, cold: Mapping[str, str],
-    lost: int = 0,
+    lost: int = 0, given_up: GivenUp | None = None,
 ) -> dict[str, Any]:  # fmt: skip
     """The whole document. `rows`: the buckets of each latency; `extremes`: its least, greatest and sum; `cold`: what
-    failed in the warm-up, by kind, with the first words about it; `lost`: workers that were heard no more."""
+    failed in the warm-up, by kind, with the first words about it; `lost`: workers that were heard no more; `given_up`:
+    that the test ended before its time, as hopeless."""
     latencies = {name: _summary(rows[name], *extremes[name]) for name in DEFINITIONS if rows.get(name)}
     counted = list(tally.seconds.items())  # at once: a thread may draw while the test runs
     window = [second for at, second in counted if at < measured_s]  # not those waited for afterwards
@@ -116,7 +119,9 @@ def build(
             for at, second in sorted(tally.seconds.items())
         ],
         "worst_streams": tally.worst,
-        "exit_code": exit_code(tally, settings.max_failures, verdicts, any(each.invalid for each in found)),
+        "given_up": None if given_up is None else asdict(given_up),
+        "exit_code": FAILURES if given_up
+        else exit_code(tally, settings.max_failures, verdicts, any(each.invalid for each in found)),
     }  # fmt: skip
 
 
@@ -133,6 +138,9 @@ def exit_code(tally: Tally, max_failures: float, verdicts: list[dict[str, Any]],
 def verdict(made: Mapping[str, Any]) -> str:
     """What the exit code says, in words."""
     code, counts = made["exit_code"], made["counts"]
+    if given_up := made.get("given_up"):
+        after = f"given up after {given_up['at_s']:.3g} of {made['load']['planned_s']:g} s ({given_up['limit']})"
+        return f"{after}: {verdict({**made, 'given_up': None})}"
     if code == FAILURES:
         if not counts["requests"]:
             return "no request was measured"

@@ -14,7 +14,7 @@ CONFIDENCE: Final = 1.96
 @dataclass(frozen=True, slots=True)
 class Step:
     """One rate that was tried. `requests` of it were answered or failed, `good` met every objective by themselves;
-    `saturated`: answers fell ever further behind."""
+    `saturated`: answers fell ever further behind; `given_up`: the test of it ended before its time, as hopeless."""
 
     rate_per_s: float
     requests: int
@@ -22,9 +22,12 @@ class Step:
     goodput_per_s: float
     met: bool
     saturated: bool
+    given_up: bool = False
 
     def holds(self, share: float) -> bool:
         """Whether the rate can be called good: objectives met, and surely at least this share of good answers."""
+        if self.given_up:  # what it had until then says nothing of the rest
+            return False
         return self.met and not self.saturated and wilson_lower(self.good, self.requests) >= share
 
 

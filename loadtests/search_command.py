@@ -180,8 +180,9 @@ def _step(rate: float, made: dict[str, Any]) -> Step:
     behind = saturated([each["sent"] for each in seconds], [each["answers"] for each in seconds])
     met = all(each["met"] for each in made["objectives"])
     return Step(
-        rate, counts["requests"] + counts["dropped"], counts["good"], made["rates_per_s"]["goodput"] or 0.0, met, behind
-    )
+        rate, counts["requests"] + counts["dropped"], counts["good"], made["rates_per_s"]["goodput"] or 0.0, met,
+        behind, given_up=made["given_up"] is not None,
+    )  # fmt: skip
 
 
 def _plain(step: Step, share: float) -> dict[str, Any]:
@@ -189,6 +190,7 @@ def _plain(step: Step, share: float) -> dict[str, Any]:
         "rate_per_s": step.rate_per_s, "requests": step.requests, "good": step.good,
         "goodput_per_s": step.goodput_per_s, "objectives_met": step.met,
         "saturated": step.saturated, "holds": step.holds(share),
+        "given_up": step.given_up,
     }  # fmt: skip
 
 
@@ -199,6 +201,7 @@ def _print(console: Console, looked: Search) -> None:
     for each in sorted(looked.steps, key=lambda step: step.rate_per_s):
         surely = f"{wilson_lower(each.good, each.requests):.1%}"
         words = "holds" if each.holds(looked.share) else "saturated" if each.saturated else "does not hold"
+        words = "given up" if each.given_up else words
         table.add_row(
             f"{each.rate_per_s:.4g}",
             str(each.requests),

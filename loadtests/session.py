@@ -8,17 +8,20 @@ from argparse import Namespace
 from typing import TYPE_CHECKING, Any, Final
 
 import gevent
+from gevent.pool import Group
 from locust.runners import STATE_RUNNING, STATE_SPAWNING, MasterRunner, WorkerRunner
 
 from loadtests import garbage
 from loadtests.dealing import Dealing
 from loadtests.errors import UsageError
+from loadtests.limits import GivenUp
 from loadtests.sending import Sending
 from loadtests.settings import settings as settings_of
 
 if TYPE_CHECKING:
     from locust.env import Environment
 
+    from loadtests.limits import Limits
     from loadtests.settings import Settings
 
 DRAINED: Final = "chatproof_drained"
@@ -41,8 +44,10 @@ class Session:
         self.ended_ns = 0
         self.lost: set[str] = set()
         """Workers that were heard no more while the test ran."""
+        self.given_up: GivenUp | None = None
+        self._tasks = Group()
+        """What goes on while a test does."""
         self._drained = False
-        self._pump: Any = None
         self._cpu_s, self._since_s = time.process_time(), time.monotonic()
         self._spent: float | None = None
 
@@ -102,19 +107,22 @@ class Session:
         self._drained = False
         self._cpu_s, self._since_s, self._spent = time.process_time(), time.monotonic(), None
         self.lost.clear()
+        self.given_up = None
         if self._dealing.awaits():
             self.sending.refuse()
             return
         self.sending.begin(self._dealing.passed_s)
         if isinstance(runner, MasterRunner):
             self._dealing.deal()
-            runner.greenlet.spawn(self._mind_workers)
+            self._tasks.spawn(self._mind_workers)
         else:
             self.sending.deal(self._dealing.take())
             if self.settings.open:
-                self._pump = runner.greenlet.spawn(self.sending.send_by_plan)
-            runner.greenlet.spawn(self.sending.look_at_streams)
-        runner.greenlet.spawn(self._end_in_time)
+                self._tasks.spawn(self.sending.send_by_plan)
+            self._tasks.spawn(self.sending.look_at_streams)
+        self._tasks.spawn(self._end_in_time)
+        if self.settings.give_up is not None and not isinstance(runner, WorkerRunner):
+            self._tasks.spawn(self._give_up_in_time, self.settings.give_up)
 
     def _mind_workers(self) -> None:
         """Notes which workers are lost; the end does not wait for them."""
@@ -125,6 +133,18 @@ class Session:
     def _end_in_time(self) -> None:
         gevent.sleep(max(0.0, self.settings.warm_up_s + self.settings.seconds - self._dealing.passed_s))
         self._drain()
+
+    def _give_up_in_time(self, limits: Limits) -> None:
+        """Ends a hopeless test, and waits for no answers. Beside the requests, so that it costs them nothing; of what
+        workers send it hears when they report."""
+        while not self.sending.closing:
+            tally = self.sending.tally
+            if (limit := limits.passed(tally.requests, tally.failures)) is not None:
+                at_s = max(0.0, (time.monotonic_ns() - self.began_ns) / 1e9)
+                self.given_up = GivenUp(round(at_s, 3), limit, tally.requests, tally.failures)
+                self._end()
+                return
+            gevent.sleep(LOOK_S)
 
     def _drain(self) -> None:
         """Nothing more is sent, and answers on their way are waited for: to cut them off would leave the slowest out
@@ -168,9 +188,7 @@ class Session:
         if not self._drained:
             sending.tally.interrupted += len(sending.in_flight)
             sending.closing = True
-        if self._pump is not None:
-            self._pump.kill(block=False)
-            self._pump = None
+        self._tasks.kill(block=False)  # not left to the next test, which it would end
 
     def listen(self) -> None:
         """Takes a share when the master deals one, and begins to count anew when the web page says so."""

@@ -8,11 +8,13 @@ import ssl
 from argparse import Namespace
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Final, cast
 from urllib.parse import urlsplit
 
 from loadtests import arrivals, folder, objectives, workload
 from loadtests.errors import UsageError
+from loadtests.limits import Limits
+from loadtests.options import GIVE_UP_AFTER
 from loadtests.transport import Origin
 from openapi.address import AddressError, parse
 from openapi.contract import ContractError, load
@@ -22,6 +24,10 @@ if TYPE_CHECKING:
     from loadtests.arrivals import Process, Profile, Traced
     from loadtests.objectives import Objective
     from openapi.contract import Contract
+
+
+NUMBERS: Final = ("rate", "give_up_share", "give_up_count")
+"""Options that need not have a value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +60,7 @@ class Settings:
     max_requests: int
     max_in_flight: int
     max_failures: float
+    give_up: Limits | None
     sample: int
     out: Path | None
 
@@ -65,7 +72,7 @@ class Settings:
 
 def settings(options: Namespace) -> Settings:
     """What the options mean. Raises UsageError with the first that cannot work."""
-    options = Namespace(**vars(options) | {"rate": _number(options, "rate")})
+    options = Namespace(**vars(options) | {name: _number(options, name) for name in NUMBERS})
     try:
         contract = load(options.dialect)
     except ContractError as error:
@@ -105,6 +112,7 @@ def settings(options: Namespace) -> Settings:
         max_requests=options.max_requests,
         max_in_flight=options.max_in_flight,
         max_failures=options.max_failures,
+        give_up=_limits(options),
         sample=options.sample,
         out=folder.prepared(options.out) if options.out else None,
     )
@@ -118,11 +126,15 @@ def _in_range(options: Namespace) -> None:
     for name in ("warm_up", "think", "sample"):
         if not 0 <= getattr(options, name) < math.inf:
             raise UsageError(f"--{name.replace('_', '-')} {getattr(options, name):g}: write 0 or more")
-    for name in ("max_requests", "max_in_flight"):
+    for name in ("max_requests", "max_in_flight", "give_up_after"):
         if getattr(options, name) < 1:
             raise UsageError(f"--{name.replace('_', '-')} {getattr(options, name)}: write a number from 1 on")
     if not 0 <= options.max_failures <= 1:
         raise UsageError(f"--max-failures {options.max_failures:g}: write a share from 0 to 1")
+    if options.give_up_share is not None and not 0 <= options.give_up_share < 1:
+        raise UsageError(f"--give-up-share {options.give_up_share:g}: write a share from 0 on and below 1")
+    if options.give_up_count is not None and not (options.give_up_count >= 0 and options.give_up_count % 1 == 0):
+        raise UsageError(f"--give-up-count {options.give_up_count:g}: write a whole number from 0 on")
 
 
 def _agree(options: Namespace) -> None:
@@ -140,6 +152,18 @@ def _agree(options: Namespace) -> None:
         raise UsageError(f"--arrivals {options.arrivals}: spaces the requests of --rate, which is not given")
     if options.burstiness != 1 and options.arrivals != "gamma":
         raise UsageError(f"--burstiness {options.burstiness:g}: only --arrivals gamma has one")
+    if options.give_up_share is None and options.give_up_after != GIVE_UP_AFTER:
+        raise UsageError(f"--give-up-after {options.give_up_after}: goes with --give-up-share, which is not given")
+    if options.give_up_share is not None and options.give_up_share < options.max_failures:
+        words = f"--give-up-share {options.give_up_share:g}: would end tests that --max-failures"
+        raise UsageError(f"{words} {options.max_failures:g} allows to pass")
+
+
+def _limits(options: Namespace) -> Limits | None:
+    share, count = options.give_up_share, options.give_up_count
+    if share is None and count is None:
+        return None
+    return Limits(share, None if count is None else int(count), options.give_up_after)
 
 
 def _number(options: Namespace, name: str) -> float | None:
@@ -148,7 +172,7 @@ def _number(options: Namespace, name: str) -> float | None:
     try:
         return None if value in (None, "") else float(value)
     except ValueError:
-        raise UsageError(f"--{name} {value}: write a number above 0") from None
+        raise UsageError(f"--{name.replace('_', '-')} {value}: is no number") from None
 
 
 def _headers(options: Namespace) -> tuple[Header, ...]:

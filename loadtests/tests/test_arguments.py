@@ -62,6 +62,10 @@ def test_a_wrong_option_ends_with_2_and_one_line(url: str, tmp_path: Path, argum
         ["--processes", "100000"],
         ["--burstiness", "2"],
         ["--insecure", "--ca-file", "x"],
+        ["--give-up-share", "1"],
+        ["--give-up-count", "0.5"],
+        ["--give-up-after", "5"],
+        ["--give-up-share", "0.1", "--max-failures", "0.5"],
     ],
 )
 def test_a_wrong_option_is_refused_before_the_embedded_server_starts(command: Command, wrong: list[str]) -> None:

@@ -4,58 +4,18 @@ from __future__ import annotations
 
 import json
 import re
-import signal
-import socket
-import subprocess
 import sys
-import time
-from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import httpx
 import pytest
 
-from loadtests.tests.runs import MODEL
+from loadtests.tests.interface import patiently, text_of, web
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the calibration server needs a timerfd")
-
-
-@contextmanager
-def web(url: str, *arguments: str) -> Iterator[str]:
-    """Locust's web interface on a free port."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = str(free.getsockname()[1])
-    command = [sys.executable, "-m", "loadtests", url, "--dialect", "openai", "--model", MODEL, "--web"]
-    command += ["--web-port", port, "--users", "3", "--warm-up", "0s", "--time", "60s", *arguments]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
-        try:
-            patiently(f"http://127.0.0.1:{port}/", lambda status: status < 500)
-            yield f"http://127.0.0.1:{port}"
-        finally:
-            process.send_signal(signal.SIGINT)
-            _, said = process.communicate(timeout=60)
-    assert "Traceback" not in said
-
-
-def text_of(answer: httpx.Response) -> str:
-    return answer.text
-
-
-def patiently(url: str, wanted: Callable[[Any], bool], read: Callable[[httpx.Response], Any] | None = None) -> Any:
-    """What an address answers, once it answers what is wanted."""
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        with suppress(httpx.TransportError):
-            answer = httpx.get(url)
-            found = read(answer) if read else answer.status_code
-            if wanted(found):
-                return found
-        time.sleep(0.05)
-    raise AssertionError(f"{url} never answered what was wanted")
 
 
 def test_the_web_interface_has_a_tab_that_shows_the_page_of_the_test_so_far(url: str, tmp_path: Path) -> None:
@@ -98,3 +58,16 @@ def test_the_form_of_the_web_interface_says_how_the_next_test_is(url: str, tmp_p
         httpx.post(f"{base}/stop")
         patiently(f"{base}/chatproof", lambda text: "running" not in text, text_of)
     assert url == json.loads((tmp_path / "results.json").read_text())["target"]["url"]
+
+
+def test_the_time_of_a_test_that_was_stopped_does_not_end_the_next(url: str) -> None:
+    users = {"user_count": "3", "spawn_rate": "3"}
+    with web(url) as base:
+        httpx.post(f"{base}/swarm", data=users | {"seconds": "3"})
+        patiently(f"{base}/chatproof", lambda text: "running: " in text, text_of)
+        httpx.post(f"{base}/stop")
+        patiently(f"{base}/stats/requests", lambda state: state == "stopped", lambda got: got.json()["state"])
+        httpx.post(f"{base}/swarm", data=users | {"seconds": "50"})
+        found = re.compile(r"running: [4-9] of 50 s|objectives|nothing failed")
+        page = patiently(f"{base}/chatproof", lambda text: found.search(text) is not None, text_of)
+        assert "running: " in page
