@@ -53,6 +53,10 @@ class Phase(Enum):
     ANSWER = auto()
 
 
+class Unheard(Exception):
+    """A head that ends the connection. args: status, message."""
+
+
 class BoundedConnection(HttpToolsProtocol):
     """One connection within Limits. What goes beyond them is refused by HTTP's own status, and the connection ends.
 
@@ -92,8 +96,11 @@ class BoundedConnection(HttpToolsProtocol):
     def _feed(self, data: bytes) -> None:
         try:
             self.parser.feed_data(data)
-        except httptools.HttpParserError:
-            self._refuse(400, "this is no request that HTTP knows")
+        except httptools.HttpParserError as error:
+            if isinstance(error.__context__, Unheard):
+                self._refuse(*error.__context__.args)
+            else:
+                self._refuse(400, "this is no request that HTTP knows")
         except httptools.HttpParserUpgrade as offer:
             if self._offers_another():
                 self._stay_with_http(data[offer.args[0] :])
@@ -123,10 +130,20 @@ class BoundedConnection(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         if self._offers_another():
             return
+        self._check_head()
         self._enter(Phase.BODY, self._limits.body_s, self._late)
         super().on_headers_complete()
         if self.scope["http_version"] == "1.0":
             self.cycle.send = Unchunked(self.cycle)  # type: ignore[method-assign]
+
+    def _check_head(self) -> None:
+        """Raises Unheard for a head that the parser takes and HTTP/1.1 does not: RFC 9112, sections 2.3 and 3.2."""
+        version = self.parser.get_http_version()
+        if version not in ("1.0", "1.1"):
+            raise Unheard(505, "this server speaks HTTP/1.1: send that")
+        hosts = sum(name == b"host" for name, _ in self.headers)
+        if hosts > 1 or (hosts == 0 and version == "1.1"):
+            raise Unheard(400, f"a request names its host once, and this one {hosts} times: send one header Host")
 
     def on_message_complete(self) -> None:
         if self._offers_another():

@@ -168,6 +168,33 @@ def test_what_came_whole_is_answered_before_the_connection_ends_over_what_follow
     assert b"the body is empty" in received
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "status"),
+    [
+        ("Host: x\r\n", "", 400),
+        ("Host: x\r\n", "Host: x\r\nhost: x\r\n", 400),
+        ("HTTP/1.1\r\nHost: x\r\n", "HTTP/1.0\r\nHost: x\r\nHost: y\r\n", 400),
+        ("HTTP/1.1\r\nHost: x\r\n", "HTTP/1.0\r\n", 200),
+        ("HTTP/1.1", "HTTP/2.0", 505),
+        ("HTTP/1.1", "HTTP/0.9", 505),
+    ],
+)
+def test_a_head_names_its_host_once_and_a_version_that_is_spoken_here(old: str, new: str, status: int) -> None:
+    with connected() as (connection, _):
+        connection.sendall(HEAD.replace(old, new).encode() + b"Connection: close\r\n\r\n" + BODY)
+        received = everything(connection)
+    assert received.startswith(b"HTTP/1.1 %d " % status)
+    assert 1 == received.count(b"HTTP/1.1 ")
+
+
+def test_a_head_without_a_host_behind_a_whole_request_ends_the_connection_after_its_answer() -> None:
+    with connected() as (connection, _):
+        whole = HEAD.encode() + b"\r\n" + BODY
+        connection.sendall(whole + whole.replace(b"Host: x\r\n", b""))
+        received = everything(connection)
+    assert (True, 1) == (received.startswith(b"HTTP/1.1 200 "), received.count(b"HTTP/1.1 "))
+
+
 def test_a_client_that_reads_nothing_is_let_go() -> None:
     engine = ScriptedEngine(["x" * 200_000, ""], endless=True)
     streamed = json.dumps({**json.loads(BODY), "stream": True}).encode()
