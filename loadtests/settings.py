@@ -87,6 +87,11 @@ def settings(options: Namespace) -> Settings:
     _agree(options)
     users = max(1, round(options.num_users or 1))
     key, headers = _key(options.api_key_env), _headers(options)
+    scenario = workload.read(Path(options.scenario)) if options.scenario else workload.Scenario()
+    if scenario.prompts.each and options.trace:
+        raise UsageError(
+            "--trace states how long prompts are, and those of the scenario's file are as they stand: give one"
+        )
     recorded = tuple(arrivals.trace(Path(options.trace))) if options.trace else ()
     return Settings(
         contract=contract,
@@ -95,7 +100,7 @@ def settings(options: Namespace) -> Settings:
         model=options.model or contract.default_model,
         headers=(*([Header("Authorization", f"Bearer {key}", secret=True)] if key else []), *headers),
         secrets=(*([key] if key else []), *(each.value for each in headers if each.secret)),
-        scenario=workload.read(Path(options.scenario)) if options.scenario else workload.Scenario(),
+        scenario=scenario,
         objectives=tuple(objectives.parse(text.strip()) for text in options.objective if text.strip()),
         seed=options.seed,
         seconds=options.seconds,

@@ -7,9 +7,11 @@ import random
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from loadtests import lengths
+from loadtests import lengths, prompts
 from loadtests.errors import UsageError
 from loadtests.lengths import Lengths
+from loadtests.prompts import CANARY as CANARY
+from loadtests.prompts import Prompts
 from openapi.contract import ContractError
 from openapi.resolution import parsed
 from openapi.validation import Validator
@@ -24,8 +26,6 @@ WORDS: Final = (
     *("bridge", "paper", "coffee", "mountain", "letter", "winter", "yellow", "market", "bottle", "forest"),
     *("engine", "island", "pocket", "summer", "orange", "carpet", "basket", "candle", "harbor"),
 )
-CANARY: Final = "ref-"
-"""Every prompt carries a word that begins so, its own; an answer that shows another's is crossed."""
 TOOL: Final[dict[str, Any]] = {
     "type": "function",
     "function": {
@@ -45,6 +45,9 @@ PREFIX: Final = Lengths("choice", (100.0,))
 
 GO_WITH: Final = {"tool_choice": "tool_share", "prefixes": "prefix_share", "prefix_words": "prefix_share"}
 """Names of a scenario that do nothing without another."""
+MADE: Final = ("prompt_words", "turns", "prefix_share")
+"""What made prompts are like: those of a file are as they stand."""
+NONE: Final = Prompts()
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +55,7 @@ class Scenario:
     """What requests are like. Shares are from 0 to 1; `turns` counts the user's messages of a conversation.
 
     `tool_choice` goes with the tool of `tool_share`; `prefixes` counts the different system messages of `prefix_words`
-    words, used by `prefix_share`.
+    words, used by `prefix_share`. `prompts` are a user's own, sent in place of made ones.
     """
 
     prompt_words: Lengths = SHORT
@@ -64,6 +67,7 @@ class Scenario:
     prefix_share: float = 0.0
     prefix_words: Lengths = PREFIX
     prefixes: int = 4
+    prompts: Prompts = NONE
     body: dict[str, Any] = field(default_factory=dict)
 
 
@@ -95,23 +99,31 @@ def read(path: Path) -> Scenario:
     for name, value in found.items():
         if name not in _NAMES:
             raise UsageError(f"--scenario {path}: there is no {name!r}; there are {', '.join(_NAMES)}")
-        values[name] = _value(name, value, f"--scenario {path}, {name}")
+        values[name] = _value(name, value, f"--scenario {path}, {name}", path)
     for name, share in GO_WITH.items():
         if name in values and not values.get(share):
             raise UsageError(f"--scenario {path}: {name} goes with {share}, which is 0 unless it is given")
+    if "prompts" in values:
+        for name in values:
+            if name in MADE or (name == "body" and "messages" in values[name]):
+                raise UsageError(f"--scenario {path}: {name} says what is asked, and so do prompts: give one")
     return Scenario(**values)
 
 
 _NAMES: Final = tuple(each.name for each in fields(Scenario))
 
 
-def _value(name: str, value: Any, where: str) -> Any:
+def _value(name: str, value: Any, where: str, path: Path) -> Any:
     if isinstance(getattr(Scenario(), name), Lengths):
         return lengths.parse(value, where)
     if name.endswith("_share"):
         if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= 1:
             raise UsageError(f"{where}: {value!r} is no share; write a number from 0 to 1")
         return float(value)
+    if name == "prompts":
+        if not isinstance(value, str) or not value:
+            raise UsageError(f"{where}: {value!r} is no file; write its name, as seen from the scenario's folder")
+        return prompts.read(path.parent / value)
     if name == "tool_choice":
         if value not in (AUTO, REQUIRED):
             raise UsageError(f"{where}: {value!r} is not known; write {AUTO} or {REQUIRED}")
@@ -175,7 +187,9 @@ class Workload:
         tools = tuple(each.get("name", "") for each in _functions(body.get("tools")))
         return Request(data, bool(body["stream"]), canary, tools, bool(tools) and body.get("tool_choice") == REQUIRED)
 
-    def _messages(self, rng: random.Random, scenario: Scenario, canary: str) -> list[dict[str, str]]:
+    def _messages(self, rng: random.Random, scenario: Scenario, canary: str) -> list[dict[str, Any]]:
+        if scenario.prompts.each:
+            return rng.choice(scenario.prompts.each).carrying(canary)
         messages = []
         if self._prefixes and rng.random() < scenario.prefix_share:
             messages.append({"role": "system", "content": rng.choice(self._prefixes)})
@@ -192,15 +206,24 @@ class Workload:
     def _check(self) -> None:
         """Holds requests of both forms against the contract, so that a refusal is never of our making."""
         validator = Validator(self.contract)
-        trials = [self.request(at).body for at in range(5)]
+        ours = "the scenario"
+        trials = [(each.where, self._like(prompts=Prompts((each,)))) for each in self.scenario.prompts.kinds]
+        trials += [(ours, self.request(at).body) for at in range(5)]
         if self.scenario.tool_share:
-            scenario, self.scenario = self.scenario, replace(self.scenario, tool_share=1.0)
-            trials.append(self.request(0).body)
-            self.scenario = scenario
-        for trial in trials:
+            trials.append((ours, self._like(tool_share=1.0)))
+        for whose, trial in trials:
             problems = validator.request_problems(json.loads(trial))
             if problems:
                 first = problems[0]
+                who = whose if first.where.startswith("/messages") else ours
                 raise UsageError(
-                    f"the scenario does not fit {self.contract.name}: {first.where or 'the body'}: {first.message}"
+                    f"{who} does not fit {self.contract.name}: {first.where or 'the body'}: {first.message}"
                 )
+
+    def _like(self, **others: Any) -> bytes:
+        """A request of the scenario with something else in it."""
+        scenario, self.scenario = self.scenario, replace(self.scenario, **others)
+        try:
+            return self.request(0).body
+        finally:
+            self.scenario = scenario
