@@ -6,14 +6,14 @@ import importlib
 import io
 import os
 import sys
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from contextlib import AbstractContextManager
+    from collections.abc import Iterator, Mapping
 
     from conformance.embedded import Embedded
     from openapi.contract import Contract
@@ -191,7 +191,7 @@ def _outlet(stream: TextIO | None, number: int) -> TextIO:
     if not isinstance(stream, io.TextIOWrapper):
         return stream
     stream.reconfigure(errors="backslashreplace")  # where the encoding lacks a character, its number is told
-    buffer = stream.buffer
+    buffer = stream.buffer  # the file itself where Python does not buffer
     if type(getattr(buffer, "raw", buffer)) is not io.FileIO:
         return stream
     outlet = Outlet(stream.fileno(), "w", closefd=False)
@@ -236,11 +236,24 @@ def main(ctx: click.Context) -> None:
     ctx.obj = _embedded
 
 
-def _embedded(contract: Contract) -> AbstractContextManager[Embedded]:
+class OwnError(click.ClickException):
+    """What is nobody else's fault: the embedded server does not start."""
+
+    exit_code = 5  # as in the suite
+
+
+@contextmanager
+def _embedded(contract: Contract) -> Iterator[Embedded]:
     """The embedded server for rooms that may not know it: they know a URL, and only the door knows all rooms."""
     from conformance.embedded import serve
+    from conformance.errors import HarnessError, UsageError
 
-    return serve(contract)
+    with ExitStack() as running:
+        try:
+            server = running.enter_context(serve(contract))
+        except HarnessError as error:
+            raise (click.UsageError if isinstance(error, UsageError) else OwnError)(str(error)) from error
+        yield server
 
 
 if __name__ == "__main__":
