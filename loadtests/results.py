@@ -51,7 +51,8 @@ def build(
     verdicts = [_verdict(each, latencies, rates, failed) for each in settings.objectives]
     lag = latencies.get("SEND LAG", {}).get("percentiles", {}).get("99")
     found = doubts(
-        tally, settings.objectives, lambda row: latencies.get(row, {}).get("count", 0), lag, cpu, planned=settings.open
+        tally, settings.objectives, lambda row: latencies.get(row, {}).get("count", 0), lag, cpu,
+        settings.warm_up_s + measured_s, planned=settings.open,
     )  # fmt: skip
     if lost:
         text = (

@@ -21,6 +21,7 @@ from loadtests.arrivals import Traced
 from loadtests.chart import Axis, Series, lines
 from loadtests.compare import differences
 from loadtests.compare_command import compare
+from loadtests.limits import GivenUp
 from loadtests.live import fresh
 from loadtests.objectives import met_by, parse
 from loadtests.page import page
@@ -158,6 +159,31 @@ def test_what_is_not_whole_is_not_compared(tmp_path: Path, change: dict[str, Any
 def test_a_lost_worker_is_a_measurement_in_doubt() -> None:
     made = results.build(settings(), Tally(requests=1), {}, {}, 0.1, 10.0, {}, 1)
     assert (["lost-workers"], results.INVALID) == ([each["name"] for each in made["doubts"]], made["exit_code"])
+
+
+@pytest.mark.parametrize(
+    ("cpu", "warm_up_s", "measured_s", "invalid"),
+    [(0.95, 0.0, 0.05, [False]), (0.95, 0.0, 1.0, [True]), (0.95, 2.0, 0.05, [True]), (0.9, 0.0, 60.0, [])],
+)
+def test_a_busy_load_generator_is_a_doubt_once_there_was_time_to_tell(
+    cpu: float, warm_up_s: float, measured_s: float, invalid: list[bool]
+) -> None:
+    made = results.build(settings(warm_up_s=warm_up_s), Tally(requests=1), {}, {}, cpu, measured_s, {})
+    found = [(each["name"], each["invalid"]) for each in made["doubts"]]
+    assert ([("own-cpu", each) for each in invalid], 4 if True in invalid else 0) == (found, made["exit_code"])
+
+
+def test_a_test_that_was_given_up_has_failed_and_says_when_and_why() -> None:
+    found = GivenUp(1.234, "--give-up-count 0", 1001, 1)
+    tally, asked = Tally(requests=1001, failures=1), settings(max_failures=0.5)
+    made = json.loads(json.dumps(results.build(asked, tally, {}, {}, 0.1, 1.5, {}, 0, found)))
+    assert (results.FAILURES, 0) == (made["exit_code"], results.build(asked, tally, {}, {}, 0.1, 1.5, {})["exit_code"])
+    assert "given up after 1.23 of 10 s (--give-up-count 0): 1 of 1001 requests failed" == results.verdict(made)
+    assert "given up after 1.23 of 10 s" in page(made)
+    schema = json.loads(files("loadtests").joinpath("results.schema.json").read_text())
+    assert jsonschema_rs.validator_for(schema).is_valid(made)
+    del made["given_up"]["limit"]
+    assert not jsonschema_rs.validator_for(schema).is_valid(made)
 
 
 def test_tokens_that_no_usage_tells_are_said_to_be_events() -> None:
