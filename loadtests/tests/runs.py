@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import subprocess
 import sys
 from contextlib import contextmanager
@@ -31,3 +32,10 @@ def load(url: str, out: Path, *arguments: str) -> tuple[int, str, dict[str, Any]
     made = subprocess.run(command, capture_output=True, text=True, timeout=120)
     file = out / "results.json"
     return made.returncode, made.stdout + made.stderr, json.loads(file.read_text()) if file.exists() else {}
+
+
+def forked(workers: int) -> list[str]:
+    """Arguments for so many processes that talk over a port of their own: other tests may run at the same time."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = str(free.getsockname()[1])
+    return ["--processes", str(workers), "--master-bind-port", port, "--master-port", port]

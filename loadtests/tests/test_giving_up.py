@@ -13,7 +13,7 @@ import pytest
 from loadtests.limits import Limits
 from loadtests.search import Step
 from loadtests.tests.interface import patiently, text_of, web
-from loadtests.tests.runs import load
+from loadtests.tests.runs import forked, load
 from loadtests.tests.scripted import GOOD, serving
 
 if TYPE_CHECKING:
@@ -58,17 +58,22 @@ def test_a_limit_is_passed_by_more_than_it_allows(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "limit"),
+    ("arguments", "workers", "limit"),
     [
-        (["--give-up-count", "9"], "--give-up-count 9"),
-        (["--give-up-share", "0.2", "--give-up-after", "20"], "--give-up-share 0.2"),
-        (["--give-up-count", "9", "--rate", "50"], "--give-up-count 9"),
-        (["--give-up-count", "9", "--processes", "2"], "--give-up-count 9"),
+        (["--give-up-count", "9"], 0, "--give-up-count 9"),
+        (["--give-up-share", "0.2", "--give-up-after", "20"], 0, "--give-up-share 0.2"),
+        (["--give-up-count", "9", "--rate", "50"], 0, "--give-up-count 9"),
+        (["--give-up-count", "9"], 2, "--give-up-count 9"),
     ],
 )
-def test_a_hopeless_test_ends_at_once_with_every_report(tmp_path: Path, arguments: list[str], limit: str) -> None:
+def test_a_hopeless_test_ends_at_once_with_every_report(
+    tmp_path: Path, arguments: list[str], workers: int, limit: str
+) -> None:
+    several = forked(workers) if workers else []
     with serving(failing_after(20)) as port:
-        code, said, made = load(f"http://127.0.0.1:{port}", tmp_path, "--time", "90s", "--warm-up", "0s", *arguments)
+        code, said, made = load(
+            f"http://127.0.0.1:{port}", tmp_path, "--time", "90s", "--warm-up", "0s", *arguments, *several
+        )
     assert (1, limit) == (code, made["given_up"]["limit"]), said
     assert made["load"]["measured_s"] < 90
     assert made["given_up"]["failures"] <= made["counts"]["failures"]
