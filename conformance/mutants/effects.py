@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from conformance.mutants.editing import FIRST, add_tokens, edit_deltas, with_text
+from conformance.mutants.logprobs import edit_each
 from conformance.mutants.mutant import mutant
 
 if TYPE_CHECKING:
@@ -120,6 +121,12 @@ def repetition_is_rewarded(exchange: Exchange) -> Exchange:
 def logit_bias_is_ignored(exchange: Exchange) -> Exchange:
     """logit_bias changes nothing."""
     return with_text(exchange, "1, 2, 3, 4, 5")
+
+
+@mutant("effects.logit-bias-whole", steps="leaning")
+def half_of_a_bias_is_added(exchange: Exchange) -> Exchange:
+    """Half of a bias is added, so that tokens are chosen which lie behind others of the whole one."""
+    return edit_each(exchange, lambda entry: entry.update(logprob=entry["logprob"] - 8.0))
 
 
 @mutant("effects.allowed-token-ids-heeded", steps="*")

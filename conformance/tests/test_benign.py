@@ -5,6 +5,7 @@ Each variation is made on every recorded exchange of every dialect and must leav
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -251,6 +252,21 @@ def test_a_server_that_returns_n_of_the_best_of_is_not_blamed(read_good: Callabl
     key = ("choices-best-of", "best-of")
     shorter = with_json(good.exchanges[key], lambda value: dump({**value, "choices": value["choices"][:2]}))
     assert {} == moved(good, good.judge({key: shorter}))
+
+
+def test_numbers_that_hold_the_bias_are_not_judged_by_it(read_good: Callable[[str], Good]) -> None:
+    good = read_good("vllm")
+    key = ("bias-in-numbers", "leaning")
+    sent: Any = good.exchanges[key].request_json
+
+    def lean(value: Any) -> bytes:
+        for entry in value["choices"][0]["logprobs"]["content"]:
+            for each in (entry, *entry["top_logprobs"]):
+                each["logprob"] += sent["logit_bias"].get(each["token"].removeprefix("token_id:"), 0.0) - 16.0
+        return dump(value)
+
+    found = moved(good, good.judge({key: with_json(good.exchanges[key], lambda body: lean(json.loads(dump(body))))}))
+    assert {"effects.logit-bias-whole": Outcome.NO_OCCASION} == found
 
 
 def test_the_encoder_of_the_variations_is_the_one_that_servers_use() -> None:

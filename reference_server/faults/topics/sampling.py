@@ -78,6 +78,12 @@ def frequency_as_presence(params: SamplingParams) -> SamplingParams:
     return replace(params, frequency_penalty=0.0, presence_penalty=params.frequency_penalty + params.presence_penalty)
 
 
+@sampled("bias-halved", fits=knows("logit_bias", "return_tokens_as_token_ids"))
+def bias_is_halved(params: SamplingParams) -> SamplingParams:
+    """Of `logit_bias` half is added."""
+    return replace(params, logit_bias=tuple((token, bias / 2) for token, bias in params.logit_bias))
+
+
 @sampled("end-not-ignored", fits=knows("ignore_eos"))
 def end_not_ignored(params: SamplingParams) -> SamplingParams:
     """`ignore_eos` is ignored."""
