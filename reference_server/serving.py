@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
+from click.core import ParameterSource
 
 from openapi.contract import ContractError, load
 from reference_server.app import create_app
@@ -32,6 +33,17 @@ __all__ = ["EMBEDDED", "ServingError", "Settings", "command", "serve"]
 
 EMBEDDED: Final = Path(str(files("reference_server"))) / "tiny" / "checkpoint"
 """The checkpoint that comes with the server."""
+
+OF_MODELS: Final = (
+    "checkpoint",
+    "device",
+    "dtype",
+    "max_model_len",
+    "max_new_tokens",
+    "prefill_tokens",
+    "prefix_reuse",
+)
+OF_UPSTREAMS: Final = ("upstream_kind", "upstream_model", "upstream_key_env", "upstream_timeout")
 
 LIST: Final = "list"  # in place of a fault's name
 
@@ -172,6 +184,7 @@ def command(
         raise click.UsageError("name the API to serve with --dialect")
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
     try:
+        _refuse_idle(OF_MODELS if upstreams.urls else OF_UPSTREAMS, upstreams=bool(upstreams.urls))
         contract = load(dialect)
         settings = Settings(
             model=model or contract.default_model,
@@ -211,6 +224,15 @@ def command(
         raise Stop(str(error)) from error
     except (ContractError, ServingError, UnknownFault, UpstreamSettingsError) as error:
         raise Refusal(str(error)) from error
+
+
+def _refuse_idle(names: tuple[str, ...], *, upstreams: bool) -> None:
+    """Raises ServingError for an option that would do nothing. upstreams: whether some were named."""
+    context = click.get_current_context()
+    for option in context.command.params:
+        if option.name in names and context.get_parameter_source(option.name) is ParameterSource.COMMANDLINE:
+            why = "no model is loaded with --upstream" if upstreams else "no --upstream was named"
+            raise ServingError(f"{option.opts[0]} does nothing where {why}: leave one of them out")
 
 
 def _load_engine(checkpoint: Path, device: str, **options: Any) -> tuple[LocalEngine, str]:

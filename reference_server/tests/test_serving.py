@@ -44,6 +44,16 @@ START_S = 120
         (["--dialect", "mindie", "--port", "0", "--checkpoint", "no-such-folder"], ["no-such-folder", "config.json"]),
         (["--dialect", "mindie", "--port", "0", "--dtype", "float4"], ["float4", "bfloat16"]),
         (["--dialect", "mindie", "--port", "0", "--max-model-len", "999999999"], ["999999999"]),
+        (["--dialect", "mindie", "--upstream-kind", "vllm"], ["--upstream-kind", "no --upstream was named"]),
+        (["--dialect", "mindie", "--upstream-timeout", "first=1"], ["--upstream-timeout", "no --upstream was named"]),
+        (
+            ["--dialect", "mindie", "--upstream", "http://127.0.0.1:1", "--checkpoint", "x"],
+            ["--checkpoint", "no model"],
+        ),
+        (
+            ["--dialect", "mindie", "--upstream", "http://127.0.0.1:1", "--no-prefix-reuse"],
+            ["--prefix-reuse", "no mod"],
+        ),
     ],
 )
 def test_what_cannot_be_served_is_said_in_one_line(arguments: list[str], words: list[str]) -> None:
