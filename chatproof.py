@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import io
 import os
+import signal
 import sys
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -118,6 +119,8 @@ class Lazy(click.Group):
     def __call__(self, *arguments: Any, **settings: Any) -> Any:
         """The whole command line, as a process of its own."""
         _open_streams()
+        # Pipelines that are called off send SIGTERM: it is an interrupt like that of a terminal, and so ends as well.
+        signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
         return super().__call__(*arguments, **settings)
 
     def invoke(self, ctx: click.Context) -> Any:

@@ -59,6 +59,19 @@ def test_an_interrupt_that_a_command_has_no_words_for_ends_with_130_and_one_line
     assert (130, "chatproof: interrupted\n") == (made.exit_code, made.output)
 
 
+def test_a_pipeline_that_is_called_off_is_an_interrupt() -> None:
+    script = (
+        "import os, signal, time, chatproof\n"
+        "def open_room(*_):\n"
+        "    os.kill(os.getpid(), signal.SIGTERM)\n"
+        "    time.sleep(60)\n"
+        "chatproof._open = open_room\n"
+        "chatproof.main(['checks', 'list'])"
+    )
+    made = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert (130, "chatproof: interrupted\n") == (made.returncode, made.stderr)
+
+
 def test_what_the_terminals_encoding_lacks_is_told_by_its_number(monkeypatch: pytest.MonkeyPatch) -> None:
     kept = io.BytesIO()
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(kept, encoding="ascii"))
