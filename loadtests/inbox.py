@@ -65,7 +65,7 @@ class Inbox:
         self.reads = 0
         self.together_reads = 0
         self._readers: dict[int, Callable[[], None]] = {}
-        self._shelves: dict[int, Shelf] = {}
+        self._shelves: dict[int, Shelf | None] = {}
         self._watchers: dict[int, Any] = {}
         self._loop: Any = gevent.get_hub().loop
         self._epoll: Any = None
@@ -90,6 +90,7 @@ class Inbox:
         if not self._readers:
             self._woken.start(self._wake)
         self._readers[descriptor] = reader
+        self._shelves[descriptor] = None
 
     def put_by(self, descriptor: int, shelf: Shelf | None) -> None:
         """Puts reads that end an event by on this shelf from now on, where there is an epoll; None: no longer.
@@ -98,26 +99,22 @@ class Inbox:
         """
         if self._epoll is None:
             return
-        if shelf is None:
-            if self._shelves.pop(descriptor, None) is not None:
-                self._epoll.modify(descriptor, READABLE)
-            return
-        if descriptor not in self._shelves:
-            self._epoll.modify(descriptor, EDGE)
+        if (shelf is None) != (self._shelves[descriptor] is None):
+            self._epoll.modify(descriptor, READABLE if shelf is None else EDGE)
         self._shelves[descriptor] = shelf
 
     def readings(self) -> list[Reading]:
         """The readers of all connections that have a shelf."""
-        return [shelf[5] for shelf in self._shelves.values()]
+        return [shelf[5] for shelf in self._shelves.values() if shelf is not None]
 
     def forget(self, descriptor: int) -> None:
         """Watches a descriptor no longer, if it did."""
-        self._shelves.pop(descriptor, None)
         if self._epoll is None:
             if (watcher := self._watchers.pop(descriptor, None)) is not None:
                 watcher.stop()
                 watcher.close()
         elif self._readers.pop(descriptor, None) is not None:
+            del self._shelves[descriptor]
             self._epoll.unregister(descriptor)
             if not self._readers:
                 self._woken.stop()
@@ -153,8 +150,9 @@ class Inbox:
         ready, readers, shelves = self._epoll.poll(0, AT_ONCE), self._readers, self._shelves
         clock, unpack = self.clock, STAMP.unpack_from
         offset_ns = clock.renewed_ns()
+        last = base_ns = 0
         for descriptor, what in ready:
-            shelf = shelves.get(descriptor)
+            shelf = shelves[descriptor]
             if shelf is None:
                 readers[descriptor]()
                 continue
@@ -166,8 +164,10 @@ class Inbox:
                 continue
             if ancillary and what == READABLE and len(data) < size and data.endswith(WHOLE):
                 seconds, nanoseconds = unpack(ancillary[0][2])
+                if seconds != last:  # products of large numbers cost as much as the rest of this
+                    last, base_ns = seconds, seconds * 1_000_000_000 - offset_ns
                 held.append(data)
-                stamps_ns.append(seconds * 1_000_000_000 + nanoseconds - offset_ns)
+                stamps_ns.append(base_ns + nanoseconds)
                 if len(held) >= most:
                     reading.settle()
             else:

@@ -24,21 +24,24 @@ ENOUGH: Final = 100
 RATE: Final = 1000
 """Reads a second below which each has its own turn: there is nothing to gain."""
 READS_PER_END: Final = 20
-"""With fewer reads for each answer that ends nobody waits: an end that is seen later makes its user send noticeably
-later. The number is for the shortest pause; a pause twice as long takes twice as many."""
+"""With fewer reads for each answer nobody waits: an end that is seen later makes its user send noticeably later. The
+number is for the shortest pause; a pause twice as long takes twice as many."""
+ENDS: Final = 50
+"""Over about so many answers their reads are averaged. Over a time they would be few whenever many answers end
+together, as those of users who began together do."""
 WINDOW_NS: Final = 100_000_000
 
 
 class Pace:
     """Decides ten times a second by what was seen; `pause_ns` is the verdict, 0 where each read has its own turn."""
 
-    __slots__ = ("_close", "_ends", "_gaps", "_reads", "_since_ns", "_sparse_ns", "pause_ns")
+    __slots__ = ("_close", "_gaps", "_per_end", "_reads", "_since_ns", "_sparse_ns", "pause_ns")
 
     def __init__(self) -> None:
         self.pause_ns = 0
         self._since_ns = 0
         self._reads = 0
-        self._ends = 0
+        self._per_end: float | None = None
         self._gaps = 0
         self._close = [0] * len(PAUSES_NS)
         self._sparse_ns = 0
@@ -59,9 +62,10 @@ class Pace:
             self.pause_ns = min(self.pause_ns, self._sparse_ns)
             self._gaps, self._close = 0, [0] * len(PAUSES_NS)
 
-    def ended(self) -> None:
-        """An answer has ended."""
-        self._ends += 1
+    def ended(self, reads: int) -> None:
+        """An answer has ended, after so many reads with content."""
+        mean = reads if self._per_end is None else self._per_end
+        self._per_end = mean + (reads - mean) / ENDS
 
     def turned(self, reads: int, now_ns: int) -> None:
         """One turn of the loop had so many reads."""
@@ -69,12 +73,11 @@ class Pace:
         passed_ns = now_ns - self._since_ns
         if passed_ns >= WINDOW_NS:
             self.pause_ns = self._longest_ns() if self._reads * 1_000_000_000 >= RATE * passed_ns else 0
-            self._since_ns, self._reads, self._ends = now_ns, 0, 0
+            self._since_ns, self._reads = now_ns, 0
 
     def _longest_ns(self) -> int:
         """The longest pause that neither brings events together nor answers' ends noticeably later."""
-        per_end = READS_PER_END * self._ends
-        fitting = (
-            each for each in PAUSES_NS if each <= self._sparse_ns and self._reads * PAUSES_NS[-1] >= per_end * each
-        )
-        return next(fitting, 0)
+        longest_ns = float(self._sparse_ns)
+        if self._per_end is not None:
+            longest_ns = min(longest_ns, self._per_end / READS_PER_END * PAUSES_NS[-1])
+        return next((each for each in PAUSES_NS if each <= longest_ns), 0)

@@ -248,7 +248,7 @@ class _Reading:
     def _end(self) -> None:
         if not self.ended.ready():
             self._inbox.forget(self._descriptor)
-            self._inbox.pace.ended()
+            self._inbox.pace.ended(len(self._incoming.answer.stamps_ns))
             self.ended.set(None)
 
 
