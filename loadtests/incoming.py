@@ -107,23 +107,25 @@ class Incoming(HTTPResponseParser):
         self.held.clear()
         self.held_ns.clear()
         self.most_held = MOST_HELD
-        pieces, ends, at_ns = self._pieces, [], 0
+        pieces, feed = self._pieces, self.feed
+        ends: list[int] = []
         try:
-            for at_ns, data in zip(stamps_ns, reads, strict=True):  # noqa: B007 - the time at which it failed
-                self.feed(data)
+            for data in reads:
+                feed(data)
                 ends.append(len(pieces))
                 if self.finished:
                     break
         except HTTPParseError as error:
+            failed_ns = stamps_ns[len(ends)]
             self._take_apart(ends, stamps_ns)
             if not self.answer.ended_ns:
-                self.fail("malformed-http", str(error.args[0]), at_ns)
+                self.fail("malformed-http", str(error.args[0]), failed_ns)
             return True
         if self.finished or ends != ONE_EACH[: len(reads)] or not self._take_alike(stamps_ns):
             self._take_apart(ends, stamps_ns)
         pieces.clear()
         if self.finished and not self.answer.ended_ns:
-            self._conclude(at_ns)
+            self._conclude(stamps_ns[len(ends) - 1])
         self._weigh()
         return self.finished
 

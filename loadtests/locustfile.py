@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import gevent
 from locust import LoadTestShape, User, constant, events, task
+from locust.exception import RescheduleTaskImmediately
 from locust.runners import STATE_INIT
 
 from loadtests import options, outcome, rows
@@ -38,11 +39,13 @@ class Client(User):
 
     @task
     def load(self) -> None:
-        """Sends the next request."""
+        """Sends the next request. It is the session that lets users think: Locust's own wait, a turn of the loop for
+        each request, is left out."""
         if self._session.settings.open:
             gevent.sleep(IDLE_S)
         else:
             self._session.sending.next_request(self._caller)
+        raise RescheduleTaskImmediately
 
     def on_stop(self) -> None:
         """Gives the connection back."""
