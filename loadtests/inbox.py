@@ -48,7 +48,7 @@ STAMPED: Final = 1000
 """Reads wait for one another only while at most one read in so many lacks the kernel's time. A few do: a system begins
 to take times when the first socket asks for them."""
 AT_ONCE: Final = 256
-"""Connections that one turn serves; the others are served by the next."""
+"""Connections that one turn serves; the others are served by the next, which follows at once where reads waited."""
 
 
 class Inbox:
@@ -127,7 +127,11 @@ class Inbox:
             self._wait(pause_ns)
 
     def _tick(self) -> None:
-        self.together_reads += self._turn()
+        for _ in range(1 + len(self._readers) // AT_ONCE):
+            count = self._turn()
+            self.together_reads += count
+            if count < AT_ONCE:
+                break
         pause_ns = self._pause_ns()
         if self._timer is not self._timers.get(pause_ns):
             self._wait(pause_ns)

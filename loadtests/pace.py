@@ -13,21 +13,23 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-PAUSES_NS: Final = (8_000_000, 4_000_000, 2_000_000)
+PAUSES_NS: Final = (16_000_000, 12_000_000, 8_000_000, 4_000_000, 2_000_000)
 """How long a read may wait for others, the longest first. The loop counts in milliseconds, so it may be 1 ms more."""
-CLOSE: Final = 2
-"""Events of one stream that are closer than so many pauses might have come in one read."""
+LATE_NS: Final = 6_000_000
+"""How late a turn may be before events come in one read that are farther apart than this and the pause together."""
+CLOSE_NS: Final = tuple(pause_ns + min(pause_ns, LATE_NS) for pause_ns in PAUSES_NS)
+"""For each pause: events of one stream that are closer than this might have come in one read."""
 CLOSE_SHARE: Final = 0.002
 """The share of gaps that may be so close: a fifth of what makes a measurement doubtful."""
 ENOUGH: Final = 100
 """Gaps that are looked at before a verdict on them."""
 RATE: Final = 1000
 """Reads a second below which each has its own turn: there is nothing to gain."""
-READS_PER_END: Final = 20
-"""With fewer reads for each answer nobody waits: an end that is seen later makes its user send noticeably later. The
-number is for the shortest pause; a pause twice as long takes twice as many."""
+PAUSES_PER_ANSWER: Final = 100
+"""How many pauses an answer must last: its end is seen half a pause later on average, so that a user of a closed loop
+sends half a per cent less at most."""
 ENDS: Final = 50
-"""Over about so many answers their reads are averaged. Over a time they would be few whenever many answers end
+"""Over about so many answers their time is averaged. Within a time there would be too many whenever answers end
 together, as those of users who began together do."""
 WINDOW_NS: Final = 100_000_000
 
@@ -35,13 +37,13 @@ WINDOW_NS: Final = 100_000_000
 class Pace:
     """Decides ten times a second by what was seen; `pause_ns` is the verdict, 0 where each read has its own turn."""
 
-    __slots__ = ("_close", "_gaps", "_per_end", "_reads", "_since_ns", "_sparse_ns", "pause_ns")
+    __slots__ = ("_close", "_gaps", "_lasting_ns", "_reads", "_since_ns", "_sparse_ns", "pause_ns")
 
     def __init__(self) -> None:
         self.pause_ns = 0
         self._since_ns = 0
         self._reads = 0
-        self._per_end: float | None = None
+        self._lasting_ns: float | None = None
         self._gaps = 0
         self._close = [0] * len(PAUSES_NS)
         self._sparse_ns = 0
@@ -51,10 +53,10 @@ class Pace:
         if len(stamps_ns) > 1:
             least_ns = min(map(sub, stamps_ns[1:], stamps_ns))
             self._gaps += len(stamps_ns) - 1
-            if coalesced or least_ns < CLOSE * PAUSES_NS[0]:
+            if coalesced or least_ns < CLOSE_NS[0]:
                 gaps_ns = sorted(map(sub, stamps_ns[1:], stamps_ns))
-                for at, pause_ns in enumerate(PAUSES_NS):
-                    self._close[at] += coalesced + bisect_left(gaps_ns, CLOSE * pause_ns)
+                for at, close_ns in enumerate(CLOSE_NS):
+                    self._close[at] += coalesced + bisect_left(gaps_ns, close_ns)
         if self._gaps >= ENOUGH:
             most = CLOSE_SHARE * self._gaps
             sparse = (pause_ns for pause_ns, close in zip(PAUSES_NS, self._close, strict=True) if close <= most)
@@ -62,10 +64,10 @@ class Pace:
             self.pause_ns = min(self.pause_ns, self._sparse_ns)
             self._gaps, self._close = 0, [0] * len(PAUSES_NS)
 
-    def ended(self, reads: int) -> None:
-        """An answer has ended, after so many reads with content."""
-        mean = reads if self._per_end is None else self._per_end
-        self._per_end = mean + (reads - mean) / ENDS
+    def ended(self, lasted_ns: int) -> None:
+        """An answer has ended, so long after its request left."""
+        mean_ns = lasted_ns if self._lasting_ns is None else self._lasting_ns
+        self._lasting_ns = mean_ns + (lasted_ns - mean_ns) / ENDS
 
     def turned(self, reads: int, now_ns: int) -> None:
         """One turn of the loop had so many reads."""
@@ -78,6 +80,6 @@ class Pace:
     def _longest_ns(self) -> int:
         """The longest pause that neither brings events together nor answers' ends noticeably later."""
         longest_ns = float(self._sparse_ns)
-        if self._per_end is not None:
-            longest_ns = min(longest_ns, self._per_end / READS_PER_END * PAUSES_NS[-1])
+        if self._lasting_ns is not None:
+            longest_ns = min(longest_ns, self._lasting_ns / PAUSES_PER_ANSWER)
         return next((each for each in PAUSES_NS if each <= longest_ns), 0)

@@ -248,7 +248,8 @@ class _Reading:
     def _end(self) -> None:
         if not self.ended.ready():
             self._inbox.forget(self._descriptor)
-            self._inbox.pace.ended(len(self._incoming.answer.stamps_ns))
+            answer = self._incoming.answer
+            self._inbox.pace.ended(answer.ended_ns - answer.sent_ns)
             self.ended.set(None)
 
 

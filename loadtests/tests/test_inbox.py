@@ -31,14 +31,14 @@ SECOND = 1_000_000_000
 
 
 def after_seconds(
-    *, reads: int = MANY, per_end: int = MANY, gap_ns: int = GAP_NS, coalesced: int = 0, seconds: int = 3
+    *, reads: int = MANY, lasting_ns: int = SECOND * 9, gap_ns: int = GAP_NS, coalesced: int = 0, seconds: int = 3
 ) -> int:  # fmt: skip
-    """How long a read may wait after some seconds of the given reads, reads of each answer that ended, gaps and reads
-    with several events."""
+    """How long a read may wait after some seconds of the given reads, an answer of that length, gaps and reads with
+    several events."""
     made = Pace()
     for at in range(seconds):
         made.saw([each * gap_ns for each in range(1001)], coalesced)
-        made.ended(per_end)
+        made.ended(lasting_ns)
         made.turned(reads, (at + 1) * SECOND)
     return made.pause_ns
 
@@ -51,8 +51,8 @@ def test_reads_wait_for_one_another_while_many_streams_bring_events_far_apart() 
     "others",
     [
         {"reads": pace.RATE // 2},
-        {"per_end": pace.READS_PER_END - 1},
-        {"gap_ns": pace.CLOSE * pace.PAUSES_NS[-1] - 1},
+        {"lasting_ns": pace.PAUSES_PER_ANSWER * pace.PAUSES_NS[-1] - 1},
+        {"gap_ns": pace.CLOSE_NS[-1] - 1},
         {"coalesced": 3},
         {"gap_ns": 0},
     ],
@@ -65,21 +65,22 @@ def test_none_waits_where_it_gains_nothing_or_would_hide_something(others: dict[
 @pytest.mark.parametrize("at", range(len(pace.PAUSES_NS) - 1))
 def test_the_pause_is_the_longest_that_neither_gaps_nor_ends_forbid(at: int) -> None:
     shorter = pace.PAUSES_NS[at + 1]
-    assert pace.PAUSES_NS[at] == after_seconds(gap_ns=pace.CLOSE * pace.PAUSES_NS[at])
-    assert shorter == after_seconds(gap_ns=pace.CLOSE * pace.PAUSES_NS[at] - 1)
-    enough = pace.READS_PER_END * pace.PAUSES_NS[at] // pace.PAUSES_NS[-1]
-    assert pace.PAUSES_NS[at] == after_seconds(per_end=enough)
-    assert shorter == after_seconds(per_end=enough - 1)
+    far = 2 * pace.PAUSES_NS[0]
+    assert pace.PAUSES_NS[at] == after_seconds(gap_ns=pace.CLOSE_NS[at])
+    assert shorter == after_seconds(gap_ns=pace.CLOSE_NS[at] - 1)
+    enough = pace.PAUSES_PER_ANSWER * pace.PAUSES_NS[at]
+    assert pace.PAUSES_NS[at] == after_seconds(gap_ns=far, lasting_ns=enough)
+    assert shorter == after_seconds(gap_ns=far, lasting_ns=enough - 1)
 
 
 def test_reads_wait_on_while_many_long_answers_end_together_and_no_more_once_answers_are_short() -> None:
     made = Pace()
     made.saw([each * GAP_NS for each in range(1001)], 0)
-    for at, per_end in enumerate((100, 2)):
+    for at, lasting_ns in enumerate((2 * SECOND, SECOND // 50)):
         for _ in range(10 * pace.ENDS):
-            made.ended(per_end)
+            made.ended(lasting_ns)
         made.turned(MANY, (at + 1) * SECOND)
-        assert (per_end == 100) == bool(made.pause_ns)
+        assert (lasting_ns > SECOND) == bool(made.pause_ns)
 
 
 def test_nothing_is_presumed_of_gaps_before_any_were_seen() -> None:
