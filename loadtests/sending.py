@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from loadtests.workload import Request
 
 REQUEST: Final = "chat completion"
-EVERY_S: Final = 1.0
+EVERY_NS: Final = 1_000_000_000
 """How often running streams are counted."""
 AT_ONCE: Final = 20
 PAUSE_S: Final = 1.0
@@ -111,22 +111,28 @@ class Sending:
         return bool(self.in_flight or self._judging)
 
     def look_at_streams(self) -> None:
-        """Counts what has come of running streams, a few at a time: between them the loop reads, as in `_judge`."""
+        """Counts what has come of running streams by the end of each second, a few at a time: between them the loop
+        reads, as in `_judge`."""
         while True:
-            gevent.sleep(EVERY_S)
+            until_ns = time.monotonic_ns()
+            until_ns += EVERY_NS - (until_ns - self.began_ns) % EVERY_NS
+            gevent.sleep(max(0.0, (until_ns - time.monotonic_ns()) / 1e9))
             self.tally.clock_steps += self.clock.steps - self._steps
             self._steps = self.clock.steps
             self.tally.waited_reads += self.inbox.together_reads - self._waited
             self._waited = self.inbox.together_reads
             for number, caller in enumerate(list(self.in_flight), 1):
-                self.look_at(caller)
+                self.look_at(caller, until_ns)
                 if number % AT_ONCE == 0:
                     gevent.sleep(judging.REST_S)
 
-    def look_at(self, caller: Caller) -> None:
-        """Counts what has come of a running stream."""
-        answer = caller.answer
-        if answer is not None and (new := fresh(answer, self.began_ns)) is not None:
+    def look_at(self, caller: Caller, until_ns: int | None = None) -> None:
+        """Counts what has come of a running stream, by `until_ns` if given."""
+        if (answer := caller.answer) is not None:
+            self._hear(answer, until_ns)
+
+    def _hear(self, answer: Answer, until_ns: int | None = None) -> None:
+        if (new := fresh(answer, self.began_ns, until_ns)) is not None:
             self.tally.hear(new)
             rows.log_fresh(self._environment, new)
 
@@ -211,9 +217,7 @@ class Sending:
         return answer
 
     def _note(self, answer: Answer, request: Request, number: int) -> None:
-        if (new := fresh(answer, self.began_ns)) is not None:
-            self.tally.hear(new)
-            rows.log_fresh(self._environment, new)
+        self._hear(answer)
         if answer.sent_ns < self.began_ns:  # warm-up
             if answer.failure is not None:
                 self.cold.setdefault(answer.failure, answer.detail)

@@ -49,5 +49,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sending.EVERY_S = 0.0  # type: ignore[misc]
+    sending.EVERY_NS = 1  # type: ignore[misc]
     main()

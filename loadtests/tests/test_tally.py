@@ -48,9 +48,9 @@ def test_a_running_stream_is_counted_as_it_is_seen_and_once_however_often_it_is_
     whole, cut = answer(0, 50, gaps=200), answer(0, 50, gaps=200)
     tallies = Tally(), Tally()
     stamps, counts = cut.stamps_ns, cut.counts
-    for seen in (1, 2, 2, 90, 150):
+    for seen, until in ((1, None), (2, None), (2, None), (90, 60), (90, 60), (90, None), (160, 150)):
         cut.stamps_ns, cut.counts = stamps[:seen], counts[:seen]
-        if (new := fresh(cut, 0)) is not None:
+        if (new := fresh(cut, 0, until and stamps[until])) is not None:
             tallies[1].hear(new)
     assert (0, 150, 0) == (tallies[1].requests, tallies[1].reads, tallies[1].tokens)
     assert 149 == sum(count for second in tallies[1].seconds.values() for count in second.gap_ms.values())
