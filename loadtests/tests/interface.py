@@ -6,6 +6,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
@@ -20,12 +21,15 @@ if TYPE_CHECKING:
 
 @contextmanager
 def web(url: str, *arguments: str) -> Iterator[str]:
-    """Locust's web interface on a free port."""
+    """Locust's web interface on a free port; its reports stand where nobody looks unless `--out` is given."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = str(free.getsockname()[1])
     command = [sys.executable, "-m", "loadtests", url, "--dialect", "openai", "--model", MODEL, "--web"]
     command += ["--web-port", port, "--users", "3", "--warm-up", "0s", "--time", "60s", *arguments]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, cwd=folder) as process,
+    ):
         try:
             patiently(f"http://127.0.0.1:{port}/", lambda status: status < 500)
             yield f"http://127.0.0.1:{port}"
