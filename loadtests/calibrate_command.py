@@ -34,13 +34,14 @@ from loadtests.errors import UsageError
 from loadtests.weight import installed_mb
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 INVALID: Final = 4
 WIDTH: Final = 160
 STARTS: Final = 3
-TURNS: Final = 3
-"""Of each number of streams, the bare loop and the transport one after the other; and of the whole tool."""
+ROUNDS: Final = 5
+"""In each round everything has a turn, so that the turns of one are spread over the whole run: a machine that is slow
+for a minute is not slow in all of them."""
 
 
 @click.command(name="calibrate", context_settings={"help_option_names": ["-h", "--help"]})
@@ -51,8 +52,8 @@ def calibrate(wanted: tuple[int, ...], quick: bool) -> None:
     console = Console(highlight=False, width=None if sys.stdout.isatty() else WIDTH)
     before = _ticks()
     try:
-        with schedule_server() as url, console.status("driving the calibration server"):
-            rows = list(_measure(url, wanted or STREAMS, quick=quick))
+        with schedule_server() as url, console.status("driving the calibration server") as status:
+            rows = _measure(url, wanted or STREAMS, quick=quick, tell=status.update)
     except UsageError as error:
         raise click.ClickException(str(error)) from error
     _print(console, rows)
@@ -66,17 +67,28 @@ def calibrate(wanted: tuple[int, ...], quick: bool) -> None:
     raise SystemExit(0 if all(kept for _, _, kept in verdicts) else INVALID)
 
 
-def _measure(url: str, wanted: tuple[int, ...], *, quick: bool) -> Iterator[Measured]:
+def _measure(url: str, wanted: tuple[int, ...], *, quick: bool, tell: Callable[[str], None]) -> list[Measured]:
     transport(url, 1)  # imports and caches
-    for streams in wanted:
-        turns = [(bare(url, streams), transport(url, streams)) for _ in range(TURNS)]
-        yield from map(of_turns, zip(*turns, strict=True))
+    rounds = []
+    for at in range(1, ROUNDS + 1):
+        tell(f"round {at} of {ROUNDS}")
+        rounds.append(list(_turns(url, wanted, quick=quick)))
+    rows = [of_turns(turns) for turns in zip(*rounds, strict=True)]
     if not quick:
-        yield of_turns([whole_tool(url, WHOLE_STREAMS, PACED, WHOLE_S) for _ in range(TURNS)])
-        yield of_turns([whole_tool(url, 1, FIREHOSE, WHOLE_S / 2) for _ in range(TURNS)])
-        yield open_loop(url, RATE, WHOLE_S)
+        tell("open loop and start")
+        rows.append(open_loop(url, RATE, WHOLE_S))
         starts = sorted(start(url) for _ in range(STARTS))
-        yield Measured(WEIGHT, 1, {"installed_mb": installed_mb(), "start_s": starts[STARTS // 2]})
+        rows.append(Measured(WEIGHT, 1, {"installed_mb": installed_mb(), "start_s": starts[STARTS // 2]}))
+    return rows
+
+
+def _turns(url: str, wanted: tuple[int, ...], *, quick: bool) -> Iterator[Measured]:
+    for streams in wanted:
+        yield bare(url, streams)
+        yield transport(url, streams)
+    if not quick:
+        yield whole_tool(url, WHOLE_STREAMS, PACED, WHOLE_S)
+        yield whole_tool(url, 1, FIREHOSE, WHOLE_S / 2)
 
 
 def _ticks() -> list[int]:

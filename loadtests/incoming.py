@@ -29,7 +29,8 @@ LARGEST_HELD: Final = 4096
 """Bytes of a read that may be put by."""
 FIRST_HELD: Final = 8
 MOST_HELD: Final = 64
-"""Reads that are put by at most; the first time it is fewer, as `pace` waits for their times."""
+"""Reads that are put by at most; fewer until reads wait for one another, as `pace` needs their times to tell whether
+they may."""
 ONE_EACH: Final = list(range(1, MOST_HELD + 1))
 
 
@@ -106,7 +107,7 @@ class Incoming(HTTPResponseParser):
         reads, stamps_ns = self.held[:], self.held_ns[:]
         self.held.clear()
         self.held_ns.clear()
-        self.most_held = MOST_HELD
+        self.most_held = MOST_HELD if self._pace is None or self._pace.pause_ns else FIRST_HELD
         pieces, feed = self._pieces, self.feed
         ends: list[int] = []
         try:

@@ -25,6 +25,9 @@ ENOUGH: Final = 100
 """Gaps that are looked at before a verdict on them."""
 RATE: Final = 1000
 """Reads a second below which each has its own turn: there is nothing to gain."""
+QUIET_NS: Final = 1_000_000_000
+"""For how long there must be fewer. Where many answers end together, nearly nothing comes for a moment, and as their
+next ones begin each read would have its own turn."""
 PAUSES_PER_ANSWER: Final = 100
 """How many pauses an answer must last: its end is seen half a pause later on average, so that a user of a closed loop
 sends half a per cent less at most."""
@@ -37,11 +40,12 @@ WINDOW_NS: Final = 100_000_000
 class Pace:
     """Decides ten times a second by what was seen; `pause_ns` is the verdict, 0 where each read has its own turn."""
 
-    __slots__ = ("_close", "_gaps", "_lasting_ns", "_reads", "_since_ns", "_sparse_ns", "pause_ns")
+    __slots__ = ("_busy_ns", "_close", "_gaps", "_lasting_ns", "_reads", "_since_ns", "_sparse_ns", "pause_ns")
 
     def __init__(self) -> None:
         self.pause_ns = 0
         self._since_ns = 0
+        self._busy_ns = -QUIET_NS
         self._reads = 0
         self._lasting_ns: float | None = None
         self._gaps = 0
@@ -74,7 +78,9 @@ class Pace:
         self._reads += reads
         passed_ns = now_ns - self._since_ns
         if passed_ns >= WINDOW_NS:
-            self.pause_ns = self._longest_ns() if self._reads * 1_000_000_000 >= RATE * passed_ns else 0
+            if self._reads * 1_000_000_000 >= RATE * passed_ns:
+                self._busy_ns = now_ns
+            self.pause_ns = self._longest_ns() if now_ns - self._busy_ns < QUIET_NS else 0
             self._since_ns, self._reads = now_ns, 0
 
     def _longest_ns(self) -> int:

@@ -83,6 +83,16 @@ def test_reads_wait_on_while_many_long_answers_end_together_and_no_more_once_ans
         assert (lasting_ns > SECOND) == bool(made.pause_ns)
 
 
+def test_reads_wait_on_through_a_moment_in_which_little_comes() -> None:
+    made = Pace()
+    made.saw([each * GAP_NS for each in range(1001)], 0)
+    waits = []
+    for at, reads in enumerate((MANY, 0, 0, MANY, *[0] * 11)):
+        made.turned(reads, SECOND + at * pace.WINDOW_NS)
+        waits.append(bool(made.pause_ns))
+    assert [True] * 13 + [False] * 2 == waits
+
+
 def test_nothing_is_presumed_of_gaps_before_any_were_seen() -> None:
     made = Pace()
     made.turned(MANY, SECOND)
