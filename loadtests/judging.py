@@ -7,12 +7,11 @@ another, sums that no longer fit.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, overload
 
-from loadtests.workload import CANARY
+from loadtests.prompts import WORD
 from openapi import sse, stream
 
 if TYPE_CHECKING:
@@ -28,7 +27,6 @@ EVENTS: Final = 64
 """Of a slice: decoding so many bytes takes a millisecond, as does judging so many events."""
 REST_S: Final = 0.001
 """What lets the event loop have a turn; a pause of 0 gives one to greenlets that are ready, not to sockets."""
-WORD: Final = re.compile(re.escape(CANARY) + r"[0-9a-f]{8}")
 RULES: Final = {
     "repeated-events": "no event is sent twice",
     "crossed-answers": "an answer shows nothing of another request's",

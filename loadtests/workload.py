@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from loadtests import lengths, prompts
 from loadtests.errors import UsageError
 from loadtests.lengths import Lengths
-from loadtests.prompts import CANARY as CANARY
-from loadtests.prompts import Prompts
+from loadtests.prompts import CANARY, Prompts
 from openapi.contract import ContractError
 from openapi.resolution import parsed
 from openapi.validation import Validator
