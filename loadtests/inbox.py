@@ -181,5 +181,5 @@ class Inbox:
                 reading.take(data, stamped_ns(data, ancillary, clock))
         count = len(ready)
         self.reads += count
-        self.pace.turned(count, time.monotonic_ns())
+        self.pace.turned(count, len(readers), time.monotonic_ns())
         return count

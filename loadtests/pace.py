@@ -31,23 +31,36 @@ next ones begin each read would have its own turn."""
 PAUSES_PER_ANSWER: Final = 100
 """How many pauses an answer must last: its end is seen half a pause later on average, so that a user of a closed loop
 sends half a per cent less at most."""
-ENDS: Final = 50
-"""Over about so many answers their time is averaged. Within a time there would be too many whenever answers end
-together, as those of users who began together do."""
+MEMORY_NS: Final = 5_000_000_000
+"""For about how long it is remembered how many streams there were and how many answers ended, which tells how long
+answers last. In a shorter time too many end whenever they end together, as those of users who began together do."""
 WINDOW_NS: Final = 100_000_000
 
 
 class Pace:
     """Decides ten times a second by what was seen; `pause_ns` is the verdict, 0 where each read has its own turn."""
 
-    __slots__ = ("_busy_ns", "_close", "_gaps", "_lasting_ns", "_reads", "_since_ns", "_sparse_ns", "pause_ns")
+    __slots__ = (
+        "_busy_ns",
+        "_close",
+        "_ended",
+        "_ends",
+        "_gaps",
+        "_reads",
+        "_since_ns",
+        "_sparse_ns",
+        "_streams_ns",
+        "pause_ns",
+    )
 
     def __init__(self) -> None:
         self.pause_ns = 0
         self._since_ns = 0
         self._busy_ns = -QUIET_NS
         self._reads = 0
-        self._lasting_ns: float | None = None
+        self._ends = 0
+        self._ended = 0.0
+        self._streams_ns = 0.0
         self._gaps = 0
         self._close = [0] * len(PAUSES_NS)
         self._sparse_ns = 0
@@ -68,24 +81,27 @@ class Pace:
             self.pause_ns = min(self.pause_ns, self._sparse_ns)
             self._gaps, self._close = 0, [0] * len(PAUSES_NS)
 
-    def ended(self, lasted_ns: int) -> None:
-        """An answer has ended, so long after its request left."""
-        mean_ns = lasted_ns if self._lasting_ns is None else self._lasting_ns
-        self._lasting_ns = mean_ns + (lasted_ns - mean_ns) / ENDS
+    def ended(self) -> None:
+        """An answer has ended."""
+        self._ends += 1
 
-    def turned(self, reads: int, now_ns: int) -> None:
-        """One turn of the loop had so many reads."""
+    def turned(self, reads: int, streams: int, now_ns: int) -> None:
+        """One turn of the loop had so many reads; so many answers are on their way."""
         self._reads += reads
         passed_ns = now_ns - self._since_ns
         if passed_ns >= WINDOW_NS:
             if self._reads * 1_000_000_000 >= RATE * passed_ns:
                 self._busy_ns = now_ns
+            past_ns = min(passed_ns, MEMORY_NS)
+            kept = 1 - past_ns / MEMORY_NS
+            self._streams_ns = kept * self._streams_ns + streams * past_ns
+            self._ended = kept * self._ended + self._ends
             self.pause_ns = self._longest_ns() if now_ns - self._busy_ns < QUIET_NS else 0
-            self._since_ns, self._reads = now_ns, 0
+            self._since_ns, self._reads, self._ends = now_ns, 0, 0
 
     def _longest_ns(self) -> int:
         """The longest pause that neither brings events together nor answers' ends noticeably later."""
         longest_ns = float(self._sparse_ns)
-        if self._lasting_ns is not None:
-            longest_ns = min(longest_ns, self._lasting_ns / PAUSES_PER_ANSWER)
+        if self._ended:
+            longest_ns = min(longest_ns, self._streams_ns / self._ended / PAUSES_PER_ANSWER)
         return next((each for each in PAUSES_NS if each <= longest_ns), 0)

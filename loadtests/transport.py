@@ -248,8 +248,7 @@ class _Reading:
     def _end(self) -> None:
         if not self.ended.ready():
             self._inbox.forget(self._descriptor)
-            answer = self._incoming.answer
-            self._inbox.pace.ended(answer.ended_ns - answer.sent_ns)
+            self._inbox.pace.ended()
             self.ended.set(None)
 
 

@@ -28,30 +28,38 @@ if TYPE_CHECKING:
 GAP_NS = 20_000_000
 MANY = pace.RATE * 2
 SECOND = 1_000_000_000
+STREAMS = 1000
 
 
 def after_seconds(
-    *, reads: int = MANY, lasting_ns: int = SECOND * 9, gap_ns: int = GAP_NS, coalesced: int = 0, seconds: int = 3
+    *, reads: int = MANY, ends: int = 1, gap_ns: int = GAP_NS, coalesced: int = 0, seconds: int = 1
 ) -> int:  # fmt: skip
-    """How long a read may wait after some seconds of the given reads, an answer of that length, gaps and reads with
-    several events."""
+    """How long a read may wait after some seconds of the given reads, ends of answers, gaps and reads with several
+    events."""
     made = Pace()
     for at in range(seconds):
         made.saw([each * gap_ns for each in range(1001)], coalesced)
-        made.ended(lasting_ns)
-        made.turned(reads, (at + 1) * SECOND)
+        for _ in range(ends):
+            made.ended()
+        made.turned(reads, STREAMS, (at + 1) * SECOND)
     return made.pause_ns
+
+
+def most_ends(pause_ns: int) -> int:
+    """How many answers may end in a second so that they last long enough."""
+    return STREAMS * SECOND // (pace.PAUSES_PER_ANSWER * pause_ns)
 
 
 def test_reads_wait_for_one_another_while_many_streams_bring_events_far_apart() -> None:
     assert after_seconds()
+    assert after_seconds(seconds=9)
 
 
 @pytest.mark.parametrize(
     "others",
     [
         {"reads": pace.RATE // 2},
-        {"lasting_ns": pace.PAUSES_PER_ANSWER * pace.PAUSES_NS[-1] - 1},
+        {"ends": most_ends(pace.PAUSES_NS[-1]) + 1},
         {"gap_ns": pace.CLOSE_NS[-1] - 1},
         {"coalesced": 3},
         {"gap_ns": 0},
@@ -68,19 +76,32 @@ def test_the_pause_is_the_longest_that_neither_gaps_nor_ends_forbid(at: int) -> 
     far = 2 * pace.PAUSES_NS[0]
     assert pace.PAUSES_NS[at] == after_seconds(gap_ns=pace.CLOSE_NS[at])
     assert shorter == after_seconds(gap_ns=pace.CLOSE_NS[at] - 1)
-    enough = pace.PAUSES_PER_ANSWER * pace.PAUSES_NS[at]
-    assert pace.PAUSES_NS[at] == after_seconds(gap_ns=far, lasting_ns=enough)
-    assert shorter == after_seconds(gap_ns=far, lasting_ns=enough - 1)
+    assert pace.PAUSES_NS[at] == after_seconds(gap_ns=far, ends=most_ends(pace.PAUSES_NS[at]))
+    assert shorter == after_seconds(gap_ns=far, ends=most_ends(pace.PAUSES_NS[at]) + 1)
 
 
-def test_reads_wait_on_while_many_long_answers_end_together_and_no_more_once_answers_are_short() -> None:
+@pytest.mark.parametrize(("every", "waits"), [(22, True), (1, False)], ids=["long-answers", "short-answers"])
+def test_reads_wait_while_long_answers_end_together_but_not_while_they_are_short(every: int, waits: bool) -> None:
     made = Pace()
     made.saw([each * GAP_NS for each in range(1001)], 0)
-    for at, lasting_ns in enumerate((2 * SECOND, SECOND // 50)):
-        for _ in range(10 * pace.ENDS):
-            made.ended(lasting_ns)
-        made.turned(MANY, (at + 1) * SECOND)
-        assert (lasting_ns > SECOND) == bool(made.pause_ns)
+    for window in range(1, 200):
+        for _ in range(STREAMS if window % every == 0 else 0):
+            made.ended()
+        made.turned(MANY // 10, STREAMS, window * pace.WINDOW_NS)
+        assert waits == bool(made.pause_ns)
+
+
+def test_reads_wait_soon_after_answers_have_become_long() -> None:
+    made = Pace()
+    made.saw([each * GAP_NS for each in range(1001)], 0)
+    waits = []
+    for window in range(1, 61):
+        for _ in range(STREAMS if window <= 30 else 0):
+            made.ended()
+        made.turned(MANY // 10, STREAMS, window * pace.WINDOW_NS)
+        waits.append(bool(made.pause_ns))
+    assert [False] * 30 == waits[:30]
+    assert [True] * 10 == waits[50:]
 
 
 def test_reads_wait_on_through_a_moment_in_which_little_comes() -> None:
@@ -88,26 +109,26 @@ def test_reads_wait_on_through_a_moment_in_which_little_comes() -> None:
     made.saw([each * GAP_NS for each in range(1001)], 0)
     waits = []
     for at, reads in enumerate((MANY, 0, 0, MANY, *[0] * 11)):
-        made.turned(reads, SECOND + at * pace.WINDOW_NS)
+        made.turned(reads, STREAMS, SECOND + at * pace.WINDOW_NS)
         waits.append(bool(made.pause_ns))
     assert [True] * 13 + [False] * 2 == waits
 
 
 def test_nothing_is_presumed_of_gaps_before_any_were_seen() -> None:
     made = Pace()
-    made.turned(MANY, SECOND)
+    made.turned(MANY, STREAMS, SECOND)
     assert not made.pause_ns
 
 
 def test_close_events_end_the_waiting_at_once_and_silence_does_soon() -> None:
     spoils: list[Callable[[Pace], None]] = [
         lambda each: each.saw(range(200), 0),
-        lambda each: each.turned(0, 2 * SECOND),
+        lambda each: each.turned(0, STREAMS, 2 * SECOND),
     ]
     for spoil in spoils:
         made = Pace()
         made.saw([each * GAP_NS for each in range(1001)], 0)
-        made.turned(MANY, SECOND)
+        made.turned(MANY, STREAMS, SECOND)
         assert made.pause_ns
         spoil(made)
         assert not made.pause_ns
@@ -142,8 +163,8 @@ def hurry(made: Pace, monkeypatch: pytest.MonkeyPatch) -> None:
     """Brings about the verdict that reads may wait, for good."""
     now_ns = time.monotonic_ns()
     made.saw([each * GAP_NS for each in range(1001)], 0)
-    made.turned(0, now_ns - SECOND)
-    made.turned(MANY, now_ns)
+    made.turned(0, STREAMS, now_ns - SECOND)
+    made.turned(MANY, STREAMS, now_ns)
     assert made.pause_ns
     monkeypatch.setattr(pace, "WINDOW_NS", 1000 * SECOND)
 

@@ -15,5 +15,5 @@ class Waiting(Pace):
 
     def saw(self, stamps_ns: Sequence[int], coalesced: int) -> None: ...
 
-    def turned(self, reads: int, now_ns: int) -> None:
+    def turned(self, reads: int, streams: int, now_ns: int) -> None:
         self.pause_ns = PAUSES_NS[-1]
