@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import importlib
+import io
+import os
 import signal
+import sys
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from openapi.outlet import open_streams
-
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from types import FrameType
 
     from conformance.embedded import Embedded
     from openapi.contract import Contract
@@ -117,9 +119,8 @@ class Lazy(click.Group):
 
     def __call__(self, *arguments: Any, **settings: Any) -> Any:
         """The whole command line, as a process of its own."""
-        open_streams()
-        # Pipelines that are called off send SIGTERM: it is an interrupt like that of a terminal, and so ends as well.
-        signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+        _open_streams()
+        signal.signal(signal.SIGTERM, _called_off)
         return super().__call__(*arguments, **settings)
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -156,6 +157,62 @@ class Lazy(click.Group):
         """The list of commands from their lines here, so that the help opens no room."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, each.line) for name, each in self._rooms.items()])
+
+
+class Outlet(io.FileIO):
+    """A stream of which the rest is said to nobody once its reader has left: the exit code is as it would have been."""
+
+    def write(self, data: Any) -> int:
+        """As a file's. Raises UsageError where there is no room, once: what follows is said to nobody."""
+        if not data:  # click asks so what a stream takes, and no answer says that it takes nothing
+            return 0
+        try:
+            return super().write(data)
+        except OSError as error:
+            nobody = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nobody, self.fileno())
+            os.close(nobody)
+            if not isinstance(error, BrokenPipeError):
+                raise click.UsageError(f"cannot write what is to be printed: {error.strerror}") from error
+            return super().write(data)
+
+
+def _called_off(number: int, frame: FrameType | None) -> None:
+    """Pipelines that are called off send SIGTERM: it is an interrupt like that of a terminal, and so ends as well; also
+    where that of a terminal is ignored, as shells have it for what runs in the background."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.default_int_handler(number, frame)
+    signal.raise_signal(signal.SIGINT)
+
+
+def _open_streams() -> None:
+    """What is printed can always be printed: where nobody reads it, or it is closed, or its encoding lacks a letter."""
+    for number in range(3):  # in this order, because a file that is opened takes the first number that is free
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+    sys.stdout = _outlet(sys.stdout, 1)
+    sys.stderr = _outlet(sys.stderr, 2)
+
+
+def _outlet(stream: TextIO | None, number: int) -> TextIO:
+    if stream is None:  # it was closed
+        return open(number, "w", encoding="utf-8", closefd=False)  # it has no path
+    if not isinstance(stream, io.TextIOWrapper):
+        return stream
+    stream.reconfigure(errors="backslashreplace")  # where the encoding lacks a character, its number is told
+    buffer = stream.buffer  # the file itself where Python does not buffer
+    if type(getattr(buffer, "raw", buffer)) is not io.FileIO:
+        return stream
+    outlet = Outlet(stream.fileno(), "w", closefd=False)
+    return io.TextIOWrapper(
+        io.BufferedWriter(outlet) if isinstance(buffer, io.BufferedWriter) else outlet,
+        stream.encoding,
+        stream.errors,
+        line_buffering=stream.line_buffering,
+        write_through=stream.write_through,
+    )
 
 
 def _meant(word: str, known: Mapping[str, object]) -> str:

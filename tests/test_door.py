@@ -59,9 +59,11 @@ def test_an_interrupt_that_a_command_has_no_words_for_ends_with_130_and_one_line
     assert (130, "chatproof: interrupted\n") == (made.exit_code, made.output)
 
 
-def test_a_pipeline_that_is_called_off_is_an_interrupt() -> None:
+@pytest.mark.parametrize("interrupts", ["default_int_handler", "SIG_IGN"], ids=["in-front", "in-the-background"])
+def test_a_pipeline_that_is_called_off_is_an_interrupt(interrupts: str) -> None:
     script = (
         "import os, signal, time, chatproof\n"
+        f"signal.signal(signal.SIGINT, signal.{interrupts})\n"
         "def open_room(*_):\n"
         "    os.kill(os.getpid(), signal.SIGTERM)\n"
         "    time.sleep(60)\n"
