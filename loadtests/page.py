@@ -143,8 +143,9 @@ def _over_time(seconds: Sequence[dict[str, Any]], key: str, name: str) -> str:
 
 
 def _rates(seconds: Sequence[dict[str, Any]]) -> str:
+    answered = [{**each, "answers": each["answers"] - each["failures"]} for each in seconds]  # as in answers/s above
     series = [
-        Series(name, [(float(each["at_s"]), float(each[key])) for each in seconds], dashed=name == "sent")
+        Series(name, [(float(each["at_s"]), float(each[key])) for each in answered], dashed=name == "sent")
         for name, key in (("answers", "answers"), ("good", "good"), ("failed", "failures"), ("sent", "sent"))
     ]
     values = [value for each in series for _, value in each.points if value is not None]

@@ -34,3 +34,11 @@ def test_the_page_holds_its_charts_and_nothing_that_runs() -> None:
     assert "<script" not in text
     assert "&lt;script&gt;" in text
     assert [] == re.findall(r'(?:src|href)="', text)
+
+
+def test_what_failed_is_drawn_as_failed_and_not_as_an_answer() -> None:
+    text = page(built([answer(at * 100, 5, failure="connect") for at in range(30)]))
+    chart = text[text.index("Requests of each second") :]
+    answers, good, failed, *_ = re.findall(r'<path class="line[^>]* d="([^"]*)"', chart)
+    assert answers == good
+    assert answers != failed
