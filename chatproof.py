@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from types import FrameType
 
-    from conformance.embedded import Embedded
-    from openapi.contract import Contract
+    from conformance.run.embedded import Embedded
+    from openapi.contract.contract import Contract
 
 HELP_NAMES = ("-h", "--help")
 HELP = {"help_option_names": HELP_NAMES}
@@ -45,22 +45,22 @@ class Floor:
 
 
 DOOR: Mapping[str, Room | Floor] = {
-    "check": Room("conformance.command:check", "Judge a chat-completions server."),
-    "judge": Room("conformance.again:judge", "Judge a recorded run again, offline."),
-    "replay": Room("conformance.again:replay_one", "Send one exchange of a recorded run again."),
+    "check": Room("conformance.cli.command:check", "Judge a chat-completions server."),
+    "judge": Room("conformance.cli.again:judge", "Judge a recorded run again, offline."),
+    "replay": Room("conformance.cli.again:replay_one", "Send one exchange of a recorded run again."),
     "load": Floor(
         "Load-test a chat-completions server.",
         {
-            "run": Room("loadtests.command:load", "A load test; what is meant where no command is named.", "load"),
-            "search": Room("loadtests.search_command:search", "The highest rate whose objectives hold.", "load"),
-            "compare": Room("loadtests.compare_command:compare", "What changed between two load tests.", "load"),
+            "run": Room("loadtests.cli.command:load", "A load test; what is meant where no command is named.", "load"),
+            "search": Room("loadtests.cli.search_command:search", "The highest rate whose objectives hold.", "load"),
+            "compare": Room("loadtests.cli.compare_command:compare", "What changed between two load tests.", "load"),
             "calibrate": Room(
-                "loadtests.calibrate_command:calibrate", "Hold our clock against a known schedule.", "load"
+                "loadtests.cli.calibrate_command:calibrate", "Hold our clock against a known schedule.", "load"
             ),
         },
         default="run",
     ),
-    "diff": Room("conformance.again:diff_results", "What moved between two results files."),
+    "diff": Room("conformance.cli.again:diff_results", "What moved between two results files."),
     "serve": Room("reference_server.serving:command", "Serve a model with the API of a dialect.", "server"),
     "spec": Floor(
         "The contract: its descriptions and where they come from.",
@@ -68,7 +68,9 @@ DOOR: Mapping[str, Room | Floor] = {
             "build": Room("openapi.command:build_specs", "Write every dialect as OpenAPI 3.2 and 3.1."),
             "diff": Room("openapi.command:diff", "What changes for a client between two dialects or versions."),
             "matrix": Room("openapi.command:print_matrix", "Every parameter and answer, dialect by dialect."),
-            "trace": Room("conformance.trace:command", "Every sentence of the documents, and what watches over it."),
+            "trace": Room(
+                "conformance.cli.trace:command", "Every sentence of the documents, and what watches over it."
+            ),
             "read": Room("openapi.reading.command:read", "Read a vendor's page into facts."),
             "drift": Room("openapi.reading.command:drift", "Hold a vendor's page against a dialect."),
         },
@@ -86,8 +88,8 @@ DOOR: Mapping[str, Room | Floor] = {
     "checks": Floor(
         "The checks of the suite.",
         {
-            "list": Room("conformance.catalogue:list_checks", "Every check with its claim."),
-            "show": Room("conformance.catalogue:show_check", "One check: claim, mutant, who asks for it and why."),
+            "list": Room("conformance.cli.catalogue:list_checks", "Every check with its claim."),
+            "show": Room("conformance.cli.catalogue:show_check", "One check: claim, mutant, who asks for it and why."),
         },
     ),
 }
@@ -256,8 +258,8 @@ class OwnError(click.ClickException):
 @contextmanager
 def _embedded(contract: Contract) -> Iterator[Embedded]:
     """The embedded server for rooms that may not know it: they know a URL, and only the door knows all rooms."""
-    from conformance.embedded import serve
     from conformance.errors import HarnessError, UsageError
+    from conformance.run.embedded import serve
 
     with ExitStack() as running:
         try:

@@ -28,11 +28,11 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks import pydantic_request
-from openapi import contract as contracts
-from openapi import resolution
-from openapi.description import COMPONENTS, REQUEST, describe
-from openapi.resolution import members
-from openapi.validation import BodyRequest, Validator
+from openapi.contract import contract as contracts
+from openapi.contract import resolution
+from openapi.contract.resolution import members
+from openapi.description.description import COMPONENTS, REQUEST, describe
+from openapi.description.validation import BodyRequest, Validator
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -171,7 +171,7 @@ def _repeats(way: Way) -> int:
 def first_verdicts(rounds: int) -> list[Figure]:
     """CPU time of a new process from its start to its first verdict, imports included; of Python alone as well."""
     validator = (
-        "from openapi.contract import load; from openapi.validation import Validator; "
+        "from openapi.contract.contract import load; from openapi.description.validation import Validator; "
         f"validator = Validator(load({DIALECT!r})); "
     )
     scripts = {

@@ -26,8 +26,8 @@ import click
 import httpx
 from rich.table import Table
 
-from openapi import sse
 from openapi.screen import screen
+from openapi.stream import sse
 from reference_server.upstream.origin import Origin
 from reference_server.upstream.server import Deadlines, UpstreamServer
 

@@ -36,9 +36,9 @@ def ours(url: str, schedule: str, streams: int) -> Times:
     """The transport of `chatproof load`."""
     import gevent
 
-    from loadtests.clock import Clock
-    from loadtests.inbox import Inbox
-    from loadtests.transport import Caller, Origin
+    from loadtests.client.clock import Clock
+    from loadtests.client.inbox import Inbox
+    from loadtests.client.transport import Caller, Origin
 
     host, _, port = url.removeprefix("http://").rpartition(":")
     origin, inbox, found = Origin(host, int(port), PATH), Inbox(Clock()), Times()

@@ -21,12 +21,12 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from loadtests.calibrate import p99
+from loadtests.calibrate.calibrate import p99
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from loadtests.schedule import Schedule
+    from loadtests.calibrate.schedule import Schedule
 
 ROUNDS = 3
 MOST_S = 200.0

@@ -24,12 +24,12 @@ from multiprocessing import Process, Queue
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from conformance.call import Call
-from conformance.client import Client
-from conformance.run import Budget, Run
-from conformance.session import Wishes, conclude, prepare_server
-from openapi.contract import load
-from openapi.description import describe
+from conformance.client.call import Call
+from conformance.client.client import Client
+from conformance.run.run import Budget, Run
+from conformance.run.session import Wishes, conclude, prepare_server
+from openapi.contract.contract import load
+from openapi.description.description import describe
 
 if TYPE_CHECKING:
     from multiprocessing.queues import Queue as Line

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from conformance.exchange import Exchange
     from conformance.scenario import Scenario, Step
     from conformance.statistics import SequentialTest
-    from openapi.contract import Contract
-    from openapi.validation import Validator
+    from openapi.contract.contract import Contract
+    from openapi.description.validation import Validator
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,12 +143,12 @@ def said(identity: str, judge: Callable[..., Any]) -> tuple[str, str]:
 
 
 def gather() -> dict[str, Check]:
-    """Every check of `conformance.checks`, by id, in order of topic and file. Raises HarnessError on a double id."""
-    import conformance.checks as room
+    """Every check of `judge/checks`, by id, in order of topic and file. Raises HarnessError on a double id."""
+    import conformance.judge.checks as room
 
     found: dict[str, Check] = {}
     for info in pkgutil.iter_modules(room.__path__):
-        module = importlib.import_module(f"conformance.checks.{info.name}")
+        module = importlib.import_module(f"conformance.judge.checks.{info.name}")
         for item in vars(module).values():
             if isinstance(item, Check):
                 if item.id in found and found[item.id] is not item:

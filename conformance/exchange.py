@@ -12,11 +12,11 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
-from conformance.curl import curl
+from conformance.client.curl import curl
 from conformance.errors import HarnessError
-from openapi import sse, stream
-from openapi.folded import Folded, fold_answer
-from openapi.strict_json import NOT_JSON, Reading, quote, read_json
+from openapi.stream import sse, stream
+from openapi.stream.folded import Folded, fold_answer
+from openapi.stream.strict_json import NOT_JSON, Reading, quote, read_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -10,13 +10,13 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from conformance.client.secret import Alteration
 from conformance.errors import HarnessError
-from conformance.secret import Alteration
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from openapi.contract import Keyword
+    from openapi.contract.contract import Keyword
 
 Expectation = Literal["answer", "refusal", "either"]
 Credentials = Literal["given", "none", "wrong", "misplaced", "lower-case"] | Alteration

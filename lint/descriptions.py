@@ -19,8 +19,8 @@ from openapi_spec_validator import OpenAPIV31SpecValidator, OpenAPIV32SpecValida
 from rich.console import Console
 from rich.table import Table
 
-from openapi.build import DOWN_SUFFIX
-from openapi.contract import Contract, load, names
+from openapi.contract.contract import Contract, load, names
+from openapi.description.build import DOWN_SUFFIX
 from openapi.tests.opinions import (
     agreed_bodies,
     coverage_cases,

@@ -10,10 +10,11 @@ from locust import LoadTestShape, User, constant, events, task
 from locust.exception import RescheduleTaskImmediately
 from locust.runners import STATE_INIT
 
-from loadtests import options, outcome, rows
 from loadtests.errors import UsageError
-from loadtests.session import Session
-from loadtests.settings import settings
+from loadtests.measure import rows
+from loadtests.run import options, outcome
+from loadtests.run.session import Session
+from loadtests.run.settings import settings
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser

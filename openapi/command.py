@@ -11,14 +11,14 @@ import click
 from rich.markup import escape
 from rich.table import Table
 
-from openapi import comparison, matrix
-from openapi.build import build, drift
-from openapi.contract import ContractError, load, names
-from openapi.described import described
+from openapi.contract.contract import ContractError, load, names
+from openapi.description import comparison, matrix
+from openapi.description.build import build, drift
+from openapi.description.described import described
 from openapi.screen import screen
 
 if TYPE_CHECKING:
-    from openapi.contract import Contract
+    from openapi.contract.contract import Contract
 
 HERE = Path(str(files("openapi"))) / "specs"
 WRONG = 2  # the exit code of a command that was used wrongly, or on a file that is broken

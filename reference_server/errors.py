@@ -16,7 +16,7 @@ from reference_server.engine import ChatTemplateError, EngineError, PromptTooLon
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from openapi.contract import ErrorTable
+    from openapi.contract.contract import ErrorTable
 
 MESSAGE_LIMIT_BYTES: Final = 1024
 RETRY_AFTER_S: Final = 1

@@ -13,20 +13,20 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 from click.core import ParameterSource
 
-from openapi.contract import ContractError, load
-from reference_server.app import create_app
+from openapi.contract.contract import ContractError, load
 from reference_server.engine import CheckpointError
 from reference_server.faults import listing
 from reference_server.faults.assembly import with_faults
 from reference_server.faults.fault import UnknownFault, chosen
-from reference_server.server import GRACE_S, EngineStoppedError, Server, ServingError, bind, have_process_to_itself
+from reference_server.http.app import create_app
+from reference_server.http.server import GRACE_S, EngineStoppedError, Server, ServingError, bind, have_process_to_itself
 from reference_server.settings import Settings
 from reference_server.upstream.options import Upstreams, UpstreamSettingsError, open_upstreams, upstream_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from openapi.contract import Contract
+    from openapi.contract.contract import Contract
     from reference_server.engine import Engine, LocalEngine
 
 __all__ = ["EMBEDDED", "ServingError", "Settings", "command", "serve"]
@@ -238,7 +238,7 @@ def _refuse_idle(names: tuple[str, ...], *, upstreams: bool) -> None:
 def _load_engine(checkpoint: Path, device: str, **options: Any) -> tuple[LocalEngine, str]:
     """The engine and its device by name; raises ServingError with the engine's own words."""
     from reference_server.engine import LocalEngine  # seconds of imports, after all that is quickly told
-    from reference_server.engine.device import select_device
+    from reference_server.engine.model.device import select_device
 
     try:
         place = str(select_device(device))

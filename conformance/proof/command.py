@@ -19,7 +19,7 @@ from conformance.proof import host as hosting
 from conformance.proof import matrix as matrices
 from conformance.proof.ledger import COMPANION, read
 from conformance.proof.proving import partial, prove
-from openapi.contract import names
+from openapi.contract.contract import names
 from openapi.nearest import meant
 
 if TYPE_CHECKING:

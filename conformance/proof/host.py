@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from conformance import embedded
 from conformance.errors import HarnessError
-from openapi.contract import names
+from conformance.run import embedded
+from openapi.contract.contract import names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,27 +6,27 @@ import asyncio
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from conformance.client import Client
-from conformance.declaration import Declaration
+from conformance.client.client import Client
+from conformance.client.secret import Secret
 from conformance.errors import HarnessError
-from conformance.judgement import judge
+from conformance.judge.judgement import judge
+from conformance.plan.declaration import Declaration
 from conformance.proof.asking import everything
 from conformance.proof.host import FAULTLESS
-from conformance.run import Budget, Run
-from conformance.secret import Secret
-from conformance.session import Wishes, draft, offered, prepare, target_of
-from openapi.contract import Keyword, load
-from openapi.validation import Validator
+from conformance.run.run import Budget, Run
+from conformance.run.session import Wishes, draft, offered, prepare, target_of
+from openapi.contract.contract import Keyword, load
+from openapi.description.validation import Validator
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
-    from conformance.judgement import Judgement
-    from conformance.plan import Plan
+    from conformance.judge.judgement import Judgement
+    from conformance.plan.plan import Plan
     from conformance.proof.asking import Asking
     from conformance.proof.host import Host, Shown
     from conformance.scenario import Scenario
-    from openapi.contract import Contract
+    from openapi.contract.contract import Contract
 
 DEADLINE_S = 8.0  # for one exchange: a fault may never answer
 PATIENT_S = 60.0  # for the faultless server

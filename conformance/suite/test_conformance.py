@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from conformance.plugin import settle, settle_waivers
+from conformance.cli.plugin import settle, settle_waivers
 
 if TYPE_CHECKING:
     import pytest
 
-    from conformance.plan import Assertion
-    from conformance.plugin import Judging
+    from conformance.cli.plugin import Judging
+    from conformance.plan.plan import Assertion
 
 
 def test_requirement(assertion: Assertion, judging: Judging, request: pytest.FixtureRequest) -> None:

@@ -20,28 +20,29 @@ import pytest
 from click.testing import CliRunner
 
 from chatproof import main
-from conformance import embedded, verdict
-from conformance.declaration import Declaration
+from conformance.client.secret import Secret
 from conformance.exchange import Exchange
-from conformance.judgement import judge
-from conformance.results import text
-from conformance.run import Record
-from conformance.secret import Secret
-from conformance.session import Outcome, Prepared, Wishes, conclude, draft, offered, prepare_server, send
-from conformance.verdict import Outcome as Word
+from conformance.judge.judgement import judge
+from conformance.plan.declaration import Declaration
+from conformance.report import verdict
+from conformance.report.results import text
+from conformance.report.verdict import Outcome as Word
+from conformance.run import embedded
+from conformance.run.run import Record
+from conformance.run.session import Outcome, Prepared, Wishes, conclude, draft, offered, prepare_server, send
 from openapi.address import parse
-from openapi.contract import load, names
-from openapi.validation import Validator
+from openapi.contract.contract import load, names
+from openapi.description.validation import Validator
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from conformance.embedded import Embedded
-    from conformance.judgement import Judgement
-    from conformance.mutants.mutant import Mutant
-    from conformance.plan import Assertion, Plan
+    from conformance.judge.judgement import Judgement
+    from conformance.plan.plan import Assertion, Plan
+    from conformance.proof.mutants.mutant import Mutant
+    from conformance.run.embedded import Embedded
     from conformance.scenario import Scenario, Step
-    from openapi.contract import Contract
+    from openapi.contract.contract import Contract
 
 RECORDED = Path(__file__).parent / "recorded"
 DIALECTS = tuple(sorted(set(names().values())))

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from conformance.exchange import Segment
-from conformance.mutants.editing import (
+from conformance.proof.mutants.editing import (
     ALL,
     dump,
     edit_answer,

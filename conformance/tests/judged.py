@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from conformance.check import Check, Finding, Occasion
-from conformance.judgement import Judgement
-from conformance.plan import Assertion
+from conformance.judge.judgement import Judgement
+from conformance.plan.plan import Assertion
 from conformance.scenario import Scenario, Step
-from openapi.contract import Keyword, Requirement
+from openapi.contract.contract import Keyword, Requirement
 
 FINDING = Finding("/status", "200", "500")
 STEP = Step()

@@ -8,8 +8,8 @@ import json
 import ssl
 from typing import TYPE_CHECKING, Any
 
-from conformance.call import Call
-from conformance.client import Client
+from conformance.client.call import Call
+from conformance.client.client import Client
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

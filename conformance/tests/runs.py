@@ -6,17 +6,17 @@ import asyncio
 from typing import TYPE_CHECKING, Any, cast
 
 from conformance.exchange import Exchange, Request, Response, Segment
-from conformance.plan import Plan
-from conformance.run import Budget, Record, Run
+from conformance.plan.plan import Plan
+from conformance.run.run import Budget, Record, Run
 from conformance.scenario import Scenario, Step
 from openapi.address import parse
-from openapi.contract import load
+from openapi.contract.contract import load
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from conformance.call import Call
-    from conformance.client import Client
+    from conformance.client.call import Call
+    from conformance.client.client import Client
 
 TARGET = parse("http://h", "/v1/chat/completions", "/v1/models")
 

@@ -7,12 +7,12 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from conformance.session import Wishes, prepare_server
+from conformance.run.session import Wishes, prepare_server
 from conformance.tests.sinner import Reply, Sinner
 
 if TYPE_CHECKING:
-    from conformance.secret import Secret
-    from conformance.session import Prepared
+    from conformance.client.secret import Secret
+    from conformance.run.session import Prepared
     from conformance.tests.sinner import Forward, Sent
 
 

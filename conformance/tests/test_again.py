@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from conformance import offline, replay, results
 from conformance.errors import UsageError
-from conformance.mutants.editing import edit_answer
+from conformance.proof.mutants.editing import edit_answer
+from conformance.replay import offline, replay
+from conformance.report import results
 from conformance.tests.sinner import Reply, Sinner, on_replies
 
 if TYPE_CHECKING:

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from conformance import allowance
 from conformance.exchange import Exchange, Failure, Segment
+from conformance.run import allowance
 from conformance.scenario import Step
 from conformance.tests.runs import ScriptedClient, answered, execute, scenario
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from conformance.call import Call
+    from conformance.client.call import Call
 
 
 def cut(call: Call) -> Exchange:

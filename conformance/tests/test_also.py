@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import jsonschema_rs
 
-from conformance.offline import judge_again
-from conformance.results import differences, schema
+from conformance.replay.offline import judge_again
+from conformance.report.results import differences, schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable

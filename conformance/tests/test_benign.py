@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from conformance.exchange import Exchange, Response, Segment
-from conformance.mutants.editing import FIRST, Frame, dump, edit_deltas, edit_text, frames
+from conformance.proof.mutants.editing import FIRST, Frame, dump, edit_deltas, edit_text, frames
+from conformance.report.verdict import Outcome
 from conformance.tests.variations import (
     VARIATIONS,
     carried_by,
@@ -23,14 +24,13 @@ from conformance.tests.variations import (
     with_response,
     with_single,
 )
-from conformance.verdict import Outcome
-from openapi import sse
-from openapi.contract import Keyword
+from openapi.contract.contract import Keyword
+from openapi.stream import sse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from conformance.judgement import Judgement
+    from conformance.judge.judgement import Judgement
     from conformance.tests.conftest import Good
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from conformance import check
-from openapi.contract import names
+from openapi.contract.contract import names
 
 if TYPE_CHECKING:
     from collections.abc import Callable

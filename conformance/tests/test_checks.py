@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from conformance import check, checks
+from conformance import check
 from conformance.check import Check, Finding, Occasion
 from conformance.errors import HarnessError
+from conformance.judge import checks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -68,7 +69,7 @@ def test_a_check_without_a_claim_is_our_mistake() -> None:
 
 
 def test_two_checks_of_one_id_are_our_mistake(monkeypatch: pytest.MonkeyPatch) -> None:
-    from conformance.checks import stream, usage
+    from conformance.judge.checks import stream, usage
 
     twin = Check("usage.total-is-sum", "", "", Occasion(lambda *_: True), lambda *_: iter(()))
     monkeypatch.setattr(stream, "twin", twin, raising=False)

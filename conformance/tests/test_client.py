@@ -7,11 +7,11 @@ import time
 from itertools import count
 from typing import TYPE_CHECKING
 
-from conformance.client import Client
+from conformance.client.client import Client
+from conformance.client.secret import REDACTED, Secret
 from conformance.exchange import Exchange
-from conformance.secret import REDACTED, Secret
 from conformance.tests.raw_server import CHUNKED, CHUNKS, KEY, Server, ask, call, part, saying, whole
-from openapi.sse import encode
+from openapi.stream.sse import encode
 
 if TYPE_CHECKING:
     import pytest

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from conformance.client import Client
-from conformance.secret import Secret
+from conformance.client.client import Client
+from conformance.client.secret import Secret
 from conformance.tests.raw_server import KEY, Server, call, saying, whole
 
 if TYPE_CHECKING:

@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conformance.client import Client
+from conformance.client.client import Client
+from conformance.client.recording import Recording
+from conformance.client.secret import Secret
 from conformance.errors import HarnessError, UsageError
 from conformance.exchange import Exchange, Failure
-from conformance.recording import Recording
-from conformance.secret import Secret
 from conformance.tests.raw_server import CHUNKED, CHUNKS, HEADER, KEY, ask, call, part, saying, whole
-from openapi.sse import encode
+from openapi.stream.sse import encode
 
 
 def heard(monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:

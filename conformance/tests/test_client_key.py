@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from conformance.client import Client
-from conformance.curl import curl
-from conformance.secret import REDACTED, Secret, alteration_in
+from conformance.client.client import Client
+from conformance.client.curl import curl
+from conformance.client.secret import REDACTED, Secret, alteration_in
 from conformance.tests.raw_server import CHUNKED, KEY, Server, ask, call, part, saying, whole
-from openapi.sse import encode
+from openapi.stream.sse import encode
 
 if TYPE_CHECKING:
+    from conformance.client.secret import Alteration
     from conformance.exchange import Exchange
-    from conformance.secret import Alteration
 
 
 def test_the_key_goes_to_its_origin_only_and_only_where_it_is_wanted() -> None:

@@ -8,11 +8,11 @@ from itertools import count
 
 import pytest
 
-from conformance import recording
-from conformance.client import Client
+from conformance.client import recording
+from conformance.client.client import Client
 from conformance.exchange import Exchange, Failure
 from conformance.tests.raw_server import CHUNKED, CHUNKS, HEADER, Server, ask, call, part, saying, whole
-from openapi.sse import encode
+from openapi.stream.sse import encode
 
 
 def test_a_drip_without_end_stops_at_the_deadline() -> None:

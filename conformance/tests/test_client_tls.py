@@ -7,7 +7,7 @@ import ssl
 import subprocess
 from typing import TYPE_CHECKING
 
-from conformance.client import Client
+from conformance.client.client import Client
 from conformance.tests.raw_server import ask, call, saying, whole
 
 if TYPE_CHECKING:

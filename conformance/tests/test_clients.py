@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from conformance import clients
-from conformance.clients import MOST, choose, hear
 from conformance.exchange import Segment
-from conformance.player import playing
+from conformance.replay import clients
+from conformance.replay.clients import MOST, choose, hear
+from conformance.replay.player import playing
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from conformance import check, command
+from conformance import check
+from conformance.cli import command
 from conformance.tests.sinner import Reply, Sinner, on_replies
-from openapi.contract import names
+from openapi.contract.contract import names
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -120,7 +121,7 @@ def test_a_defect_of_a_check_gives_5_and_is_never_the_servers(
 
     checks = check.gather()
     checks["answer.id-given"] = replace(checks["answer.id-given"], judge=judge)  # type: ignore[arg-type]
-    monkeypatch.setattr("conformance.session.gather", lambda: checks)
+    monkeypatch.setattr("conformance.run.session.gather", lambda: checks)
     said = chatproof("check", honest, "--dialect", "mindie", "--only", "conversation")
     assert said.code == 5, said.stderr
     rows = {row["id"]: row for row in said.results["requirements"]}

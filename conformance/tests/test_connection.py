@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import h11
 
-from conformance.call import Call
-from conformance.client import Client
-from conformance.connection import MAX_WAITING_BYTES, Connection
+from conformance.client.call import Call
+from conformance.client.client import Client
+from conformance.client.connection import MAX_WAITING_BYTES, Connection
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable

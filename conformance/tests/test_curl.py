@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from conformance.curl import LONGEST_ARGUMENT, curl
+from conformance.client.curl import LONGEST_ARGUMENT, curl
+from conformance.client.secret import REDACTED
 from conformance.exchange import Exchange, Request
-from conformance.secret import REDACTED
 
 if TYPE_CHECKING:
     from pathlib import Path

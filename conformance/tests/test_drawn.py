@@ -9,22 +9,22 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from conformance import oracle
-from conformance.declaration import assumed
 from conformance.errors import UsageError
 from conformance.exchange import Exchange, Request, Response, Segment
-from conformance.judgement import judge
-from conformance.scenarios.drawn import MANY, Draw, draw, refuse_seedless
-from conformance.session import draft, offered
-from openapi.contract import Keyword, load, names
-from openapi.validation import Validator
+from conformance.judge import oracle
+from conformance.judge.judgement import judge
+from conformance.plan.declaration import assumed
+from conformance.plan.scenarios.drawn import MANY, Draw, draw, refuse_seedless
+from conformance.run.session import draft, offered
+from openapi.contract.contract import Keyword, load, names
+from openapi.description.validation import Validator
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from conformance.scenario import Scenario
     from conformance.tests.conftest import Said
-    from openapi.contract import Contract
+    from openapi.contract.contract import Contract
 
 DIALECTS = sorted(set(names().values()))
 MOST = 120

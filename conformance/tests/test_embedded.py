@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import pytest
 
-from conformance import embedded
 from conformance.errors import HarnessError, UsageError
-from conformance.scenarios.written import read
-from openapi.contract import load
+from conformance.plan.scenarios.written import read
+from conformance.run import embedded
+from openapi.contract.contract import load
 
 if TYPE_CHECKING:
     from collections.abc import Callable

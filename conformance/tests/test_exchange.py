@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from conformance.errors import HarnessError
 from conformance.exchange import Exchange, Failure, Request, Response, Segment
-from openapi.sse import MAX_EVENTS, encode
-from openapi.strict_json import NOT_JSON
+from openapi.stream.sse import MAX_EVENTS, encode
+from openapi.stream.strict_json import NOT_JSON
 
 USAGE = {"prompt_tokens": 1, "completion_tokens": 2, "total_tokens": 3}
 ANSWER = {

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from conformance import headers, replay
-from conformance.client import Client
-from conformance.curl import curl
+from conformance.client import headers
+from conformance.client.client import Client
+from conformance.client.curl import curl
+from conformance.client.secret import Secret
 from conformance.errors import UsageError
-from conformance.run import WRONG_KEY
-from conformance.secret import Secret
+from conformance.replay import replay
+from conformance.run.run import WRONG_KEY
 from conformance.tests.raw_server import KEY, Server, ask, call, saying, whole
 from conformance.tests.sinner import Reply, Sinner
 from conformance.tests.test_command import NOBODY, one_line

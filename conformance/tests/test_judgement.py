@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from conformance.check import Check, Finding, NoOccasion, NotObserved, Occasion
-from conformance.judgement import MOST_FINDINGS
-from conformance.verdict import Outcome, Verdict, report
+from conformance.judge.judgement import MOST_FINDINGS
+from conformance.report.verdict import Outcome, Verdict, report
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from conformance.judgement import Judgement
+    from conformance.judge.judgement import Judgement
     from conformance.tests.conftest import Good
 
 BAD = Finding("/status", "200", "500")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from conformance.mutants.editing import (
+from conformance.proof.mutants.editing import (
     FIRST,
     LAST,
     accept,

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from conformance.check import Finding
-from conformance.checks.errors import TRACES
-from conformance.checks.parameters import accepted, refused
-from conformance.mutants.editing import (
+from conformance.judge.checks.errors import TRACES
+from conformance.judge.checks.parameters import accepted, refused
+from conformance.proof.mutants.editing import (
     accept,
     dump,
     edit_answer,
@@ -23,13 +23,13 @@ from conformance.mutants.editing import (
     with_header,
     with_status,
 )
-from openapi import sse
+from openapi.stream import sse
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from conformance.exchange import Exchange
-    from conformance.judgement import Judgement
+    from conformance.judge.judgement import Judgement
     from conformance.tests.conftest import Good
 
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from conformance.mutants.editing import edit_frames, with_body, with_header, with_status
+from conformance.proof.mutants.editing import edit_frames, with_body, with_header, with_status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from conformance.exchange import Exchange
-    from conformance.judgement import Judgement
+    from conformance.judge.judgement import Judgement
     from conformance.tests.conftest import Good
 
 VALUES: list[Any] = [None, True, -1, 10**30, 1.5, "", "x", "\ud800", [], [None], {}, {"a": [1]}, [[[]]], ...]

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 import pytest
 
 from conformance import check
-from conformance.mutants import editing, mutant
-from openapi.contract import Keyword, names
+from conformance.proof.mutants import editing, mutant
+from openapi.contract.contract import Keyword, names
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
     from conformance.exchange import Exchange
-    from conformance.judgement import Judgement
-    from conformance.plan import Assertion
+    from conformance.judge.judgement import Judgement
+    from conformance.plan.plan import Assertion
     from conformance.tests.conftest import Good
 
 CHECKS = check.gather()

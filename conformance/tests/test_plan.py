@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from conformance import plan
 from conformance.check import gather
-from conformance.declaration import Declaration, assumed
 from conformance.errors import UsageError
+from conformance.plan import plan
+from conformance.plan.declaration import Declaration, assumed
+from conformance.plan.scenarios import scenarios
+from conformance.run.session import draft, offered
 from conformance.scenario import GENEROUS, Scenario, Step
-from conformance.scenarios import scenarios
-from conformance.session import draft, offered
-from openapi.contract import Keyword, Requirement, load, names
+from openapi.contract.contract import Keyword, Requirement, load, names
 
 if TYPE_CHECKING:
-    from conformance.plan import Assertion, Plan
-    from openapi.contract import Contract
+    from conformance.plan.plan import Assertion, Plan
+    from openapi.contract.contract import Contract
 
 DIALECTS = sorted(set(names().values()))
 

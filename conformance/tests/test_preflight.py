@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from conformance.client.secret import Secret
 from conformance.errors import Unreachable
-from conformance.secret import Secret
-from conformance.session import Wishes, prepare_server
+from conformance.run.session import Wishes, prepare_server
 from conformance.tests.scripted import Scripted, prepared, saying
 from conformance.tests.sinner import Reply, Sinner
 from openapi import waiting
-from openapi.contract import load, names
-from openapi.validation import Validator
+from openapi.contract.contract import load, names
+from openapi.description.validation import Validator
 
 if TYPE_CHECKING:
     from conformance.tests.sinner import Forward, Sent

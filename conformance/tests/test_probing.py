@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from conformance.capability_option import read
-from conformance.declaration import assumed
+from conformance.cli.capability_option import read
 from conformance.errors import UsageError
-from conformance.probing import PROBES, probes
+from conformance.plan.declaration import assumed
+from conformance.run.probing import PROBES, probes
 from conformance.tests.scripted import Scripted, prepared, saying
 from conformance.tests.sinner import Reply
-from openapi.contract import load
+from openapi.contract.contract import load
 
 if TYPE_CHECKING:
     from conformance.tests.sinner import Forward, Sent

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from conformance.mutants.sse import events_arrive_at_once
-from conformance.pulse import LONG_S, Pulse
+from conformance.client.pulse import LONG_S, Pulse
+from conformance.proof.mutants.sse import events_arrive_at_once
 from conformance.tests.raw_server import ask, whole
 
 if TYPE_CHECKING:

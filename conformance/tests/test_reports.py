@@ -15,10 +15,10 @@ from xml.etree import ElementTree as Xml
 import pytest
 from rich.console import Console
 
-from conformance.mutants.editing import edit_answer
-from conformance.reports import WRITERS, badge, diff, files, junit, markdown, page, sarif, terminal
-from conformance.session import Prepared
-from conformance.verdict import Outcome
+from conformance.proof.mutants.editing import edit_answer
+from conformance.report.verdict import Outcome
+from conformance.report.writers import WRITERS, badge, diff, files, junit, markdown, page, sarif, terminal
+from conformance.run.session import Prepared
 
 if TYPE_CHECKING:
     from collections.abc import Callable

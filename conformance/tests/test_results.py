@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import jsonschema_rs
 import pytest
 
-from conformance import results
 from conformance.exchange import Exchange
-from conformance.mutants.editing import add_tokens
+from conformance.proof.mutants.editing import add_tokens
+from conformance.report import results
 from conformance.tests.sinner import Reply, Sinner
-from openapi import sse
+from openapi.stream import sse
 
 if TYPE_CHECKING:
     from collections.abc import Callable

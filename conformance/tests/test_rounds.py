@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 from conformance.check import NoOccasion, gather
-from conformance.mutants.editing import refuse, with_text
-from conformance.rounds import pending, trial
+from conformance.judge.rounds import pending, trial
+from conformance.proof.mutants.editing import refuse, with_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from conformance.check import Check, Round
     from conformance.exchange import Exchange
-    from conformance.judgement import Judgement
+    from conformance.judge.judgement import Judgement
     from conformance.tests.conftest import Good
 
 SAMPLING = "effects-of-sampling"

@@ -9,15 +9,15 @@ import pytest
 
 from conformance.check import NoOccasion, NotObserved
 from conformance.errors import HarnessError
-from conformance.plan import Plan
-from conformance.run import LONGEST_WAIT_S, MOST_RETRIES, Budget, Run
+from conformance.plan.plan import Plan
+from conformance.run.run import LONGEST_WAIT_S, MOST_RETRIES, Budget, Run
 from conformance.scenario import Step, StopFrom
 from conformance.tests.runs import TARGET, ScriptedClient, answered, execute, scenario
-from openapi.contract import load
+from openapi.contract.contract import load
 
 if TYPE_CHECKING:
-    from conformance.call import Call
-    from conformance.client import Client
+    from conformance.client.call import Call
+    from conformance.client.client import Client
     from conformance.exchange import Exchange
 
 

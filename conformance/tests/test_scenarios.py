@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from conformance.declaration import Declaration, assumed
 from conformance.errors import HarnessError
+from conformance.plan.declaration import Declaration, assumed
+from conformance.plan.scenarios import boundaries, scenarios, written
+from conformance.run.session import offered
 from conformance.scenario import OMITTED, Scenario, Step, StopFrom
-from conformance.scenarios import boundaries, scenarios, written
-from conformance.session import offered
-from openapi.contract import Keyword, load, names
-from openapi.strict_json import NOT_JSON, read_json
-from openapi.validation import Validator
+from openapi.contract.contract import Keyword, load, names
+from openapi.description.validation import Validator
+from openapi.stream.strict_json import NOT_JSON, read_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from openapi.contract import Contract
+    from openapi.contract.contract import Contract
 
 DIALECTS = sorted(set(names().values()))
 FREE = ("hostile-", "other-headers")  # valid or not: the server may refuse them

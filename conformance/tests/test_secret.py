@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from conformance.client.secret import REDACTED, Secret
 from conformance.errors import HarnessError, UsageError
-from conformance.secret import REDACTED, Secret
-from openapi import sse
-from openapi.stream import walk
+from openapi.stream import sse
+from openapi.stream.stream import walk
 
 KEY = "sk-Ab9/+=&<'\"\\%_~zz"
 SECRET = Secret(KEY)

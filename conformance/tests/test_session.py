@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from conformance.declaration import Declaration, assumed, told
+from conformance.client.secret import Secret
 from conformance.errors import UsageError
 from conformance.exchange import Exchange
-from conformance.judgement import judge
-from conformance.run import Budget
-from conformance.secret import Secret
-from conformance.session import Wishes, draft, offered, prepare_server, send
+from conformance.judge.judgement import judge
+from conformance.plan.declaration import Declaration, assumed, told
+from conformance.run.run import Budget
+from conformance.run.session import Wishes, draft, offered, prepare_server, send
 from conformance.tests.scripted import Scripted, prepared, saying
 from conformance.tests.sinner import Reply
-from openapi.contract import Keyword, load
+from openapi.contract.contract import Keyword, load
 
 if TYPE_CHECKING:
     from conformance.tests.conftest import Good

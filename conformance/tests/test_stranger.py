@@ -18,8 +18,8 @@ from click.testing import CliRunner
 
 import reference_server.tiny
 from chatproof import main
-from conformance.declaration import assumed
-from conformance.session import contract_of, draft
+from conformance.plan.declaration import assumed
+from conformance.run.session import contract_of, draft
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,19 +11,19 @@ import pytest
 from click.testing import CliRunner
 
 from chatproof import main
-from conformance import trace as tracing
-from conformance.catalogue import SHOWN
 from conformance.check import gather
-from conformance.mutants import mutant
-from conformance.reach import Reach
-from conformance.session import draft
-from conformance.trace import count, everything, trace
-from openapi.contract import Keyword, load
-from openapi.sentence import Home
+from conformance.cli import trace as tracing
+from conformance.cli.catalogue import SHOWN
+from conformance.cli.trace import count, everything, trace
+from conformance.plan.reach import Reach
+from conformance.proof.mutants import mutant
+from conformance.run.session import draft
+from openapi.contract.contract import Keyword, load
+from openapi.contract.sentence import Home
 
 if TYPE_CHECKING:
-    from conformance.trace import Traced
-    from openapi.contract import Contract
+    from conformance.cli.trace import Traced
+    from openapi.contract.contract import Contract
 
 DIALECTS = ("mindie-1.0", "mindie-2.3", "mindie-vllm-1.0", "openai", "ovms-2024", "siliconstorm", "vllm")
 CHECKS = gather()

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from conformance.check import Context, NoOccasion, gather
-from conformance.declaration import Declaration
-from conformance.mutants import editing, mutant
-from conformance.session import draft
-from openapi.contract import load
+from conformance.plan.declaration import Declaration
+from conformance.proof.mutants import editing, mutant
+from conformance.run.session import draft
+from openapi.contract.contract import load
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from conformance.plan import Plan
-from conformance.rounds import DECIDED
+from conformance.judge.rounds import DECIDED
+from conformance.plan.plan import Plan
+from conformance.report.verdict import Outcome, Verdict, report, row_fails
 from conformance.scenario import Subject
 from conformance.tests.judged import FINDING, judgement
-from conformance.verdict import Outcome, Verdict, report, row_fails
-from openapi.contract import Capability, Keyword, Requirement
+from openapi.contract.contract import Capability, Keyword, Requirement
 
 if TYPE_CHECKING:
     from conformance.check import Finding
-    from conformance.judgement import Judgement
-    from conformance.verdict import Report
+    from conformance.judge.judgement import Judgement
+    from conformance.report.verdict import Report
 
 MUST, SHOULD, MAY = Keyword.MUST, Keyword.SHOULD, Keyword.MAY
 

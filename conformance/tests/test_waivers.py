@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 from conformance.errors import UsageError
-from conformance.plan import Plan
+from conformance.plan.plan import Plan
+from conformance.report.verdict import Outcome, Verdict, report
+from conformance.report.waivers import Waiver, read
 from conformance.tests.judged import FINDING, judgement
-from conformance.verdict import Outcome, Verdict, report
-from conformance.waivers import Waiver, read
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from conformance.verdict import Report
+    from conformance.report.verdict import Report
 
 TODAY = date(2026, 11, 21)
 WAIVER = Waiver("stream.*", "the gateway", "platform", date(2026, 12, 1))

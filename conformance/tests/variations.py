@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from conformance.exchange import Exchange, Response, Segment
-from conformance.mutants.editing import Frame, dump, edit_chunks, edit_deltas, edit_frames
+from conformance.proof.mutants.editing import Frame, dump, edit_chunks, edit_deltas, edit_frames
 from conformance.tests.carriage import WIRE
 
 if TYPE_CHECKING:

@@ -7,10 +7,11 @@ from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any
 
-from loadtests import latency, results
-from loadtests.answer import Answer
-from loadtests.objectives import met_by, parse
-from loadtests.tally import Tally
+from loadtests.client.answer import Answer
+from loadtests.measure import latency
+from loadtests.measure.objectives import met_by, parse
+from loadtests.measure.tally import Tally
+from loadtests.report import results
 
 MS = 1_000_000
 

@@ -13,11 +13,11 @@ from typing import Any
 import gevent
 from locust.env import Environment
 
-from loadtests import sending
-from loadtests.inbox import READABLE
-from loadtests.options import OPTIONS
-from loadtests.sending import AT_ONCE, Sending
-from loadtests.settings import settings
+from loadtests.client.inbox import READABLE
+from loadtests.run import sending
+from loadtests.run.options import OPTIONS
+from loadtests.run.sending import AT_ONCE, Sending
+from loadtests.run.settings import settings
 
 MANY = 3 * AT_ONCE
 

@@ -18,7 +18,7 @@ MODEL = "schedule-T20-D5-N20"
 
 @contextmanager
 def scheduled() -> Iterator[str]:
-    command = [sys.executable, "-m", "loadtests.schedule_server"]
+    command = [sys.executable, "-m", "loadtests.calibrate.schedule_server"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             yield (process.stdout.readline() if process.stdout else "").strip()

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from click.testing import CliRunner
 
-from loadtests.command import Duration
-from loadtests.command import load as load_command
-from loadtests.passed_on import sorted_out
-from loadtests.search_command import search
+from loadtests.cli.command import Duration
+from loadtests.cli.command import load as load_command
+from loadtests.cli.passed_on import sorted_out
+from loadtests.cli.search_command import search
 from loadtests.tests.runs import load
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from click import Command
 
-    from openapi.contract import Contract
+    from openapi.contract.contract import Contract
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the calibration server needs a timerfd")
 

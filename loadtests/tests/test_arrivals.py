@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from loadtests.arrivals import SHAPES, Leg, Profile, Traced, arrivals, ramp, spike, steady, steps, trace
 from loadtests.errors import UsageError
+from loadtests.shape.arrivals import SHAPES, Leg, Profile, Traced, arrivals, ramp, spike, steady, steps, trace
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from loadtests import calibrate
-from loadtests.calibrate import Bound, Measured
+from loadtests.calibrate import calibrate
+from loadtests.calibrate.calibrate import Bound, Measured
 
 MS = 1_000_000
 

@@ -64,7 +64,7 @@ def test_a_search_ends_where_nothing_is_answered(tmp_path: Path) -> None:
         peer.close()
 
     with serving(deaf) as port:
-        command = [sys.executable, "-c", "from loadtests.search_command import search; search()"]
+        command = [sys.executable, "-c", "from loadtests.cli.search_command import search; search()"]
         command += [f"http://127.0.0.1:{port}", "--objective", "ttft_p50=1s", "--share", "0.5", "--from", "10"]
         command += ["--time", "1s", "--warm-up", "0s", "--out", str(tmp_path)]
         made = subprocess.run(command, capture_output=True, text=True, timeout=60)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from click.testing import CliRunner
 
-from loadtests.compare import differences
-from loadtests.compare_command import compare
+from loadtests.cli.compare_command import compare
+from loadtests.report.compare import differences
 from loadtests.tests.built import MANY, answer, built
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import pytest
 
-from loadtests.limits import Limits
-from loadtests.search import Step
+from loadtests.cli.search import Step
+from loadtests.measure.limits import Limits
 from loadtests.tests.interface import patiently, text_of, web
 from loadtests.tests.runs import forked, load
 from loadtests.tests.scripted import GOOD, serving

@@ -13,14 +13,15 @@ import gevent
 import pytest
 from gevent.event import Event
 
-from loadtests import calibrate, pace, wire
-from loadtests.clock import Clock
-from loadtests.inbox import STAMPED, Inbox
-from loadtests.pace import Pace
-from loadtests.schedule import Schedule
+from loadtests.calibrate import calibrate
+from loadtests.calibrate.schedule import Schedule
+from loadtests.client import pace, wire
+from loadtests.client.clock import Clock
+from loadtests.client.inbox import STAMPED, Inbox
+from loadtests.client.pace import Pace
+from loadtests.client.transport import SMALL_BYTES, Caller, Origin
 from loadtests.tests.scripted import GOOD, chunked, content, saying, serving
 from loadtests.tests.waiting import Waiting
-from loadtests.transport import SMALL_BYTES, Caller, Origin
 
 if TYPE_CHECKING:
     from collections.abc import Callable

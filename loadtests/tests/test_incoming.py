@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from loadtests import incoming
-from loadtests.answer import Answer
-from loadtests.incoming import Incoming
-from loadtests.pace import Pace
+from loadtests.client import incoming
+from loadtests.client.answer import Answer
+from loadtests.client.incoming import Incoming
+from loadtests.client.pace import Pace
 from loadtests.tests.scripted import DONE, chunked, content, event
 
 if TYPE_CHECKING:

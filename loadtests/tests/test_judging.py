@@ -8,11 +8,11 @@ from typing import Any
 import gevent
 import pytest
 
-from loadtests import judging
-from loadtests.answer import Answer
-from loadtests.judging import findings
-from loadtests.scan import Scan
-from loadtests.workload import Request
+from loadtests.client.answer import Answer
+from loadtests.client.scan import Scan
+from loadtests.measure import judging
+from loadtests.measure.judging import findings
+from loadtests.shape.workload import Request
 
 CANARY = "ref-00000001"
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from loadtests.cli.knock import knock, wait
 from loadtests.errors import UnreachableError, UsageError
-from loadtests.knock import knock, wait
-from loadtests.options import OPTIONS
-from loadtests.settings import Settings, settings
+from loadtests.run.options import OPTIONS
+from loadtests.run.settings import Settings, settings
 from loadtests.tests.scripted import serving
 from openapi import waiting
 

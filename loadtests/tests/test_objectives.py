@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from loadtests.errors import UsageError
-from loadtests.objectives import Objective, met_by, parse, samples_needed
+from loadtests.measure.objectives import Objective, met_by, parse, samples_needed
 
 READ = {
     "ttft_p95=300ms": Objective("ttft_p95=300ms", "ttft", "p95", 300.0, at_least=False),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from loadtests.chart import Axis, Series, lines
-from loadtests.page import page
+from loadtests.report.chart import Axis, Series, lines
+from loadtests.report.page import page
 from loadtests.tests.built import MANY, answer, built
 
 

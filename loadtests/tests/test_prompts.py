@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from click.testing import CliRunner
 
-from loadtests.command import load as load_command
+from loadtests.cli.command import load as load_command
 from loadtests.errors import UsageError
-from loadtests.workload import Scenario, Workload, read
-from openapi.contract import load
+from loadtests.shape.workload import Scenario, Workload, read
+from openapi.contract.contract import load
 
 if TYPE_CHECKING:
     from pathlib import Path

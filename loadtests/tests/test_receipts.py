@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 import gevent
 import pytest
 
-from loadtests import receipts
-from loadtests.clock import Clock
-from loadtests.inbox import Inbox
-from loadtests.receipts import SHORTEST_WAIT_NS, TRIALS, Receipts
+from loadtests.client import receipts
+from loadtests.client.clock import Clock
+from loadtests.client.inbox import Inbox
+from loadtests.client.receipts import SHORTEST_WAIT_NS, TRIALS, Receipts
+from loadtests.client.transport import Caller, Origin
+from loadtests.client.wire import Wire
 from loadtests.tests.scripted import DONE, chunked, content, serving
 from loadtests.tests.waiting import Waiting
-from loadtests.transport import Caller, Origin
-from loadtests.wire import Wire
 
 if TYPE_CHECKING:
     from collections.abc import Callable

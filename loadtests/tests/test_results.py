@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 import jsonschema_rs
 import pytest
 
-from loadtests import results
-from loadtests.arrivals import Traced
-from loadtests.limits import GivenUp
-from loadtests.page import page
+from loadtests.measure.limits import GivenUp
+from loadtests.measure.tally import Tally
+from loadtests.report import results
+from loadtests.report.page import page
 from loadtests.secret import hidden
-from loadtests.tally import Tally
+from loadtests.shape.arrivals import Traced
 from loadtests.tests.built import MANY, answer, built, settings
 
 if TYPE_CHECKING:
-    from loadtests.answer import Answer
+    from loadtests.client.answer import Answer
 
 
 def test_percentiles_are_those_of_the_values_within_a_bucket() -> None:

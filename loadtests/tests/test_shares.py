@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from loadtests.shares import Shares
+from loadtests.run.shares import Shares
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from loadtests.live import fresh
-from loadtests.objectives import met_by
-from loadtests.tally import Tally
+from loadtests.measure.live import fresh
+from loadtests.measure.objectives import met_by
+from loadtests.measure.tally import Tally
 from loadtests.tests.built import MANY, MS, answer
 
 if TYPE_CHECKING:
-    from loadtests.answer import Answer
+    from loadtests.client.answer import Answer
 
 
 def counted(*shares: list[Answer]) -> dict[str, Any]:

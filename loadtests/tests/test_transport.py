@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from loadtests import incoming, scan
-from loadtests.clock import Clock
-from loadtests.inbox import Inbox
+from loadtests.client import incoming, scan
+from loadtests.client.clock import Clock
+from loadtests.client.inbox import Inbox
+from loadtests.client.transport import Caller, Origin
 from loadtests.tests.scripted import DONE, GOOD, chunked, content, dripping, event, saying, serving
-from loadtests.transport import Caller, Origin
 from openapi.headers import Header
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from loadtests.answer import Answer
+    from loadtests.client.answer import Answer
     from loadtests.tests.scripted import Script
 
 BODY = b'{"model":"m"}'

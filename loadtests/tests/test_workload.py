@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from loadtests import lengths
 from loadtests.errors import UsageError
-from loadtests.workload import Scenario, Workload, read
-from openapi.contract import load, names
-from openapi.validation import Validator
+from loadtests.shape import lengths
+from loadtests.shape.workload import Scenario, Workload, read
+from openapi.contract.contract import load, names
+from openapi.description.validation import Validator
 
 if TYPE_CHECKING:
     from pathlib import Path

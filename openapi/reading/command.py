@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from openapi.contract import ContractError, load
-from openapi.reading.delta import delta_text, nearest
-from openapi.reading.drift import Status, compare
-from openapi.reading.facts import Facts, facts_of
-from openapi.reading.page import rows_of
-from openapi.reading.recorded import Judged, judge, stale
+from openapi.contract.contract import ContractError, load
+from openapi.reading.compare.delta import delta_text, nearest
+from openapi.reading.compare.drift import Status, compare
+from openapi.reading.compare.recorded import Judged, judge, stale
+from openapi.reading.facts.facts import Facts, facts_of
+from openapi.reading.pages.page import rows_of
 
 if TYPE_CHECKING:
-    from openapi.contract import Contract
+    from openapi.contract.contract import Contract
 
 WRONG = 2  # the exit code of a command that was used wrongly, or on something that is no page
 

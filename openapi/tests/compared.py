@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from openapi.contract import Contract, load
-from openapi.validation import Validator
+from openapi.contract.contract import Contract, load
+from openapi.description.validation import Validator
 
 COMPARED = ("openai", "vllm")
 CONTRACTS: dict[str, Contract] = {dialect: load(dialect) for dialect in COMPARED}

@@ -10,12 +10,12 @@ import json
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from openapi.description import COMPONENTS, REQUEST, describe
+from openapi.description.description import COMPONENTS, REQUEST, describe
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from openapi.contract import Contract
+    from openapi.contract.contract import Contract
 
 STRANGERS: tuple[Any, ...] = (None, True, False, 0, 1, -1, 1.5, 2**63, 2**64, "", "x", "1", [], [None], {}, {"x": 1})
 WORDS = ("Hello!", "你好", "stop", "a\u2028b", "0", "user", "\U0001f600")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from openapi.contract import load, names
+from openapi.contract.contract import load, names
+from openapi.description.validation import Validator
 from openapi.tests.compared import COMPARED
-from openapi.validation import Validator
 
 DIALECTS = sorted(set(names().values()).difference(COMPARED))
 VALIDATORS = {dialect: Validator(load(dialect)) for dialect in DIALECTS}

@@ -15,15 +15,15 @@ from openapi_core import Config, OpenAPI
 from openapi_core.testing import MockRequest
 from schemathesis.generation import GenerationMode
 
-from openapi.description import COMPONENTS, REQUEST, describe
-from openapi.resolution import members
+from openapi.contract.resolution import members
+from openapi.description.description import COMPONENTS, REQUEST, describe
+from openapi.description.validation import BodyRequest, Validator
 from openapi.tests.corpus import bodies
-from openapi.validation import BodyRequest, Validator
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from openapi.contract import Contract
+    from openapi.contract.contract import Contract
 
     Opinion = Callable[[Any], bool]
 

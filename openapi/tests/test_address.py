@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from openapi.address import AddressError, parse
-from openapi.contract import load, names
+from openapi.contract.contract import load, names
 
 PATH, MODELS = "/v1/chat/completions", "/v1/models"
 

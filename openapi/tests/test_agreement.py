@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from openapi.contract import load, names
-from openapi.description import describe, describe_down
+from openapi.contract.contract import load, names
+from openapi.description.description import describe, describe_down
+from openapi.description.validation import Validator
 from openapi.tests.corpus import bodies
 from openapi.tests.opinions import (
     agreed_bodies,
@@ -21,7 +22,6 @@ from openapi.tests.opinions import (
     python_jsonschema,
     server,
 )
-from openapi.validation import Validator
 
 if TYPE_CHECKING:
     import schemathesis

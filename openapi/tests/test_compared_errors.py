@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from openapi.forms import ErrorKind, ErrorTable
+from openapi.contract.forms import ErrorKind, ErrorTable
 from openapi.tests.compared import COMPARED, CONTRACTS, VALIDATORS
 
 

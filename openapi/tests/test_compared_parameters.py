@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from openapi.contract import ABSENT, Keyword, Parameter
+from openapi.contract.contract import ABSENT, Keyword, Parameter
 from openapi.tests.compared import COMPARED, CONTRACTS, VALIDATORS, WEATHER
 
 SHARED = [

@@ -8,7 +8,7 @@ import pytest
 import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
 
-from openapi.description import describe_down
+from openapi.description.description import describe_down
 from openapi.tests.compared import COMPARED, CONTRACTS, VALIDATORS, WEATHER
 
 

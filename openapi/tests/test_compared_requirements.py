@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from openapi.contract import Keyword
+from openapi.contract.contract import Keyword
 from openapi.tests.compared import COMPARED, CONTRACTS
 
 OF_FEATURES = (

@@ -9,13 +9,13 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from openapi import comparison
-from openapi.build import build
 from openapi.command import diff
-from openapi.contract import ContractError, load
-from openapi.described import described
-from openapi.description import describe, describe_down
-from openapi.difference import Difference, Effect, differences
+from openapi.contract.contract import ContractError, load
+from openapi.description import comparison
+from openapi.description.build import build
+from openapi.description.described import described
+from openapi.description.description import describe, describe_down
+from openapi.description.difference import Difference, Effect, differences
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from openapi.contract import ABSENT, Contract, Keyword, Parameter, documents, load, names
-from openapi.description import describe
-from openapi.readings import readings
-from openapi.resolution import members, read, resolve
-from openapi.validation import Validator
+from openapi.contract.contract import ABSENT, Contract, Keyword, Parameter, documents, load, names
+from openapi.contract.readings import readings
+from openapi.contract.resolution import members, read, resolve
+from openapi.description.description import describe
+from openapi.description.validation import Validator
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

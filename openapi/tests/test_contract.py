@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 import openapi
-from openapi.contract import ABSENT, Contract, ContractError, Keyword, documents, load, names
-from openapi.resolution import members, read
-from openapi.validation import Validator
+from openapi.contract.contract import ABSENT, Contract, ContractError, Keyword, documents, load, names
+from openapi.contract.resolution import members, read
+from openapi.description.validation import Validator
 
 DIALECTS = sorted(set(names().values()))
 KINDS = {
@@ -65,8 +65,10 @@ def test_an_unknown_name_is_answered_with_the_known_ones() -> None:
 
 def test_an_alias_that_is_taken_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     files = {path: {"aliases": ["same"]} for path in ("dialects/a.yaml", "dialects/b.yaml")}
-    monkeypatch.setattr("openapi.contract.dialect_files", lambda: {"a": "dialects/a.yaml", "b": "dialects/b.yaml"})
-    monkeypatch.setattr("openapi.contract.read", files.__getitem__)
+    monkeypatch.setattr(
+        "openapi.contract.contract.dialect_files", lambda: {"a": "dialects/a.yaml", "b": "dialects/b.yaml"}
+    )
+    monkeypatch.setattr("openapi.contract.contract.read", files.__getitem__)
     with pytest.raises(ContractError, match=r"dialects/b.yaml: the alias 'same' is taken by a"):
         names()
 

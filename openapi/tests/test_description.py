@@ -8,10 +8,10 @@ import json
 import pytest
 from openapi_spec_validator import validate
 
-from openapi.contract import load, names
-from openapi.description import describe, describe_down, text
-from openapi.resolution import members
-from openapi.validation import Validator
+from openapi.contract.contract import load, names
+from openapi.contract.resolution import members
+from openapi.description.description import describe, describe_down, text
+from openapi.description.validation import Validator
 
 DIALECTS = sorted(set(names().values()))
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from openapi.contract import load
+from openapi.contract.contract import load
 from openapi.tests.documented import DIALECTS, VALIDATORS
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from openapi.contract import ABSENT, Keyword, Parameter, load
+from openapi.contract.contract import ABSENT, Keyword, Parameter, load
 from openapi.tests.documented import DIALECTS, VALIDATORS
 
 NATIVE = [

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from openapi.contract import load, names
-from openapi.description import describe, describe_down
-from openapi.difference import Difference, Effect, differences
+from openapi.contract.contract import load, names
+from openapi.description.description import describe, describe_down
+from openapi.description.difference import Difference, Effect, differences
+from openapi.description.validation import Validator
 from openapi.tests.opinions import agreed_bodies
-from openapi.validation import Validator
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from openapi import example
-from openapi.contract import Contract, load, names
-from openapi.description import KIND_SUMMARY, describe
-from openapi.resolution import members
-from openapi.validation import Validator, compile_schema
+from openapi.contract.contract import Contract, load, names
+from openapi.contract.resolution import members
+from openapi.description import example
+from openapi.description.description import KIND_SUMMARY, describe
+from openapi.description.validation import Validator, compile_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

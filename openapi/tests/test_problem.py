@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from openapi.contract import load
-from openapi.problem import MOST, Problem, problems_of
-from openapi.validation import Validator, compile_schema
+from openapi.contract.contract import load
+from openapi.description.validation import Validator, compile_schema
+from openapi.schema.problem import MOST, Problem, problems_of
 
 MINDIE = Validator(load("mindie"))
 VLLM = Validator(load("mindie-vllm"))

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from openapi import loading, resolution
-from openapi.resolution import ContractError, members, resolve
+from openapi.contract import loading, resolution
+from openapi.contract.resolution import ContractError, members, resolve
 
 if TYPE_CHECKING:
     from pathlib import Path

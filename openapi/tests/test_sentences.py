@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import openapi
-from openapi import loading
-from openapi.contract import load
-from openapi.parameter import Keyword
-from openapi.reading.fact import RANGES, UNSTATED, InWords
-from openapi.reading.facts import facts_of
-from openapi.reading.page import rows_of
-from openapi.readings import readings
-from openapi.resolution import ContractError, members, resolve
-from openapi.sentence import Home, Sentence, is_place
+from openapi.contract import loading
+from openapi.contract.contract import load
+from openapi.contract.parameter import Keyword
+from openapi.contract.readings import readings
+from openapi.contract.resolution import ContractError, members, resolve
+from openapi.contract.sentence import Home, Sentence, is_place
+from openapi.reading.facts.fact import RANGES, UNSTATED, InWords
+from openapi.reading.facts.facts import facts_of
+from openapi.reading.pages.page import rows_of
 
 if TYPE_CHECKING:
-    from openapi.contract import Contract
-    from openapi.reading.fact import Fact
+    from openapi.contract.contract import Contract
+    from openapi.reading.facts.fact import Fact
 
 DIALECTS = ("mindie-1.0", "mindie-2.3", "mindie-vllm-1.0", "ovms-2024", "siliconstorm")
 DOCUMENTS = Path(openapi.__file__).parents[2] / "shared" / "documents"  # beside a working copy; not part of it

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from openapi.contract import ContractError, load_file, names
-from openapi.resolution import resolve
-from openapi.soundness import check_tree
+from openapi.contract.contract import ContractError, load_file, names
+from openapi.contract.resolution import resolve
+from openapi.contract.soundness import check_tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,8 +8,8 @@ from pathlib import Path
 from openapi_spec_validator import validate
 
 import openapi
-from openapi.build import build, drift
-from openapi.contract import names
+from openapi.contract.contract import names
+from openapi.description.build import build, drift
 
 SPECS = Path(openapi.__file__).parent / "specs"
 DIALECTS = sorted(set(names().values()))

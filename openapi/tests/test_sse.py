@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from openapi.sse import KEPT_PER_KIND, Decoded, Decoder, Event, FlawKind, decode, encode
+from openapi.stream.sse import KEPT_PER_KIND, Decoded, Decoder, Event, FlawKind, decode, encode
 
 DATA = ['{"content":"你好 \u2028 \u0085 🙂"}', '{"content":"a"}', "[DONE]"]
 PLAIN = b"".join(encode(data) for data in DATA)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from openapi.strict_json import NOT_JSON, ODDITIES_KEPT, quote, read_json, shorten
+from openapi.stream.strict_json import NOT_JSON, ODDITIES_KEPT, quote, read_json, shorten
 
 
 @given(

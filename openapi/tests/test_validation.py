@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from openapi_core.templating.paths.finders import APICallPathFinder
 
-from openapi.contract import load, names
-from openapi.description import describe
-from openapi.excerpt import LONGEST, MOST_CUTS, MOST_VALUES, errors_of
-from openapi.validation import BodyRequest, Validator, compile_schema
+from openapi.contract.contract import load, names
+from openapi.description.description import describe
+from openapi.description.validation import BodyRequest, Validator, compile_schema
+from openapi.schema.excerpt import LONGEST, MOST_CUTS, MOST_VALUES, errors_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,8 +60,8 @@ def test_what_is_no_request_of_the_operation_is_refused() -> None:
 def test_who_judges_answers_never_pays_for_openapi_core() -> None:
     script = (
         "import json, sys\n"
-        "from openapi.contract import load\n"
-        "from openapi.validation import BodyRequest, Validator\n"
+        "from openapi.contract.contract import load\n"
+        "from openapi.description.validation import BodyRequest, Validator\n"
         "validator = Validator(load('mindie'))\n"
         "assert validator.request_problems({}) and validator.problems('ChatCompletion', {})\n"
         "before = 'openapi_core' in sys.modules\n"
@@ -80,8 +80,8 @@ def test_a_request_is_validated_once(monkeypatch: pytest.MonkeyPatch) -> None:
         seen.append(instance)
         return errors_of(validator, instance)
 
-    monkeypatch.setattr("openapi.operation.errors_of", counted)
-    monkeypatch.setattr("openapi.operation.OAS32Validator.iter_errors", None)
+    monkeypatch.setattr("openapi.description.operation.errors_of", counted)
+    monkeypatch.setattr("openapi.description.operation.OAS32Validator.iter_errors", None)
     body = request(temperature=0.5, tools=[])
     validator = Validator(load("mindie"))
     validator.prepare()

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .params import MOST_LOGPROBS, SamplingParams
-from .protocol import (
+from reference_server.engine.params import MOST_LOGPROBS, SamplingParams
+from reference_server.engine.protocol import (
     ChatTemplateError,
     CheckpointError,
     Delta,
@@ -23,11 +23,11 @@ from .protocol import (
     Unavailable,
     UnusableGrammar,
 )
-from .repetition import Repetition
-from .tool_use import CallPiece, Keyword, Tool, ToolUse
+from reference_server.engine.repetition import Repetition
+from reference_server.engine.tool_use import CallPiece, Keyword, Tool, ToolUse
 
 if TYPE_CHECKING:
-    from .local import LocalEngine
+    from reference_server.engine.loop.local import LocalEngine
 
 __all__ = [
     "MOST_LOGPROBS",
@@ -56,7 +56,7 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     if name == "LocalEngine":
-        from .local import LocalEngine
+        from reference_server.engine.loop.local import LocalEngine
 
         return LocalEngine
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .repetition import Repetition
-    from .tool_use import ToolUse
+    from reference_server.engine.repetition import Repetition
+    from reference_server.engine.tool_use import ToolUse
 
 SEED_LIMIT = 2**64
 MOST_LOGPROBS = 20

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
 
-    from .params import SamplingParams
-    from .tool_use import CallPiece
+    from reference_server.engine.params import SamplingParams
+    from reference_server.engine.tool_use import CallPiece
 
 FinishReason = Literal["stop", "length", "repetition", "tool_calls"]
 

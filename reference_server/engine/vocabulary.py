@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tokenizers.decoders import ByteLevel
 
-from .detokenizer import REPLACEMENT
+from reference_server.engine.detokenizer import REPLACEMENT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

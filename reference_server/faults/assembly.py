@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from reference_server.app import create_app
+from reference_server.http.app import create_app
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from starlette.types import ASGIApp
 
-    from openapi.contract import Contract
+    from openapi.contract.contract import Contract
     from reference_server.engine import Engine
     from reference_server.faults.fault import Fault
     from reference_server.settings import Settings

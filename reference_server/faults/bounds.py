@@ -9,16 +9,16 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-from openapi.contract import Keyword
-from openapi.validation import Validator
+from openapi.contract.contract import Keyword
+from openapi.description.validation import Validator
 from reference_server.faults.decorators import at_seams
 from reference_server.faults.seams import Refused
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from openapi.contract import Contract, Parameter, Probe, Rule
-    from openapi.problem import Problem
+    from openapi.contract.contract import Contract, Parameter, Probe, Rule
+    from openapi.schema.problem import Problem
     from reference_server.faults.fault import Fault
     from reference_server.faults.seams import Json, Told
 

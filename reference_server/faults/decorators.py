@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-    from openapi.contract import Contract
+    from openapi.contract.contract import Contract
     from reference_server.engine import Engine, Generation, SamplingParams
     from reference_server.faults.fault import Place
     from reference_server.faults.seams import Json, Told

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from starlette.types import ASGIApp
 
-    from openapi.contract import Contract
+    from openapi.contract.contract import Contract
     from reference_server.engine import Engine
 
 

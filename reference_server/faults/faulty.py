@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from openapi import sse
+from openapi.stream import sse
 from reference_server.faults.seams import DATA, DONE, FRAME_END, Head, Refused, Reply, Told
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-    from openapi.contract import Contract
+    from openapi.contract.contract import Contract
     from reference_server.faults.seams import Json, Seams
 
 

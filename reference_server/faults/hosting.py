@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from openapi.contract import load, names
-from reference_server.app import create_app
+from openapi.contract.contract import load, names
 from reference_server.faults.assembly import around, behind
 from reference_server.faults.listing import known_faults
 from reference_server.faults.remembering import Memory, Remembering
-from reference_server.server import Server, bind, have_process_to_itself
+from reference_server.http.app import create_app
+from reference_server.http.server import Server, bind, have_process_to_itself
 from reference_server.serving import EMBEDDED
 from reference_server.settings import Settings
 

@@ -11,11 +11,11 @@ import yaml
 from rich.markup import escape
 from rich.table import Table
 
-from openapi.contract import load, names
+from openapi.contract.contract import load, names
 from openapi.nearest import meant
 from openapi.screen import screen
 from reference_server.faults.fault import faults_of
-from reference_server.offer import served
+from reference_server.http.offer import served
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from starlette.responses import Response
 
-from openapi import sse
+from openapi.stream import sse
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 
     from starlette.types import Receive, Scope, Send
 
-    from openapi.contract import Contract
+    from openapi.contract.contract import Contract
     from reference_server.faults.fault import Place
 
 Json = dict[str, Any]

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 
-from openapi import sse
-from openapi.contract import load, names
+from openapi.contract.contract import load, names
+from openapi.stream import sse
 from reference_server.settings import Settings
 from reference_server.tests.scripted import PATIENCE_S, ScriptedEngine, running
 

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from reference_server.engine.device import torch
-from reference_server.engine.local import LocalEngine
-from reference_server.engine.restarts import Restarts
+from reference_server.engine.loop.local import LocalEngine
+from reference_server.engine.loop.restarts import Restarts
+from reference_server.engine.model.device import torch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 
-from openapi import sse
-from openapi.contract import load, names
-from openapi.stream import Walk, walk
-from openapi.validation import Validator
-from reference_server.offer import served
+from openapi.contract.contract import load, names
+from openapi.description.validation import Validator
+from openapi.stream import sse
+from openapi.stream.stream import Walk, walk
+from reference_server.http.offer import served
 from reference_server.settings import Settings
 from reference_server.tests.scripted import PATIENCE_S, running
 

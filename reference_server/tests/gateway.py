@@ -12,7 +12,7 @@ from reference_server.upstream.options import Upstreams, open_upstreams
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from openapi.contract import Contract
+    from openapi.contract.contract import Contract
 
 
 @contextmanager

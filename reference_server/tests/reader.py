@@ -6,9 +6,9 @@ import json
 from functools import cache
 from typing import Any
 
-from openapi.contract import Contract, load
-from reference_server.offer import served
-from reference_server.request import ChatRequest, RequestReader
+from openapi.contract.contract import Contract, load
+from reference_server.http.offer import served
+from reference_server.request.request import ChatRequest, RequestReader
 
 MESSAGES = [{"role": "user", "content": "Hello!"}]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from openapi.contract import load, names
-from reference_server.chunks import ChunkWriter
+from openapi.contract.contract import load, names
+from reference_server.answer.chunks import ChunkWriter
+from reference_server.answer.parts import Heading
 from reference_server.engine import Delta, SamplingParams
-from reference_server.parts import Heading
-from reference_server.telling import Telling
+from reference_server.request.telling import Telling
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
-from reference_server.app import create_app
 from reference_server.engine import Delta, EngineError, PromptTooLong
-from reference_server.server import Server, bind
+from reference_server.http.app import create_app
+from reference_server.http.server import Server, bind
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 
-    from openapi.contract import Contract
+    from openapi.contract.contract import Contract
     from reference_server.engine import Engine, FinishReason, SamplingParams
     from reference_server.settings import Settings
 

@@ -9,8 +9,8 @@ import pytest
 from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect
 
-from reference_server.admission import KeyCheck, Places, check_type, read_body
 from reference_server.errors import ApiError
+from reference_server.http.admission import KeyCheck, Places, check_type, read_body
 
 
 def scope(*authorizations: bytes) -> dict[str, Any]:

@@ -10,11 +10,11 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from openapi.contract import load
-from openapi.description import describe
-from openapi.stream import walk
-from openapi.validation import Validator
-from reference_server.offer import LACKING, served
+from openapi.contract.contract import load
+from openapi.description.description import describe
+from openapi.description.validation import Validator
+from openapi.stream.stream import walk
+from reference_server.http.offer import LACKING, served
 from reference_server.tests.application import DIALECTS, KEY, body, client, events
 from reference_server.tests.scripted import ScriptedEngine
 

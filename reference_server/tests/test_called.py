@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from reference_server.called import FUNCTIONS, CallForm, CallWriter
-from reference_server.calling import calling, earlier_calls
 from reference_server.engine import CallPiece, Delta
 from reference_server.errors import ApiError
+from reference_server.request.calling import calling, earlier_calls
 
 TIME: dict[str, Any] = {"type": "function", "function": {"name": "get_time"}}
 NOTE: dict[str, Any] = {"type": "custom", "custom": {"name": "note", "description": "Writes."}}

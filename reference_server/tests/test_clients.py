@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import openai
 import pytest
 
-from openapi.contract import load
+from openapi.contract.contract import load
 from reference_server.tests.embedded import DIALECTS, KEY, QUESTION
 from reference_server.tests.scripted import PATIENCE_S
 

@@ -12,9 +12,9 @@ import httpx
 import jsonschema_rs
 import pytest
 
-from openapi.contract import load
-from reference_server.connection import Limits
+from openapi.contract.contract import load
 from reference_server.errors import transport_refusal
+from reference_server.http.connection import Limits
 from reference_server.settings import Settings
 from reference_server.tests.scripted import PATIENCE_S, ScriptedEngine, running
 

@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from openapi.contract import load
-from openapi.validation import Validator
+from openapi.contract.contract import load
+from openapi.description.validation import Validator
 from reference_server.tests.application import DIALECTS, body, client, events
 from reference_server.tests.scripted import PATIENCE_S, ScriptedEngine
 

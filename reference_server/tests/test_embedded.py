@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from openapi.contract import load
+from openapi.contract.contract import load
 from reference_server.tests.embedded import DIALECTS, QUESTION, answered, post, walked
 
 if TYPE_CHECKING:

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from reference_server.engine import Delta, SamplingParams
-from reference_server.engine.device import torch
+from reference_server.engine.loop.scheduler import Scheduler
+from reference_server.engine.loop.sequence import Cancellation, Sequence
+from reference_server.engine.model.device import torch
 from reference_server.engine.repetition import Repetition, RepetitionWatch
-from reference_server.engine.scheduler import Scheduler
-from reference_server.engine.sequence import Cancellation, Sequence
 
 if TYPE_CHECKING:
-    from reference_server.engine.local import LocalEngine
+    from reference_server.engine.loop.local import LocalEngine
 
 PROMPT = list(range(5, 40))
 SEARCH = {"beam_search": True, "n": 2}

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 from reference_server.engine import SamplingParams
-from reference_server.engine.device import torch
-from reference_server.engine.runner import Runner
-from reference_server.engine.sampler import uniform
+from reference_server.engine.model.device import torch
+from reference_server.engine.model.runner import Runner
+from reference_server.engine.sampling.sampler import uniform
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from reference_server.engine.local import LocalEngine
+    from reference_server.engine.loop.local import LocalEngine
 
 SAMPLED = [
     SamplingParams(temperature=0, max_tokens=30, ignore_eos=True),

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from reference_server.engine import Delta, EngineError, SamplingParams
-from reference_server.engine.bias import Bias, apply
-from reference_server.engine.device import torch
+from reference_server.engine.model.device import torch
+from reference_server.engine.sampling.bias import Bias, apply
 
 if TYPE_CHECKING:
-    from reference_server.engine.local import LocalEngine
+    from reference_server.engine.loop.local import LocalEngine
 
 PROMPT = list(range(5, 40))
 GREEDY = SamplingParams(temperature=0, max_tokens=24)

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tokenizers import AddedToken, Regex, Tokenizer, models, pre_tokenizers
 
-from reference_server.engine.chat import ChatEncoder
 from reference_server.engine.protocol import ChatTemplateError
+from reference_server.engine.text.chat import ChatEncoder
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from reference_server.engine.local import LocalEngine
+    from reference_server.engine.loop.local import LocalEngine
 
 CONTROL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>", "<think>", "</think>"]
 

@@ -12,8 +12,8 @@ import orjson
 import pytest
 
 from reference_server.engine import CheckpointError
-from reference_server.engine.device import select_device, torch
-from reference_server.engine.local import LocalEngine
+from reference_server.engine.loop.local import LocalEngine
+from reference_server.engine.model.device import select_device, torch
 
 ROOT = Path(__file__).parents[2]
 
@@ -76,7 +76,7 @@ def test_a_checkpoint_without_a_chat_template(copy: Path) -> None:
 def test_an_architecture_whose_logits_differ_over_the_cache(
     random_checkpoint: Path, monkeypatch: pytest.MonkeyPatch, logit: float
 ) -> None:
-    from reference_server.engine.runner import Runner
+    from reference_server.engine.model.runner import Runner
 
     monkeypatch.setattr(Runner, "prefill", lambda self, prompts, slots: torch.full((1, self.vocabulary_size), logit))
     assert "over the slot cache" in _refusal(random_checkpoint)
@@ -130,7 +130,7 @@ def test_an_ascend_backend_without_its_drivers_leaves_the_cpu_usable(tmp_path: P
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: torch-npu\nVersion: 2.13.0\n")
     (info / "entry_points.txt").write_text("[torch.backends]\ntorch_npu = torch_npu:_autoload\n")
     code = (
-        "from reference_server.engine.device import select_device\n"
+        "from reference_server.engine.model.device import select_device\n"
         "print(select_device('cpu'), select_device('cpu'))\n"
         "from transformers.utils import is_torch_npu_available\n"
         "print(is_torch_npu_available())\n"

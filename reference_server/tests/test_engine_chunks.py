@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from reference_server.engine import SamplingParams
-from reference_server.engine.device import torch
-from reference_server.engine.runner import Runner
+from reference_server.engine.model.device import torch
+from reference_server.engine.model.runner import Runner
 from reference_server.tests.runs import answers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from reference_server.engine.local import LocalEngine
+    from reference_server.engine.loop.local import LocalEngine
 
 WHOLE = 4096
 
@@ -105,7 +105,7 @@ def test_the_first_token_counts_the_time_of_all_chunks(
 ) -> None:
     engine = load_engine(slots=1, prefill_tokens=16)
     clock = iter(range(1000))
-    monkeypatch.setattr("reference_server.engine.local.time.perf_counter", lambda: float(next(clock)))
+    monkeypatch.setattr("reference_server.engine.loop.local.time.perf_counter", lambda: float(next(clock)))
 
     async def scenario() -> list[tuple[float | None, float | None]]:
         generation = engine.submit([3] * 48, SamplingParams(temperature=0, max_tokens=2, ignore_eos=True))

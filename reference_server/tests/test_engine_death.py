@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from reference_server.engine import Delta, EngineError
-from reference_server.engine.device import torch
+from reference_server.engine.model.device import torch
 from reference_server.tests.runs import GREEDY, collect, run
 
 if TYPE_CHECKING:
-    from reference_server.engine.local import LocalEngine
+    from reference_server.engine.loop.local import LocalEngine
 
 
 class TestDeath:

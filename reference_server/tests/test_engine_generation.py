@@ -9,9 +9,9 @@ import pytest
 from tokenizers import Tokenizer, models
 
 from reference_server.engine import Delta, EngineError, SamplingParams
-from reference_server.engine.generation import LocalGeneration, hand_over
-from reference_server.engine.submission import Submission
-from reference_server.engine.transcript import Terms
+from reference_server.engine.loop.generation import LocalGeneration, hand_over
+from reference_server.engine.loop.submission import Submission
+from reference_server.engine.text.transcript import Terms
 from reference_server.engine.vocabulary import Vocabulary
 
 VOCABULARY = Vocabulary(Tokenizer(models.BPE()))

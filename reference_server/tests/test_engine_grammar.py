@@ -11,14 +11,14 @@ import numpy
 import pytest
 from tokenizers import AddedToken, Tokenizer
 
-from reference_server.calling import calling
 from reference_server.engine import EngineError, SamplingParams, UnusableGrammar
-from reference_server.engine.device import torch
-from reference_server.engine.form import answer_grammar
-from reference_server.engine.grammar import Grammars, Matcher, forbid
-from reference_server.engine.lark import Spelling
-from reference_server.engine.tool_format import CHATGLM3, DEEPSEEK_R1, HERMES, ToolFormat
-from reference_server.engine.tool_parser import CallParser
+from reference_server.engine.model.device import torch
+from reference_server.engine.tools.form import answer_grammar
+from reference_server.engine.tools.grammar import Grammars, Matcher, forbid
+from reference_server.engine.tools.lark import Spelling
+from reference_server.engine.tools.tool_format import CHATGLM3, DEEPSEEK_R1, HERMES, ToolFormat
+from reference_server.engine.tools.tool_parser import CallParser
+from reference_server.request.calling import calling
 from reference_server.serving import EMBEDDED
 
 if TYPE_CHECKING:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from reference_server.engine.device import torch
-from reference_server.engine.largest import largest
-from reference_server.engine.sums import block_sums
+from reference_server.engine.model.device import torch
+from reference_server.engine.sampling.largest import largest
+from reference_server.engine.sampling.sums import block_sums
 
 
 def _values(rows: int, columns: int) -> torch.Tensor:

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from reference_server.engine import Delta, SamplingParams, TokenLogprob
-from reference_server.engine.device import torch
+from reference_server.engine.model.device import torch
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from reference_server.engine.local import LocalEngine
+    from reference_server.engine.loop.local import LocalEngine
 
 PROMPT = list(range(5, 45))
 GREEDY = SamplingParams(temperature=0, max_tokens=40, ignore_eos=True, logprobs=5)

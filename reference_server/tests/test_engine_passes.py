@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from reference_server.engine.device import torch
-from reference_server.engine.linear import PackedLinear
-from reference_server.engine.passes import traced
-from reference_server.engine.runner import Runner
+from reference_server.engine.model.device import torch
+from reference_server.engine.model.linear import PackedLinear
+from reference_server.engine.model.passes import traced
+from reference_server.engine.model.runner import Runner
 
 if TYPE_CHECKING:
     from pathlib import Path

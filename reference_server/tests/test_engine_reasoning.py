@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from reference_server.engine.reasoning import ReasoningSplitter
+from reference_server.engine.text.reasoning import ReasoningSplitter
 
 
 def _split(text: str, opened: bool) -> tuple[str, str]:

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from reference_server.engine import Delta, EngineError, SamplingParams, Unavailable
-from reference_server.engine.device import torch
-from reference_server.engine.restarts import Restarts
+from reference_server.engine.loop.restarts import Restarts
+from reference_server.engine.model.device import torch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from reference_server.engine.local import LocalEngine
+    from reference_server.engine.loop.local import LocalEngine
 
 GREEDY = SamplingParams(temperature=0, max_tokens=5, ignore_eos=True)
 AT_ONCE = 0.0

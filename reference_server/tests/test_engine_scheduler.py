@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from reference_server.engine.loop.scheduler import Batch, Scheduler
+from reference_server.engine.loop.sequence import Cancellation, Sequence, Status
 from reference_server.engine.params import SamplingParams
-from reference_server.engine.scheduler import Batch, Scheduler
-from reference_server.engine.sequence import Cancellation, Sequence, Status
 
 
 def _sequence(prompt_tokens: int = 3, prompt: list[int] | None = None) -> Sequence:

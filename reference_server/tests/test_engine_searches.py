@@ -12,18 +12,19 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from reference_server.engine import Delta, EngineError, SamplingParams, teller
-from reference_server.engine.beam_search import BeamSearch
-from reference_server.engine.device import torch
-from reference_server.engine.generation import hand_over
-from reference_server.engine.transcript import Transcript
+from reference_server.engine import Delta, EngineError, SamplingParams
+from reference_server.engine.loop import teller
+from reference_server.engine.loop.beam_search import BeamSearch
+from reference_server.engine.loop.generation import hand_over
+from reference_server.engine.model.device import torch
+from reference_server.engine.text.transcript import Transcript
 from reference_server.tests.plain_search import Tokens, reference
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from reference_server.engine.local import LocalEngine
+    from reference_server.engine.loop.local import LocalEngine
 
 PROMPT = list(range(5, 40))
 BEAMS = SamplingParams(beam_search=True, n=3, max_tokens=15, ignore_eos=True)
@@ -199,7 +200,7 @@ class TestEngine:
 
     def test_times_are_those_of_the_steps(self, engine: LocalEngine, monkeypatch: pytest.MonkeyPatch) -> None:
         clock = itertools.count()
-        monkeypatch.setattr("reference_server.engine.local.time.perf_counter", lambda: float(next(clock)))
+        monkeypatch.setattr("reference_server.engine.loop.local.time.perf_counter", lambda: float(next(clock)))
         deltas = run(engine, dataclasses.replace(BEAMS, n=2, max_tokens=3))
         # Read at submission (0), then at the start and the end of each of three steps.
         assert [(delta.queue_wait_s, delta.step_s) for delta in deltas] == [(1.0, 1.0)] * 6

@@ -9,8 +9,8 @@ import pytest
 
 from reference_server.engine import Tool, ToolUse
 from reference_server.engine.detokenizer import length_begun
-from reference_server.engine.tool_format import CHATGLM3, DEEPSEEK_R1, HERMES, ToolFormat, chosen_format
-from reference_server.engine.tool_parser import CallParser
+from reference_server.engine.tools.tool_format import CHATGLM3, DEEPSEEK_R1, HERMES, ToolFormat, chosen_format
+from reference_server.engine.tools.tool_parser import CallParser
 
 ANY = '{"type": "object"}'
 USE = ToolUse((Tool("get_weather", '"get_weather"', ANY, None), Tool("get_time", '"get_time"', ANY, None)))

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from reference_server.calling import calling
 from reference_server.engine import SamplingParams, UnusableGrammar
 from reference_server.errors import ApiError
+from reference_server.request.calling import calling
 
 if TYPE_CHECKING:
     from reference_server.engine import Delta, LocalEngine

@@ -8,8 +8,8 @@ import pytest
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
 
 from reference_server.engine import SamplingParams
-from reference_server.engine.scores import Score
-from reference_server.engine.transcript import Terms, Transcript
+from reference_server.engine.sampling.scores import Score
+from reference_server.engine.text.transcript import Terms, Transcript
 from reference_server.engine.vocabulary import Vocabulary
 
 

@@ -8,13 +8,13 @@ import orjson
 import pytest
 from starlette.exceptions import HTTPException
 
-from openapi.contract import load, names
-from openapi.description import KIND_SUMMARY
-from openapi.validation import Validator
+from openapi.contract.contract import load, names
+from openapi.description.description import KIND_SUMMARY
+from openapi.description.validation import Validator
 from reference_server.engine import ChatTemplateError, EngineError, PromptTooLong
 from reference_server.errors import ApiError, as_api_error, envelope, response_to
-from reference_server.offer import served
-from reference_server.request import RequestReader
+from reference_server.http.offer import served
+from reference_server.request.request import RequestReader
 
 DIALECTS = sorted(set(names().values()))
 

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from chatproof import main
-from openapi.contract import load
+from openapi.contract.contract import load
 from reference_server.faults.bounds import BUGS
 from reference_server.faults.fault import UnknownFault, chosen, gather
 from reference_server.faults.listing import all_faults, bugs, known_faults

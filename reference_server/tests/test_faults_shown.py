@@ -9,8 +9,8 @@ import httpx
 import orjson
 import pytest
 
-from openapi import sse
-from openapi.contract import load
+from openapi.contract.contract import load
+from openapi.stream import sse
 from reference_server.engine.params import SamplingParams
 from reference_server.faults.assembly import with_faults
 from reference_server.faults.fault import chosen

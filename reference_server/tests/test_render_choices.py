@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import pytest
 
-from openapi.contract import load
-from openapi.stream import walk
-from openapi.validation import Validator
-from reference_server.answer import completion
+from openapi.contract.contract import load
+from openapi.description.validation import Validator
+from openapi.stream.stream import walk
+from reference_server.answer.answer import completion
 from reference_server.engine import Delta, SamplingParams
-from reference_server.offer import served
+from reference_server.http.offer import served
 from reference_server.tests.rendered import DIALECTS, content, heading, stream_of
 from reference_server.tests.scripted import deltas
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from openapi.contract import load
-from openapi.validation import Validator
-from reference_server.answer import completion
+from openapi.contract.contract import load
+from openapi.description.validation import Validator
+from reference_server.answer.answer import completion
 from reference_server.engine import Delta, SamplingParams, TokenLogprob
-from reference_server.offer import served
-from reference_server.telling import Telling
+from reference_server.http.offer import served
+from reference_server.request.telling import Telling
 from reference_server.tests.rendered import TEXTS, heading, stream_of
 from reference_server.tests.scripted import deltas
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from openapi.contract import load
-from openapi.stream import walk
-from openapi.validation import Validator
-from reference_server.answer import completion
-from reference_server.telling import Telling
+from openapi.contract.contract import load
+from openapi.description.validation import Validator
+from openapi.stream.stream import walk
+from reference_server.answer.answer import completion
+from reference_server.request.telling import Telling
 from reference_server.tests.rendered import TEXTS, content, heading, stream_of
 from reference_server.tests.scripted import deltas
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from openapi.contract import names
+from openapi.contract.contract import names
 from reference_server.engine import Repetition, SamplingParams
-from reference_server.telling import Telling
+from reference_server.request.telling import Telling
 from reference_server.tests.reader import contract_of, read
 
 DIALECTS = sorted(set(names().values()))

@@ -15,12 +15,12 @@ import httpx
 import pytest
 from click.testing import CliRunner
 
-from openapi import sse
-from openapi.contract import load
-from openapi.stream import walk
+from openapi.contract.contract import load
+from openapi.stream import sse
+from openapi.stream.stream import walk
 from reference_server.engine import LocalEngine
 from reference_server.faults import hosting
-from reference_server.server import SWITCH_S, EngineStoppedError, Server, ServingError
+from reference_server.http.server import SWITCH_S, EngineStoppedError, Server, ServingError
 from reference_server.serving import Settings, command, serve
 from reference_server.tests.scripted import PATIENCE_S, ScriptedEngine, running
 

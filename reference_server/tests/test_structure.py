@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import jsonschema_rs
 import pytest
 
-from reference_server.calling import calling
 from reference_server.engine import SamplingParams, UnusableGrammar
 from reference_server.errors import ApiError
-from reference_server.structure import text_grammar
+from reference_server.request.calling import calling
+from reference_server.request.structure import text_grammar
 
 if TYPE_CHECKING:
     from reference_server.engine import Delta, LocalEngine

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from openapi.contract import load, names
+from openapi.contract.contract import load, names
 from reference_server.engine import SamplingParams
 from reference_server.serving import command
 from reference_server.upstream.kind import FILES, kind, kinds, words

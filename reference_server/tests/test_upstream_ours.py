@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import pytest
 
-from openapi import sse
-from openapi.contract import load, names
-from openapi.stream import walk
-from openapi.validation import Validator
-from reference_server.engine.local import LocalEngine
+from openapi.contract.contract import load, names
+from openapi.description.validation import Validator
+from openapi.stream import sse
+from openapi.stream.stream import walk
+from reference_server.engine.loop.local import LocalEngine
 from reference_server.serving import EMBEDDED
 from reference_server.settings import Settings
 from reference_server.tests.gateway import gateway

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import pytest
 
-from openapi import sse
-from openapi.contract import load
-from openapi.stream import walk
+from openapi.contract.contract import load
+from openapi.stream import sse
+from openapi.stream.stream import walk
 from reference_server.tests.gateway import gateway
 from reference_server.tests.quirky import (
     STREAM_HEAD,

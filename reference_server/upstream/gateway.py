@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from openapi import sse
+from openapi.stream import sse
 from reference_server.engine import Engine, Generation
 from reference_server.errors import ApiError
 from reference_server.upstream.answer import AnswerReader

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import yaml
 
-from openapi.contract import load, names
+from openapi.contract.contract import load, names
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from openapi.contract import Contract, Schema
+    from openapi.contract.contract import Contract, Schema
 
 FILES: Final = ("vllm", "sglang", "transformers")
 INEXACT: Final = "it has no such parameter, and nothing exact can stand in for it"

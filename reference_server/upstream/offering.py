@@ -6,11 +6,11 @@ from copy import deepcopy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from openapi.parameter import ABSENT
+from openapi.contract.parameter import ABSENT
 from reference_server.upstream.translation import NEUTRAL
 
 if TYPE_CHECKING:
-    from openapi.contract import Contract, Parameter, Schema
+    from openapi.contract.contract import Contract, Parameter, Schema
     from reference_server.upstream.kind import Kind
 
 MEASURED_THERE: Final = ("batch_size", "queue_wait_time")

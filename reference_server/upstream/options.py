@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from openapi.contract import ContractError
+from openapi.contract.contract import ContractError
 from reference_server.upstream.balance import Balance
 from reference_server.upstream.gateway import UpstreamEngine
 from reference_server.upstream.kind import kinds
@@ -22,7 +22,7 @@ from reference_server.upstream.server import Deadlines, UpstreamServer
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from openapi.contract import Contract
+    from openapi.contract.contract import Contract
     from reference_server.upstream.recognition import Recognised
 
 VISIBLE: Final = re.compile(r"[!-~]+")

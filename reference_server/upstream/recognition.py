@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from openapi.contract import load, names
+from openapi.contract.contract import load, names
 from reference_server.upstream.connection import UpstreamFailure
 from reference_server.upstream.kind import FILES, kind, kind_of, marks
 

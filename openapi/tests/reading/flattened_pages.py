@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from openapi.reading.fact import Fact, InWords
-from openapi.reading.interval import Interval
+from openapi.reading.facts.fact import Fact, InWords
+from openapi.reading.facts.interval import Interval
 
 PIPED = """\
 The API

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from openapi.reading.fact import Fact
-from openapi.reading.facts import Facts, facts_of
-from openapi.reading.interval import Interval
-from openapi.reading.page import rows_of
+from openapi.reading.facts.fact import Fact
+from openapi.reading.facts.facts import Facts, facts_of
+from openapi.reading.facts.interval import Interval
+from openapi.reading.pages.page import rows_of
 
 MARKDOWN = """\
 # The API of a lamp

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any, Literal
 
-from openapi.reading.fact import UNSTATED, Fact, InWords
+from openapi.reading.facts.fact import UNSTATED, Fact, InWords
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from openapi.reading.interval import Interval, Range
+    from openapi.reading.facts.interval import Interval, Range
 
 Language = Literal["en", "zh"]
 TYPES: dict[Language, dict[str, str]] = {

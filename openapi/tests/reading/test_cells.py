@@ -6,8 +6,8 @@ from decimal import Decimal
 
 import pytest
 
-from openapi.reading.cells import EMPTY, LOST, read_cell
-from openapi.reading.row import Cell, Item
+from openapi.reading.facts.cells import EMPTY, LOST, read_cell
+from openapi.reading.pages.row import Cell, Item
 from openapi.tests.reading.wording import Said, cell, one, said
 
 

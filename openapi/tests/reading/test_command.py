@@ -9,11 +9,11 @@ import pytest
 import yaml
 from click.testing import CliRunner, Result
 
-from openapi.contract import load
-from openapi.reading import recorded
+from openapi.contract.contract import load
 from openapi.reading.command import drift, read
-from openapi.reading.drift import WORDING, Status, compare
-from openapi.reading.recorded import Reason
+from openapi.reading.compare import recorded
+from openapi.reading.compare.drift import WORDING, Status, compare
+from openapi.reading.compare.recorded import Reason
 from openapi.tests.reading.rendering import Line, html_page
 from openapi.tests.reading.test_drift import LINES, changed, facts
 

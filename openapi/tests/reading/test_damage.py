@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 import pytest
 import yaml
 
-from openapi.contract import load
-from openapi.reading.delta import delta_text
-from openapi.reading.drift import compare
-from openapi.reading.page import rows_of
-from openapi.resolution import ContractError
+from openapi.contract.contract import load
+from openapi.contract.resolution import ContractError
+from openapi.reading.compare.delta import delta_text
+from openapi.reading.compare.drift import compare
+from openapi.reading.pages.page import rows_of
 from openapi.tests.reading.flattened_pages import CELLS, PARAGRAPHS, PIPED
 from openapi.tests.reading.pages import MARKDOWN, NESTED, read
 
 if TYPE_CHECKING:
-    from openapi.reading.facts import Facts
+    from openapi.reading.facts.facts import Facts
 
 
 @pytest.mark.parametrize(

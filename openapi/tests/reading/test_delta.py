@@ -9,22 +9,22 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from openapi import resolution
-from openapi.contract import ContractError, contract_of, load, names
-from openapi.loading import with_absolute_sources
-from openapi.reading.delta import Delta, delta_text, nearest
-from openapi.reading.drift import Status, compare
-from openapi.reading.facts import facts_of
-from openapi.reading.held import held
-from openapi.reading.page import rows_of
-from openapi.reading.placing import Placing
+from openapi.contract import resolution
+from openapi.contract.contract import ContractError, contract_of, load, names
+from openapi.contract.loading import with_absolute_sources
+from openapi.reading.compare.delta import Delta, delta_text, nearest
+from openapi.reading.compare.drift import Status, compare
+from openapi.reading.compare.held import held
+from openapi.reading.compare.placing import Placing
+from openapi.reading.facts.facts import facts_of
+from openapi.reading.pages.page import rows_of
 from openapi.tests.reading.rendering import Line, html_page, line
 from openapi.tests.reading.test_drift import LINES, changed, facts
 from openapi.tests.reading.test_rendered import DIALECTS, sayable, some_fact
 
 if TYPE_CHECKING:
-    from openapi.contract import Contract
-    from openapi.reading.facts import Facts
+    from openapi.contract.contract import Contract
+    from openapi.reading.facts.facts import Facts
 
 SETTLED = ("types", "range", "enum", "default", "nullable", "length", "items", "characters")
 

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from openapi.contract import load
-from openapi.reading.drift import Status, compare
-from openapi.reading.facts import facts_of
-from openapi.reading.page import rows_of
-from openapi.reading.recorded import judge, stale
+from openapi.contract.contract import load
+from openapi.reading.compare.drift import Status, compare
+from openapi.reading.compare.recorded import judge, stale
+from openapi.reading.facts.facts import facts_of
+from openapi.reading.pages.page import rows_of
 from openapi.tests.reading.test_drift import LINES, changed, facts
 
 if TYPE_CHECKING:

@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from openapi.contract import load, names
-from openapi.reading import recorded
-from openapi.reading.drift import PRESENCE, WORDING, Difference, Status, compare, words
-from openapi.reading.facts import Facts, facts_of
-from openapi.reading.held import held
-from openapi.reading.page import rows_of
-from openapi.reading.recorded import Reason, judge, stale
-from openapi.readings import readings
-from openapi.resolution import ContractError, read
+from openapi.contract.contract import load, names
+from openapi.contract.readings import readings
+from openapi.contract.resolution import ContractError, read
+from openapi.reading.compare import recorded
+from openapi.reading.compare.drift import PRESENCE, WORDING, Difference, Status, compare, words
+from openapi.reading.compare.held import held
+from openapi.reading.compare.recorded import Reason, judge, stale
+from openapi.reading.facts.facts import Facts, facts_of
+from openapi.reading.pages.page import rows_of
 from openapi.tests.reading.rendering import Line, html_page
 
 if TYPE_CHECKING:
-    from openapi.contract import Contract
+    from openapi.contract.contract import Contract
 
 DIALECTS = sorted(set(names().values()))
 TOP = 2**64 - 1

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from openapi.reading.columns import part
-from openapi.reading.fact import Fact
-from openapi.reading.facts import facts_of
-from openapi.reading.interval import Interval
-from openapi.reading.page import rows_of
+from openapi.reading.facts.fact import Fact
+from openapi.reading.facts.facts import facts_of
+from openapi.reading.facts.interval import Interval
+from openapi.reading.pages.columns import part
+from openapi.reading.pages.page import rows_of
 from openapi.tests.reading.flattened_pages import CELLS, CELLS_FACTS, PARAGRAPHS, PARAGRAPHS_FACTS, PIPED, PIPED_FACTS
 from openapi.tests.reading.pages import MARKDOWN, MARKDOWN_FACTS, NESTED, read
 

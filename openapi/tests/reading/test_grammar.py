@@ -6,9 +6,9 @@ from decimal import Decimal
 
 import pytest
 
-from openapi.reading.cells import read_cell
-from openapi.reading.fact import InWords
-from openapi.reading.interval import spoken
+from openapi.reading.facts.cells import read_cell
+from openapi.reading.facts.fact import InWords
+from openapi.reading.facts.interval import spoken
 from openapi.tests.reading.wording import Said, cell, one, said
 
 TOP = 2**64 - 1

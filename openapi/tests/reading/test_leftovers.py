@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from openapi.reading.cells import EMPTY, LOST
-from openapi.reading.page import rows_of
+from openapi.reading.facts.cells import EMPTY, LOST
+from openapi.reading.pages.page import rows_of
 from openapi.tests.reading.flattened_pages import CELLS, CELLS_FACTS, PARAGRAPHS, PIPED
 from openapi.tests.reading.pages import MARKDOWN, MARKDOWN_FACTS, read
 
 if TYPE_CHECKING:
-    from openapi.reading.facts import Facts
+    from openapi.reading.facts.facts import Facts
 
 
 def unread(facts: Facts) -> dict[str, tuple[str, ...]]:

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from openapi.contract import load, names
-from openapi.reading.drift import Status, compare
-from openapi.reading.fact import UNSTATED, Fact, InWords
-from openapi.reading.facts import facts_of
-from openapi.reading.held import held
-from openapi.reading.interval import Interval, Range
-from openapi.reading.page import rows_of
-from openapi.reading.row import Cell, Item, Row, Rows
+from openapi.contract.contract import load, names
+from openapi.reading.compare.drift import Status, compare
+from openapi.reading.compare.held import held
+from openapi.reading.facts.fact import UNSTATED, Fact, InWords
+from openapi.reading.facts.facts import facts_of
+from openapi.reading.facts.interval import Interval, Range
+from openapi.reading.pages.page import rows_of
+from openapi.reading.pages.row import Cell, Item, Row, Rows
 from openapi.tests.reading.rendering import PAGES, Language, Line, html_page, line, sentences
 
 LANGUAGES: tuple[Language, ...] = ("en", "zh")

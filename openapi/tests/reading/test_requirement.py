@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from openapi.reading.fact import InWords
-from openapi.reading.requirement import required, typed
+from openapi.reading.facts.fact import InWords
+from openapi.reading.facts.requirement import required, typed
 
 if TYPE_CHECKING:
     from openapi.tests.reading.wording import Said

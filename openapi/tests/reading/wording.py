@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from openapi.reading.cells import read_cell
-from openapi.reading.interval import Interval, Range
-from openapi.reading.row import Cell, Item
+from openapi.reading.facts.cells import read_cell
+from openapi.reading.facts.interval import Interval, Range
+from openapi.reading.pages.row import Cell, Item
 
 Said = dict[str, Any]
 

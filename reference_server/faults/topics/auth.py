@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-    from openapi.contract import Contract
+    from openapi.contract.contract import Contract
     from reference_server.faults.seams import Head, Told
 
 REFUSED = (401, 403)

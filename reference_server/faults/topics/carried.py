@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from starlette.types import ASGIApp
 
-    from openapi.contract import Contract
+    from openapi.contract.contract import Contract
     from reference_server.faults.seams import Json, Told
 
 KEPT: Final = ("temperature", "top_p", "presence_penalty", "frequency_penalty")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-    from openapi.contract import Contract
+    from openapi.contract.contract import Contract
 
     Ask = Callable[[Scope, Receive, Send], Awaitable[None]]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from reference_server.faults.decorators import at_seams, held_by, knows, said_by, spoken
 
 if TYPE_CHECKING:
-    from openapi.contract import Contract
+    from openapi.contract.contract import Contract
     from reference_server.faults.seams import Json, Told
 
 MEMBERS: Final = ("reasoning_content", "reasoning")

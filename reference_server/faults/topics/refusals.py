@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from openapi.strict_json import NOT_JSON, read_json
+from openapi.stream.strict_json import NOT_JSON, read_json
 from reference_server.faults.decorators import at_seams, demands, fault, knows
 from reference_server.faults.seams import DATA, DONE, FRAME_END, Reply
 

@@ -11,7 +11,7 @@ from reference_server.faults.decorators import at_seams, demands, knows, sampled
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from openapi.contract import Contract
+    from openapi.contract.contract import Contract
     from reference_server.faults.fault import Fault
     from reference_server.faults.seams import Told
 

@@ -8,7 +8,7 @@ from reference_server.faults.decorators import at_seams
 from reference_server.faults.seams import Refused
 
 if TYPE_CHECKING:
-    from openapi.contract import Contract
+    from openapi.contract.contract import Contract
     from reference_server.faults.seams import Json, Told
 
 STRUCTURED = ("structured_output",)

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from openapi import sse
+from openapi.stream import sse
 from reference_server.faults.decorators import at_seams, choices_of, fault, said_by, spoken
 from reference_server.faults.seams import DATA, DONE, Refused, Reply
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from openapi.contract import Contract
+    from openapi.contract.contract import Contract
     from reference_server.faults.fault import Fault
     from reference_server.faults.seams import Head, Json, Told
 

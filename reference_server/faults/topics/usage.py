@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from openapi import sse
+from openapi.stream import sse
 from reference_server.faults.decorators import around, at_seams, demands, fault, held_by, knows
 from reference_server.faults.faulty import Faulty
 from reference_server.faults.seams import DATA, Seams
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from starlette.types import ASGIApp
 
-    from openapi.contract import Contract
+    from openapi.contract.contract import Contract
     from reference_server.faults.fault import Fault
     from reference_server.faults.seams import Json, Told
 

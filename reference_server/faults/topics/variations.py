@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from openapi import sse
+from openapi.stream import sse
 from reference_server.faults.decorators import allowed, choices_of, spoken
 from reference_server.faults.seams import DATA, DONE
 

@@ -1,0 +1,96 @@
+"""An exchange as the shell command that repeats its request."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from typing import TYPE_CHECKING, Final
+
+from conformance.client.secret import BEGINNING, MARK
+
+if TYPE_CHECKING:
+    from conformance.exchange import Exchange
+
+KEY_VARIABLE: Final = "API_KEY"
+LONGEST_ARGUMENT: Final = 100_000
+"""Bytes of a body that is passed as an argument; Linux refuses a single argument of 128 KiB."""
+
+_SET_BY_CURL: Final = frozenset({"host", "content-length"})
+_UNPRINTABLE: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_MARK: Final = re.compile(MARK.pattern.encode())
+_NOT_PLAIN: Final = re.compile(rb"[^ -~]|[\\%]|^-")  # a leading "-" would be an option of printf
+
+
+def curl(exchange: Exchange, variable: str = KEY_VARIABLE) -> str:
+    """A POSIX shell command that sends the request again, byte for byte, with the key read from `$variable`.
+
+    The value of a secret header is read from `$HEADER_` and its name.
+
+    One option per line. A body that no argument can carry (NUL, not UTF-8, control characters, too long) comes
+    through a pipe from printf, and so shows nothing to a terminal but printable ASCII.
+    """
+    request = exchange.request
+    parts = ["curl --silent --show-error --no-buffer --globoff --path-as-is --http1.1"]
+    parts.append(_quote(request.url, variable))
+    if request.method == "HEAD":
+        parts.append("--head")
+    elif request.method != ("POST" if request.body else "GET"):
+        parts.append(f"--request {shlex.quote(request.method)}")
+    names = {name.lower() for name, _ in request.headers}
+    for name, value in request.headers:
+        if name.lower() not in _SET_BY_CURL:
+            # curl reads "Name:" as "leave it out" and "Name;" as "send it empty".
+            parts.append(f"--header {_quote(f'{name}: {value}' if value else f'{name};', variable)}")
+    # curl adds these by itself; a header without a value takes one away.
+    added = {"accept", "user-agent"} | ({"content-type"} if request.body else set())
+    parts += [f"--header {shlex.quote(f'{name.title()}:')}" for name in sorted(added - names)]
+    source = ""
+    if request.body:
+        argument = _argument(request.body, variable)
+        if argument is None:
+            source = f"{_printf(request.body, variable)} |\n"
+            parts.append("--data-binary @-")
+        else:
+            parts.append(f"--data-raw {argument}")
+    return source + " \\\n  ".join(parts)
+
+
+def _argument(body: bytes, variable: str) -> str | None:
+    if len(body) > LONGEST_ARGUMENT:
+        return None
+    try:
+        text = body.decode()
+    except UnicodeDecodeError:
+        return None
+    return None if _UNPRINTABLE.search(text) else _quote(text, variable)
+
+
+def _printf(body: bytes, variable: str) -> str:
+    """printf with each byte that is not plain ASCII in octal; the key, where it stood, is an argument of the format."""
+    found = list(_MARK.finditer(body))
+    starts, ends = [0, *(mark.end() for mark in found)], [*(mark.start() for mark in found), len(body)]
+    pieces = [_NOT_PLAIN.sub(_octal, body[a:b]).decode() for a, b in zip(starts, ends, strict=True)]
+    secrets = [_expansion(mark.group().decode(), variable) for mark in found]
+    return " ".join(["printf", shlex.quote("%s".join(pieces)), *secrets])
+
+
+def _octal(match: re.Match[bytes]) -> bytes:
+    return b"%%" if match.group() == b"%" else b"\\%03o" % match.group()[0]
+
+
+def _quote(text: str, variable: str) -> str:
+    """A shell word that expands to `text`, with variables in double quotes where secrets stood."""
+    word, end = "", 0
+    for mark in MARK.finditer(text):
+        piece = text[end : mark.start()]
+        word += (shlex.quote(piece) if piece else "") + _expansion(mark.group(), variable)
+        end = mark.end()
+    return word + (shlex.quote(text[end:]) if text[end:] or not word else "")
+
+
+def _expansion(mark: str, variable: str) -> str:
+    """What a shell makes the secret of. Of the key's beginning: the variable without its last four characters."""
+    named = MARK.fullmatch(mark)
+    if named is not None and named["variable"]:
+        return f'"${named["variable"]}"'
+    return f'"${{{variable}%????}}"' if mark == BEGINNING else f'"${variable}"'

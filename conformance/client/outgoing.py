@@ -1,0 +1,78 @@
+"""Outgoing: a call as it goes over the wire, with what is added to it and to whom the key may go."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import h11
+
+from conformance.client.origin import Origin, origin_of, read_url
+from conformance.errors import HarnessError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import httpx
+
+    from conformance.client.call import Call
+    from conformance.client.headers import Header
+    from conformance.client.secret import Secret
+
+DEFAULT_HEADERS: Final = {"Accept": "*/*", "Accept-Encoding": "identity", "User-Agent": "chatproof"}
+WITH_BODY: Final = ("POST", "PUT", "PATCH")
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """A call as it goes over the wire."""
+
+    url: str
+    origin: Origin
+    headers: tuple[tuple[bytes, bytes], ...]
+    message: h11.Request
+
+
+class Writer:
+    """Writes calls to the server behind a URL; the key and the user's own headers go to its origin only.
+
+    Raises UsageError for a URL that cannot be called.
+    """
+
+    def __init__(self, url: str, secret: Secret | None, headers: Sequence[Header]) -> None:
+        self._url = url.rstrip("/")
+        self.origin = origin_of(read_url(self._url))
+        self._secret = secret
+        self._headers = tuple(headers)
+        self._names = {header.name.lower() for header in headers}
+        self._urls: dict[str, httpx.URL] = {}
+
+    def write(self, call: Call) -> Outgoing:
+        """A call as it goes over the wire. Raises HarnessError for what cannot be sent: a bad URL, method or header."""
+        url = self._url_of(call)
+        origin = origin_of(url)
+        defaults = dict(DEFAULT_HEADERS)
+        if self._secret is not None and call.with_key and origin == self.origin:
+            key = self._secret.altered(call.alteration) if call.alteration else self._secret.reveal()
+            defaults["Authorization"] = f"{call.scheme} {key}"
+        if origin == self.origin:
+            defaults = {name: value for name, value in defaults.items() if name.lower() not in self._names}
+            defaults |= {header.name: header.reveal() for header in self._headers}
+        given = {name.lower() for name in call.headers}
+        headers = [("Host", url.netloc.decode("ascii")), *defaults.items()]
+        headers = [pair for pair in headers if pair[0].lower() not in given] + [*call.headers.items()]
+        # A POST without a body says so. In chunks only where the call says so.
+        if given.isdisjoint(("content-length", "transfer-encoding")) and (call.body or call.method in WITH_BODY):
+            headers.append(("Content-Length", str(len(call.body))))
+        try:
+            sent = tuple((name.encode("ascii"), value.encode("ascii")) for name, value in headers)
+            message = h11.Request(method=call.method, target=url.raw_path, headers=[*sent])
+        except (ValueError, h11.LocalProtocolError) as error:
+            raise HarnessError(f"call {call.id} cannot be sent: {error}") from error
+        return Outgoing(str(url), origin, sent, message)
+
+    def _url_of(self, call: Call) -> httpx.URL:
+        text = call.url if call.url.startswith(("http://", "https://")) else self._url + call.url
+        if text not in self._urls:
+            self._urls[text] = read_url(text)
+        return self._urls[text]

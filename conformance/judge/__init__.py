@@ -1,0 +1,1 @@
+"""Recorded exchanges to findings, without I/O."""

@@ -1,0 +1,106 @@
+"""Several clients at once: every one is served, and with its own answer."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from conformance.check import Context, Finding, NoOccasion, Occasion, check, relation
+from conformance.judge.checks.parameters import refused
+from conformance.judge.occasion import scenario, shown, unsuccessful
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from conformance.exchange import Exchange
+    from conformance.scenario import Step
+
+ALL = tuple(f"canary-{number}" for number in range(1, 7))
+CANARIES = Occasion(scenario("canaries").fits, unsuccessful)
+
+
+def _canary(step: Step) -> str:
+    """The last word of what a step asks to repeat."""
+    messages = (step.body or {}).get("messages") or [{"content": ""}]
+    return str(messages[-1]["content"]).rpartition(" ")[2].lower()
+
+
+@check("parallel.all-answered", on=scenario("parallel-*"))
+def parallel_requests_are_all_answered(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """Requests sent at the same time are all answered to their end."""
+    if lack := unsuccessful(exchange):
+        yield Finding("/status", "200 and a complete answer", lack)
+    elif exchange.finish_reason() is None:
+        yield Finding("/choices/0/finish_reason", "a reason", "none")
+
+
+@check("parallel.no-crosstalk", on=CANARIES)
+def answer_holds_nobody_elses_word(exchange: Exchange, context: Context) -> Iterator[Finding]:
+    """No answer holds a word that only another client has said at the same time."""
+    said = " ".join(f"{choice.content} {choice.reasoning}" for choice in exchange.choices.values()).lower()
+    own = _canary(context.step)
+    for step in context.scenario.steps:
+        if (other := _canary(step)) != own and other in said:
+            yield Finding("/choices/0/message/content", f"nothing of {step.name}", repr(said)[:120])
+
+
+@check("parallel.own-word-said", on=CANARIES)
+def answer_holds_its_own_word(exchange: Exchange, context: Context) -> Iterator[Finding]:
+    """An answer holds the word that its own client asked to repeat; what a model can do is not judged."""
+    if (own := _canary(context.step)) not in (exchange.content() or "").lower():
+        yield Finding("/choices/0/message/content", own, repr(exchange.content())[:80])
+
+
+@relation("parallel.ids-differ", over=ALL, lacks=unsuccessful)
+def answers_at_the_same_time_have_ids_of_their_own(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """Answers that are made at the same time have different ids."""
+    ids = [str(found) for exchange in exchanges.values() if (found := _id(exchange))]
+    if not ids:
+        raise NoOccasion("the answers have no id")
+    if len(set(ids)) < len(ids):
+        yield Finding("/id", f"{len(ids)} ids", f"{len(set(ids))}: {sorted(set(ids))}"[:120])
+
+
+def _id(exchange: Exchange) -> object:
+    chunks = exchange.walk.chunks if exchange.is_stream else ()
+    first = chunks[0][1] if chunks else exchange.json
+    return first.get("id") if isinstance(first, dict) else None
+
+
+@relation("parallel.prompts-counted-apart", over=("canary-4", "canary-6"), lacks=unsuccessful)
+def same_prompt_counts_the_same(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """The same prompt counts the same tokens for two clients at the same time: no count is mixed with another's."""
+    counts = [(exchange.usage or {}).get("prompt_tokens") for exchange in exchanges.values()]
+    if None in counts:
+        raise NoOccasion("the answers do not say usage")
+    if counts[0] != counts[1]:
+        yield Finding("/usage/prompt_tokens", f"{counts[0]}", f"{counts[1]}")
+
+
+@relation("parallel.served-together", over=ALL, lacks=unsuccessful)
+def answers_overlap(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """Clients are served at the same time and not one after another: some answer begins before another has ended."""
+    spans = []
+    for exchange in exchanges.values():
+        if exchange.response is not None and exchange.is_stream:
+            began = datetime.fromisoformat(exchange.started_at)
+            first_s, last_s = exchange.response.headers_at_s, exchange.response.ended_at_s
+            spans.append((began + timedelta(seconds=first_s), began + timedelta(seconds=last_s)))
+    spans.sort()
+    if len(spans) > 1 and all(later[0] >= earlier[1] for earlier, later in pairwise(spans)):
+        yield Finding("/response", "answers that overlap", "one after another")
+
+
+@check("parallel.refusals-hurt-nobody", on=scenario("mixed-parallel", "good-*"))
+def good_requests_are_answered_beside_bad_ones(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """Good requests are answered while bad ones are refused at the same time."""
+    if lack := unsuccessful(exchange):
+        yield Finding("/status", "200 and a complete answer", lack)
+
+
+@check("parallel.bad-ones-refused", on=scenario("mixed-parallel", "bad-*"))
+def bad_requests_are_refused_beside_good_ones(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """Bad requests are refused while good ones are answered at the same time."""
+    if not refused(exchange):
+        yield Finding("/status", "4xx", shown(exchange))

@@ -1,0 +1,113 @@
+"""Parameters: what is documented is accepted, what is out of bounds is refused.
+
+These checks judge generated scenarios; each is about one value of one parameter, and its requirement is that value's.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from conformance.check import Context, Finding, NotObserved, check
+from conformance.judge.occasion import SUBJECT, shown
+from conformance.scenario import OMITTED
+from openapi.stream.stream import reports_error
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from conformance.exchange import Exchange
+    from conformance.scenario import Subject
+
+
+def _subject(context: Context) -> Subject:
+    if context.scenario.subject is None:
+        raise NotObserved("the scenario is about no parameter")
+    return context.scenario.subject
+
+
+def _sent(subject: Subject) -> str:
+    if subject.value is OMITTED:
+        return f"a request without {subject.parameter}"
+    text = json.dumps(subject.value, ensure_ascii=False)
+    return f"{subject.parameter} {text if len(text) <= 60 else text[:40] + '...'}"
+
+
+def accepted(exchange: Exchange) -> bool:
+    """Whether the server took the request: success without an error in the body.
+
+    A stream that was taken and then broke has been accepted: other checks judge how it went on.
+    """
+    if exchange.status is None or not 200 <= exchange.status < 300:
+        return False
+    return exchange.is_stream or not reports_error(exchange.json)
+
+
+def refused(exchange: Exchange) -> bool:
+    """Whether the server refused the request as the client's fault: 4xx, or success with an error in the body."""
+    if exchange.status is None:
+        return False
+    if 200 <= exchange.status < 300:
+        return not exchange.is_stream and reports_error(exchange.json)
+    return 400 <= exchange.status < 500
+
+
+def _must_accept(exchange: Exchange, subject: Subject) -> Iterator[Finding]:
+    if not accepted(exchange):
+        yield Finding(f"/{subject.parameter}", f"{_sent(subject)} is accepted", shown(exchange))
+
+
+def _must_refuse(exchange: Exchange, subject: Subject) -> Iterator[Finding]:
+    if not refused(exchange):
+        yield Finding(f"/{subject.parameter}", f"{_sent(subject)} is refused with 4xx", shown(exchange))
+
+
+@check("parameters.valid-accepted", on=SUBJECT, by_subject=True)
+def valid_value_is_accepted(exchange: Exchange, context: Context) -> Iterator[Finding]:
+    """A value inside the documented bounds is accepted."""
+    yield from _must_accept(exchange, _subject(context))
+
+
+@check("parameters.invalid-refused", on=SUBJECT, by_subject=True)
+def invalid_value_is_refused(exchange: Exchange, context: Context) -> Iterator[Finding]:
+    """A value outside the documented bounds, or of another type, is refused as the client's fault."""
+    yield from _must_refuse(exchange, _subject(context))
+
+
+@check("parameters.required-demanded", on=SUBJECT, by_subject=True)
+def missing_parameter_is_refused(exchange: Exchange, context: Context) -> Iterator[Finding]:
+    """A request without a required parameter is refused as the client's fault."""
+    subject = _subject(context)
+    if not refused(exchange):
+        yield Finding(f"/{subject.parameter}", f"a request without {subject.parameter} is refused", shown(exchange))
+
+
+@check("parameters.null-as-documented", on=SUBJECT, by_subject=True)
+def null_is_taken_as_documented(exchange: Exchange, context: Context) -> Iterator[Finding]:
+    """null is accepted or refused as the dialect documents it for the parameter."""
+    subject = _subject(context)
+    yield from _must_accept(exchange, subject) if subject.expect == "accept" else _must_refuse(exchange, subject)
+
+
+@check("parameters.rule-kept-accepted", on=SUBJECT, by_subject=True)
+def combination_that_keeps_the_rule_is_accepted(exchange: Exchange, context: Context) -> Iterator[Finding]:
+    """A combination of parameters that keeps a documented rule is accepted."""
+    yield from _must_accept(exchange, _subject(context))
+
+
+@check("parameters.rule-broken-refused", on=SUBJECT, by_subject=True)
+def combination_that_breaks_the_rule_is_refused(exchange: Exchange, context: Context) -> Iterator[Finding]:
+    """A combination of parameters that breaks a documented rule is refused as the client's fault."""
+    yield from _must_refuse(exchange, _subject(context))
+
+
+@check("parameters.unknown-tolerated", on=SUBJECT, by_subject=True)
+def unknown_member_is_tolerated(exchange: Exchange, context: Context) -> Iterator[Finding]:
+    """A member that no document names is ignored."""
+    yield from _must_accept(exchange, _subject(context))
+
+
+@check("parameters.lacking-refused", on=SUBJECT, by_subject=True)
+def lacking_capability_is_refused(exchange: Exchange, context: Context) -> Iterator[Finding]:
+    """A request for a capability that the server does not declare is refused, not silently ignored."""
+    yield from _must_refuse(exchange, _subject(context))

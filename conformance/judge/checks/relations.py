@@ -1,0 +1,184 @@
+"""Relations between requests: what must not matter to an answer does not.
+
+Each greedy request is sent in other words that mean the same. A difference is asked for again before it is believed,
+and only of a server whose greedy answers repeat: all answers to the request itself must agree.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from conformance.check import Context, Finding, NoOccasion, relation
+from conformance.judge.checks.finish import CUTS
+from conformance.judge.occasion import unsuccessful
+from conformance.judge.patches import patched
+from conformance.judge.rounds import trial
+from conformance.statistics import AT_SIGHT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from conformance.check import Check, Mark, Round
+    from conformance.exchange import Exchange
+
+SCENARIO = "same-request"
+FEW_CHARACTERS = 40  # in shorter texts chance alone may make a beginning and an end fit
+BASES = ("base", "base-again")
+STREAMED_CUTS = tuple(f"{name}-streamed" for name in CUTS[1:])
+
+
+def _same(identity: str, part: str) -> Callable[[Mark], Check]:
+    return trial(
+        identity, scenario=SCENARIO, parts=(*BASES, part), test=AT_SIGHT, expected="the text of the request itself"
+    )
+
+
+def _agrees(round_: Round, earlier: Sequence[Round], part: str) -> bool | None:
+    texts = {each[base].content() for each in (round_, *earlier) for base in BASES}
+    if len(texts) > 1:
+        raise NoOccasion("greedy answers of this server do not repeat")
+    return round_[part].content() in texts
+
+
+@_same("relations.order-of-members", "reversed")
+def order_of_members_does_not_matter(round_: Round, earlier: Sequence[Round]) -> bool | None:
+    """The order of the members of a request does not change the answer."""
+    return _agrees(round_, earlier, "reversed")
+
+
+@_same("relations.white-space", "spaced")
+def white_space_does_not_matter(round_: Round, earlier: Sequence[Round]) -> bool | None:
+    """White space between the members of a request does not change the answer."""
+    return _agrees(round_, earlier, "spaced")
+
+
+@_same("relations.escapes", "escaped")
+def escapes_stand_for_their_characters(round_: Round, earlier: Sequence[Round]) -> bool | None:
+    """A request written in ASCII, with escapes for all other characters, has the same answer."""
+    return _agrees(round_, earlier, "escaped")
+
+
+@_same("relations.unknown-member", "unknown")
+def unknown_member_does_not_matter(round_: Round, earlier: Sequence[Round]) -> bool | None:
+    """A member that no document names does not change the answer where it is not refused."""
+    return _agrees(round_, earlier, "unknown")
+
+
+@_same("relations.defaults-said", "defaults")
+def defaults_can_be_said(round_: Round, earlier: Sequence[Round]) -> bool | None:
+    """Defaults that are sent have the same answer as defaults that are left out."""
+    return _agrees(round_, earlier, "defaults")
+
+
+@_same("relations.seed-when-greedy", "seeded")
+def seed_does_not_matter_when_greedy(round_: Round, earlier: Sequence[Round]) -> bool | None:
+    """A seed does not change a greedy answer: there is nothing to draw."""
+    return _agrees(round_, earlier, "seeded")
+
+
+@_same("relations.stop-never-met", "unmet")
+def a_stop_text_that_is_never_met_does_not_matter(round_: Round, earlier: Sequence[Round]) -> bool | None:
+    """A stop text that does not occur in the answer does not change it."""
+    return _agrees(round_, earlier, "unmet")
+
+
+@_same("relations.logprobs-asked-for", "told")
+def asking_for_log_probabilities_does_not_matter(round_: Round, earlier: Sequence[Round]) -> bool | None:
+    """An answer with log-probabilities is the one without."""
+    return _agrees(round_, earlier, "told")
+
+
+@_same("relations.one-choice-said", "one")
+def asking_for_one_choice_does_not_matter(round_: Round, earlier: Sequence[Round]) -> bool | None:
+    """`n: 1` has the same answer as no `n`."""
+    return _agrees(round_, earlier, "one")
+
+
+@_same("relations.tools-empty", "toolless")
+def an_empty_list_of_tools_does_not_matter(round_: Round, earlier: Sequence[Round]) -> bool | None:
+    """An empty list of tools has the same answer as none, where it is not refused."""
+    return _agrees(round_, earlier, "toolless")
+
+
+@_same("relations.streamed", "streamed")
+def streaming_does_not_change_the_answer(round_: Round, earlier: Sequence[Round]) -> bool | None:
+    """The streamed answer is the plain one, in text beyond ASCII too."""
+    return _agrees(round_, earlier, "streamed")
+
+
+@relation("relations.shorter-is-a-beginning", over=CUTS, lacks=unsuccessful)
+def a_shorter_limit_gives_a_beginning(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """A greedy answer that max_tokens cuts off is the beginning of the whole one, at every length.
+
+    Blamed is an answer that lost or repeated something; one that went another way is a server that does not repeat.
+    """
+    texts = {name: exchanges[name].content() or "" for name in CUTS}
+    yield from _beginnings(texts["whole"], {name: texts[name] for name in CUTS[1:]})
+
+
+@relation("relations.streamed-cut-as-plain", over=("whole", *CUTS[1:], *STREAMED_CUTS), lacks=unsuccessful)
+def a_cut_stream_is_the_cut_answer(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """Cut off at any length, a stream holds the text of the plain answer: nothing held back is lost at the end.
+
+    A character of which only a part fits may be left out or stand as U+FFFD, but in both forms alike.
+    """
+    whole = exchanges["whole"].content() or ""
+    for plain, streamed in zip(CUTS[1:], STREAMED_CUTS, strict=True):
+        text, found = (exchanges[name].content() or "" for name in (plain, streamed))
+        if not whole.startswith(text.rstrip("\ufffd")):
+            raise NoOccasion("greedy answers of this server do not repeat")
+        if text != found and (whole.startswith(found.rstrip("\ufffd")) or "\ufffd" in found):
+            yield Finding(f"/{streamed}/choices/0/message/content", repr(text), repr(found))
+
+
+def _beginnings(whole: str, cuts: Mapping[str, str]) -> Iterator[Finding]:
+    faults: list[Finding] = []
+    before = ""
+    for name, text in cuts.items():
+        kept = text.rstrip("\ufffd")
+        if not whole.startswith(kept):
+            if not kept or not (kept[0] == whole[:1] or kept in whole):
+                raise NoOccasion("greedy answers of this server do not repeat")
+            faults.append(Finding(f"/{name}/choices/0/message/content", f"a beginning of {whole!r}"[:200], repr(text)))
+        elif len(kept) < len(before):
+            faults.append(Finding(f"/{name}/choices/0/message/content", f"{before!r} or more", repr(text)))
+        before = kept
+    if len(faults) > len(cuts) // 2 and not any(cuts.values()):
+        raise NoOccasion("the answers are empty")
+    yield from faults
+
+
+@relation("relations.limit-grows", over=("whole", "roomy"), lacks=unsuccessful)
+def more_room_does_not_change_an_ended_answer(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """A greedy answer that ended by itself is the same with a greater max_tokens."""
+    whole, roomy = exchanges["whole"], exchanges["roomy"]
+    sent: Any = whole.request_json
+    counted = (whole.usage or {}).get("completion_tokens")
+    if whole.finish_reason() != "stop" or type(counted) is not int or counted >= sent["max_tokens"]:
+        raise NoOccasion("the answer did not end by itself")
+    text, found = whole.content() or "", roomy.content() or ""
+    if text != found:
+        if not (text.startswith(found) or found.startswith(text)):
+            raise NoOccasion("greedy answers of this server do not repeat")
+        yield Finding("/roomy/choices/0/message/content", repr(text)[:200], repr(found)[:200])
+
+
+@relation("relations.long-streamed", over=("long-plain", "long-again", "long-streamed"), lacks=unsuccessful)
+def a_long_stream_loses_and_repeats_nothing(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """A long greedy answer is the same streamed and plain: nothing in it is lost or told twice on the way.
+
+    Blamed is a text that is the other one with a piece lost or put in; one that went another way is a server whose
+    greedy answers do not repeat. Halves of characters may be shown in more than one way.
+    """
+    plain, streamed = exchanges["long-plain"], exchanges["long-streamed"]
+    text, found = plain.content() or "", streamed.content() or ""
+    if text != exchanges["long-again"].content():
+        raise NoOccasion("greedy answers of this server do not repeat")
+    if "\ufffd" in text or "\ufffd" in found:
+        raise NoOccasion("the text holds parts of characters")
+    if plain.finish_reason() != streamed.finish_reason():
+        raise NoOccasion("the answers end for different reasons")
+    if patched(text, found, FEW_CHARACTERS, cut=plain.finish_reason() == "length"):
+        yield Finding("/long-streamed/choices/0/message/content", repr(text)[-200:], repr(found)[-200:])
+    elif text != found:
+        raise NoOccasion("greedy answers of this server do not repeat")

@@ -1,0 +1,72 @@
+"""Sampling: what repeats, and what goes on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from conformance.check import Context, Finding, NoOccasion, NotObserved, Occasion, check, relation
+from conformance.judge.checks.finish import CERTAIN, completion_of, limit_of
+from conformance.judge.occasion import scenario, unsuccessful
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from conformance.exchange import Exchange
+
+
+LONG = scenario("long-stream")
+SEEDED = ("seeded", "seeded-again", "seeded-streamed")
+
+
+@relation("sampling.greedy-repeats", over=("plain", "plain-again"), lacks=unsuccessful)
+def greedy_answer_repeats(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """The same request at temperature 0 gives the same text twice."""
+    first, second = (exchanges[name].content() for name in ("plain", "plain-again"))
+    if first != second:
+        yield Finding("/choices/0/message/content", repr(first)[:200], repr(second)[:200])
+
+
+@relation("sampling.seed-repeats", over=("seeded", "seeded-again"), lacks=unsuccessful)
+def seeded_answer_repeats(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """The same request with the same seed gives the same text twice."""
+    first, second = (exchanges[name].content() for name in ("seeded", "seeded-again"))
+    if first != second:
+        yield Finding("/choices/0/message/content", repr(first)[:200], repr(second)[:200])
+
+
+@relation("sampling.seed-heeded-in-streams", over=SEEDED, lacks=unsuccessful)
+def seed_is_heeded_in_streams(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """A seed gives the same text streamed as plain.
+
+    Where plain answers do not repeat with the seed, that is judged and nothing else. Space around a text is not it.
+    """
+    first, second, streamed = ((exchanges[name].content() or "").strip() for name in SEEDED)
+    if first != second:
+        raise NoOccasion("plain answers with the same seed differ")
+    if first != streamed:
+        yield Finding("/seeded-streamed/choices/0/delta/content", repr(first)[:200], repr(streamed)[:200])
+
+
+@relation("sampling.seed-heeded-with-logprobs", over=("seeded", "seeded-again", "seeded-told"), lacks=unsuccessful)
+def seed_is_heeded_with_log_probabilities(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """A seed gives the same text with log-probabilities as without, where it gives the same text twice without."""
+    first, second, told = (exchanges[name].content() or "" for name in ("seeded", "seeded-again", "seeded-told"))
+    if first != second:
+        raise NoOccasion("answers with the same seed differ")
+    if first != told:
+        yield Finding("/seeded-told/choices/0/message/content", repr(first)[:200], repr(told)[:200])
+
+
+IGNORED_END = Occasion(
+    lambda found, step, contract: any(each.fits(found, step, contract) for each in (scenario("cut-*"), LONG))
+)
+
+
+@check("sampling.eos-ignored", on=IGNORED_END)
+def generation_goes_on_past_the_end(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """With ignore_eos generation goes on until max_tokens, as far as every server's own limit lets it."""
+    if lack := unsuccessful(exchange):
+        raise NotObserved(lack)
+    limit, found = min(limit_of(exchange), CERTAIN), completion_of(exchange)
+    if found < limit:
+        yield Finding("/usage/completion_tokens", f"{limit}, for the end is ignored", f"{found}")

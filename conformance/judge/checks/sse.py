@@ -1,0 +1,221 @@
+"""The bytes of a stream: lines, fields, encoding, and when they arrive.
+
+The format is "9.2 Server-sent events" of the HTML Standard. Much that is legal there breaks clients that read it
+carelessly: such things are observed, and nobody is blamed for them.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from conformance.check import Context, Finding, NoOccasion, check
+from conformance.judge.occasion import STREAM, STREAMED_ANSWER
+from openapi.stream.sse import MEDIA_TYPE
+from openapi.stream.stream import DONE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from conformance.exchange import Exchange, Response
+
+SLOW_S = 1.0  # an answer that took less shows nothing about buffering
+MANY = 64  # fewer events than these may well have been read at once by chance
+FASTEST_S = 0.0001  # for each event: 10,000 of them a second, several times what any server streams
+LINGER_S = 5.0  # how long a stream may stay open after its end
+SILENCE_S = 15.0  # proxies close what is silent for longer
+TOGETHER = 8  # events in one read that a server may well have made in one step
+
+
+def flaws(exchange: Exchange, *kinds: str) -> Iterator[Finding]:
+    """The flaws of these kinds in the stream's bytes, as findings."""
+    for flaw in exchange.decoded.flaws:
+        if flaw.kind in kinds:
+            yield Finding(f"/bytes/{flaw.offset}", f"no {flaw.kind}", flaw.detail)
+
+
+def _response(exchange: Exchange) -> Response:
+    if exchange.response is None:
+        raise NoOccasion("there is no response")
+    return exchange.response
+
+
+def _attended(exchange: Exchange) -> Response:
+    """The response, where the client ran all the time while it came."""
+    response = _response(exchange)
+    if response.held_up_s:
+        raise NoOccasion(f"the client itself was held up for {response.held_up_s:.1f} s")
+    return response
+
+
+@check("stream.event-stream-type", on=STREAM)
+def content_type_is_event_stream(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """A stream is sent as text/event-stream; browsers refuse it otherwise."""
+    if exchange.content_type != MEDIA_TYPE:
+        yield Finding("/headers/content-type", MEDIA_TYPE, exchange.header("content-type") or "no header")
+
+
+@check("stream.well-formed", on=STREAM)
+def lines_are_fields_of_the_standard(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """Every line of the stream is a field of the event-stream format, a comment or empty.
+
+    Decoders drop other lines without a word, so a chunk without its `data:` is lost.
+    """
+    yield from flaws(exchange, "unknown-field", "no-colon-line")
+
+
+@check("stream.utf8", on=STREAM)
+def stream_is_utf8(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """The stream is UTF-8 throughout, and holds no halves of surrogate pairs."""
+    yield from flaws(exchange, "invalid-utf8")
+    for at, oddity in exchange.walk.oddities:
+        if "surrogate" in oddity:
+            yield Finding(f"/events/{at}", "whole characters", oddity)
+
+
+@check("stream.last-event-ended", on=STREAM)
+def last_event_has_its_blank_line(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """The last event is followed by a blank line; without it decoders drop the event."""
+    yield from flaws(exchange, "unterminated-event")
+
+
+@check("stream.arrives-bit-by-bit", on=STREAMED_ANSWER)
+def events_arrive_while_they_are_made(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """The text of a slow answer does not arrive all at once: nothing holds the stream back until its end.
+
+    Judged where an answer took a second and at least 64 events brought text. A quarter of them may come early; the
+    others are blamed when they came within so short a time that no server could have made them in it. How long the
+    first took does not matter: a server may be busy. So may this machine: where the client itself did not run, nobody
+    knows when the events came.
+    """
+    response = _attended(exchange)
+    spoke = sorted(exchange.events[at].at_s for choice in exchange.choices.values() for at in choice.spoke_at)
+    if response.ended_at_s < SLOW_S or len(spoke) < MANY:
+        raise NoOccasion("the answer came too fast or is too short to tell")
+    late = spoke[len(spoke) // 4 :]
+    if late[-1] - late[0] < FASTEST_S * len(late):
+        got = f"{len(late)} events within {(late[-1] - late[0]) * 1000:.1f} ms, after {late[0]:.2f} s"
+        yield Finding("/events", "events that arrive while they are made", got)
+
+
+@check("sse.events-arrive-singly", on=STREAMED_ANSWER)
+def events_are_not_lumped(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """Events arrive a few at a time, not in lumps that a buffer on the way gathers."""
+    if _attended(exchange).ended_at_s < SLOW_S:
+        raise NoOccasion("the answer came too fast to tell")
+    times = [event.at_s for event in exchange.events]
+    most = max((times.count(each) for each in set(times)), default=0)
+    if most > TOGETHER:
+        yield Finding("/events", f"at most {TOGETHER} events in one read", f"{most} of {len(times)}")
+
+
+@check("sse.keep-alive-in-silence", on=STREAMED_ANSWER)
+def silence_is_broken_by_comments(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """A stream is never silent for more than 15 s: comments keep proxies from closing it."""
+    response = _response(exchange)
+    if response.ended_at_s <= SILENCE_S:
+        raise NoOccasion("the answer came too fast to be silent")
+    times = [0.0, *(segment.at_s for segment in response.segments), response.ended_at_s]
+    longest = max(later - earlier for earlier, later in pairwise(times))
+    if longest > SILENCE_S:
+        yield Finding("/bytes", f"at most {SILENCE_S:g} s of silence", f"{longest:.1f} s")
+
+
+@check("sse.closed-after-done", on=STREAMED_ANSWER)
+def stream_closes_after_its_end(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """The answer ends soon after `[DONE]`: clients that wait for the end of the body wait no longer."""
+    done = [event.at_s for event in exchange.events if event.data == DONE]
+    if not done:
+        raise NoOccasion("the stream has no [DONE]")
+    open_s = _response(exchange).ended_at_s - done[0]
+    if open_s > LINGER_S:
+        yield Finding("/bytes", f"the end within {LINGER_S:g} s of {DONE}", f"{open_s:.1f} s later")
+
+
+@check("sse.length-unstated", on=STREAMED_ANSWER)
+def stream_states_no_length(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """A stream has no Content-Length: who knows its length has made all of it before sending any."""
+    if (length := exchange.header("content-length")) is not None:
+        yield Finding("/headers/content-length", "no header", length)
+
+
+@check("sse.events-unnamed", on=STREAM)
+def events_have_no_other_name(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """Events have no name of their own, unless they report an error.
+
+    A browser hands an event called otherwise than "message" to nobody who has not asked for that name.
+    """
+    for at, event in enumerate(exchange.events):
+        if event.event not in ("message", "error"):
+            yield Finding(f"/events/{at}", "no event field, or message", event.event)
+            return
+
+
+@check("sse.named-events-have-data", on=STREAM)
+def named_event_has_data(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """An event that is given a name has data; without data it is never dispatched."""
+    yield from flaws(exchange, "event-without-data")
+
+
+@check("sse.control-fields-legal", on=STREAM)
+def control_fields_are_legal(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """`retry` is made of digits and `id` holds no NUL; clients ignore them otherwise."""
+    yield from flaws(exchange, "bad-retry", "nul-in-id")
+
+
+@check("sse.line-ends-uniform", on=STREAM)
+def lines_end_alike(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """All lines end in the same way; careless clients join or cut events otherwise."""
+    yield from flaws(exchange, "mixed-line-ends")
+
+
+@check("sse.line-feeds-used", on=STREAM)
+def lines_end_in_line_feeds(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """Lines end in LF, the only end that every client knows."""
+    if other := exchange.decoded.line_ends - {"LF"}:
+        yield Finding("/bytes", "LF", " and ".join(sorted(other)))
+
+
+@check("sse.no-byte-order-mark", on=STREAM)
+def stream_starts_without_a_mark(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """The stream starts with no byte order mark; careless clients lose its first event."""
+    yield from flaws(exchange, "bom")
+
+
+@check("sse.no-comments", on=STREAM)
+def stream_holds_no_comments(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """The stream holds no comments, which some clients cannot read."""
+    if exchange.decoded.comments:
+        yield Finding("/bytes", "no comments", f"{exchange.decoded.comments} lines")
+
+
+@check("sse.space-after-colon", on=STREAM)
+def data_follows_a_space(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """`data:` is followed by a space, as many clients expect."""
+    if exchange.decoded.unspaced:
+        yield Finding("/bytes", "`data: `", f"{exchange.decoded.unspaced} lines without the space")
+
+
+@check("sse.one-line-per-event", on=STREAM)
+def event_is_one_line(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """The data of an event stand on one line; many clients read line by line."""
+    for at, event in enumerate(exchange.events):
+        if "\n" in event.data:
+            yield Finding(f"/events/{at}", "one line of data", f"{event.data.count(chr(10)) + 1} lines")
+            return
+
+
+@check("sse.caches-told", on=STREAMED_ANSWER)
+def caches_are_told_to_keep_away(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """A stream says `Cache-Control: no-cache` or `no-store`."""
+    found = exchange.header("cache-control")
+    if not {"no-cache", "no-store"} & {word.strip().lower() for word in (found or "").split(",")}:
+        yield Finding("/headers/cache-control", "no-cache", found or "no header")
+
+
+@check("sse.proxies-told", on=STREAMED_ANSWER)
+def proxies_are_told_not_to_buffer(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """A stream says `X-Accel-Buffering: no`, so that nginx does not hold it back."""
+    found = exchange.header("x-accel-buffering")
+    if (found or "").strip().lower() != "no":
+        yield Finding("/headers/x-accel-buffering", "no", found or "no header")

@@ -1,0 +1,261 @@
+"""Stop texts: the answer ends where one starts, and what is left out is left out whole."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from conformance.check import Context, Finding, NoOccasion, NotObserved, Occasion, check, relation
+from conformance.judge.occasion import ANSWER, greedy, unsuccessful, written
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from conformance.exchange import Exchange
+
+ASTRAY = "greedy answers of this server do not repeat"
+SPECIAL = re.compile(
+    r"<[|\uff5c][^<>\s]{1,40}[|\uff5c]>|^[a-z_]*[|\uff5c]>|[a-z_]+\|>$"  # <|im_end|>, and what is left of it
+    r"|</?s>|<(?:eos|bos|pad|unk|start_of_turn|end_of_turn)>|\[/?INST\]|<</?SYS>>"
+)
+
+
+def _stop_of(exchange: Exchange) -> str:
+    sent: Any = exchange.request_json
+    stop = sent.get("stop") if isinstance(sent, dict) else None
+    if not isinstance(stop, str):
+        raise NotObserved("the request has no stop text")
+    return stop
+
+
+def _up_to(whole: str, stop: str, *, included: bool) -> str:
+    """The text as far as the stop text, or with it."""
+    return whole[: whole.find(stop) + (len(stop) if included else 0)]
+
+
+def _repeats(whole: str, text: str, expected: str) -> bool:
+    """Whether a stopped answer goes the way of the unstopped one, so that a difference is the stop text's doing."""
+    return whole.startswith(text) or text.startswith(expected)
+
+
+def _left_out(exchange: Exchange, context: Context) -> bool:
+    return not (exchange.is_stream and context.contract.stream.stop_text == "included")
+
+
+STOPPED = Occasion(
+    lambda scenario, step, contract: (
+        written(ANSWER).fits(scenario, step, contract)
+        and bool(step.stop_from or (step.body or {}).get("stop"))
+        and not (step.body or {}).get("include_stop_str_in_output")
+    ),
+    unsuccessful,
+)
+
+
+@check("stop.not-in-output", on=STOPPED)
+def stop_text_is_left_out(exchange: Exchange, context: Context) -> Iterator[Finding]:
+    """A stop text is not part of the answer unless the request asks for it.
+
+    Whatever else is asked for: no choice of several has it, with log-probabilities or without, plain or streamed.
+    """
+    if not _left_out(exchange, context):
+        raise NoOccasion("streams of this dialect hold the stop text")
+    stop: Any = exchange.request_json["stop"]
+    for index, folded in exchange.choices.items():
+        found = next((each for each in ([stop] if isinstance(stop, str) else stop) if each in folded.content), None)
+        if found is not None:
+            yield Finding(f"/choices/{index}/message/content", f"no {found!r}", repr(folded.content)[:200])
+
+
+@relation("stop.cut-where-it-starts", over=("baseline", "stopped", "stopped-streamed"), lacks=unsuccessful)
+def answer_is_cut_where_the_stop_text_starts(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
+    """The stopped answer is the unstopped one up to the stop text: nothing of it leaks, nothing before it is lost.
+
+    The stop text is cut out of the middle of the unstopped greedy answer, so it begins and ends within tokens.
+    """
+    whole = exchanges["baseline"].content() or ""
+    faults: list[Finding] = []
+    astray: list[Finding] = []
+    for name in ("stopped", "stopped-streamed"):
+        stop, text = _stop_of(exchanges[name]), exchanges[name].content() or ""
+        expected = _up_to(whole, stop, included=not _left_out(exchanges[name], context))
+        if text != expected:
+            fault = Finding(f"/{name}/choices/0/message/content", repr(expected)[:200], repr(text)[:200])
+            (faults if _repeats(whole, text, expected) else astray).append(fault)
+    if astray and not faults:
+        raise NoOccasion(ASTRAY)
+    yield from faults
+
+
+@relation("stop.included-on-request", over=("baseline", "included"), lacks=unsuccessful)
+def stop_text_is_included_on_request(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """With include_stop_str_in_output the answer ends with the stop text."""
+    yield from _ends_with_the_stop_text(exchanges["baseline"], exchanges["included"])
+
+
+@relation("stop.included-when-streaming", over=("baseline", "stopped-streamed"), lacks=unsuccessful)
+def stop_text_is_included_when_streaming(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """A streamed answer ends with the stop text by default, as this dialect documents."""
+    yield from _ends_with_the_stop_text(exchanges["baseline"], exchanges["stopped-streamed"])
+
+
+def _ends_with_the_stop_text(baseline: Exchange, stopped: Exchange) -> Iterator[Finding]:
+    stop, text, whole = _stop_of(stopped), stopped.content() or "", baseline.content() or ""
+    if not text.endswith(stop):
+        if not _repeats(whole, text, _up_to(whole, stop, included=False)):
+            raise NoOccasion(ASTRAY)
+        yield Finding("/choices/0/message/content", f"a text that ends with {stop!r}", repr(text)[-200:])
+
+
+@relation("stop.earliest-wins", over=("baseline", "beside"), lacks=unsuccessful)
+def earliest_of_several_stop_texts_wins(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """Of several stop texts the one that comes first in the answer ends it, wherever it stands in the list."""
+    whole, text = (exchanges[name].content() or "" for name in ("baseline", "beside"))
+    stops = exchanges["beside"].request_json["stop"]
+    found = [whole.find(stop) for stop in stops if stop in whole]
+    if not found:
+        raise NoOccasion(ASTRAY)
+    yield from _told(whole, text, whole[: min(found)], "/beside")
+
+
+@relation("stop.list-heeded-in-streams", over=("baseline", "beside", "beside-streamed"), lacks=unsuccessful)
+def a_list_of_stop_texts_is_heeded_in_streams(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
+    """A list of stop texts ends a stream where it ends the plain answer, though only its last text is met."""
+    whole, plain, text = (exchanges[name].content() or "" for name in ("baseline", "beside", "beside-streamed"))
+    stops = exchanges["beside-streamed"].request_json["stop"]
+    met = [(whole.find(stop), stop) for stop in stops if stop in whole]
+    if not met or plain != whole[: min(met)[0]]:
+        raise NoOccasion(ASTRAY)
+    expected = _up_to(whole, min(met)[1], included=not _left_out(exchanges["beside-streamed"], context))
+    yield from _told(whole, text, expected, "/beside-streamed")
+
+
+@relation("stop.listed-as-alone", over=("baseline", "stopped", "listed"), lacks=unsuccessful)
+def a_list_of_one_stop_text_is_the_text(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """A list of one stop text ends the answer where the text alone does."""
+    whole, alone, listed = (exchanges[name].content() or "" for name in ("baseline", "stopped", "listed"))
+    if not whole.startswith(alone):
+        raise NoOccasion(ASTRAY)
+    yield from _told(whole, listed, alone, "/listed")
+
+
+@relation("stop.at-the-start", over=("baseline", "at-once"), lacks=unsuccessful)
+def a_stop_text_at_the_start_leaves_nothing(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """A stop text with which the answer begins leaves an empty answer that ends with "stop"."""
+    whole, text = (exchanges[name].content() or "" for name in ("baseline", "at-once"))
+    yield from _told(whole, text, "", "/at-once")
+    found = exchanges["at-once"].finish_reason()
+    if not text and found != "stop":
+        yield Finding("/at-once/choices/0/finish_reason", "stop", repr(found))
+
+
+@relation("stop.unfinished-changes-nothing", over=("baseline", "unfinished"), lacks=unsuccessful)
+def an_unfinished_stop_text_changes_nothing(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """An answer that holds only the beginning of a stop text goes on after it, and nothing is lost.
+
+    Servers hold back text that may become a stop text; what did not become one has to be sent after all.
+    """
+    yield from _undisturbed(exchanges, "unfinished")
+
+
+@relation("stop.unfinished-is-streamed", over=("baseline", "unfinished-streamed"), lacks=unsuccessful)
+def an_unfinished_stop_text_is_streamed(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """A stream that holds only the beginning of a stop text goes on after it, and nothing is lost."""
+    yield from _undisturbed(exchanges, "unfinished-streamed")
+
+
+@relation("stop.held-back-is-sent", over=("baseline", "held-to-the-end"), lacks=unsuccessful)
+def text_held_back_to_the_end_is_sent(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """A stream that ends with the beginning of a stop text holds that text, too.
+
+    What is held back because it may become a stop text has to be sent when the answer ends for another reason.
+    """
+    yield from _undisturbed(exchanges, "held-to-the-end")
+
+
+@relation("stop.included-when-streamed-too", over=("baseline", "included-streamed"), lacks=unsuccessful)
+def stop_text_is_included_in_streams_on_request(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """With include_stop_str_in_output a streamed answer ends with the stop text, too."""
+    yield from _ends_with_the_stop_text(exchanges["baseline"], exchanges["included-streamed"])
+
+
+@relation("stop.forgotten-afterwards", over=("prose", "halted-prose", "prose-again"), lacks=unsuccessful)
+def stop_text_is_forgotten_afterwards(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """A stop text ends answers to the request that names it, not to the next one, on the same connection.
+
+    Blamed is an answer that ends exactly where the stop text of the request before stands.
+    """
+    yield from _not_ended_by(_stop_of(exchanges["halted-prose"]), exchanges["prose"], exchanges["prose-again"])
+
+
+@relation("stop.case-matters", over=("prose", "other-case"), lacks=unsuccessful)
+def case_of_a_stop_text_matters(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """A text that the answer holds in the other case only does not end it: `the` is no `THE`.
+
+    Blamed is an answer that ends exactly where the text stands in the other case.
+    """
+    yield from _not_ended_by(_stop_of(exchanges["other-case"]).swapcase(), exchanges["prose"], exchanges["other-case"])
+
+
+def _not_ended_by(stop: str, prose: Exchange, again: Exchange) -> Iterator[Finding]:
+    whole, text = prose.content() or "", again.content() or ""
+    ends = [_up_to(whole, stop, included=included) for included in (False, True)]
+    if text != whole and text.rstrip() in {end.rstrip() for end in ends}:
+        yield Finding(f"/{again.step}/choices/0/message/content", repr(whole)[:200], repr(text)[:200])
+
+
+def _undisturbed(exchanges: Mapping[str, Exchange], name: str) -> Iterator[Finding]:
+    whole, text = (exchanges[each].content() or "" for each in ("baseline", name))
+    if text == whole:
+        return
+    if not _lacks_a_piece(whole, text):
+        raise NoOccasion(ASTRAY)
+    yield Finding(f"/{name}/choices/0/message/content", repr(whole)[:200], repr(text)[:200])
+
+
+def _lacks_a_piece(whole: str, text: str) -> bool:
+    """Whether the text is the whole one with one piece cut out, at its end or within."""
+    start, end = _agreeing(whole, text), _agreeing(whole[::-1], text[::-1])
+    return len(text) < len(whole) and start + end >= len(text)
+
+
+def _agreeing(first: str, second: str) -> int:
+    """How many characters both texts begin with."""
+    pairs = zip(first, second, strict=False)
+    return next((at for at, (one, other) in enumerate(pairs) if one != other), min(len(first), len(second)))
+
+
+def _told(whole: str, text: str, expected: str, place: str) -> Iterator[Finding]:
+    if text != expected:
+        if not _repeats(whole, text, expected):
+            raise NoOccasion(ASTRAY)
+        yield Finding(f"{place}/choices/0/message/content", repr(expected)[:200], repr(text)[:200])
+
+
+@relation("stop.token-ids-left-out", over=("base", "halted-at-once"), lacks=lambda _: None)
+def stop_tokens_are_left_out(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """A token of stop_token_ids that ends an answer is not part of it.
+
+    Nobody here knows the ids of a model's tokens, but an answer of one token that ends with "stop" was ended by it.
+    """
+    halted = exchanges["halted-at-once"]
+    if halted.status is not None and 400 <= halted.status < 500:
+        raise NoOccasion("so long a list of tokens is refused")
+    if lack := unsuccessful(halted):
+        raise NotObserved(lack)
+    if halted.finish_reason() != "stop":
+        raise NoOccasion("the first token did not end the answer")
+    if text := halted.content():
+        yield Finding("/halted-at-once/choices/0/message/content", "nothing", repr(text)[:200])
+
+
+@check("stop.no-special-tokens", on=greedy(written(ANSWER)))
+def special_tokens_do_not_leak(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """No marker of a chat template stands in the text, whole or in part, unless the request asks for it."""
+    sent: Any = exchange.request_json
+    if not isinstance(sent, dict) or sent.get("skip_special_tokens") is False or sent.get("ignore_eos"):
+        raise NoOccasion("the request asks for special tokens, or for text beyond the end")
+    for index, folded in exchange.choices.items():
+        found = SPECIAL.search(folded.content.strip())
+        if found and found.group() not in exchange.request.body.decode(errors="replace"):
+            yield Finding(f"/choices/{index}/message/content", "no special token", repr(folded.content)[-200:])

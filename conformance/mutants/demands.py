@@ -1,9 +1,0 @@
-"""Answers to requests that cannot be answered."""
-
-from __future__ import annotations
-
-from conformance.mutants.editing import accept
-from conformance.mutants.mutant import Mutant
-
-NO_MESSAGES = Mutant("demands.messages", "A request without messages is answered.", accept)
-OUT_OF_ORDER = Mutant("demands.tokens-in-order", "A request for more tokens than it allows is answered.", accept)

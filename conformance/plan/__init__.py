@@ -1,0 +1,1 @@
+"""What to send and which checks judge it, decided before anything is sent."""

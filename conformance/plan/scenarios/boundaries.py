@@ -1,0 +1,291 @@
+"""Generated scenarios: every bound of every parameter just inside and just outside, wrong types, null, and rules.
+
+The values follow from the parameter's schema; probes of the contract stand in for them where a reading says more.
+Each request carries one fact only, a small max_tokens, and the companions that the parameter needs for its effect.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from conformance.plan.scenarios import depths
+from conformance.scenario import OMITTED, Scenario, Step, Subject
+from openapi.contract.contract import Keyword, Probe
+from openapi.description.validation import Validator
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from conformance.scenario import Expectation
+    from openapi.contract.contract import Contract, Expect, Parameter
+
+GREETING = [{"role": "user", "content": "Hello!"}]
+HUMAN_STEP = 0.1  # what a person types to leave a fractional range: 2.1, not the next float
+COSTLY = ("n", "best_of", "max_tokens", "max_completion_tokens", "min_tokens")  # no server should make so many
+TINY = 2.0**-126  # smallest normal float32: below it a server that computes in float32 rightly sees zero
+KINDS: dict[type, str] = {str: "text-", list: "list-", dict: "object-"}  # so that null and [null] have two names
+LOOKALIKES: dict[str, tuple[Any, ...]] = {
+    "number": ("1", True, [], {}),
+    "integer": ("1", 1.5, True, [], {}),
+    "boolean": ("true", 1, [], {}),
+    "string": (1, True, [], {}),
+    "array": ("x", 1, {}),
+    "object": ("x", 1, []),
+}
+
+
+def generate(contract: Contract) -> tuple[Scenario, ...]:
+    """One scenario per value. Values whose verdict the description does not share are our own mistake."""
+    validator = Validator(contract)
+    found: dict[str, Scenario] = {}
+    for parameter in contract.parameters.values():
+        if not parameter.lacking:
+            for scenario in _of(parameter, contract, validator):
+                named = _named_apart(scenario, found)
+                found[named.id] = named
+    for scenario in (*_required(contract), *_unlimited(contract), *_rules(contract), _unknown()):
+        found[scenario.id] = scenario
+    return tuple(found.values())
+
+
+def _named_apart(scenario: Scenario, found: dict[str, Scenario]) -> Scenario:
+    """The scenario, numbered where another value has its name: no value is lost to a likeness of names."""
+    named, times = scenario, 1
+    while (other := found.get(named.id)) is not None and other.steps != scenario.steps:
+        times += 1
+        named = replace(scenario, id=f"{scenario.id}-{times}")
+    return named
+
+
+def _of(parameter: Parameter, contract: Contract, validator: Validator) -> Iterator[Scenario]:
+    settled = [probe.value for probe in parameter.probes]
+    for probe in parameter.probes:
+        if probe.capability is None or probe.capability in contract.capabilities:
+            rule = "value" if probe.expect == "accept" else _broken(parameter, probe.value, validator)
+            yield _scenario(parameter, probe, rule, f"{parameter.name}-{_slug(probe.name)}")
+    for rule, expect, value in _derived(parameter.schema):
+        if any(_same(value, other) for other in settled):
+            continue
+        level = Keyword.MUST if expect == "accept" else parameter.level(rule)
+        probe = _probe(value, expect, level, parameter.reading)
+        refused = bool(validator.request_problems(_body(parameter, value)))
+        if refused == (expect == "reject"):  # a rule across parameters may refuse a value that is in range
+            yield _scenario(parameter, probe, rule, f"{parameter.name}-{probe.name}")
+    for rule, expect, value, level in depths.values(parameter.schema, validator.document):
+        costly = value == depths.HUGE_INTEGER and parameter.name in COSTLY
+        if costly or any(_same(value, other) for other in settled):
+            continue
+        refused = bool(validator.request_problems(_body(parameter, value)))
+        if parameter.level(rule) is Keyword.MAY or level is Keyword.MAY:
+            level, expect = Keyword.MAY, "reject" if refused else "accept"
+        if refused == (expect == "reject"):
+            probe = _probe(value, expect, level, parameter.reading)
+            yield _scenario(parameter, probe, rule, f"{parameter.name}-{probe.name}")
+    yield _scenario(parameter, parameter.null, "null", f"{parameter.name}-null")
+
+
+def _probe(value: Any, expect: Expect, level: Keyword, reading: str | None) -> Probe:
+    slug = _slug(value if isinstance(value, str) else json.dumps(value))
+    kind = "" if value in ([], {}) else KINDS.get(type(value), "")
+    return Probe(f"{kind}{slug}", value, expect, level, reading)
+
+
+def _derived(schema: dict[str, Any]) -> Iterator[tuple[str, Expect, Any]]:
+    """(keyword, verdict, value) for each bound and type that the schema states at its top."""
+    kind = schema.get("type")
+    whole = kind == "integer"
+    if "minimum" in schema:
+        low = schema["minimum"]
+        yield "minimum", "accept", low
+        yield from (("minimum", "reject", value) for value in _below(low, whole))
+    if "maximum" in schema:
+        high = schema["maximum"]
+        yield "maximum", "accept", high
+        yield from (("maximum", "reject", value) for value in _above(high, whole))
+    if "exclusiveMinimum" in schema:
+        low = schema["exclusiveMinimum"]
+        yield "exclusiveMinimum", "accept", low + 1 if whole else _neighbour(low, up=True)
+        yield "exclusiveMinimum", "reject", low
+        yield from (("exclusiveMinimum", "reject", value) for value in _below(low, whole)[-1:])
+    if "exclusiveMaximum" in schema:
+        high = schema["exclusiveMaximum"]
+        yield "exclusiveMaximum", "accept", high - 1 if whole else _neighbour(high, up=False)
+        yield "exclusiveMaximum", "reject", high
+    if "enum" in schema:
+        yield from (("enum", "accept", value) for value in schema["enum"])
+    if kind == "boolean":
+        yield "type", "accept", True
+        yield "type", "accept", False
+    if isinstance(kind, str):
+        yield from (("type", "reject", value) for value in LOOKALIKES[kind])
+
+
+def _below(low: float, whole: bool) -> list[Any]:
+    return [low - 1] if whole else [_neighbour(low, up=False), round(low - HUMAN_STEP, 6)]
+
+
+def _above(high: float, whole: bool) -> list[Any]:
+    return [high + 1] if whole else [_neighbour(high, up=True), round(high + HUMAN_STEP, 6)]
+
+
+def _neighbour(value: float, *, up: bool) -> float:
+    """The next float32: documents say float, and many servers parse into one, so a nearer value proves nothing."""
+    if abs(value) < TINY:
+        return TINY if up else -TINY
+    (bits,) = struct.unpack("<i", struct.pack("<f", value))
+    found: float = struct.unpack("<f", struct.pack("<i", bits + (1 if up == (value > 0) else -1)))[0]
+    return found
+
+
+def _same(one: Any, other: Any) -> bool:
+    return type(one) is type(other) and bool(one == other)
+
+
+def _broken(parameter: Parameter, value: Any, validator: Validator) -> str:
+    """Which keyword the value breaks, for the name of the requirement."""
+    problems = validator.request_problems(_body(parameter, value))
+    return problems[0].keyword if problems else "value"
+
+
+def _body(parameter: Parameter, value: Any) -> dict[str, Any]:
+    body: dict[str, Any] = {"model": "m", "messages": GREETING, "max_tokens": 2, **parameter.needs}
+    body[parameter.name] = value
+    return body
+
+
+def _scenario(parameter: Parameter, probe: Probe, rule: str, identity: str) -> Scenario:
+    body = _body(parameter, probe.value)
+    if parameter.name != "model":
+        del body["model"]
+    verb = "accepted" if probe.expect == "accept" else "refused"
+    shown = _shown(probe.value)
+    check = "parameters.valid-accepted" if probe.expect == "accept" else "parameters.invalid-refused"
+    if rule == "null":
+        check = "parameters.null-as-documented"
+    expectation = _expectation(probe.keyword, probe.expect)
+    if parameter.name == "model" and probe.expect == "accept":
+        expectation = "either"  # a name that is well formed and not served
+    subject = Subject(
+        requirement=f"parameters.{parameter.name}.{_requirement(rule, probe)}",
+        check=check,
+        parameter=parameter.name,
+        keyword=probe.keyword,
+        source=parameter.source,
+        summary=f"{parameter.name}: {shown} is {verb}",
+        value=probe.value,
+        expect=probe.expect,
+        reading=probe.reading or parameter.reading,
+    )
+    return Scenario(
+        id=f"{identity}-{verb}",
+        summary=subject.summary,
+        steps=(Step(body=body, expect=expectation),),
+        subject=subject,
+    )
+
+
+def _expectation(keyword: Keyword, expect: Expect) -> Expectation:
+    if keyword is Keyword.MAY:
+        return "either"
+    return "answer" if expect == "accept" else "refusal"
+
+
+def _requirement(rule: str, probe: Probe) -> str:
+    """Values of one rule and one keyword share a row; a reading that differs in keyword gets its own."""
+    side = "inside" if probe.expect == "accept" else "outside"
+    name = {"null": "null", "type": "type" if probe.expect == "reject" else "value"}.get(rule, f"{_slug(rule)}-{side}")
+    return name if probe.keyword is Keyword.MUST else f"{name}-{probe.keyword.lower()}"
+
+
+def _required(contract: Contract) -> Iterator[Scenario]:
+    for parameter in contract.parameters.values():
+        if parameter.required:
+            body: dict[str, Any] = {"model": OMITTED} if parameter.name == "model" else {}
+            body |= {} if parameter.name == "messages" else {"messages": GREETING}
+            subject = Subject(
+                requirement=f"parameters.{parameter.name}.required",
+                check="parameters.required-demanded",
+                parameter=parameter.name,
+                keyword=Keyword.MUST,
+                source=parameter.source,
+                summary=f"{parameter.name}: a request without it is refused",
+                value=None,
+                expect="reject",
+            )
+            step = Step(body={**body, "max_tokens": 2}, expect="refusal")
+            yield Scenario(f"{parameter.name}-missing-refused", subject.summary, (step,), subject=subject)
+
+
+def _unlimited(contract: Contract) -> Iterator[Scenario]:
+    """A request without max_tokens, which all others carry. It streams, and the client leaves once it is answered.
+
+    So it costs a server that goes on by its own limit no whole answer, and ends where a model would not.
+    """
+    limit = contract.parameters.get("max_tokens")
+    if limit is None or limit.required or limit.lacking:
+        return
+    subject = Subject(
+        requirement="parameters.max_tokens.left-out",
+        check="parameters.valid-accepted",
+        parameter="max_tokens",
+        keyword=Keyword.MUST,
+        source=limit.source,
+        summary="max_tokens: a request without it is accepted",
+        value=OMITTED,
+        expect="accept",
+    )
+    step = Step(body={"messages": GREETING, "stream": True}, stop_after_events=2)
+    yield Scenario("max_tokens-missing-accepted", subject.summary, (step,), subject=subject)
+
+
+def _rules(contract: Contract) -> Iterator[Scenario]:
+    for rule in contract.rules.values():
+        for body, verb in ((rule.broken, "refused"), (rule.kept, "accepted")):
+            if body is None or rule.trigger is None:
+                continue
+            expect: Expect = "reject" if verb == "refused" else "accept"
+            level = rule.keyword if verb == "refused" else Keyword.MUST
+            expected = _expectation(level, expect)
+            subject = Subject(
+                requirement=f"parameters.{rule.trigger}.{rule.id}{'' if verb == 'refused' else '-kept'}",
+                check=f"parameters.rule-{'broken-refused' if verb == 'refused' else 'kept-accepted'}",
+                parameter=rule.trigger,
+                keyword=level,
+                source=rule.source,
+                summary=f"{rule.summary} {_shown(body)} is {verb}",
+                value=dict(body),
+                expect=expect,
+                reading=rule.reading,
+            )
+            step = Step(body={"messages": GREETING, "max_tokens": 2, **body}, expect=expected)
+            yield Scenario(f"{rule.id}-{verb}", subject.summary, (step,), subject=subject)
+
+
+def _unknown() -> Scenario:
+    subject = Subject(
+        requirement="parameters.unknown-tolerated",
+        check="parameters.unknown-tolerated",
+        parameter="chatproof_unknown",
+        keyword=Keyword.MAY,
+        source="openai-api#request",
+        summary="a member that no document names is ignored",
+        value=1,
+        expect="accept",
+        reading="unknown-fields",
+    )
+    body = {"messages": GREETING, "max_tokens": 2, "chatproof_unknown": 1}
+    return Scenario("unknown-member", subject.summary, (Step(body=body, expect="either"),), subject=subject)
+
+
+def _shown(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 60 else f"{text[:40]}... ({len(text)} characters)"
+
+
+def _slug(text: str) -> str:
+    """Letters, digits, dots and signs of a value as part of an id."""
+    kept = "".join(char if char.isalnum() or char in "._+-" else " " for char in text[:40])
+    return "-".join(kept.split()) or ("object" if text == "{}" else "list" if text == "[]" else "empty")

@@ -1,0 +1,184 @@
+"""Written scenarios: YAML files beside this module, one list each.
+
+    - id: stop-text
+      summary: a stop text that the answer is known to hold
+      needs: {parameters: [stop], capabilities: []}
+      together: false
+      steps:
+        - {name: baseline, ask: Count from 1 to 9, body: {max_tokens: 32, temperature: 0}}
+        - name: stopped
+          ask: Count from 1 to 9
+          body: {max_tokens: 32, temperature: 0}
+          stop_from: {step: baseline, length: 4}
+
+`ask` is short for one user message. `raw` (text) or `raw_hex` replaces the body; in it `{model}` stands for the
+model, `deep: N` puts N lists within each other behind it, and `blanks: N` so many blanks before it. `prune: true`
+leaves out members that the contract does not know or the server lacks, and nulls that it does not take, so that one
+scenario serves every dialect. `firm: true` leaves out defaults that are a matter of configuration.
+`times: N` says the text of `ask` so many times, `below: {member: N}` lists all numbers from 0 to N - 1 in a member. A
+step with `needs`, a list of parameters, is left out where one of them is lacking. `form` writes the body otherwise.
+
+With `rounds: 8` the steps are sent up to eight times, as long as a trial is undecided: `once: true` marks those that
+are sent once, before; `vary` lists values of members, or of `ask`, one for each round. A step that varies over more
+than the contract's greatest value is left out. The steps of a scenario with `alone: true` go out one after the other,
+and nothing else meanwhile: who keeps something of one request may use it in the next.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from conformance.errors import HarnessError
+from conformance.scenario import OMITTED, Scenario, Step, StopFrom
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from openapi.contract.contract import Contract
+
+STEP_KEYS = {
+    "name", "ask", "messages", "body", "prune", "raw", "raw_hex", "method", "path", "headers", "credentials",
+    "expect", "stop_from", "stop_after_events", "omit_model", "blanks", "deep", "form", "once", "vary", "needs",
+    "times", "below", "firm",
+}  # fmt: skip
+SCENARIO_KEYS = {"id", "summary", "needs", "together", "one_connection", "steps", "rounds", "alone"}
+
+
+def read(contract: Contract) -> tuple[Scenario, ...]:
+    """The written scenarios that fit the contract: its parameters and its capabilities."""
+    found = (_scenario(row, contract, file) for file, row in _rows())
+    return tuple(scenario for scenario in found if _fits(scenario, contract) and not _asks_in_vain(scenario, contract))
+
+
+def _asks_in_vain(scenario: Scenario, contract: Contract) -> bool:
+    """Whether a step that should be answered asks for more than the neutral value of what the server lacks."""
+    lacking = {name: each for name, each in contract.parameters.items() if each.schema.get("x-lacking") == name}
+    return any(
+        name in lacking and value not in lacking[name].neutral
+        for step in scenario.steps
+        if step.expect == "answer"
+        for name, value in (step.body or {}).items()
+    )
+
+
+@cache
+def _rows() -> tuple[tuple[str, dict[str, Any]], ...]:
+    """Every scenario as written, with the name of its file; reading YAML takes a tenth of a second."""
+    entries = sorted(files("conformance.plan.scenarios").iterdir(), key=lambda item: item.name)
+    texts = ((entry.name, entry.read_text(encoding="utf-8")) for entry in entries if entry.name.endswith(".yaml"))
+    return tuple((name, row) for name, text in texts for row in yaml.safe_load(text))
+
+
+def _fits(scenario: Scenario, contract: Contract) -> bool:
+    return scenario.parameters <= _known(contract) and scenario.capabilities <= set(contract.capabilities)
+
+
+def _scenario(row: dict[str, Any], contract: Contract, file: str) -> Scenario:
+    stray = set(row) - SCENARIO_KEYS
+    if stray or not all(isinstance(row.get(name), str) for name in ("id", "summary")) or not row.get("steps"):
+        place = f"scenarios/{file}: {row.get('id', row)}"
+        raise HarnessError(f"{place}: needs id and summary, both texts, and steps; does not know {sorted(stray)}")
+    needs = row.get("needs", {})
+    return Scenario(
+        id=row["id"],
+        summary=row["summary"],
+        steps=tuple(_steps(row, contract, f"scenarios/{file}: {row['id']}")),
+        rounds=row.get("rounds", 0),
+        together=row.get("together", False),
+        one_connection=row.get("one_connection", False),
+        alone=row.get("alone", False),
+        capabilities=frozenset(needs.get("capabilities", ())),
+        parameters=frozenset(needs.get("parameters", ())),
+    )
+
+
+def _steps(row: dict[str, Any], contract: Contract, place: str) -> Iterator[Step]:
+    """The steps of a scenario; with rounds, first those made once, then every other one in each round."""
+    needed = [step for step in row["steps"] if set(step.get("needs", ())) <= _known(contract)]
+    rows = [step for step in needed if _is_in_range(step, contract)]
+    if not row.get("rounds"):
+        yield from (_step(step, contract, place) for step in rows)
+        return
+    for step in rows:
+        if step.get("once"):
+            yield replace(_step(step, contract, place), part=step["name"])
+    for number in range(1, row["rounds"] + 1):
+        for step in rows:
+            if not step.get("once"):
+                varied = {name: values[(number - 1) % len(values)] for name, values in step.get("vary", {}).items()}
+                ask = {"ask": varied.pop("ask")} if "ask" in varied else {}
+                found = _step({**step, **ask, "body": {**step["body"], **varied}}, contract, place)
+                yield replace(found, name=f"{step['name']}.{number}", part=step["name"], round=number)
+
+
+def _is_in_range(row: dict[str, Any], contract: Contract) -> bool:
+    """Whether no value that a step varies over is greater than what its parameter may be."""
+    greatest = {name: each.schema.get("maximum", math.inf) for name, each in contract.parameters.items()}
+    varied = {name: values for name, values in row.get("vary", {}).items() if name in greatest}
+    return all(value <= greatest[name] for name, values in varied.items() for value in values if type(value) is int)
+
+
+def _known(contract: Contract) -> set[str]:
+    """The parameters that the contract has and the server does not lack."""
+    return {name for name, parameter in contract.parameters.items() if not parameter.lacking}
+
+
+def _is_nullable(name: str, contract: Contract) -> bool:
+    """Whether the contract takes null for the parameter."""
+    return contract.parameters[name].null.expect == "accept"
+
+
+def _is_configured(name: str, value: Any, contract: Contract) -> bool:
+    """Whether the value is a parameter's default only where the server, or its model, is not configured otherwise."""
+    parameter = contract.parameters.get(name)
+    return parameter is not None and parameter.default == value and parameter.default_note is not None
+
+
+def _step(row: dict[str, Any], contract: Contract, place: str) -> Step:
+    stray = set(row) - STEP_KEYS
+    if stray:
+        raise HarnessError(f"{place}: a step does not know {sorted(stray)}")
+    body = row.get("body")
+    if "ask" in row or "messages" in row:
+        messages = row.get("messages") or [{"role": "user", "content": row["ask"] * row.get("times", 1)}]
+        body = {"messages": messages, **(body or {})}
+    if body is not None:
+        body |= {name: list(range(number)) for name, number in row.get("below", {}).items()}
+    if body is not None and row.get("prune"):
+        body = {name: value for name, value in body.items() if name in _known(contract)}
+        body = {name: value for name, value in body.items() if value is not None or _is_nullable(name, contract)}
+    if body is not None and row.get("firm"):
+        body = {name: value for name, value in body.items() if not _is_configured(name, value, contract)}
+    if row.get("omit_model"):
+        body = {"model": OMITTED, **(body or {})}
+    stop_from = row.get("stop_from")
+    return Step(
+        name=row.get("name", "main"),
+        method=row.get("method", "POST"),
+        path=row.get("path"),
+        body=body,
+        raw=_raw(row),
+        headers=row.get("headers", {}),
+        credentials=row.get("credentials", "given"),
+        expect=row.get("expect", "answer"),
+        stop_from=StopFrom(**stop_from) if stop_from else None,
+        stop_after_events=row.get("stop_after_events"),
+        form=row.get("form", "plain"),
+    )
+
+
+def _raw(row: dict[str, Any]) -> bytes | None:
+    """The bytes that stand for a body; None where there are none."""
+    if "raw_hex" in row:
+        return bytes.fromhex(row["raw_hex"])
+    if "raw" not in row:
+        return None
+    deep = row.get("deep", 0)
+    lists = "[" * deep + "]" * deep + "}" if deep else ""
+    return f"{' ' * row.get('blanks', 0)}{row['raw']}{lists}".encode()

@@ -1,0 +1,95 @@
+"""Several choices that are one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from conformance.proof.mutants.editing import edit_answer, edit_choice, edit_either
+from conformance.proof.mutants.mutant import mutant
+
+if TYPE_CHECKING:
+    from conformance.exchange import Exchange
+
+
+def _all_saying(exchange: Exchange, text: str) -> Exchange:
+    def change(answer: dict[str, Any]) -> None:
+        for choice in answer["choices"]:
+            choice["message"]["content"] = text
+
+    return edit_answer(exchange, change)
+
+
+@mutant("choices.all-finish")
+def second_choice_never_finishes(exchange: Exchange) -> Exchange:
+    """The second choice has no finish_reason."""
+
+    def change(holder: dict[str, Any]) -> None:
+        for choice in holder["choices"]:
+            if choice["index"] == 1:
+                choice["finish_reason"] = None
+
+    return edit_either(exchange, change)
+
+
+@mutant("choices.all-speak")
+def second_choice_is_empty(exchange: Exchange) -> Exchange:
+    """The second choice says nothing."""
+
+    def change(holder: dict[str, Any]) -> None:
+        for choice in holder["choices"]:
+            if choice["index"] == 1:
+                choice["message" if "message" in choice else "delta"]["content"] = ""
+
+    return edit_either(exchange, change)
+
+
+@mutant("choices.sampled-apart", steps="sampled*")
+def choices_are_copies(exchange: Exchange) -> Exchange:
+    """One answer is drawn, and copied as often as it is asked for."""
+    return _all_saying(exchange, f"a story called {exchange.id}")
+
+
+@mutant("choices.seed-repeats")
+def seed_is_left_aside(exchange: Exchange) -> Exchange:
+    """The seed is left aside where several choices are asked for."""
+    return edit_choice(exchange, lambda choice: choice["message"].update(content="another story"))
+
+
+@mutant("choices.first-is-the-only-one", steps="single")
+def single_choice_is_another(exchange: Exchange) -> Exchange:
+    """The one choice is none of several."""
+    return edit_choice(exchange, lambda choice: choice["message"].update(content="another story"))
+
+
+@mutant("choices.best-of-returns-n")
+def all_sequences_come_back(exchange: Exchange) -> Exchange:
+    """Every choice comes back twice."""
+
+    def change(answer: dict[str, Any]) -> None:
+        again = answer["choices"]
+        answer["choices"] = [*again, *({**each, "index": len(again) + each["index"]} for each in again)]
+
+    return edit_answer(exchange, change)
+
+
+@mutant("choices.beams-differ")
+def beams_are_copies(exchange: Exchange) -> Exchange:
+    """All beams say the same."""
+    return _all_saying(exchange, "once upon a time")
+
+
+@mutant("choices.beams-repeat")
+def beams_change(exchange: Exchange) -> Exchange:
+    """The second beam search says something else."""
+    return _all_saying(exchange, "once upon a time")
+
+
+@mutant("choices.streamed-as-plain", steps="seeded-choices*")
+def third_choice_loses_text_when_streamed(exchange: Exchange) -> Exchange:
+    """What is streamed lacks the beginning of the third choice."""
+
+    def change(answer: dict[str, Any]) -> None:
+        message = answer["choices"][2]["message"]
+        message["content"] = f"Once upon a time {message['content']}"
+
+    return edit_answer(exchange, change)

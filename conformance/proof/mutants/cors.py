@@ -1,0 +1,54 @@
+"""Browsers of other origins, let in by halves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from conformance.proof.mutants.editing import with_header
+from conformance.proof.mutants.mutant import mutant
+
+if TYPE_CHECKING:
+    from conformance.exchange import Exchange
+
+ALLOWED = "access-control-allow-origin"
+
+
+def _let_in(exchange: Exchange, *, but: str) -> Exchange:
+    """Every origin let in by all steps but one."""
+    return with_header(exchange, ALLOWED, None if exchange.step == but else "*")
+
+
+@mutant("cors.preflight-answered", steps="*")
+def preflight_is_forgotten(exchange: Exchange) -> Exchange:
+    """Answers are allowed to every origin, the preflight is not."""
+    return _let_in(exchange, but="preflight")
+
+
+@mutant("cors.preflight-allows-headers", steps="preflight")
+def headers_are_forgotten(exchange: Exchange) -> Exchange:
+    """The preflight allows the origin and no header fields."""
+    return with_header(with_header(exchange, ALLOWED, "*"), "access-control-allow-headers", None)
+
+
+@mutant("cors.answers-allowed", steps="*")
+def answer_is_forgotten(exchange: Exchange) -> Exchange:
+    """The preflight allows the origin, the answer does not."""
+    return _let_in(exchange, but="posted")
+
+
+@mutant("cors.refusals-allowed", steps="*")
+def refusal_is_forgotten(exchange: Exchange) -> Exchange:
+    """Answers are allowed to every origin, refusals are not."""
+    return _let_in(exchange, but="refused")
+
+
+@mutant("cors.wildcard-without-credentials", steps="posted")
+def wildcard_has_credentials(exchange: Exchange) -> Exchange:
+    """Answers are allowed to every origin with credentials."""
+    return with_header(with_header(exchange, ALLOWED, "*"), "access-control-allow-credentials", "true")
+
+
+@mutant("cors.origin-varies", steps="posted")
+def caches_are_told_nothing(exchange: Exchange) -> Exchange:
+    """Answers repeat the origin and tell no cache that they do."""
+    return with_header(with_header(exchange, ALLOWED, "https://chatproof.example"), "vary", None)

@@ -1,0 +1,38 @@
+"""A server that does not survive a client that leaves."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from conformance.exchange import Failure
+from conformance.proof.mutants.editing import cut, refuse, response_of
+from conformance.proof.mutants.mutant import mutant
+
+if TYPE_CHECKING:
+    from conformance.exchange import Exchange
+
+
+@mutant("disconnect.server-goes-on")
+def server_hangs_after_a_disconnect(exchange: Exchange) -> Exchange:
+    """After a client has left the next request is never answered."""
+    return replace(exchange, response=None, failure=Failure("timeout", "no complete answer within 120 s"))
+
+
+@mutant("disconnect.early-leave-survived")
+def early_leave_breaks_the_server(exchange: Exchange) -> Exchange:
+    """After a client has left before the first event the next request ends in a 500."""
+    return refuse(exchange, 500)
+
+
+@mutant("disconnect.others-unhurt")
+def others_are_cut_too(exchange: Exchange) -> Exchange:
+    """When a client leaves, the answers of others break off."""
+    return cut(exchange)
+
+
+@mutant("disconnect.place-freed", steps="after-*")
+def answer_is_computed_to_its_end(exchange: Exchange) -> Exchange:
+    """The next request waits until the answer that nobody reads is complete."""
+    response = response_of(exchange)
+    return replace(exchange, response=replace(response, ended_at_s=response.ended_at_s * 10 + 60))

@@ -1,0 +1,121 @@
+"""Finish reasons that do not fit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from conformance.proof.mutants.editing import (
+    FIRST,
+    LAST,
+    add_tokens,
+    edit_answer,
+    edit_choice,
+    edit_choices,
+    edit_deltas,
+    edit_message,
+)
+from conformance.proof.mutants.mutant import mutant
+
+if TYPE_CHECKING:
+    from conformance.exchange import Exchange
+
+
+def _ended(exchange: Exchange, reason: str) -> Exchange:
+    """The answer ended by another reason, streamed or plain."""
+    if exchange.is_stream:
+        return edit_choices(exchange, lambda choice: choice.update(finish_reason=reason), LAST)
+    return edit_choice(exchange, lambda choice: choice.update(finish_reason=reason))
+
+
+def _calling(exchange: Exchange, calls: list[dict[str, Any]] | None) -> Exchange:
+    """The calls of the first choice changed, streamed or plain: in a stream they come with its first delta."""
+    if not exchange.is_stream:
+        return edit_message(exchange, lambda message: message.update(tool_calls=calls))
+    silent = edit_deltas(exchange, lambda delta: delta.pop("tool_calls", None))
+    return edit_deltas(silent, lambda delta: delta.update(tool_calls=calls), FIRST) if calls else silent
+
+
+@mutant("finish.reason-known")
+def reason_is_the_engine_s(exchange: Exchange) -> Exchange:
+    """A plain answer ends with the engine's own word for its reason, "eos"."""
+    return _ended(exchange, "eos")
+
+
+@mutant("finish.length-when-cut")
+def cut_answer_ends_with_stop(exchange: Exchange) -> Exchange:
+    """An answer that max_tokens cuts off ends with "stop"."""
+    return _ended(exchange, "stop")
+
+
+@mutant("finish.length-only-at-limit")
+def length_comes_before_the_limit(exchange: Exchange) -> Exchange:
+    """An answer ends with "length" one token before max_tokens."""
+    return add_tokens(exchange, completion=-1)
+
+
+@mutant("finish.stop-when-stopped")
+def stopped_answer_ends_with_length(exchange: Exchange) -> Exchange:
+    """An answer that a stop text ends has the reason "length"."""
+    return _ended(exchange, "length")
+
+
+@mutant("finish.tool-calls-when-called")
+def answer_without_a_call_ends_with_tool_calls(exchange: Exchange) -> Exchange:
+    """An answer that calls no tool ends with "tool_calls"."""
+    return _ended(_calling(exchange, None), "tool_calls")
+
+
+@mutant("finish.streamed-as-plain")
+def stream_ends_for_another_reason(exchange: Exchange) -> Exchange:
+    """The streamed answer ends with another reason than the plain one."""
+    return _ended(exchange, "length" if exchange.finish_reason() == "stop" else "stop")
+
+
+@mutant("finish.reason-given")
+def reason_is_null(exchange: Exchange) -> Exchange:
+    """The finish_reason of a plain answer is null."""
+    return edit_choice(exchange, lambda choice: choice.update(finish_reason=None))
+
+
+@mutant("finish.length-when-more-follows", steps="at-2")
+def answer_of_two_tokens_ends_with_stop(exchange: Exchange) -> Exchange:
+    """An answer that max_tokens 2 cuts off ends with "stop"."""
+    return _ended(exchange, "stop")
+
+
+@mutant("finish.stop-when-ended", steps="roomy")
+def ended_answer_says_length(exchange: Exchange) -> Exchange:
+    """An answer that ended by itself says "length"."""
+    return _ended(exchange, "length")
+
+
+@mutant("finish.calls-end-with-tool-calls")
+def call_ends_with_stop(exchange: Exchange) -> Exchange:
+    """An answer that calls a tool ends with "stop"."""
+    return _ended(exchange, "stop")
+
+
+@mutant("finish.length-when-call-cut")
+def cut_call_says_tool_calls(exchange: Exchange) -> Exchange:
+    """A tool call that max_tokens has cut off ends with "tool_calls"."""
+    function = {"name": "get_weather", "arguments": '{"city": "Ro'}
+    return _ended(
+        _calling(exchange, [{"index": 0, "id": "call-1", "type": "function", "function": function}]), "tool_calls"
+    )
+
+
+@mutant("finish.length-when-choices-cut", steps="cut-choices")
+def cut_choices_end_with_stop(exchange: Exchange) -> Exchange:
+    """Several choices that max_tokens cuts off end with stop."""
+
+    def change(answer: dict[str, Any]) -> None:
+        for choice in answer["choices"]:
+            choice.update(finish_reason="stop")
+
+    return edit_answer(exchange, change)
+
+
+@mutant("finish.length-when-form-cut", steps="person-cut")
+def cut_form_ends_with_stop(exchange: Exchange) -> Exchange:
+    """JSON that max_tokens cuts off ends with stop."""
+    return edit_choice(exchange, lambda choice: choice.update(finish_reason="stop"))

@@ -1,0 +1,79 @@
+"""A server that cannot serve several clients at once."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from conformance.exchange import Segment
+from conformance.proof.mutants.editing import (
+    accept,
+    add_tokens,
+    cut,
+    edit_answer,
+    edit_chunks,
+    edit_text,
+    refuse,
+    response_of,
+)
+from conformance.proof.mutants.mutant import mutant
+
+if TYPE_CHECKING:
+    from conformance.exchange import Exchange
+
+
+@mutant("parallel.all-answered")
+def one_of_several_is_dropped(exchange: Exchange) -> Exchange:
+    """One of several answers at the same time breaks off."""
+    return cut(exchange)
+
+
+@mutant("parallel.no-crosstalk")
+def answers_are_mixed(exchange: Exchange) -> Exchange:
+    """An answer ends with the word of another client."""
+    other = "Molfapirus" if exchange.step != "canary-3" else "Brisduntek"
+    return edit_text(exchange, lambda text: f"{text} {other}")
+
+
+@mutant("parallel.own-word-said")
+def answer_is_another_s(exchange: Exchange) -> Exchange:
+    """An answer is about something else."""
+    if exchange.is_stream:
+        return edit_chunks(exchange, lambda chunk: [each["delta"].update(content="!") for each in chunk["choices"]])
+    return edit_text(exchange, lambda _: "Good day.")
+
+
+@mutant("parallel.ids-differ", steps="*")
+def answers_at_the_same_time_share_an_id(exchange: Exchange) -> Exchange:
+    """Answers at the same time have the same id."""
+    if exchange.is_stream:
+        return edit_chunks(exchange, lambda chunk: chunk.update(id="chatcmpl-1"))
+    return edit_answer(exchange, lambda answer: answer.update(id="chatcmpl-1"))
+
+
+@mutant("parallel.prompts-counted-apart", steps="canary-6")
+def counts_are_mixed(exchange: Exchange) -> Exchange:
+    """The tokens of two prompts are added up."""
+    return add_tokens(exchange, prompt=7)
+
+
+@mutant("parallel.served-together", steps="*")
+def clients_wait_for_each_other(exchange: Exchange) -> Exchange:
+    """Every client is served when the one before has its whole answer."""
+    at_s = 10.0 * int(exchange.step[-1])
+    response = replace(
+        response_of(exchange), segments=(Segment(at_s, exchange.body),), headers_at_s=at_s, ended_at_s=at_s + 1
+    )
+    return replace(exchange, response=response)
+
+
+@mutant("parallel.refusals-hurt-nobody")
+def good_request_breaks_beside_bad_ones(exchange: Exchange) -> Exchange:
+    """A good request ends in a 500 beside bad ones."""
+    return refuse(exchange, 500)
+
+
+@mutant("parallel.bad-ones-refused")
+def bad_request_is_answered_beside_good_ones(exchange: Exchange) -> Exchange:
+    """A bad request is answered beside good ones."""
+    return accept(exchange)

@@ -1,0 +1,59 @@
+"""Parameters taken otherwise than documented."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from conformance.proof.mutants.editing import accept, refuse
+from conformance.proof.mutants.mutant import mutant
+
+if TYPE_CHECKING:
+    from conformance.exchange import Exchange
+
+
+@mutant("parameters.valid-accepted")
+def valid_value_is_refused(exchange: Exchange) -> Exchange:
+    """A value inside the documented bounds is refused."""
+    return refuse(exchange)
+
+
+@mutant("parameters.invalid-refused")
+def invalid_value_is_accepted(exchange: Exchange) -> Exchange:
+    """A value outside the documented bounds is accepted."""
+    return accept(exchange)
+
+
+@mutant("parameters.required-demanded")
+def missing_parameter_breaks_the_server(exchange: Exchange) -> Exchange:
+    """A request without a required parameter ends in a 500."""
+    return refuse(exchange, 500)
+
+
+@mutant("parameters.null-as-documented")
+def null_is_taken_the_other_way(exchange: Exchange) -> Exchange:
+    """null is refused where it is documented, or accepted where it is not."""
+    return refuse(exchange) if exchange.succeeded else accept(exchange)
+
+
+@mutant("parameters.rule-kept-accepted")
+def kept_rule_is_refused(exchange: Exchange) -> Exchange:
+    """A combination that keeps a documented rule is refused."""
+    return refuse(exchange)
+
+
+@mutant("parameters.rule-broken-refused")
+def broken_rule_is_accepted(exchange: Exchange) -> Exchange:
+    """A combination that breaks a documented rule is accepted."""
+    return accept(exchange)
+
+
+@mutant("parameters.unknown-tolerated")
+def unknown_member_is_refused(exchange: Exchange) -> Exchange:
+    """A member that no document names is refused."""
+    return refuse(exchange)
+
+
+@mutant("parameters.lacking-refused")
+def lacking_capability_is_ignored(exchange: Exchange) -> Exchange:
+    """A request for a capability that the server lacks is answered as if it had not asked."""
+    return accept(exchange)

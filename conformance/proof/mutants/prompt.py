@@ -1,0 +1,35 @@
+"""Prompts that are longer than wanted, cut on the wrong side, or closed where they should stay open."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from conformance.proof.mutants.editing import add_tokens, edit_answer, edit_text
+from conformance.proof.mutants.mutant import mutant
+
+if TYPE_CHECKING:
+    from conformance.exchange import Exchange
+
+
+@mutant("prompt.cut-to-length", steps="cut-*")
+def prompt_stays_whole(exchange: Exchange) -> Exchange:
+    """The prompt is not cut."""
+    return add_tokens(exchange, prompt=20)
+
+
+@mutant("prompt.side-kept", steps="cut-right")
+def another_part_is_kept(exchange: Exchange) -> Exchange:
+    """A prompt that is cut on its right loses its first token."""
+    return edit_answer(exchange, lambda answer: answer["prompt_token_ids"].pop(0))
+
+
+@mutant("prompt.last-message-continued", steps="continued")
+def last_message_is_closed(exchange: Exchange) -> Exchange:
+    """The last message is closed before the answer begins."""
+    return edit_answer(exchange, lambda answer: answer.update(prompt_text=f"{answer['prompt_text']}<|im_end|>"))
+
+
+@mutant("prompt.last-message-echoed", steps="echoed")
+def last_message_is_left_out(exchange: Exchange) -> Exchange:
+    """The last message does not stand before the answer."""
+    return edit_text(exchange, lambda text: text[1:])

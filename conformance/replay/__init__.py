@@ -1,0 +1,1 @@
+"""Recorded runs judged again, sent again, or replayed to clients."""

@@ -1,0 +1,1 @@
+"""Findings to outcomes, results.json and the reports made from it."""

@@ -1,0 +1,1 @@
+"""The load client measured against a server with known timings."""

@@ -1,0 +1,1 @@
+"""Answers to latencies, tallies, objectives and validity."""

@@ -1,0 +1,1 @@
+"""The results file, the terminal report, the HTML page and comparisons."""

@@ -1,0 +1,1 @@
+"""The life of one load test inside Locust."""

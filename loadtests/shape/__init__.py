@@ -1,0 +1,1 @@
+"""What is sent and when: arrivals, workload, lengths and prompts."""

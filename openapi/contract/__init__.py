@@ -1,0 +1,1 @@
+"""One dialect of the contract: its files read, resolved, checked and typed."""

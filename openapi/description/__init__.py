@@ -1,0 +1,1 @@
+"""OpenAPI descriptions of a contract: built, validated against, compared."""

@@ -1,0 +1,1 @@
+"""Facts of a page compared with the contract."""

@@ -1,0 +1,1 @@
+"""Cells as facts: types, ranges, defaults and conditions."""

@@ -1,0 +1,144 @@
+"""What a clause says of sizes: lengths of texts and lists, characters in all, media, and what lies outside."""
+
+from __future__ import annotations
+
+import re
+from math import prod
+from typing import TYPE_CHECKING, Final
+
+from openapi.reading.facts.fact import Piece
+from openapi.reading.facts.grammar.rule import rule
+from openapi.reading.facts.interval import Interval
+from openapi.reading.facts.vocabulary import SIZE, compared, size
+
+if TYPE_CHECKING:
+    from openapi.reading.facts.grammar.rule import Build
+
+COUNT: Final = r"\d+"
+_SPAN: Final = rf"(?P<low>{COUNT})\s*[~-]\s*(?P<high>{COUNT})"
+_PRODUCT: Final = rf"(?P<limit>{COUNT})\s*(?:\((?P<product>{COUNT}(?:\s*\*\s*{COUNT})+)\))?"
+_FORMATS: Final = frozenset(
+    "JPG JPEG PNG GIF BMP WEBP MP4 AVI WMV MOV MKV WEBM MP3 WAV FLAC OGG M4A".split()  # noqa: SIM905 - a word list
+)
+_MEDIUM: Final = r"(?:images?|videos?|video files?|audios?|audio files?|图片|视频|音频)"
+
+
+def _span(member: str, at: str = "") -> Build:
+    def build(match: re.Match[str], _name: str) -> list[Piece] | None:
+        low, high = int(match["low"]), int(match["high"])
+        return [Piece(member, (Interval(low, high),), at=at)] if low <= high else None
+
+    return build
+
+
+def _at_most(member: str, at: str = "") -> Build:
+    def build(match: re.Match[str], _name: str) -> list[Piece] | None:
+        limit, product = int(match["limit"]), match.groupdict().get("product")
+        if product and prod(int(each) for each in product.split("*")) != limit:
+            return None  # the page contradicts itself
+        return [Piece(member, (Interval(0, limit),), at=at)]
+
+    return build
+
+
+def _from(member: str, at: str = "") -> Build:
+    return lambda match, _name: [Piece(member, (Interval(int(match["low"])),), at=at)]
+
+
+def _at_least(member: str, at: str = "") -> Build:
+    return lambda match, _name: [Piece(member, (compared(match["compared"].lower(), int(match["limit"])),), at=at)]
+
+
+def _plainly(*pieces: Piece) -> Build:
+    return lambda _match, _name: list(pieces)
+
+
+def _characters(match: re.Match[str], _name: str) -> list[Piece] | None:
+    low, high = size(match["low"]), size(match["high"])
+    if low is None or high is None or low >= high:
+        return None
+    named = match.groupdict()
+    between = "left" not in named
+    opened = (None, None) if between else (named["left"] in ("<", "greater than"), named["right"] in ("<", "less than"))
+    return [Piece("characters", (Interval(low, high, *opened),))]
+
+
+def _media_size(match: re.Match[str], _name: str) -> list[Piece] | None:
+    limit = size(match["limit"])
+    return None if limit is None else [Piece("media_bytes", (Interval(0, limit),))]
+
+
+def _media_formats(match: re.Match[str], _name: str) -> list[Piece] | None:
+    words = re.split(r"\s*(?:、|和|,|\band\b)\s*", match["formats"], flags=re.IGNORECASE)
+    found = {
+        re.sub(rf"base64[ -]?(?:encoded |编码的)?|\s*{_MEDIUM}$", "", word.strip(), flags=re.IGNORECASE).upper()
+        for word in words
+        if word.strip()
+    }
+    return [Piece("formats", tuple(sorted(found)))] if found and found <= _FORMATS else None
+
+
+def _beyond(match: re.Match[str], _name: str) -> list[Piece]:
+    return [Piece("beyond", f"ignored outside {match['format'].lower()}", at="[]")]
+
+
+RULES: Final = (
+    rule(r"非空|(?:the value )?cannot be empty", _plainly(Piece("length", (Interval(1),)))),
+    rule(
+        r"其余情况(?P<self>\w+?)非空",
+        lambda match, name: [Piece("length", (Interval(1),))] if match["self"] == name else None,
+    ),
+    rule(rf"(?:string|字符串)类型长度范围[为是]\s*{_SPAN}", _span("length")),
+    rule(rf"for (?:the )?string type, the length range is {_SPAN}(?: characters)?", _span("length")),
+    rule(rf"(?:the )?length (?:range )?is {_SPAN} characters", _span("length")),
+    rule(rf"(?:每个|列表)元素的?(?:字符)?长度[为是]\s*{_SPAN}", _span("length", "[]")),
+    rule(rf"(?:with )?each element (?:having|has) a length of {_SPAN}(?: characters)?", _span("length", "[]")),
+    rule(
+        rf"每个元素的?(?:字符)?长度(?P<compared>大于或等于|大于等于|大于|不小于|小于或等于|小于|不超过)(?P<limit>{COUNT})",
+        _at_least("length", "[]"),
+    ),
+    rule(rf"(?:List\[\w+\]类型)?列表元素不超过{_PRODUCT}个", _at_most("items")),
+    rule(rf"the number of elements (?:should|must) not exceed {_PRODUCT}", _at_most("items")),
+    rule(
+        rf"(?:with )?each element (?:having|has|must have) at least (?P<low>{COUNT}) characters?", _from("length", "[]")
+    ),
+    rule(rf"列表元素(?:个数|数量)?(?:不少于|不小于|大于或等于)(?P<low>{COUNT})个?", _from("items")),
+    rule(rf"the number of elements (?:is|must be) at least (?P<low>{COUNT})", _from("items")),
+    rule(rf"列表元素(?:个数|数量)[为是]\s*{_SPAN}个?", _span("items")),
+    rule(rf"the number of elements (?:is|must be) {_SPAN}", _span("items")),
+    rule(rf"up to {_PRODUCT} sequences(?: where .*)?", _at_most("items")),
+    rule(rf"列表元素总长度不超过{_PRODUCT}", _at_most("characters")),
+    rule(rf"the total length of the list elements (?:should|must) not exceed {_PRODUCT}", _at_most("characters")),
+    rule(r"列表为空时?相当于null", _plainly(Piece("empty", "null"))),
+    rule(r"an empty list is equivalent to null", _plainly(Piece("empty", "null"))),
+    rule(
+        rf"(?P<low>{SIZE})\s*(?P<left><=?)\s*[\w\u4e00-\u9fff]*?字符数\s*(?P<right><=?)\s*(?P<high>{SIZE})", _characters
+    ),
+    rule(
+        rf"the character length is (?P<left>greater than(?: or equal to)?) (?P<low>{SIZE})"
+        rf" but (?P<right>less than(?: (?:and|or) equal to)?) (?P<high>{SIZE})",
+        _characters,
+    ),
+    rule(
+        rf"with the number of characters in the \w+ content being between (?P<low>{SIZE}) and (?P<high>{SIZE})",
+        _characters,
+    ),
+    rule(rf"(?:当前)?支持传入的{_MEDIUM}最大[为是]?\s*(?P<limit>{SIZE})", _media_size),
+    rule(rf"(?:currently, )?the maximum size of an? {_MEDIUM} is (?P<limit>{SIZE})", _media_size),
+    rule(rf"the maximum {_MEDIUM} size supported is (?P<limit>{SIZE})", _media_size),
+    rule(rf"{_MEDIUM}类型支持(?P<formats>[\w、\u4e00-\u9fff]+)", _media_formats),
+    rule(
+        rf"supports {_MEDIUM} from server local paths, {_MEDIUM} types support (?P<formats>.+?)"
+        rf"(?:, and {_MEDIUM} URLs with both HTTP and HTTPS protocols)?",
+        _media_formats,
+    ),
+    rule(rf"local (?P<formats>.+?)(?: {_MEDIUM})? can be imported in URL format", _media_formats),
+    rule(
+        rf"单个请求中[\w、]+数量总和\s*<=\s*(?P<limit>{COUNT})个?"
+        rf"|the total number of [\w, ]+ in a single request should be <= (?P<limit_en>{COUNT})",
+        lambda match, _name: [Piece("media_count", (Interval(0, int(match["limit"] or match["limit_en"])),))],
+    ),
+    rule(r"超出(?P<format>u?int\d+)的元素(?:将会|会|将)?被忽略", _beyond),
+    rule(r"elements exceeding (?P<format>u?int\d+) (?:will be|are) ignored", _beyond),
+    rule(r"elements whose data type is not (?P<format>u?int\d+) (?:will be|are) ignored", _beyond),
+)

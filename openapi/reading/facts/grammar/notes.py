@@ -1,0 +1,32 @@
+"""Clauses that are understood and hold no fact that a contract could hold: languages, addresses, references."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from openapi.reading.facts.grammar.rule import rule
+
+if TYPE_CHECKING:
+    import re
+
+    from openapi.reading.facts.fact import Piece
+
+
+def _nothing(_match: re.Match[str], _name: str) -> list[Piece]:
+    return []
+
+
+_PATTERNS: Final = (
+    r"支持中英文",
+    r"(?:supports )?(?:both )?(?:chinese and english|english and chinese)(?: are supported)?",
+    r"both HTTP and HTTPS protocols are supported",
+    r"支持HTTP和HTTPS协议",
+    r"支持服务器本地路径的(?:图片|视频|音频)传入|支持URL(?:图片|视频|音频)传入",
+    r"supports image URLs with both HTTP and HTTPS protocols",
+    r"详情请参见说明|for more details, refer to documentation",
+    r"for list\[string\]",
+)
+RULES: Final = (
+    *(rule(pattern, _nothing) for pattern in _PATTERNS),
+    rule(r"in other cases, (\w+) must be provided", lambda match, name: [] if match[1] == name else None),
+)

@@ -1,0 +1,111 @@
+"""What a clause says of the type: type words, one or several, and the values that alone are supported."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from openapi.reading.facts.fact import UNSTATED, Piece
+from openapi.reading.facts.grammar.rule import After, rule
+from openapi.reading.facts.vocabulary import NAME, NUMBER, QUOTED, TYPE, Type, literal, type_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_WORD: Final = rf"{TYPE}(?:\s*(?:types?|format|类型|格式))?"
+_OR: Final = r"(?:\s+or\s+(?:the\s+|an?\s+)?|\s*/\s*|或者|或)"
+_LEAD: Final = r"(?:(?:the )?(?:value|type|parameter) is (?:of )?(?:(?:the|an?) )?|类型[为是]|(?:the|an?) )?"
+_LIST: Final = rf"{_WORD}(?:{_OR}{_WORD})*"
+_SUFFIX: Final = re.compile(r"\s*(?:types?|format|类型|格式)$", re.IGNORECASE)
+
+
+def types_of(words: str) -> list[Type] | None:
+    """The types in `List[string]类型或者string类型`; None when one of the words names none."""
+    found = [type_of(_SUFFIX.sub("", each)) for each in re.split(_OR, words, flags=re.IGNORECASE)]
+    return None if None in found else [each for each in found if each is not None]
+
+
+def said(found: Iterable[Type], member: str = "types") -> list[Piece]:
+    """Types as pieces: names, formats, null and elements apart."""
+    each = list(found)
+    pieces = [Piece(member, tuple(sorted({one.name for one in each} - {"null"})))]
+    pieces += [Piece("format", one.format) for one in each if one.format]
+    pieces += [Piece("nullable", True) for one in each if one.name == "null"]
+    for element in (one.element for one in each if one.element):
+        pieces += [Piece("types", (element.name,), at="[]")]
+        pieces += [Piece("format", element.format, at="[]")] if element.format else []
+    return [piece for piece in pieces if piece.value != ()]
+
+
+def _types(match: re.Match[str], _name: str) -> list[Piece] | None:
+    found = types_of(match["types"])
+    if found is None:
+        return None
+    return said(found) + ([Piece("nullable", True)] if match["null"] else [])
+
+
+def _by_model(match: re.Match[str], _name: str) -> list[Piece] | None:
+    found = [types_of(words) for words in match.groups() if words]
+    return None if None in found else [piece for each in found for piece in said(each or [], "also")]
+
+
+def _text(_match: re.Match[str], _name: str) -> list[Piece]:
+    return [Piece("types", ("string",))]
+
+
+def _only(match: re.Match[str], _name: str) -> list[Piece]:
+    value = _value(match["value"])
+    return [Piece("enum", (value,)), *([Piece("types", ("string",))] if isinstance(value, str) else [])]
+
+
+def _value(text: str) -> Any:
+    found = literal(text)
+    return text if found is UNSTATED else found
+
+
+def _values(match: re.Match[str], _name: str) -> list[Piece]:
+    words = match["values"] or match.groupdict().get("listed") or ""
+    return [Piece("enum", tuple(each[1:-1] for each in re.findall(QUOTED, words)))]
+
+
+def _unary(match: re.Match[str], _name: str) -> list[Piece]:
+    return [Piece("enum", (match[1],)), Piece("unread", match[2])]
+
+
+def _reasons(match: re.Match[str], _name: str) -> list[Piece]:
+    return [Piece("enum", (match[1], match[2])), Piece("nullable", True)]
+
+
+_ONE: Final = rf"(?P<value>{QUOTED}|{NAME}|{NUMBER})"
+
+RULES: Final = (
+    rule(rf"{_LEAD}(?P<types>{_LIST})(?:参数)?(?P<null> and can be null)?", _types),
+    rule(rf"(?:单模态|多模态)?(?:文本)?模型[为是](?P<types>{_LIST})", _by_model),
+    rule(
+        rf"the value is of the ({_LIST}) for an? [\w-]+(?: [\w-]+){{0,3}} model"
+        rf" and of the ({_LIST}) for an? [\w-]+(?: [\w-]+){{0,3}} model",
+        _by_model,
+    ),
+    rule(r"使用JSON格式的字符串|an? (?:JSON-formatted )?string(?: representing .*)?", _text),
+    rule(rf"(?:目前|当前)?[仅只]支持(?:字符串)?{_ONE}", _only, After.ANYTHING),
+    rule(rf"only supports (?:the )?(?:(?:character )?string )?{_ONE}", _only),
+    rule(rf"currently only supports (?:the )?(?:(?:character )?string )?{_ONE}", _only, After.ANYTHING),
+    rule(rf"(?:currently )?only (?:the )?(?:(?:character )?string )?{_ONE} is (?:currently )?supported", _only),
+    rule(rf"(?:[\u4e00-\u9fff]{{0,8}})?(?:目前|当前)都?返回(?P<value>{QUOTED})", _only, After.ANYTHING),
+    rule(rf"currently (?:always )?(?:returns )?(?P<value>{QUOTED})", _only, After.ANYTHING),
+    rule(rf"currently hardcoded as {_ONE}", _only, After.ANYTHING),
+    rule(rf"(?:当前|目前)只能[为是](?P<value>{NUMBER})", _only, After.ANYTHING),
+    rule(
+        rf"(?:which can )?(?:currently )?only (?:be )?(?P<value>{NUMBER})(?: is (?:allowed|supported))?(?: currently)?",
+        _only,
+        After.ANYTHING,
+    ),
+    rule(rf"(?:可?取值|可选值)(?:可以?)?[为是:]?(?P<values>{QUOTED}(?:(?:、|,|或者?|和){QUOTED})+)", _values),
+    rule(
+        rf"(?:must be |can be |is )?(?:one of|either) (?P<values>{QUOTED}(?:, {QUOTED})*,? or {QUOTED})"
+        rf"|(?:possible|supported|available) values(?: are)?:? (?P<listed>{QUOTED}(?:, {QUOTED})*,? and {QUOTED})",
+        _values,
+    ),
+    rule(r"([\w.]+) for unary requests( and [\w.]+ for streaming responses)", _unary),
+    rule(rf"this will be ({NAME}) if .*?, ({NAME}) if .*?, or null when .*", _reasons),
+)

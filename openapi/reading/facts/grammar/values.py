@@ -1,0 +1,151 @@
+"""What a clause says of defaults, of null, of what may be left out, and of members."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+from openapi.reading.facts.fact import InWords, Piece
+from openapi.reading.facts.grammar.rule import After, rule
+from openapi.reading.facts.grammar.types import said, types_of
+from openapi.reading.facts.interval import Interval
+from openapi.reading.facts.vocabulary import NAME, NUMBER, QUOTED, TYPE, literal
+
+if TYPE_CHECKING:
+    import re
+    from collections.abc import Iterator
+
+    from openapi.reading.facts.grammar.rule import Build
+
+LITERAL: Final = rf"(?:{QUOTED}|{NUMBER}|true\b|false\b|null\b)"
+_NOT_SET: Final = r"(?:not (?:set|passed|provided|specified))"
+_PYTHON: Final = frozenset({"none", "true", "false", "null"})  # near a literal, and none of JSON
+
+
+def _default(match: re.Match[str], _name: str) -> list[Piece]:
+    return [Piece("default", literal(match["value"].lower() if match["value"][0] != '"' else match["value"]))]
+
+
+def _default_by_name(match: re.Match[str], _name: str) -> list[Piece] | None:
+    word = match["value"]
+    return None if word.lower() in _PYTHON else [Piece("default", InWords(word))]
+
+
+def _in_words(words: str) -> Build:
+    return lambda _match, _name: [Piece("default", InWords(words))]
+
+
+def _of_stream(match: re.Match[str], _name: str) -> list[Piece]:
+    return [Piece("default", InWords(f"{match[1]} for a plain answer, {match[2]} for a stream"))]
+
+
+def _null(allowed: bool, at: str = "") -> Build:
+    return lambda _match, _name: [Piece("nullable", allowed, at=at)]
+
+
+def _omitted(match: re.Match[str], name: str) -> list[Piece] | None:
+    if match["self"] != name:
+        return None
+    found = [Piece("required", f"unless role={match['role']} and {match['beside']}")]
+    return found + ([Piece("length", (Interval(1),))] if "非空" in match[0].rpartition(",")[2] else [])
+
+
+def _members_of_each(match: re.Match[str], _name: str) -> list[Piece] | None:
+    types = types_of(match["type"])
+    if types is None:
+        return None
+    names = (match["one"], match["other"])
+    return [
+        Piece(piece.member, piece.value, at=f"[].{name}{piece.at}")
+        for name in names
+        for piece in (*said(types), Piece("required", "yes"))
+    ]
+
+
+def _fields(match: re.Match[str], _name: str) -> list[Piece] | None:
+    types = types_of(match["type"])
+    names = (*match["names"].replace(",", " ").split(), match["last"])
+    counted = {"two": 2, "three": 3, "four": 4, "five": 5}.get(match["count"].lower())
+    if types is None or len(names) != counted:
+        return None
+    return [Piece(piece.member, piece.value, at=f".{name}{piece.at}") for name in names for piece in said(types)]
+
+
+def _members_of_values(match: re.Match[str], _name: str) -> list[Piece]:
+    return [Piece("exists", True, at=f".*.{match[name]}") for name in ("one", "other")]
+
+
+def _form(match: re.Match[str], _name: str) -> list[Piece] | None:
+    """An object shown as the form of the value: its members, and the value of `type`, which tells forms apart."""
+    try:
+        shown = json.loads(match["form"])
+    except json.JSONDecodeError:
+        return None
+    return list(_shown(shown, "")) if isinstance(shown, dict) else None
+
+
+def _shown(value: Any, at: str) -> Iterator[Piece]:
+    if isinstance(value, dict):
+        if at:
+            yield Piece("types", ("object",), at=at)
+        for name, item in value.items():
+            yield from _shown(item, f"{at}.{name}")
+    elif isinstance(value, str):
+        yield Piece("types", ("string",), at=at)
+        if at.endswith(".type"):
+            yield Piece("enum", (value,), at=at)
+
+
+RULES: Final = (
+    rule(rf"默认值?[为是:]?\s*(?P<value>{LITERAL})", _default),
+    rule(rf"(?:the )?default(?: value)?(?: is|:)?\s*(?P<value>{LITERAL})", _default),
+    rule(rf"默认值?[为是:]?(?:[\w\s]*?配置文件中的)?(?P<value>{NAME})", _default_by_name),
+    rule(rf"(?:the )?default value(?: is)?(?: the value of)? (?P<value>{NAME})", _default_by_name),
+    rule(r"(?:字段|参数)?未设置时,默认值由后端模型确定", _in_words("decided by the backend model")),
+    rule(
+        rf"if the (?:field|parameter) is {_NOT_SET}, the default value is determined by the backend model"
+        rf"|default value determined by the backend model when the field is {_NOT_SET}",
+        _in_words("decided by the backend model"),
+    ),
+    rule(r"不传递?该参数,系统会产生一个随机\w+?值", _in_words("random")),
+    rule(
+        rf"if (?:this parameter is )?{_NOT_SET}, the system generates a random \w+ value",
+        _in_words("random"),
+    ),
+    rule(
+        rf"if {_NOT_SET}, the generation will stop once EOS token is generated",
+        _in_words("until the end-of-sequence token"),
+    ),
+    rule(r"default: (true|false) if stream=false, (true|false) if stream=true", _of_stream),
+    rule(r"default: (?P<value>all tokens)", _in_words("all tokens")),
+    rule(r"(?:取值)?(?:可以?|允许)为null", _null(True)),
+    rule(r"(?:取值)?(?:不能|不可以?|不允许)为null", _null(False)),
+    rule(r"(?:also, )?(?:(?:the value )?can be null|null is allowed)", _null(True)),
+    rule(r"(?:the value )?(?:cannot|can not|must not) be null", _null(False)),
+    rule(r"(?:若该字段值非null,)?列表中元素(?:不能|不可)为null", _null(False, "[]")),
+    rule(r"当role为(?P<role>\w+),且(?P<beside>\w+?)非空时,(?P<self>\w+?)可以不传(?:,其余角色非空)?", _omitted),
+    rule(
+        r"if the role is '(?P<role>\w+)' and (?P<beside>\w+) is not empty, (?P<self>\w+) can be omitted"
+        r"(?:; for other roles, \w+ must be provided)?",
+        _omitted,
+    ),
+    rule(
+        rf"each object in the list should contain (?P<one>{NAME}) and (?P<other>{NAME})"
+        rf" - both of (?P<type>{TYPE}) type",
+        _members_of_each,
+    ),
+    rule(
+        rf"consists of (?P<count>\w+) (?P<type>{TYPE}) fields: (?P<names>{NAME}(?:, {NAME})*),? and (?P<last>{NAME})"
+        r"(?: that .*)?",
+        _fields,
+    ),
+    rule(rf"包含(?P<one>{NAME})和(?P<other>{NAME})两个参数", _members_of_values, After.ANYTHING),
+    rule(rf"containing (?P<one>{NAME}) and (?P<other>{NAME}) fields", _members_of_values, After.ANYTHING),
+    rule(
+        rf"the value is of the dict type and indicates the \w+ description,"
+        rf" including the (?P<one>{NAME}) and (?P<other>{NAME}) parameters",
+        _members_of_values,
+    ),
+    rule(r"通过(?P<form>\{.*\})指定特定的工具(?:,将强制模型调用该工具)?", _form),
+    rule(r"by specifying (?P<form>\{.*\}) you can specify a particular tool(?:, forcing .*)?", _form),
+)

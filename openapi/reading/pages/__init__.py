@@ -1,0 +1,1 @@
+"""Vendor pages as rows of cells, from HTML, Markdown or plain text."""

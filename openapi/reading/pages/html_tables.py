@@ -1,0 +1,207 @@
+"""Tables of HTML, alone or inside Markdown, and Markdown's own tables: rows from cells that span rows and columns.
+
+A cell that holds nothing but a dash spans the rows of one nested level; the row above its first one is their parent.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bs4 import BeautifulSoup
+from bs4.element import NavigableString, PreformattedString, Tag
+from markdown_it import MarkdownIt
+
+from openapi.reading.pages.columns import Column, columns, part
+from openapi.reading.pages.headings import PARAGRAPH, Heading, Place, headings, over, place_of, words_of
+from openapi.reading.pages.nesting import DASHES
+from openapi.reading.pages.row import Cell, Item, Left, Row, Rows
+from openapi.reading.pages.unsupported import lists_unsupported, unsupported
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from markdown_it.token import Token
+
+    from openapi.reading.pages.row import Part
+
+_BLOCKS = frozenset({"p", "div", "li", "ul", "ol", "br", "dl", "dt", "dd", "table", "tr", "td", "pre"})
+_MARKS = {"del": "~~", "s": "~~", "strike": "~~", "sup": "^", "sub": "_"}  # 2<sup>31</sup> is not 231
+_WIDEST = 1000  # what a cell may span; HTML itself ends there
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """Cells by place; a cell that spans several places stands in each of them."""
+
+    caption: str
+    place: Place
+    grid: tuple[tuple[Cell | None, ...], ...]
+
+
+def read(text: str) -> Rows:
+    """All rows of all tables of parameters in a page of HTML or Markdown, in the order of the page."""
+    tokens = MarkdownIt("commonmark").enable("table").disable("code").parse(text)
+    lines = text.split("\n")
+    for token in tokens:  # an example that shows a table is none
+        if token.type == "fence" and token.map and "<table" in token.content:
+            lines[slice(*token.map)] = [""] * (token.map[1] - token.map[0])
+    soup = BeautifulSoup("\n".join(lines), "html.parser")
+    every = headings(tokens, soup)
+    tables = [_of_html(table) for table in soup.find_all("table") if table.find_parent("table") is None]
+    found = [(table.place, each) for table in (*tables, *_of_markdown(tokens)) for each in _rows(table, every)]
+    found += [(heading.place, each) for heading in every for each in _unsupported(heading, every)]
+    found.sort(key=lambda each: each[0])
+    rows = tuple(each for _, each in found if isinstance(each, Row))
+    return Rows("HTML or Markdown tables", rows, tuple(each for _, each in found if isinstance(each, Left)))
+
+
+def _unsupported(heading: Heading, every: Sequence[Heading]) -> list[Row | Left]:
+    """The rows of a list of what is not supported, where a heading announces one."""
+    if not lists_unsupported(heading.words) or heading.level == PARAGRAPH:
+        return []
+    line = heading.place[0]
+    this = part((), [heading.words, *over(every, heading.place)], "")
+    if this is None:
+        return [Left(line, "no heading tells which part this describes", heading.words)]
+    return list(unsupported(this, heading.entries))
+
+
+def _of_html(table: Tag) -> _Table:
+    caption = table.find("caption")
+    line = place_of(table)[0]
+    grid: list[list[Cell | None]] = []
+    filled: dict[tuple[int, int], Cell] = {}
+    tags = table.find_all("tr")
+    for down, row in enumerate(tags):
+        across = 0
+        for tag in row.find_all(["td", "th"], recursive=False):
+            while (down, across) in filled:
+                across += 1
+            cell = Cell(tuple(_items(tag)), tag.sourceline or line)
+            wide, high = _span(tag, "colspan"), min(_span(tag, "rowspan"), len(tags) - down)
+            filled.update({(down + y, across + x): cell for y in range(high) for x in range(wide)})
+            across += wide
+        width = max((x for y, x in filled if y == down), default=-1) + 1
+        grid.append([filled.get((down, x)) for x in range(width)])
+    return _Table(caption.get_text(" ", strip=True) if caption else "", place_of(table), tuple(map(tuple, grid)))
+
+
+def _span(tag: Tag, name: str) -> int:
+    value = str(tag.get(name) or 1)
+    return min(max(int(value), 1), _WIDEST) if value.isdecimal() else 1
+
+
+def _items(tag: Tag) -> Iterator[Item]:
+    """The paragraphs and list entries of a cell."""
+    words: list[str] = []
+    line, depth = tag.sourceline or 0, 0
+
+    def flush() -> Iterator[Item]:
+        text = " ".join("".join(words).split())
+        words.clear()
+        if text:
+            yield Item(text, depth, line)
+
+    def walk(node: Tag, level: int) -> Iterator[Item]:
+        nonlocal line, depth
+        for child in node.children:
+            if isinstance(child, PreformattedString):
+                continue  # comments and the like
+            if isinstance(child, NavigableString):
+                if not words:
+                    depth, line = level, line
+                words.append(str(child))
+            elif isinstance(child, Tag) and child.name in _BLOCKS:
+                yield from flush()
+                line, depth = child.sourceline or line, level
+                yield from walk(child, level + 1 if child.name in ("ul", "ol") else level)
+                yield from flush()
+            elif isinstance(child, Tag):
+                mark = _MARKS.get(child.name, "")
+                words.append(mark)
+                yield from walk(child, level)
+                words.append(mark)
+
+    yield from walk(tag, 0)
+    yield from flush()
+
+
+def _of_markdown(tokens: Sequence[Token]) -> Iterator[_Table]:
+    grid: list[list[Cell | None]] = []
+    begin = line = 0
+    for at, token in enumerate(tokens):
+        match token.type:
+            case "table_open":
+                grid, begin = [], (token.map or [0])[0] + 1
+            case "tr_open":
+                grid.append([])
+                line = (token.map or [begin])[0] + 1
+            case "th_open" | "td_open":
+                text = words_of(tokens[at + 1])
+                grid[-1].append(Cell((Item(text, 0, line),) if text else (), line))
+            case "table_close":
+                yield _Table("", (begin, 0), tuple(map(tuple, grid)))
+
+
+def _rows(table: _Table, every: Sequence[Heading]) -> list[Row | Left]:
+    header, *body = table.grid or ((),)
+    found = columns([cell.text if cell else "" for cell in header])
+    if found is None:
+        return _codes(table)
+    first = next((cell for row in body[:1] for cell in row if cell), None)
+    above_it = [*filter(None, [table.caption]), *over(every, table.place)]
+    this = part(found, above_it, first.text if first else "")
+    if this is None:
+        return [
+            Left(
+                table.place[0], "neither columns nor heading tell which part this table describes", " < ".join(above_it)
+            )
+        ]
+    names = found.count("name")
+    rows: list[Row | Left] = []
+    path: tuple[str, ...] = ()
+    above: Sequence[Cell | None] = ()
+    for cells in body:
+        words = " | ".join(cell.text for cell in dict.fromkeys(cells) if cell)
+        line = next((cell.line for cell in dict.fromkeys(reversed(cells)) if cell), table.place[0])
+        if len(cells) != len(found) or None in cells:
+            rows.append(Left(line, f"the row fills {sum(map(bool, cells))} of {len(found)} columns", words))
+            continue
+        depth = next((x for x in range(names) if not _is_dash(cells[x])), names)
+        name = cells[depth] if depth < names else None
+        fits = depth <= len(path) and all(cells[x] is above[x] for x in range(min(depth, len(path) - 1)))
+        if name is None or not fits or any(cells[x] is not name for x in range(depth, names)):
+            rows.append(Left(line, "the nested levels of this row do not fit the row above", words))
+            continue
+        path, above = (*path[:depth], name.text), cells
+        rows.append(_row(this, path, name.line, found, cells))
+    return rows
+
+
+def _row(this: Part, path: tuple[str, ...], line: int, found: Sequence[Column], cells: Sequence[Cell | None]) -> Row:
+    by_column = dict(zip(found, cells, strict=True))
+    return Row(
+        part=this,
+        path=tuple(part for name in path for part in name.split(".")) if len(path) == 1 else path,
+        line=line,
+        type=by_column.get("type"),
+        required=by_column.get("required"),
+        prose=by_column.get("prose"),
+        value=by_column.get("value"),
+    )
+
+
+def _is_dash(cell: Cell | None) -> bool:
+    return cell is not None and len(cell.items) == 1 and cell.text in DASHES
+
+
+def _codes(table: _Table) -> list[Row | Left]:
+    """A table of error codes becomes one row whose value lists them; any other table holds no parameters."""
+    header, *body = table.grid or ((),)
+    if len(header) < 2 or header[0] is None or header[0].text.lower() not in ("code", "error code", "错误码"):
+        return []
+    first = [cells[0] for cells in body if cells and cells[0] is not None]
+    line = table.place[0]
+    items = (Item("Possible values:", 0, line), *(Item(f"{cell.text}:", 1, cell.line) for cell in first))
+    return [Row("errors", ("code",), line, value=Cell(items, line))] if first else []

@@ -1,0 +1,1 @@
+"""JSON Schema as the contract uses it: problems, members, ranges, short notation."""

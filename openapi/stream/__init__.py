@@ -1,0 +1,1 @@
+"""Server-sent events: bytes, strict JSON, and the legal order of a stream."""

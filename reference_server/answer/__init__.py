@@ -1,0 +1,1 @@
+"""Engine output to response objects and chunks."""

@@ -1,0 +1,1 @@
+"""The engine loop: scheduling, steps and the delivery of deltas."""

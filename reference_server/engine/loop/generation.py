@@ -1,0 +1,88 @@
+"""LocalGeneration: where the deltas of one request are read."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+from reference_server.engine.protocol import Delta, EngineError, Generation
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Iterable
+
+    from reference_server.engine.loop.submission import Submission
+    from reference_server.engine.protocol import Prompt
+
+Item = Delta | EngineError
+
+
+class LocalGeneration(Generation):
+    """The reading end of one request of a local engine."""
+
+    def __init__(self, submission: Submission, loop: asyncio.AbstractEventLoop) -> None:
+        self.prompt_tokens = len(submission.prompt)
+        self.submission = submission
+        self.loop = loop
+        self._arrived: deque[Item] = deque()  # a queue of asyncio's costs a third of what it is to send a token
+        self._waiting: asyncio.Future[None] | None = None
+        self._unfinished = submission.params.n
+        self._over = False
+        self.owes_prompt = submission.params.tells_prompt  # the engine's thread alone asks
+        self.prompt: Prompt | None = None  # to come with the next delta
+
+    def __aiter__(self) -> LocalGeneration:
+        return self
+
+    async def __anext__(self) -> Delta:
+        if self._over:
+            raise StopAsyncIteration
+        while not self._arrived:
+            self._waiting = self.loop.create_future()
+            await self._waiting
+            if self._over:  # cancelled while waiting
+                raise StopAsyncIteration
+        item = self._arrived.popleft()
+        if isinstance(item, Delta):
+            if item.finish_reason is not None:
+                self._unfinished -= 1
+                self._over = self._unfinished == 0
+            return item
+        self._over = True
+        raise item
+
+    def cancel(self) -> None:
+        if not self._over:
+            self._over = True
+            self.submission.cancellation.requested = True
+            self._wake()
+
+    def deliver(self, item: Item) -> None:
+        """Give the reader an item; on the loop's thread."""
+        self._arrived.append(item)
+        self._wake()
+
+    def _wake(self) -> None:
+        if self._waiting is not None and not self._waiting.done():
+            self._waiting.set_result(None)
+
+
+def hand_over(items: Iterable[tuple[LocalGeneration, Item]]) -> None:
+    """Deliver a step's items from the engine's thread, in one call for each event loop.
+
+    A loop that was closed has no readers left: their requests are cancelled.
+    """
+    by_loop: dict[asyncio.AbstractEventLoop, list[tuple[LocalGeneration, Item]]] = {}
+    for generation, item in items:
+        by_loop.setdefault(generation.loop, []).append((generation, item))
+    for loop, batch in by_loop.items():
+        try:
+            loop.call_soon_threadsafe(_deliver, batch)
+        except RuntimeError:
+            for generation, _ in batch:
+                generation.submission.cancellation.requested = True
+
+
+def _deliver(batch: list[tuple[LocalGeneration, Item]]) -> None:
+    for generation, item in batch:
+        generation.deliver(item)

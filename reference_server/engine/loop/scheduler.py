@@ -1,0 +1,204 @@
+"""Scheduler: which sequences go through the next forward pass."""
+
+from __future__ import annotations
+
+import heapq
+from collections import deque
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from reference_server.engine.loop.sequence import Sequence, Status
+from reference_server.engine.model.prefixes import Prefixes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PREFILL_TOKENS = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """The first `length` positions of one slot's row that another one takes over."""
+
+    source: int
+    target: int
+    length: int
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """The sequences of one forward pass: all at their prompts (prefill), or all at one new token (decode).
+
+    since, until: of a prefill, how many tokens of each prompt the cache holds before and afterwards; a sequence
+        whose prompt is whole then gets its first token.
+    copies: what the rows take over from each other before, in order.
+    """
+
+    prefill: bool
+    sequences: tuple[Sequence, ...]
+    since: tuple[int, ...] = ()
+    until: tuple[int, ...] = ()
+    copies: tuple[Copy, ...] = ()
+
+    @property
+    def slots(self) -> list[int]:
+        """The slot of each sequence."""
+        return [sequence.slot for sequence in self.sequences if sequence.slot is not None]
+
+
+class Scheduler:
+    """First come, first served among those of the same priority, on a fixed number of slots.
+
+    A waiting sequence is admitted as soon as a slot is free and everybody before it was admitted; sequences
+    that start together wait until there is a slot for each. Prefills and decodes alternate while there is work
+    for both. One prefill holds at most `prefill_tokens` tokens, padding counted and a prompt that sequences
+    share counted once; a longer prompt goes through in chunks of so many. So a running sequence waits for so
+    many tokens at most between two of its own, whatever arrives.
+
+    reuse: whether a prompt takes over the head that it has in common with what a slot holds: its own or another,
+        free or in use.
+    """
+
+    def __init__(self, slots: int, prefill_tokens: int = PREFILL_TOKENS, *, reuse: bool = True) -> None:
+        self._free = list(range(slots))  # a heap: the lowest slot first keeps the running rows together
+        self._prefill_tokens = prefill_tokens
+        self._prefixes = Prefixes() if reuse else None
+        self._waiting: deque[tuple[Sequence, ...]] = deque()  # each entry starts together
+        self._begun: tuple[Sequence, ...] = ()  # they share a prompt of which a part is prefilled
+        self._running: list[Sequence] = []
+        self._decode_next = False
+
+    @property
+    def free_slots(self) -> int:
+        return len(self._free)
+
+    @property
+    def busy(self) -> bool:
+        """Whether any sequence is waiting or running."""
+        return bool(self._running or self._begun or self._waiting)
+
+    def add(self, *together: Sequence) -> None:
+        """Queue sequences that start together; no more than there are slots. Behind all of the same priority."""
+        place = len(self._waiting)
+        while place and self._waiting[place - 1][0].params.priority > together[0].params.priority:
+            place -= 1
+        self._waiting.insert(place, together)
+
+    def drop_cancelled(self) -> list[Sequence]:
+        """Finish the sequences that were cancelled, waiting or running, and name them."""
+        # Asked for once: somebody may be cancelling while this runs, and sequences of a request go together.
+        unfinished = [*self._running, *self._begun, *chain.from_iterable(self._waiting)]
+        asked = {sequence.cancellation for sequence in unfinished if sequence.cancellation.requested}
+        if not asked:
+            return []
+        dropped = [sequence for sequence in unfinished if sequence.cancellation in asked]
+        self._waiting = deque(each for each in self._waiting if each[0].cancellation not in asked)
+        for sequence in dropped:
+            if sequence.slot is not None:
+                self.finish(sequence)
+            sequence.status = Status.FINISHED
+        return dropped
+
+    def schedule(self) -> Batch | None:
+        """The next batch, or None when nobody is left."""
+        decode = self._decode_next and bool(self._running)
+        self._decode_next = False
+        if not decode and (batch := self._prefill()):
+            self._decode_next = True
+            return batch
+        return Batch(False, tuple(self._running)) if self._running else None
+
+    def finish(self, sequence: Sequence) -> None:
+        """Take a running sequence out, and free its slot."""
+        if sequence.slot is None:
+            raise ValueError("a sequence without a slot is not running")
+        if sequence in self._begun:
+            self._begun = tuple(each for each in self._begun if each is not sequence)
+        else:
+            self._running.remove(sequence)
+        heapq.heappush(self._free, sequence.slot)
+        sequence.slot = None
+        sequence.status = Status.FINISHED
+
+    def forget(self, sequence: Sequence) -> None:
+        """Note that the row of a running sequence holds nothing that another could take over."""
+        if self._prefixes is not None and sequence.slot is not None:
+            self._prefixes.forget(sequence.slot)
+
+    def _prefill(self) -> Batch | None:
+        """The next tokens of prompts, in the order of their arrival, as many as go through at once."""
+        chosen = list(self._begun)
+        copies: list[Copy] = []
+        longest = len(chosen[0].prompt) - chosen[0].prefilled if chosen else 0
+        prompts = 1 if chosen else 0
+        while self._waiting and len(self._waiting[0]) <= len(self._free):
+            together = self._waiting[0]
+            if chosen and chosen[-1].prompt is together[0].prompt:
+                self._admit(together, chosen[-1].prefilled)
+            else:
+                source, length = self._longest(together[0])
+                left = max(longest, len(together[0].prompt) - length)
+                if chosen and left * (prompts + 1) > self._prefill_tokens:
+                    break
+                longest = left
+                prompts += 1
+                self._admit(together, length)
+                copies += self._place(together, source, length)
+            chosen += together
+        if not chosen:
+            return None
+        most = self._prefill_tokens // prompts
+        since = tuple(each.prefilled for each in chosen)
+        until = tuple(min(len(each.prompt), each.prefilled + most) for each in chosen)
+        for sequence, end in zip(chosen, until, strict=True):
+            sequence.prefilled = end
+        whole = until[0] == len(chosen[0].prompt)  # then those after it are whole too, or they would not be here
+        self._hold(chosen if whole else chosen[:1])
+        self._begun = () if whole else tuple(chosen)
+        if whole:
+            self._running += chosen
+        return Batch(True, tuple(chosen), since, until, tuple(copies))
+
+    def _admit(self, together: tuple[Sequence, ...], prefilled: int) -> None:
+        self._waiting.popleft()
+        for sequence in together:
+            sequence.slot = heapq.heappop(self._free)
+            sequence.status = Status.RUNNING
+            sequence.prefilled = sequence.cached = prefilled
+
+    def _longest(self, sequence: Sequence) -> tuple[int, int]:
+        """(slot, length) of the longest head of a sequence's prompt that is in the cache."""
+        if self._prefixes is None:
+            return -1, 0
+        return self._prefixes.longest(sequence.prompt, sequence.params.cache_salt)
+
+    def _place(self, together: tuple[Sequence, ...], source: int, length: int) -> Iterator[Copy]:
+        """Give the first of some sequences the head of its prompt, and save from their rows what may be of use."""
+        if self._prefixes is None:
+            return
+        first, *others = [sequence.slot for sequence in together if sequence.slot is not None]
+        if length and source != first:
+            self._prefixes.touch(source)
+            yield from self._rescue(first, source)
+            yield Copy(source, first, length)
+        elif not length:
+            yield from self._rescue(first)
+        for slot in others:
+            yield from self._rescue(slot)
+        for slot in (first, *others):
+            self._prefixes.forget(slot)
+
+    def _rescue(self, slot: int, source: int | None = None) -> Iterator[Copy]:
+        if self._prefixes is not None:
+            places = [each for each in self._free if each != source]
+            if (rescued := self._prefixes.rescue(slot, places)) is not None:
+                yield Copy(slot, *rescued)
+
+    def _hold(self, sequences: list[Sequence]) -> None:
+        if self._prefixes is not None:
+            for sequence in sequences:
+                if sequence.slot is not None:
+                    self._prefixes.hold(
+                        sequence.slot, sequence.prompt[: sequence.prefilled], sequence.params.cache_salt
+                    )

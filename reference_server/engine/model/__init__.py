@@ -1,0 +1,1 @@
+"""The model on its device: checkpoint, cache and forward passes."""

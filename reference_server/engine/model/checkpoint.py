@@ -1,0 +1,145 @@
+"""A checkpoint directory, loaded: model, tokenizer, chat template and end tokens."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import tokenizers
+
+from reference_server.engine.model.device import load_npu, torch
+from reference_server.engine.protocol import CheckpointError
+from reference_server.engine.text.chat import ChatEncoder
+from reference_server.engine.tools.tool_format import chosen_format
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from reference_server.engine.tools.tool_format import ToolFormat
+
+DTYPES = ("auto", "float32", "bfloat16", "float16")
+# Parameters of transformers' apply_chat_template that are not variables of the template.
+RESERVED_ARGUMENTS = {
+    "chat_template",
+    "conversation",
+    "max_length",
+    "padding",
+    "return_assistant_tokens_mask",
+    "return_dict",
+    "return_tensors",
+    "sanitize_control_tokens",
+    "tokenize",
+    "tokenizer_kwargs",
+    "tools",
+    "truncation",
+}
+ROPES_THAT_LOOK_AT_THE_BATCH = {"dynamic", "longrope"}
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """model: a transformers causal language model in evaluation mode, on its device.
+
+    tool_format: how its chat template writes calls, if it does in a way that is known.
+    """
+
+    model: Any
+    tokenizer: tokenizers.Tokenizer
+    chat: ChatEncoder
+    eos_token_ids: frozenset[int]
+    position_limit: int
+    tool_format: ToolFormat | None
+
+
+def load_checkpoint(path: Path, device: torch.device, dtype: str) -> Checkpoint:
+    """Read a checkpoint directory; nothing is fetched and no code in it is run.
+
+    dtype: one of DTYPES; "auto" is float32 on the CPU and the checkpoint's own elsewhere.
+
+    Raises CheckpointError for a directory that is missing, incomplete, broken or of an unsupported kind, and
+    ValueError for an unknown dtype.
+    """
+    if dtype not in DTYPES:
+        raise ValueError(f"dtype is {dtype!r}: use one of {', '.join(DTYPES)}")
+    if not (path / "config.json").is_file():
+        raise CheckpointError(f"{path} holds no config.json: name a directory in transformers' format")
+    tokenizer, model = _read(path, dtype if dtype != "auto" or device.type != "cpu" else "float32")
+    _require_supported(path, model, tokenizer)
+    ends = {tokenizer.eos_token_id}
+    for config in (model.generation_config, model.config):
+        listed = getattr(config, "eos_token_id", None)
+        ends |= set(listed) if isinstance(listed, list) else {listed}
+    with torch.inference_mode():
+        model = model.to(device)
+    backend = tokenizers.Tokenizer.from_str(tokenizer.backend_tokenizer.to_str())
+    backend.no_padding()
+    backend.no_truncation()
+
+    def render(messages: list[dict[str, Any]], tools: list[dict[str, Any]] | None, arguments: Mapping[str, Any]) -> str:
+        if reserved := sorted(arguments.keys() & RESERVED_ARGUMENTS):
+            raise ValueError(f"the template argument {reserved[0]} is reserved: leave it out")
+        options = {"add_generation_prompt": True, **arguments}
+        text: str = tokenizer.apply_chat_template(messages, tools=tools, tokenize=False, **options)
+        return text
+
+    return Checkpoint(
+        model=model.eval(),
+        tokenizer=backend,
+        chat=ChatEncoder(render, backend),
+        eos_token_ids=frozenset(token_id for token_id in ends if token_id is not None),
+        position_limit=model.config.get_text_config().max_position_embeddings,
+        tool_format=chosen_format(_template_source(tokenizer.chat_template)),
+    )
+
+
+def _template_source(template: str | dict[str, str]) -> str:
+    """The text of a chat template; some checkpoints have several, by name."""
+    return template if isinstance(template, str) else "\n".join(template.values())
+
+
+def _read(path: Path, dtype: str) -> tuple[Any, Any]:
+    """The tokenizer and the model of a directory, as transformers reads them, with every weight in place."""
+    load_npu()  # transformers looks for it on import
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+    from transformers.utils import logging
+
+    shows_progress = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()  # bars on the terminal are for people who wait; a server logs
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(path, local_files_only=True, trust_remote_code=False)
+        model, report = AutoModelForCausalLM.from_pretrained(
+            path,
+            dtype=dtype,
+            local_files_only=True,
+            trust_remote_code=False,
+            output_loading_info=True,
+        )
+    except Exception as error:  # a broken file raises whatever its reader raises
+        reason = _first_line(error)
+        raise CheckpointError(f"{path} cannot be loaded ({reason}): restore the directory") from error
+    finally:
+        if shows_progress:
+            logging.enable_progress_bar()
+    if missing := sorted(report["missing_keys"]):
+        raise CheckpointError(f"{path} lacks {len(missing)} weights, one is {missing[0]}: restore the files")
+    return tokenizer, model
+
+
+def _require_supported(path: Path, model: Any, tokenizer: Any) -> None:
+    """Raise CheckpointError for what the slot cache or the chat encoder cannot do right."""
+    config = model.config.get_text_config()
+    rope = (getattr(config, "rope_parameters", None) or {}).get("rope_type")
+    problem = None
+    if rope in ROPES_THAT_LOOK_AT_THE_BATCH:
+        problem = f"scales its positions ({rope}) by the longest sequence of a batch"
+    elif not hasattr(tokenizer, "backend_tokenizer"):
+        problem = "has no tokenizer.json"
+    elif not tokenizer.chat_template:
+        problem = "has no chat template"
+    if problem is not None:
+        raise CheckpointError(f"{path} {problem}, which is not supported: use another checkpoint")
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0]

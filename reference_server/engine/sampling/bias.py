@@ -1,0 +1,143 @@
+"""Bias: what one request adds to the logits of single tokens, and which tokens it rules out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from reference_server.engine.model.device import torch
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from collections.abc import Sequence as Seq
+
+    from reference_server.engine.params import SamplingParams
+    from reference_server.engine.vocabulary import Vocabulary
+
+Word = tuple[int, ...]
+LATEST_OPENING = 4  # a thought stands at the beginning, after white space at most
+
+
+class Bias:
+    """The part of SamplingParams that names tokens, ready to be applied to logits before the penalties.
+
+    The order is vLLM's: first the allowed tokens, bad words and the tokens that must not end the answer yet, then
+    what is added.
+
+    ends: token ids that end the answer; until there are min_tokens tokens, none of them may be chosen.
+    thinking: whether the prompt has opened a thought. A thought that has used up its budget is closed, whatever else
+        is asked.
+
+    Raises ValueError for token ids that the vocabulary does not have, where nothing is left to choose from, and for a
+    thinking_budget where no single token closes a thought.
+    """
+
+    def __init__(
+        self,
+        params: SamplingParams,
+        vocabulary: Vocabulary,
+        vocabulary_size: int,
+        ends: frozenset[int],
+        *,
+        thinking: bool = False,
+    ) -> None:
+        self._budget = params.thinking_budget if params.reasoning else None
+        self._thinking = thinking
+        self._opening, self._closing = map(vocabulary.tokenizer.token_to_id, vocabulary.thought_markers)
+        if self._budget is not None and (self._opening is None or self._closing is None):
+            raise ValueError("thinking_token_budget needs a model that opens and closes a thought by single tokens")
+        check_tokens("logit_bias", (token for token, _ in params.logit_bias), vocabulary_size)
+        self.added = dict(params.logit_bias)
+        self._min_tokens = params.min_tokens
+        self._ends = sorted(token for token in ends if 0 <= token < vocabulary_size)
+        if params.end_bias:
+            for token in set(self._ends) - params.stop_token_ids:
+                self.added[token] = self.added.get(token, 0.0) + params.end_bias
+        words = [word for text in params.bad_words for word in _spellings(text, vocabulary)]
+        self._words = [word for word in words if len(word) > 1]
+        self._never = sorted({word[0] for word in words if len(word) == 1})
+        self.denied: torch.Tensor | None = None
+        if params.allowed_token_ids is not None:
+            check_tokens("allowed_token_ids", params.allowed_token_ids, vocabulary_size)
+            self.denied = torch.ones(vocabulary_size, dtype=torch.bool)
+            self.denied[torch.tensor(sorted(params.allowed_token_ids))] = False
+            left = params.allowed_token_ids.difference(self._never)
+            if not left or (params.min_tokens and left <= ends):
+                raise ValueError("allowed_token_ids leaves no token that may be generated: allow others")
+
+    @classmethod
+    def of(
+        cls,
+        params: SamplingParams,
+        vocabulary: Vocabulary,
+        vocabulary_size: int,
+        ends: frozenset[int],
+        *,
+        thinking: bool = False,
+    ) -> Bias | None:
+        """The bias of a request, or None where it asks for none."""
+        plain = not (params.logit_bias or params.end_bias or params.min_tokens or params.bad_words)
+        endless = params.thinking_budget is None or not params.reasoning
+        if plain and endless and params.allowed_token_ids is None:
+            return None
+        return cls(params, vocabulary, vocabulary_size, ends, thinking=thinking)
+
+    def forced(self, generated: Seq[int]) -> int | None:
+        """The only token that may follow these: the end of a thought whose budget is used up."""
+        if self._budget is None:
+            return None
+        begin = 0
+        if not self._thinking:
+            if self._opening not in generated[:LATEST_OPENING]:
+                return None
+            begin = generated.index(self._opening) + 1
+        used_up = len(generated) - begin == self._budget and self._closing not in generated[begin:]
+        return self._closing if used_up else None
+
+    def banned(self, generated: Seq[int]) -> list[int]:
+        """The tokens that must not follow these."""
+        banned = list(self._never)
+        if len(generated) < self._min_tokens:
+            banned += self._ends
+        for word in self._words:
+            before = len(word) - 1
+            if len(generated) >= before and tuple(generated[-before:]) == word[:-1]:
+                banned.append(word[-1])
+        return banned
+
+
+def apply(logits: torch.Tensor, rows: Seq[tuple[int, Bias, Seq[int]]]) -> None:
+    """Change some rows of logits [rows, vocabulary] in place; for each its bias and what was generated before."""
+    places: list[int] = []
+    tokens: list[int] = []
+    values: list[float] = []
+    for row, bias, generated in rows:
+        if (token := bias.forced(generated)) is not None:
+            logits[row] = -torch.inf
+            logits[row, token] = 0.0
+            continue
+        if bias.denied is not None:
+            logits[row].masked_fill_(bias.denied, -torch.inf)
+        banned = bias.banned(generated)
+        places += [row] * (len(banned) + len(bias.added))
+        tokens += [*banned, *bias.added]
+        values += [*[-torch.inf] * len(banned), *bias.added.values()]
+    if places:
+        added = torch.tensor(values, dtype=logits.dtype)
+        logits.index_put_((torch.tensor(places), torch.tensor(tokens)), added, accumulate=True)
+
+
+def _spellings(text: str, vocabulary: Vocabulary) -> list[Word]:
+    """The tokens of a word at the beginning of a text and, where one as long exists, after a space, as in vLLM."""
+    bare = text.lstrip()
+    first = vocabulary.encode(bare)
+    spaced = vocabulary.encode(f" {bare}")
+    if spaced and len(spaced) == len(first) and spaced[0] != first[0]:
+        return [first, spaced]
+    return [first] if first else []
+
+
+def check_tokens(name: str, tokens: Iterable[int], vocabulary_size: int) -> None:
+    """Raises ValueError where a token id, sent under a name, is none of the vocabulary."""
+    for token in tokens:
+        if not 0 <= token < vocabulary_size:
+            raise ValueError(f"{name} names token {token}, and the vocabulary has {vocabulary_size}: leave it out")

@@ -1,0 +1,37 @@
+"""The largest numbers of each row, found without sorting a vocabulary."""
+
+from __future__ import annotations
+
+import numpy
+
+from reference_server.engine.model.device import torch
+
+GROUP = 16
+
+
+def largest(values: torch.Tensor, count: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """(the `count` largest of each row of values [rows, columns], largest first, their columns); values are on the CPU.
+
+    Of equal ones, any may come first, or alone where not all fit in; which, depends on the row alone. The columns are
+    looked at in groups first: what is among the largest stands in one of the `count` groups with the largest maximum.
+    """
+    groups = values.shape[1] // GROUP
+    if values.shape[1] % GROUP or groups < 2 * count:
+        return _best(values, count)
+    grouped = values.view(len(values), GROUP, groups)  # a group is every column so many apart: maxima vectorise then
+    chosen = _columns(grouped.amax(1), count)
+    found, at = _best(grouped.gather(2, chosen[:, None].expand(-1, GROUP, -1)).flatten(1), count)
+    return found, chosen.gather(1, at % count) + at // count * groups
+
+
+def _best(values: torch.Tensor, count: int) -> tuple[torch.Tensor, torch.Tensor]:
+    columns = _columns(values, count)
+    found, order = values.gather(1, columns).sort(-1, descending=True)
+    return found, columns.gather(1, order)
+
+
+def _columns(values: torch.Tensor, count: int) -> torch.Tensor:
+    """The columns of the `count` largest in no order; numpy selects several times as fast as torch's own topk."""
+    width = values.shape[1]
+    kept = numpy.argpartition(values.numpy(), max(width - count - 1, 0), axis=1)[:, width - count :]
+    return torch.from_numpy(numpy.ascontiguousarray(kept))

@@ -1,0 +1,244 @@
+"""Sampler: logits to tokens, for all rows of a batch at once, in float32 on the CPU.
+
+The order is fixed: penalties, temperature, min_p, top_k, top_p, draw. What is drawn for a sequence depends on its
+own logits, parameters, seed and number of tokens, never on the rest of the batch.
+"""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from typing import TYPE_CHECKING
+
+from reference_server.engine.model.device import torch
+from reference_server.engine.sampling.largest import largest
+from reference_server.engine.sampling.penalties import EXTREME, Penalties
+from reference_server.engine.sampling.sums import BLOCK, block_sums, blocks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from collections.abc import Sequence as Seq
+
+    from reference_server.engine.params import SamplingParams
+
+# Sorting a large vocabulary costs more than a forward pass: the set that top_k and top_p keep is looked for among so
+# many tokens first.
+CANDIDATES = (32, 64, 128, 1024)
+FIRST_GUESS = 64
+LONG_ROW = 1024  # sums of blocks are quicker for longer ones
+
+
+def uniform(seed: int, index: int) -> float:
+    """The number in [0, 1) that a seed (0 to 2**64 - 1) draws for its token number `index`, for ever."""
+    digest = blake2b(seed.to_bytes(8, "little") + index.to_bytes(8, "little"), digest_size=8).digest()
+    return (int.from_bytes(digest, "little") >> 11) * 2.0**-53
+
+
+def stream_seed(seed: int, choice: int) -> int:
+    """The seed of one of the choices that a request's seed stands for, for ever; the first one's is the request's."""
+    if choice == 0:
+        return seed
+    digest = blake2b(
+        seed.to_bytes(8, "little") + choice.to_bytes(8, "little"), digest_size=8, person=b"choice"
+    ).digest()
+    return int.from_bytes(digest, "little")
+
+
+class Sampler:
+    """The parameters and the token counts of every slot, and the draw.
+
+    Penalties follow vLLM: the repetition penalty looks at prompt and generated tokens, the other two at
+    generated tokens alone.
+    """
+
+    def __init__(self, slots: int, vocabulary_size: int) -> None:
+        self._vocabulary_size = vocabulary_size
+        self._temperature = torch.ones(slots)
+        self._top_p = torch.ones(slots, dtype=torch.float64)
+        self._top_k = torch.zeros(slots, dtype=torch.long)
+        self._min_p = torch.zeros(slots)
+        # What tensors hold too, for quick answers: a small operator on one row costs as much as one on many.
+        self._drawn = [True] * slots
+        self._counted = [False] * slots
+        self._penalised = [False] * slots
+        self._penalties = Penalties(slots)
+
+    def open(self, slot: int, params: SamplingParams, prompt: Seq[int]) -> None:
+        """Prepare a slot for a new sequence; numbers too extreme to compute with count as EXTREME."""
+        counted = 0 < params.top_k < self._vocabulary_size
+        self._temperature[slot] = min(params.temperature, EXTREME)
+        self._top_p[slot] = params.top_p
+        self._top_k[slot] = params.top_k if counted else self._vocabulary_size
+        self._min_p[slot] = params.min_p
+        self._drawn[slot] = bool(self._temperature[slot] > 0)
+        self._counted[slot] = counted
+        self._penalised[slot] = params.penalised
+        if params.penalised:
+            self._penalties.open(slot, params, prompt)
+
+    def sample(self, logits: torch.Tensor, slots: Seq[int], uniforms: Seq[float]) -> list[int]:
+        """One token for each row of logits [rows, vocabulary]; a slot and a uniform number for each row.
+
+        The token is counted for the slot's penalties. A row must hold at least one finite logit and neither
+        NaN nor +inf: see `unusable`.
+        """
+        logits, counted = self._after_penalties(logits, slots)
+        drawn = [row for row, slot in enumerate(slots) if self._drawn[slot]]
+        if len(drawn) == len(slots):
+            tokens = self._draw(logits, slots, uniforms)
+        else:
+            tokens = logits.argmax(-1)
+            if drawn:
+                tokens[drawn] = self._draw(
+                    logits[drawn], [slots[row] for row in drawn], [uniforms[row] for row in drawn]
+                )
+        chosen: list[int] = tokens.tolist()
+        if counted:
+            self._penalties.count([slots[row] for row in counted], [chosen[row] for row in counted])
+        return chosen
+
+    def penalised(self, logits: torch.Tensor, slots: Seq[int]) -> torch.Tensor:
+        """The logits [rows, vocabulary] from which the slots' tokens are chosen."""
+        return self._after_penalties(logits, slots)[0]
+
+    def count(self, slots: Seq[int], tokens: Seq[int]) -> None:
+        """Count tokens that were chosen elsewhere, one for each slot."""
+        self._penalties.count(slots, tokens)
+
+    def copy(self, moves: Seq[tuple[int, int]]) -> None:
+        """Give slots the counts of others; moves: (from, to), none is both."""
+        self._penalties.copy(moves)
+
+    def _after_penalties(self, logits: torch.Tensor, slots: Seq[int]) -> tuple[torch.Tensor, list[int]]:
+        """(the logits after penalties, the rows that have any)."""
+        rows = [row for row, slot in enumerate(slots) if self._penalised[slot]]
+        if len(rows) == len(slots):
+            logits = logits.clone()
+            self._penalties.apply(logits, slots)
+        elif rows:
+            logits = logits.clone()
+            some = logits[rows]
+            self._penalties.apply(some, [slots[row] for row in rows])
+            logits[rows] = some
+        return logits, rows
+
+    def _draw(self, logits: torch.Tensor, slots: Seq[int], drawn: Seq[float]) -> torch.Tensor:
+        at, uniforms = torch.tensor(slots), torch.tensor(drawn, dtype=torch.float64)
+        few = [row for row, slot in enumerate(slots) if self._counted[slot]]
+        if len(few) == len(slots):
+            return self._draw_among_few(logits, at, uniforms)
+        if not few:
+            return self._draw_among_all(logits, at, uniforms)
+        many = [row for row, slot in enumerate(slots) if not self._counted[slot]]
+        tokens = torch.empty(len(at), dtype=torch.long)
+        tokens[few] = self._draw_among_few(logits[few], at[few], uniforms[few])
+        tokens[many] = self._draw_among_all(logits[many], at[many], uniforms[many])
+        return tokens
+
+    def _draw_among_few(self, logits: torch.Tensor, at: torch.Tensor, uniforms: torch.Tensor) -> torch.Tensor:
+        """For rows with top_k: of the vocabulary only the largest logits are looked at."""
+        rows, tokens = torch.arange(len(at)), torch.empty(len(at), dtype=torch.long)
+        for candidates in self._rungs(int(self._top_k[at].max())):
+            best, ids = _largest_first(logits, candidates, -torch.inf)
+            weights = self._weights(best, best[:, :1], at)
+            kept, settled = _narrow(weights, self._top_k[at], self._top_p[at])
+            tokens[rows] = ids.gather(1, _invert(kept, uniforms)[:, None])[:, 0]
+            settled |= candidates == self._vocabulary_size
+            if settled.all():
+                break
+            rows, logits, at, uniforms = (each[~settled] for each in (rows, logits, at, uniforms))
+        return tokens
+
+    def _draw_among_all(self, logits: torch.Tensor, at: torch.Tensor, uniforms: torch.Tensor) -> torch.Tensor:
+        """For rows without top_k: every token has a part in what top_p is a share of."""
+        weights = self._weights(logits, logits.amax(-1, keepdim=True), at)
+        narrow = self._top_p[at] < 1
+        if not narrow.any():
+            return _invert(weights, uniforms)
+        tokens = torch.empty(len(at), dtype=torch.long)
+        if not narrow.all():
+            tokens[~narrow] = _invert(weights[~narrow], uniforms[~narrow])
+        rows = narrow.nonzero()[:, 0]
+        weights, at, uniforms = weights[rows], at[rows], uniforms[rows]
+        total = block_sums(weights).sum(-1)
+        for candidates in self._rungs(FIRST_GUESS - 1):
+            best, ids = _largest_first(weights, candidates, 0)
+            kept, settled = _narrow(best, self._top_k[at], self._top_p[at], total)
+            tokens[rows] = ids.gather(1, _invert(kept, uniforms)[:, None])[:, 0]
+            settled |= candidates == self._vocabulary_size
+            if settled.all():
+                break
+            rows, weights, at, uniforms, total = (each[~settled] for each in (rows, weights, at, uniforms, total))
+        return tokens
+
+    def _weights(self, logits: torch.Tensor, largest_logit: torch.Tensor, at: torch.Tensor) -> torch.Tensor:
+        """What tokens weigh in the draw, the likeliest 1: after temperature and min_p."""
+        # The largest logit becomes 0 before the division, so that a tiny temperature cannot overflow.
+        weights = (logits - largest_logit).div_(self._temperature[at, None]).exp_()
+        floors = self._min_p[at, None]
+        return torch.where(weights < floors, 0, weights) if floors.any() else weights
+
+    def _rungs(self, most: int) -> Iterator[int]:
+        """How many candidates to look at, one number after the other; `most`: how many tokens are likely to be kept."""
+        first = next((each for each in CANDIDATES if each > most), self._vocabulary_size)
+        for candidates in sorted({first, CANDIDATES[-1]}):
+            if first <= candidates < self._vocabulary_size:
+                yield candidates
+        yield self._vocabulary_size
+
+
+def unusable(logits: torch.Tensor) -> list[int]:
+    """Rows of logits [rows, vocabulary] from which nothing can be sampled: NaN, +inf, or all -inf."""
+    rows: list[int] = (~logits.amax(-1).isfinite()).nonzero()[:, 0].tolist()
+    return rows
+
+
+def _largest_first(values: torch.Tensor, candidates: int, least: float) -> tuple[torch.Tensor, torch.Tensor]:
+    """The largest values of each row, largest first, and their token ids; equal ones in the order of their ids.
+
+    Of equal ones that do not all fit in, any may be there. least: such values are in any order.
+    """
+    if candidates == values.shape[1]:
+        ordered = values.sort(descending=True, stable=True)
+        return ordered.values, ordered.indices
+    best, ids = largest(values, candidates)
+    if ((best[:, 1:] == best[:, :-1]) & (best[:, 1:] > least)).any():
+        ids, order = ids.sort(-1)
+        best, order = best.gather(1, order).sort(stable=True, dim=-1, descending=True)
+        ids = ids.gather(1, order)
+    return best, ids
+
+
+def _narrow(
+    best: torch.Tensor, top_k: torch.Tensor, top_p: torch.Tensor, total: torch.Tensor | None = None
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """(best with zeros where top_k and then top_p remove a token, whether the candidates were enough).
+
+    total: what top_p is a share of; None: all that top_k leaves.
+    """
+    by_rank = torch.where(torch.arange(best.shape[1])[None] < top_k[:, None], best, 0).double()
+    reached = by_rank.cumsum(-1)
+    whole = reached[:, -1] if total is None else total
+    # A token stays while those before it have not reached the target: so the first always stays.
+    kept = torch.where(reached - by_rank < (top_p * whole)[:, None], by_rank, 0)
+    # The last candidate must be less likely than whatever is kept, or others like it may have been left out.
+    return kept, (kept > 0).sum(-1) <= (best > best[:, -1:]).sum(-1)
+
+
+def _invert(weights: torch.Tensor, uniforms: torch.Tensor) -> torch.Tensor:
+    """For each row the first index at which the share of the weights so far exceeds the uniform number.
+
+    There is one, because a number of at most 1 - 2**-53 times the total is below the total in float64 too. In a
+    long row its block is looked for first: sums of blocks are quick.
+    """
+    if weights.shape[1] <= LONG_ROW:
+        reached = weights.double().cumsum(-1)
+        return torch.searchsorted(reached, uniforms[:, None] * reached[:, -1:], right=True)[:, 0]
+    reached = block_sums(weights).cumsum(-1)
+    wanted = uniforms[:, None] * reached[:, -1:]
+    block = torch.searchsorted(reached, wanted, right=True)
+    before = torch.where(block > 0, reached.gather(1, (block - 1).clamp(min=0)), 0)
+    inside = blocks(weights)[torch.arange(len(weights)), block[:, 0]]
+    at = torch.searchsorted(before + inside.double().cumsum(-1), wanted, right=True)
+    # Added up in another order, a block may end below its sum: then it is the block's last possible token.
+    last = torch.where(inside > 0, torch.arange(BLOCK), 0).amax(-1, keepdim=True)
+    return (block * BLOCK + torch.minimum(at, last))[:, 0]

@@ -1,0 +1,1 @@
+"""Chat templates, transcripts and reasoning: text around the tokens."""

@@ -1,0 +1,191 @@
+"""ChatEncoder: messages to token ids, with what a user wrote kept from becoming control tokens."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import pairwise
+from typing import Any
+
+from tokenizers import AddedToken, Tokenizer
+
+from reference_server.engine.protocol import ChatTemplateError
+
+Render = Callable[[list[dict[str, Any]], list[dict[str, Any]] | None, Mapping[str, Any]], str]
+
+PRIVATE_USE = re.compile("[\ue000-\uf8ff]")
+ASSISTANT = "assistant"
+
+
+class ChatEncoder:
+    """The prompt of a conversation, up to where the assistant begins.
+
+    render: the checkpoint's chat template, from messages, tools and template arguments to text.
+    tokenizer: its added tokens are the control tokens.
+
+    Only the template may write control tokens. Wherever a text of a message, a tool or a template argument
+    spells one (or ends in the beginning of one, which the next text could complete), a private-use mark that
+    the conversation does not use is put behind its first character before rendering. The control tokens found
+    after rendering are then the template's own; the text between them loses its marks and is encoded without
+    added tokens. (transformers' `sanitize_control_tokens` leaves keys and tokens joined from parts as they
+    are, and drops its marks from what the user wrote.)
+
+    In the assistant's own messages only special tokens are treated so: the other added tokens (around
+    thoughts and tool calls) are what the assistant did say, and templates look for them.
+    """
+
+    def __init__(self, render: Render, tokenizer: Tokenizer) -> None:
+        self._render = render
+        self._tokenizer = tokenizer
+        added = tokenizer.get_added_tokens_decoder()
+        control = [token for token in added.values() if token.special or not token.content.isspace()]
+        self._control_ids = {token.content: token_id for token_id, token in added.items() if token in control}
+        self._all = _Spelling({token.content for token in control})
+        self._special = _Spelling({token.content for token in control if token.special})
+        self._control_pattern = _control_pattern(control)
+        self._plain = _without_added_tokens(tokenizer)
+        self._around = _around(tokenizer)
+
+    def encode(
+        self,
+        messages: list[dict[str, Any]],
+        tools: list[dict[str, Any]] | None = None,
+        template_kwargs: Mapping[str, Any] | None = None,
+    ) -> list[int]:
+        """Token ids; raises ChatTemplateError where the messages cannot be rendered or encoded.
+
+        template_kwargs: arguments of the template; `add_special_tokens` is none, but says that the tokenizer shall put
+        around the text what it puts around any other.
+        """
+        template_kwargs = dict(template_kwargs or {})
+        before, after = self._around if template_kwargs.pop("add_special_tokens", False) else ([], [])
+        return [*before, *self._encode(messages, tools, template_kwargs), *after]
+
+    def _encode(
+        self, messages: list[dict[str, Any]], tools: list[dict[str, Any]] | None, template_kwargs: Mapping[str, Any]
+    ) -> list[int]:
+        try:
+            mark = _unused_mark([messages, tools, template_kwargs])
+            text = self._render(
+                [self._marked_message(message, mark) for message in messages],
+                _marked(tools, self._all, mark),
+                _marked(template_kwargs, self._all, mark),
+            )
+            text.encode()  # a lone surrogate is no text
+        except Exception as error:  # a template is a program of the checkpoint's author
+            raise ChatTemplateError(f"the chat template cannot render the messages: {error}") from error
+        if mark in text:
+            return [token_id for piece in self._pieces(text, mark) for token_id in self._ids(piece, mark)]
+        return _ids(self._tokenizer, text)
+
+    def _marked_message(self, message: dict[str, Any], mark: str) -> Any:
+        return _marked(message, self._special if message.get("role") == ASSISTANT else self._all, mark)
+
+    def _pieces(self, text: str, mark: str) -> Iterator[int | str]:
+        """The template's control tokens as ids, and the text between them."""
+        end = 0
+        for match in re.finditer(f"{self._control_pattern}(?!{mark})", text):
+            if match.start() > end:
+                yield text[end : match.start()]
+            yield self._control_ids[match[0] if match[0] in self._control_ids else match[0].strip()]
+            end = match.end()
+        if end < len(text):
+            yield text[end:]
+
+    def _ids(self, piece: int | str, mark: str) -> list[int]:
+        if isinstance(piece, int):
+            return [piece]
+        ids = _ids(self._plain, piece.replace(mark, ""))
+        if set(self._control_ids.values()).isdisjoint(ids):
+            return ids
+        # The model's own vocabulary spells a control token too: cut it where it was marked.
+        parts = [_ids(self._plain, part) for part in piece.split(mark)]
+        return [token_id for part in parts for token_id in part]
+
+
+class _Spelling:
+    """Where a text spells one of some tokens, or ends in the beginning of one."""
+
+    def __init__(self, tokens: set[str]) -> None:
+        self._whole = re.compile(f"(?={_one_of(tokens)})")
+        self._beginnings = {token[:length] for token in tokens for length in range(1, len(token))}
+        self._longest = max(map(len, tokens), default=0)
+
+    def mark(self, text: str, mark: str) -> str:
+        """The text with a mark behind the first character of each place."""
+        at = {match.start() for match in self._whole.finditer(text)}
+        first = max(0, len(text) - self._longest)
+        at |= {start for start in range(first, len(text)) if text[start:] in self._beginnings}
+        bounds = [0, *(start + 1 for start in sorted(at)), len(text)]
+        return mark.join(text[begin:end] for begin, end in pairwise(bounds))
+
+
+def _marked(value: Any, spelling: _Spelling, mark: str) -> Any:
+    """The value with every text in it marked, keys too."""
+    match value:
+        case str():
+            return spelling.mark(value, mark)
+        case Mapping():
+            items = value.items()
+            return {_marked(key, spelling, mark): _marked(item, spelling, mark) for key, item in items}
+        case list() | tuple():
+            return [_marked(item, spelling, mark) for item in value]
+    return value
+
+
+def _texts(value: Any) -> Iterator[str]:
+    match value:
+        case str():
+            yield value
+        case Mapping():
+            for key, item in value.items():
+                yield from _texts(key)
+                yield from _texts(item)
+        case list() | tuple():
+            for item in value:
+                yield from _texts(item)
+
+
+def _unused_mark(value: Any) -> str:
+    used = {character for text in _texts(value) for character in PRIVATE_USE.findall(text)}
+    for code in range(0xE000, 0xF900):
+        if chr(code) not in used:
+            return chr(code)
+    raise ChatTemplateError("the conversation uses every private-use character: remove some")
+
+
+def _one_of(texts: Iterable[str]) -> str:
+    """A pattern that matches any of the texts, the longest first, or nothing if there are none."""
+    return f"(?:{'|'.join(map(re.escape, sorted(texts, key=len, reverse=True))) or '(?!)'})"
+
+
+def _control_pattern(tokens: list[AddedToken]) -> str:
+    """A pattern that matches an added token with the white space that it is said to swallow."""
+    parts = [
+        (r"\s*+" if token.lstrip else "") + re.escape(token.content) + (r"\s*+" if token.rstrip else "")
+        for token in sorted(tokens, key=lambda token: len(token.content), reverse=True)
+    ]
+    return f"(?:{'|'.join(parts) or '(?!)'})"
+
+
+def _without_added_tokens(tokenizer: Tokenizer) -> Tokenizer:
+    plain = Tokenizer(tokenizer.model)
+    if tokenizer.normalizer is not None:
+        plain.normalizer = tokenizer.normalizer
+    if tokenizer.pre_tokenizer is not None:
+        plain.pre_tokenizer = tokenizer.pre_tokenizer
+    return plain
+
+
+def _around(tokenizer: Tokenizer) -> tuple[list[int], list[int]]:
+    """The tokens that a tokenizer puts before and after a text."""
+    bare, whole = (tokenizer.encode("a", add_special_tokens=added).ids for added in (False, True))
+    begin = next(at for at in range(len(whole)) if whole[at : at + len(bare)] == bare)
+    return whole[:begin], whole[begin + len(bare) :]
+
+
+def _ids(tokenizer: Tokenizer, text: str) -> list[int]:
+    """Token ids of a text. As a batch of one, for the call on a single text keeps Python's lock: a prompt of
+    megabytes would stall every stream for seconds."""
+    ids: list[int] = tokenizer.encode_batch_fast([text], add_special_tokens=False)[0].ids
+    return ids

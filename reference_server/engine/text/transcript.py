@@ -1,0 +1,211 @@
+"""Transcript: the text of one growing answer, and how it ends."""
+
+from __future__ import annotations
+
+from copy import copy
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from reference_server.engine.detokenizer import Detokenizer, StopScanner
+from reference_server.engine.protocol import Delta, FinishReason, TokenLogprob
+from reference_server.engine.repetition import RepetitionWatch
+from reference_server.engine.text.reasoning import ReasoningSplitter
+from reference_server.engine.tools.tool_parser import CallParser
+
+if TYPE_CHECKING:
+    from reference_server.engine.params import SamplingParams
+    from reference_server.engine.sampling.bias import Bias
+    from reference_server.engine.sampling.scores import Score
+    from reference_server.engine.tool_use import CallPiece
+    from reference_server.engine.tools.grammar import Matcher
+    from reference_server.engine.tools.tool_format import ToolFormat
+    from reference_server.engine.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What all answers of a request are held to.
+
+    limit: each is over after so many tokens, at least 1. ends: or with one of these token ids.
+    thinking: whether the prompt has opened a thought. bias: what is added to the logits, where anything is.
+    matcher: at the beginning of the grammar that holds the answers, where there is one.
+    tool_format: how the model writes calls, if it can. predicted: the tokens that they are likely to have, if said.
+    """
+
+    vocabulary: Vocabulary
+    params: SamplingParams
+    limit: int
+    ends: frozenset[int]
+    thinking: bool = False
+    bias: Bias | None = None
+    matcher: Matcher | None = None
+    tool_format: ToolFormat | None = None
+    predicted: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One forward pass and the choice of tokens, for so many sequences; seconds on time.perf_counter's clock."""
+
+    batch_size: int
+    started_at: float
+    ended_at: float
+
+
+class Addition(NamedTuple):  # made for every token, and cheaper than a dataclass
+    """What a token makes certain of an answer, of the thought before it, of calls, and why they are over."""
+
+    text: str
+    reasoning: str
+    finish_reason: FinishReason | None
+    stop_reason: str | int | None = None
+    calls: tuple[CallPiece, ...] = ()
+
+
+class Transcript:
+    """Tokens to text, one at a time, until the answer is over. index: of the choice."""
+
+    def __init__(self, terms: Terms, index: int = 0) -> None:
+        params, vocabulary = terms.params, terms.vocabulary
+        self._terms = terms
+        self._index = index
+        self._tells_logprobs = params.logprobs is not None
+        self._hidden = terms.ends | vocabulary.special if params.skip_special_tokens else terms.ends
+        self._tokens = 0
+        self._spaced = params.skip_special_tokens or params.spaces_between_special_tokens
+        self._after_special = False
+        self._watch = RepetitionWatch(params.repetition) if params.repetition is not None else None
+        self._first = True  # whether no text stands before the next token
+        self._detokenizer = Detokenizer(vocabulary.tokenizer, params.skip_special_tokens, vocabulary.whole)
+        # The text of the first min_tokens tokens ends nothing.
+        self._scanned_from = params.min_tokens + 1
+        self._stops = StopScanner(() if params.min_tokens else params.stop, params.include_stop_str_in_output)
+        self._thought_stops = copy(self._stops)
+        self._splitter: ReasoningSplitter | None = None
+        self._markers: dict[int, str] = {}  # that the text leaves out
+        self._calls: CallParser | None = None
+        if params.reasoning:
+            self._splitter = ReasoningSplitter(*vocabulary.thought_markers, opened=terms.thinking)
+            ids = {vocabulary.tokenizer.token_to_id(marker): marker for marker in vocabulary.thought_markers}
+            self._markers = {each: marker for each, marker in ids.items() if each is not None and each in self._hidden}
+        if params.tools is not None and params.tools.tools and terms.tool_format is not None:
+            self._calls = CallParser(terms.tool_format, params.tools)
+            texts = {each: vocabulary.data(each, first=False).decode() for each in vocabulary.special & self._hidden}
+            self._markers |= {each: text for each, text in texts.items() if text in terms.tool_format.texts}
+
+    def fork(self) -> Transcript:
+        """Another one that begins with the same text."""
+        other = copy(self)
+        other._detokenizer = self._detokenizer.fork()
+        other._stops = copy(self._stops)
+        other._thought_stops = copy(self._thought_stops)
+        other._splitter = copy(self._splitter)
+        other._watch = self._watch and self._watch.fork()
+        other._calls = None if self._calls is None else self._calls.fork()
+        return other
+
+    def delta(self, token_id: int, score: Score | None, step: Step, ready_at: float, *, over: bool = False) -> Delta:
+        """What a token adds that a step chose, after it could have been scheduled since `ready_at`.
+
+        over: whether nothing may follow it.
+        """
+        logprob = self.logprob(token_id, score) if score is not None and self._tells_logprobs else None
+        text, reasoning, finish_reason, stop_reason, calls = self.add(token_id, over=over)
+        return Delta(
+            text=text,
+            token_id=token_id,
+            finish_reason=finish_reason,
+            batch_size=step.batch_size,
+            queue_wait_s=step.started_at - ready_at,
+            step_s=step.ended_at - step.started_at,
+            index=self._index,
+            logprob=logprob,
+            reasoning=reasoning,
+            stop_reason=stop_reason,
+            calls=calls,
+        )
+
+    def add(self, token_id: int, *, over: bool = False) -> Addition:
+        """Take a token.
+
+        One that ends the answer by its id is counted but never shown. Where an end and the limit fall on the
+        same token, the end is the reason. Within a call the request's own stop tokens are tokens like any other.
+        """
+        self._tokens += 1
+        if token_id in self._terms.ends and not (self._calls is not None and self._calls.calling):
+            return self._rest("", "", "stop")._replace(stop_reason=self._named_end(token_id))
+        if self._tokens == self._scanned_from > 1:
+            self._stops = StopScanner(self._terms.params.stop, self._terms.params.include_stop_str_in_output)
+            self._thought_stops = copy(self._stops)
+        self._first = self._first and token_id in self._hidden
+        piece = self._detokenizer.push(token_id)
+        if not self._spaced:
+            special = token_id in self._terms.vocabulary.special
+            if special and self._after_special:
+                piece = piece.removeprefix(" ")
+            self._after_special = special
+        if self._markers:
+            piece += self._markers.get(token_id, "")
+        calls: tuple[CallPiece, ...] = ()
+        if self._splitter is None:
+            reasoning = ""
+            if self._calls is not None:
+                piece, calls = self._calls.push(piece)
+            text, stopped = self._stops.push(piece)
+        else:
+            reasoning, text, stopped, calls = self._scan(self._splitter, *self._splitter.push(piece))
+        if stopped:
+            return Addition(text, reasoning, "stop", self._stopped_by, calls)
+        if over or self._tokens >= self._terms.limit:
+            return self._rest(reasoning, text, "stop" if over else "length", calls)
+        if self._watch is not None and self._watch.push(token_id) and self._tokens > self._terms.params.min_tokens:
+            return self._rest(reasoning, text, "repetition", calls)
+        return Addition(text, reasoning, None, None, calls)
+
+    def _named_end(self, token_id: int) -> int | None:
+        """The token, where the request named it as an end; the model's own ends have no reason but themselves."""
+        return token_id if token_id in self._terms.params.stop_token_ids else None
+
+    @property
+    def _stopped_by(self) -> str | None:
+        return self._stops.found if self._stops.found is not None else self._thought_stops.found
+
+    def logprob(self, token_id: int, score: Score) -> TokenLogprob:
+        """The score of the next token; asked before it is added."""
+        spelling, first, hidden = self._terms.vocabulary.spelling, self._first, self._hidden
+        named: list[TokenLogprob] = []
+        for alternative, likelihood in score.top:
+            text, data = spelling(alternative, first=first)
+            named.append(TokenLogprob(text, None if alternative in hidden else data, likelihood, (), alternative))
+        text, data = spelling(token_id, first=first)
+        return TokenLogprob(text, None if token_id in hidden else data, score.logprob, tuple(named), token_id)
+
+    def _scan(
+        self, splitter: ReasoningSplitter, thought: str, answer: str
+    ) -> tuple[str, str, bool, tuple[CallPiece, ...]]:
+        """(thought, answer) without what may be the beginning of a stop text, whether one was found, and calls."""
+        reasoning, stopped = self._thought_stops.push(thought)
+        if stopped:
+            return reasoning, "", True, ()
+        if not splitter.thinking:
+            reasoning += self._thought_stops.flush()
+        calls: tuple[CallPiece, ...] = ()
+        if self._calls is not None:
+            answer, calls = self._calls.push(answer)
+        return (reasoning, *self._stops.push(answer), calls)
+
+    def _rest(self, reasoning: str, text: str, reason: FinishReason, calls: tuple[CallPiece, ...] = ()) -> Addition:
+        """The addition with all that was held back."""
+        if self._splitter is not None:
+            thought, answer, stopped, more = self._scan(self._splitter, *self._splitter.flush())
+            reasoning, text, calls = reasoning + thought + self._thought_stops.flush(), text + answer, calls + more
+            if stopped:
+                return Addition(text, reasoning, "stop", self._stopped_by, calls)
+        if self._calls is not None:
+            spoken, stopped = self._stops.push(self._calls.flush(cut=reason != "stop"))
+            text += spoken
+            if self._calls.begun == self._calls.complete > 0 and reason == "stop":
+                reason = "tool_calls"
+            elif stopped:
+                return Addition(text, reasoning, "stop", self._stopped_by, calls)
+        return Addition(text + self._stops.flush(), reasoning, reason, None, calls)

@@ -1,0 +1,1 @@
+"""Tool calls: formats, parsers and grammars."""

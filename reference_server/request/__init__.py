@@ -1,0 +1,1 @@
+"""Request bodies to what the engine is asked."""
