@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from types import FrameType
 
-    from conformance.run.embedded import Embedded
+    from conformance.run.embedded_server import Embedded
     from openapi.contract.contract import Contract
 
 HELP_NAMES = ("-h", "--help")
@@ -45,13 +45,13 @@ class Floor:
 
 
 DOOR: Mapping[str, Room | Floor] = {
-    "check": Room("conformance.cli.command:check", "Judge a chat-completions server."),
-    "judge": Room("conformance.cli.again:judge", "Judge a recorded run again, offline."),
-    "replay": Room("conformance.cli.again:replay_one", "Send one exchange of a recorded run again."),
+    "check": Room("conformance.cli.check_command:check", "Judge a chat-completions server."),
+    "judge": Room("conformance.cli.recorded_run_commands:judge", "Judge a recorded run again, offline."),
+    "replay": Room("conformance.cli.recorded_run_commands:replay_one", "Send one exchange of a recorded run again."),
     "load": Floor(
         "Load-test a chat-completions server.",
         {
-            "run": Room("loadtests.cli.command:load", "A load test; what is meant where no command is named.", "load"),
+            "run": Room("loadtests.cli.load_command:load", "Run a load test (the default command).", "load"),
             "search": Room("loadtests.cli.search_command:search", "The highest rate whose objectives hold.", "load"),
             "compare": Room("loadtests.cli.compare_command:compare", "What changed between two load tests.", "load"),
             "calibrate": Room(
@@ -60,36 +60,36 @@ DOOR: Mapping[str, Room | Floor] = {
         },
         default="run",
     ),
-    "diff": Room("conformance.cli.again:diff_results", "What moved between two results files."),
-    "serve": Room("reference_server.serving:command", "Serve a model with the API of a dialect.", "server"),
+    "diff": Room("conformance.cli.recorded_run_commands:diff_results", "What moved between two results files."),
+    "serve": Room("reference_server.serve_command:command", "Serve a model with the API of a dialect.", "server"),
     "spec": Floor(
         "The contract: its descriptions and where they come from.",
         {
-            "build": Room("openapi.command:build_specs", "Write every dialect as OpenAPI 3.2 and 3.1."),
-            "diff": Room("openapi.command:diff", "What changes for a client between two dialects or versions."),
-            "matrix": Room("openapi.command:print_matrix", "Every parameter and answer, dialect by dialect."),
+            "build": Room("openapi.spec_commands:build_specs", "Write every dialect as OpenAPI 3.2 and 3.1."),
+            "diff": Room("openapi.spec_commands:diff", "What changes for a client between two dialects or versions."),
+            "matrix": Room("openapi.spec_commands:print_matrix", "Every parameter and answer, dialect by dialect."),
             "trace": Room(
-                "conformance.cli.trace:command", "Every sentence of the documents, and what watches over it."
+                "conformance.cli.trace_command:command", "Every sentence of the documents, and what watches over it."
             ),
-            "read": Room("openapi.reading.command:read", "Read a vendor's page into facts."),
-            "drift": Room("openapi.reading.command:drift", "Hold a vendor's page against a dialect."),
+            "read": Room("openapi.reading.reading_commands:read", "Read a vendor's page into facts."),
+            "drift": Room("openapi.reading.reading_commands:drift", "Hold a vendor's page against a dialect."),
         },
     ),
     "faults": Floor(
         "Misbehaviours of real servers, shown on purpose: the proof that every check can fail.",
         {
             "list": Room(
-                "reference_server.faults.listing:list_faults", "Every fault, and the bugs it stands for.", "server"
+                "reference_server.faults.fault_list:list_faults", "Every fault, and the bugs it stands for.", "server"
             ),
-            "run": Room("conformance.proof.command:run", "Show every fault to the suite: the kill matrix.", "server"),
-            "serve": Room("reference_server.faults.hosting:command", "Serve every fault, each at its path.", "server"),
+            "run": Room("conformance.proof.faults_command:run", "Run the suite against every fault.", "server"),
+            "serve": Room("reference_server.faults.fault_host:command", "Serve every fault at its own path.", "server"),
         },
     ),
     "checks": Floor(
         "The checks of the suite.",
         {
-            "list": Room("conformance.cli.catalogue:list_checks", "Every check with its claim."),
-            "show": Room("conformance.cli.catalogue:show_check", "One check: claim, mutant, who asks for it and why."),
+            "list": Room("conformance.cli.checks_command:list_checks", "Every check with its claim."),
+            "show": Room("conformance.cli.checks_command:show_check", "Show one check and its sources."),
         },
     ),
 }
@@ -218,7 +218,7 @@ def _outlet(stream: TextIO | None, number: int) -> TextIO:
 
 
 def _meant(word: str, known: Mapping[str, object]) -> str:
-    from openapi.nearest import meant
+    from openapi.did_you_mean import meant
 
     return meant(word, known)
 
@@ -259,7 +259,7 @@ class OwnError(click.ClickException):
 def _embedded(contract: Contract) -> Iterator[Embedded]:
     """The embedded server for rooms that may not know it: they know a URL, and only the door knows all rooms."""
     from conformance.errors import HarnessError, UsageError
-    from conformance.run.embedded import serve
+    from conformance.run.embedded_server import serve
 
     with ExitStack() as running:
         try:

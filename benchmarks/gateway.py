@@ -26,10 +26,10 @@ import click
 import httpx
 from rich.table import Table
 
-from openapi.screen import screen
+from openapi.console import screen
 from openapi.stream import sse
-from reference_server.upstream.origin import Origin
 from reference_server.upstream.server import Deadlines, UpstreamServer
+from reference_server.upstream.upstream_address import Origin
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

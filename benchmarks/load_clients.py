@@ -27,7 +27,7 @@ from rich.table import Table
 from benchmarks.load_peers import PEERS
 from benchmarks.load_tools import OURS, TOOLS
 from benchmarks.load_tools import drive as drive_tool
-from loadtests.calibrate.calibrate import p99, schedule_server
+from loadtests.calibrate.calibration import p99, schedule_server
 from loadtests.calibrate.schedule import Schedule
 
 PACED = Schedule(100, 200_000_000, 20_000_000)

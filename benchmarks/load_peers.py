@@ -37,7 +37,7 @@ def ours(url: str, schedule: str, streams: int) -> Times:
     import gevent
 
     from loadtests.client.clock import Clock
-    from loadtests.client.inbox import Inbox
+    from loadtests.client.event_loop import Inbox
     from loadtests.client.transport import Caller, Origin
 
     host, _, port = url.removeprefix("http://").rpartition(":")

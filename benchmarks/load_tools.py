@@ -21,7 +21,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from loadtests.calibrate.calibrate import p99
+from loadtests.calibrate.calibration import p99
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

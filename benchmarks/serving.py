@@ -26,7 +26,7 @@ from rich.table import Table
 
 from benchmarks.contenders import Loop, alone, chatproof, endless, transformers
 from benchmarks.streams import WORDS, Target, load, worst_gap_s
-from reference_server.serving import EMBEDDED
+from reference_server.serve_command import EMBEDDED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

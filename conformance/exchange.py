@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 from conformance.client.curl import curl
 from conformance.errors import HarnessError
-from openapi.stream import sse, stream
-from openapi.stream.folded import Folded, fold_answer
+from openapi.stream import event_order as stream
+from openapi.stream import sse
+from openapi.stream.accumulated_choice import Folded, fold_answer
 from openapi.stream.strict_json import NOT_JSON, Reading, quote, read_json
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.table import Table
 
 from openapi.contract.contract import Contract, load, names
-from openapi.description.build import DOWN_SUFFIX
+from openapi.description.spec_files import DOWN_SUFFIX
 from openapi.tests.opinions import (
     agreed_bodies,
     coverage_cases,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from loadtests.cli.command import load
+from loadtests.cli.load_command import load
 
 if __name__ == "__main__":
     load()

@@ -11,8 +11,9 @@ from locust.exception import RescheduleTaskImmediately
 from locust.runners import STATE_INIT
 
 from loadtests.errors import UsageError
-from loadtests.measure import rows
-from loadtests.run import options, outcome
+from loadtests.measure import locust_rows as rows
+from loadtests.run import finalization as outcome
+from loadtests.run import options
 from loadtests.run.session import Session
 from loadtests.run.settings import settings
 

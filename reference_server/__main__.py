@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from reference_server.serving import command
+from reference_server.serve_command import command
 
 command(prog_name="python -m reference_server")

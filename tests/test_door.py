@@ -110,7 +110,13 @@ def test_a_module_that_is_missing_when_a_command_runs_is_told_in_the_same_words(
 
 
 def test_a_load_test_without_a_url_and_without_the_server_says_what_is_missing() -> None:
-    script = "import conformance.run.embedded as e; e.NEEDED = ('a_thing',); from chatproof import main; main(['load'])"
+    lines = (
+        "import conformance.run.embedded_server as e",
+        "e.NEEDED = ('a_thing',)",
+        "from chatproof import main",
+        "main(['load'])",
+    )
+    script = "; ".join(lines)
     made = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert (2, True) == (
         made.returncode,

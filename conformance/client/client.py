@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Final, Self
 
 import h11
 
-from conformance.client.breakage import explain
-from conformance.client.lines import Lines
-from conformance.client.outgoing import Writer
-from conformance.client.pulse import Pulse
+from conformance.client.connection_pool import Lines
+from conformance.client.event_loop_lag import Pulse
 from conformance.client.recording import Recording
 from conformance.client.redaction import Redaction
+from conformance.client.request_builder import Writer
+from conformance.client.transport_errors import explain
 from conformance.errors import HarnessError
 from conformance.exchange import Exchange, Failure, Request, Response, Segment
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from conformance.client.call import Call
     from conformance.client.headers import Header
-    from conformance.client.outgoing import Outgoing
+    from conformance.client.request_builder import Outgoing
     from conformance.client.secret import Secret
 
 MAX_BODY_BYTES: Final = 32 * 1024 * 1024

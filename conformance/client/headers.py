@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 from conformance.client.secret import SHORTEST, Secret, header_mark
 from conformance.errors import UsageError
-from openapi.headers import KEPT, HeaderError, extra
+from openapi.extra_headers import KEPT, HeaderError, extra
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from openapi import headers
+    from openapi import extra_headers as headers
 
 
 @dataclass(frozen=True, slots=True)

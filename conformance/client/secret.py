@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from conformance.errors import HarnessError, UsageError
 from openapi.stream import sse
-from openapi.stream.folded import is_index
+from openapi.stream.accumulated_choice import is_index
 from openapi.stream.strict_json import read_json
 
 if TYPE_CHECKING:

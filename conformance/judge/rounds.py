@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from conformance.check import Check, Context, Finding, NoOccasion, NotObserved, Occasion, Trial, said
-from conformance.judge.occasion import unsuccessful
+from conformance.judge.applicability import unsuccessful
 from conformance.statistics import CAREFUL, SequentialTest
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from conformance.errors import UsageError
 from openapi.contract.contract import Requirement
-from openapi.nearest import meant
+from openapi.did_you_mean import meant
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from conformance.check import NoOccasion
 from conformance.client.curl import curl
-from conformance.plan.scenarios.drawn import NOTHING, Draw
+from conformance.plan.scenarios.schemathesis_cases import NOTHING, Draw
 
 if TYPE_CHECKING:
-    from conformance.plan.declaration import Declaration
+    from conformance.plan.capabilities import Declaration
     from conformance.report.verdict import Report
     from conformance.run.run import Record
     from openapi.contract.contract import Contract

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Final
 
 from conformance.client.call import Call
 from conformance.errors import NobodyThere, Unreachable
-from conformance.judge.occasion import refuses_key, shown
-from conformance.run.probing import probes, reading
+from conformance.judge.applicability import refuses_key, shown
+from conformance.run.capability_probes import probes, reading
 from conformance.scenario import Step
 from openapi import waiting
 
 if TYPE_CHECKING:
     from conformance.client.client import Client
     from conformance.exchange import Exchange
-    from conformance.plan.declaration import Declaration
+    from conformance.plan.capabilities import Declaration
     from openapi.address import Target
     from openapi.contract.contract import Contract
 

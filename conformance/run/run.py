@@ -15,8 +15,8 @@ from conformance.client.call import Call
 from conformance.errors import HarnessError
 from conformance.exchange import Exchange
 from conformance.judge.rounds import DECIDED, pending
-from conformance.run.allowance import Allowance
-from conformance.run.places import Places
+from conformance.run.budget import Allowance
+from conformance.run.slots import Places
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 from conformance.check import gather
 from conformance.client.client import Client
 from conformance.errors import UsageError
-from conformance.judge import oracle
+from conformance.judge import schemathesis_oracle as oracle
 from conformance.judge.judgement import Judgement, judge
 from conformance.plan import plan as planning
-from conformance.plan.declaration import Declaration, assumed, narrowed_by, told
+from conformance.plan.capabilities import Declaration, assumed, narrowed_by, told
 from conformance.plan.scenarios import scenarios
-from conformance.plan.scenarios.drawn import NOTHING, Draw, draw
+from conformance.plan.scenarios.schemathesis_cases import NOTHING, Draw, draw
 from conformance.report import verdict
 from conformance.report.results import RunFacts, build, with_others
 from conformance.run.preflight import Preflight
@@ -27,7 +27,7 @@ from openapi.address import AddressError, parse
 from openapi.contract.capability import Capability
 from openapi.contract.contract import load, names
 from openapi.description.validation import Validator
-from openapi.nearest import meant
+from openapi.did_you_mean import meant
 
 if TYPE_CHECKING:
     import ssl

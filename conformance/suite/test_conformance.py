@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from conformance.cli.plugin import settle, settle_waivers
+from conformance.cli.pytest_plugin import settle, settle_waivers
 
 if TYPE_CHECKING:
     import pytest
 
-    from conformance.cli.plugin import Judging
+    from conformance.cli.pytest_plugin import Judging
     from conformance.plan.plan import Assertion
 
 

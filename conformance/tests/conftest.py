@@ -23,11 +23,11 @@ from chatproof import main
 from conformance.client.secret import Secret
 from conformance.exchange import Exchange
 from conformance.judge.judgement import judge
-from conformance.plan.declaration import Declaration
+from conformance.plan.capabilities import Declaration
 from conformance.report import verdict
 from conformance.report.results import text
 from conformance.report.verdict import Outcome as Word
-from conformance.run import embedded
+from conformance.run import embedded_server as embedded
 from conformance.run.run import Record
 from conformance.run.session import Outcome, Prepared, Wishes, conclude, draft, offered, prepare_server, send
 from openapi.address import parse
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from conformance.judge.judgement import Judgement
     from conformance.plan.plan import Assertion, Plan
     from conformance.proof.mutants.mutant import Mutant
-    from conformance.run.embedded import Embedded
+    from conformance.run.embedded_server import Embedded
     from conformance.scenario import Scenario, Step
     from openapi.contract.contract import Contract
 

@@ -11,7 +11,8 @@ import pytest
 
 from conformance.errors import UsageError
 from conformance.proof.mutants.editing import edit_answer
-from conformance.replay import offline, replay
+from conformance.replay import rejudge as offline
+from conformance.replay import resend as replay
 from conformance.report import results
 from conformance.tests.sinner import Reply, Sinner, on_replies
 

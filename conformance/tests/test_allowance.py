@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from conformance.exchange import Exchange, Failure, Segment
-from conformance.run import allowance
+from conformance.run import budget as allowance
 from conformance.scenario import Step
 from conformance.tests.runs import ScriptedClient, answered, execute, scenario
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import jsonschema_rs
 
-from conformance.replay.offline import judge_again
+from conformance.replay.rejudge import judge_again
 from conformance.report.results import differences, schema
 
 if TYPE_CHECKING:

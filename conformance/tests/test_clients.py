@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from conformance.exchange import Segment
-from conformance.replay import clients
-from conformance.replay.clients import MOST, choose, hear
-from conformance.replay.player import playing
+from conformance.replay import client_parsers as clients
+from conformance.replay.client_parsers import MOST, choose, hear
+from conformance.replay.replay_server import playing
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from conformance import check
-from conformance.cli import command
+from conformance.cli import check_command as command
 from conformance.tests.sinner import Reply, Sinner, on_replies
 from openapi.contract.contract import names
 

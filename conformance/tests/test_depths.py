@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from conformance.plan.scenarios.depths import HUGE_INTEGER, STRANGER, values
+from conformance.plan.scenarios.nested_values import HUGE_INTEGER, STRANGER, values
 
 DOCUMENT: dict[str, Any] = {"components": {"schemas": {"Mode": {"type": "string", "enum": ["auto", "none"]}}}}
 

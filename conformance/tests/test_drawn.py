@@ -11,10 +11,10 @@ import pytest
 
 from conformance.errors import UsageError
 from conformance.exchange import Exchange, Request, Response, Segment
-from conformance.judge import oracle
+from conformance.judge import schemathesis_oracle as oracle
 from conformance.judge.judgement import judge
-from conformance.plan.declaration import assumed
-from conformance.plan.scenarios.drawn import MANY, Draw, draw, refuse_seedless
+from conformance.plan.capabilities import assumed
+from conformance.plan.scenarios.schemathesis_cases import MANY, Draw, draw, refuse_seedless
 from conformance.run.session import draft, offered
 from openapi.contract.contract import Keyword, load, names
 from openapi.description.validation import Validator

@@ -13,7 +13,7 @@ import pytest
 
 from conformance.errors import HarnessError, UsageError
 from conformance.plan.scenarios.written import read
-from conformance.run import embedded
+from conformance.run import embedded_server as embedded
 from openapi.contract.contract import load
 
 if TYPE_CHECKING:

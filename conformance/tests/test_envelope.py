@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from conformance.exchange import Exchange, Request, Response, Segment
-from conformance.judge.envelope import FORMS, envelope_of
+from conformance.judge.error_envelope import FORMS, envelope_of
 
 BODIES: dict[str, Any] = {
     "Anthropic": {"type": "error", "error": {"type": "invalid_request_error", "message": "no"}},

@@ -14,7 +14,7 @@ from conformance.client.client import Client
 from conformance.client.curl import curl
 from conformance.client.secret import Secret
 from conformance.errors import UsageError
-from conformance.replay import replay
+from conformance.replay import resend as replay
 from conformance.run.run import WRONG_KEY
 from conformance.tests.raw_server import KEY, Server, ask, call, saying, whole
 from conformance.tests.sinner import Reply, Sinner

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from conformance.judge.members import unknown_members
+from conformance.judge.unknown_fields import unknown_members
 
 DOCUMENT: dict[str, Any] = {
     "components": {

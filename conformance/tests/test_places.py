@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from conformance.run.places import Places
+from conformance.run.slots import Places
 
 
 def entered(*wishes: tuple[str, int, bool], places: int = 4) -> list[list[str]]:

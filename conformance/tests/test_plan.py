@@ -11,7 +11,7 @@ import pytest
 from conformance.check import gather
 from conformance.errors import UsageError
 from conformance.plan import plan
-from conformance.plan.declaration import Declaration, assumed
+from conformance.plan.capabilities import Declaration, assumed
 from conformance.plan.scenarios import scenarios
 from conformance.run.session import draft, offered
 from conformance.scenario import GENEROUS, Scenario, Step

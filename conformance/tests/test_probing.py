@@ -9,8 +9,8 @@ import pytest
 
 from conformance.cli.capability_option import read
 from conformance.errors import UsageError
-from conformance.plan.declaration import assumed
-from conformance.run.probing import PROBES, probes
+from conformance.plan.capabilities import assumed
+from conformance.run.capability_probes import PROBES, probes
 from conformance.tests.scripted import Scripted, prepared, saying
 from conformance.tests.sinner import Reply
 from openapi.contract.contract import load

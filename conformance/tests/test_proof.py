@@ -12,12 +12,13 @@ from click.testing import CliRunner
 
 from chatproof import main
 from conformance.check import gather
-from conformance.proof import ledger, trial
-from conformance.proof.asking import ALL, again, all_of, enough, everything
-from conformance.proof.host import Host, Shown
-from conformance.proof.matrix import Matrix, Trialled, as_data, faults_of, moves, read_rows, render, updated
-from conformance.proof.proving import prove, strongest
-from conformance.proof.trial import Kill
+from conformance.proof import fault_run as trial
+from conformance.proof import kill_table as ledger
+from conformance.proof.fault_host import Host, Shown
+from conformance.proof.fault_run import Kill
+from conformance.proof.kill_matrix import Matrix, Trialled, as_data, faults_of, moves, read_rows, render, updated
+from conformance.proof.mutation_testing import prove, strongest
+from conformance.proof.scenario_selection import ALL, again, all_of, enough, everything
 from conformance.scenario import Scenario
 
 if TYPE_CHECKING:

@@ -17,7 +17,9 @@ from rich.console import Console
 
 from conformance.proof.mutants.editing import edit_answer
 from conformance.report.verdict import Outcome
-from conformance.report.writers import WRITERS, badge, diff, files, junit, markdown, page, sarif, terminal
+from conformance.report.writers import WRITERS, badge, diff, junit, markdown, sarif, terminal
+from conformance.report.writers import html as page
+from conformance.report.writers import report_files as files
 from conformance.run.session import Prepared
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from conformance.errors import HarnessError
-from conformance.plan.declaration import Declaration, assumed
+from conformance.plan.capabilities import Declaration, assumed
 from conformance.plan.scenarios import boundaries, scenarios, written
 from conformance.run.session import offered
 from conformance.scenario import OMITTED, Scenario, Step, StopFrom

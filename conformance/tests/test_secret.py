@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from conformance.client.secret import REDACTED, Secret
 from conformance.errors import HarnessError, UsageError
 from openapi.stream import sse
-from openapi.stream.stream import walk
+from openapi.stream.event_order import walk
 
 KEY = "sk-Ab9/+=&<'\"\\%_~zz"
 SECRET = Secret(KEY)

@@ -12,7 +12,7 @@ from conformance.client.secret import Secret
 from conformance.errors import UsageError
 from conformance.exchange import Exchange
 from conformance.judge.judgement import judge
-from conformance.plan.declaration import Declaration, assumed, told
+from conformance.plan.capabilities import Declaration, assumed, told
 from conformance.run.run import Budget
 from conformance.run.session import Wishes, draft, offered, prepare_server, send
 from conformance.tests.scripted import Scripted, prepared, saying

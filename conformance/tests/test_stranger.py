@@ -18,7 +18,7 @@ from click.testing import CliRunner
 
 import reference_server.tiny
 from chatproof import main
-from conformance.plan.declaration import assumed
+from conformance.plan.capabilities import assumed
 from conformance.run.session import contract_of, draft
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 START_S = 120.0
 MODEL = "./checkpoint"
-ASKED = (  # scenarios enough for every claim below; the whole plan is run by hand for docs/strangers.md
+ASKED = (  # scenarios enough for every claim below; the whole plan is run by hand for docs/third-party-servers.md
     "conversation", "greedy*", "stop-text", "usage-on-request", "models", "malformed-*", "refused-stream",
     "goes-on-after-errors", "n-*", "messages-*", "temperature-*", "top_p-*", "seed-*", "parallel*",
 )  # fmt: skip

@@ -12,17 +12,17 @@ from click.testing import CliRunner
 
 from chatproof import main
 from conformance.check import gather
-from conformance.cli import trace as tracing
-from conformance.cli.catalogue import SHOWN
-from conformance.cli.trace import count, everything, trace
-from conformance.plan.reach import Reach
+from conformance.cli import trace_command as tracing
+from conformance.cli.checks_command import SHOWN
+from conformance.cli.trace_command import count, everything, trace
+from conformance.plan.coverage_map import Reach
 from conformance.proof.mutants import mutant
 from conformance.run.session import draft
 from openapi.contract.contract import Keyword, load
 from openapi.contract.sentence import Home
 
 if TYPE_CHECKING:
-    from conformance.cli.trace import Traced
+    from conformance.cli.trace_command import Traced
     from openapi.contract.contract import Contract
 
 DIALECTS = ("mindie-1.0", "mindie-2.3", "mindie-vllm-1.0", "openai", "ovms-2024", "siliconstorm", "vllm")

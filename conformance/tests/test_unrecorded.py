@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from conformance.check import Context, NoOccasion, gather
-from conformance.plan.declaration import Declaration
+from conformance.plan.capabilities import Declaration
 from conformance.proof.mutants import editing, mutant
 from conformance.run.session import draft
 from openapi.contract.contract import load

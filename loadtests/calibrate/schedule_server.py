@@ -25,7 +25,7 @@ from typing import Any, Final
 
 from loadtests.calibrate.schedule import Schedule
 from loadtests.client.clock import Clock
-from loadtests.client.wire import ROOM, SO_TIMESTAMPNS, STAMP
+from loadtests.client.connection import ROOM, SO_TIMESTAMPNS, STAMP
 
 SPIN_NS: Final = 30_000
 EARLY_NS: Final = 10_000

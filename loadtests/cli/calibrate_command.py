@@ -11,7 +11,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from loadtests.calibrate.calibrate import (
+from loadtests.calibrate.calibration import (
     BUDGET,
     FIREHOSE,
     PACED,
@@ -30,7 +30,7 @@ from loadtests.calibrate.calibrate import (
     transport,
     whole_tool,
 )
-from loadtests.calibrate.weight import installed_mb
+from loadtests.calibrate.installed_size import installed_mb
 from loadtests.errors import UsageError
 
 if TYPE_CHECKING:

@@ -13,11 +13,11 @@ import jsonschema_rs
 from rich.console import Console
 from rich.table import Table
 
-from loadtests.report.compare import differences
+from loadtests.report.comparison import differences
 from loadtests.report.results import SCHEMA_VERSION
 
 if TYPE_CHECKING:
-    from loadtests.report.compare import Figure
+    from loadtests.report.comparison import Figure
 
 WIDTH: Final = 200
 SHOWN: Final = 200

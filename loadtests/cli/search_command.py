@@ -14,7 +14,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from loadtests.cli.command import (
+from loadtests.cli.load_command import (
     INTERRUPTED,
     LOCUSTFILE,
     OUT,
@@ -30,13 +30,13 @@ from loadtests.cli.command import (
     target,
     waiting_option,
 )
-from loadtests.cli.search import Search, Step, requests_needed, saturated, wilson_lower
-from loadtests.report import page
+from loadtests.cli.rate_search import Search, Step, requests_needed, saturated, wilson_lower
+from loadtests.report import html as page
 from loadtests.report.results import FAILURES, INVALID, MET, MISSED, OWN_ERROR
 from loadtests.secret import plain
 
 if TYPE_CHECKING:
-    from loadtests.cli.command import Embedder
+    from loadtests.cli.load_command import Embedder
 
 
 @click.command(name="search", context_settings={"help_option_names": ["-h", "--help"], "ignore_unknown_options": True})

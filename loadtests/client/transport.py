@@ -15,16 +15,16 @@ import gevent
 from gevent.event import AsyncResult
 
 from loadtests.client.answer import Answer
-from loadtests.client.incoming import Incoming
-from loadtests.client.scan import Marks
-from loadtests.client.wire import READ_BYTES, Wire
+from loadtests.client.connection import READ_BYTES, Wire
+from loadtests.client.sse_scan import Marks
+from loadtests.client.stream_reader import Incoming
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from loadtests.client.inbox import Inbox
-    from loadtests.client.receipts import Receipts
-    from openapi.headers import Header
+    from loadtests.client.delayed_ack import Receipts
+    from loadtests.client.event_loop import Inbox
+    from openapi.extra_headers import Header
 
 CONNECT_S: Final = 10.0
 SMALL_BYTES: Final = 479

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from loadtests.measure import latency
-from loadtests.measure.live import fresh
+from loadtests.measure.live_progress import fresh
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from loadtests.client.answer import Answer
-    from loadtests.measure.live import Fresh
+    from loadtests.measure.live_progress import Fresh
 
 WORST: Final = 20
 """Streams kept for the picture of the worst, by TTFT and by longest gap."""

@@ -18,7 +18,7 @@ from loadtests.secret import hidden
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from loadtests.measure.limits import GivenUp
+    from loadtests.measure.abort_limits import GivenUp
     from loadtests.measure.objectives import Objective
     from loadtests.measure.tally import Tally
     from loadtests.run.settings import Settings

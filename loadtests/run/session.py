@@ -12,16 +12,16 @@ from gevent.pool import Group
 from locust.runners import STATE_RUNNING, STATE_SPAWNING, MasterRunner, WorkerRunner
 
 from loadtests.errors import UsageError
-from loadtests.measure.limits import GivenUp
-from loadtests.run import garbage
-from loadtests.run.dealing import Dealing
-from loadtests.run.sending import Sending
+from loadtests.measure.abort_limits import GivenUp
+from loadtests.run import gc_tuning as garbage
+from loadtests.run.load_generator import Sending
 from loadtests.run.settings import settings as settings_of
+from loadtests.run.work_distribution import Dealing
 
 if TYPE_CHECKING:
     from locust.env import Environment
 
-    from loadtests.measure.limits import Limits
+    from loadtests.measure.abort_limits import Limits
     from loadtests.run.settings import Settings
 
 DRAINED: Final = "chatproof_drained"

@@ -14,13 +14,13 @@ from urllib.parse import urlsplit
 from loadtests.client.transport import Origin
 from loadtests.errors import UsageError
 from loadtests.measure import objectives
-from loadtests.measure.limits import Limits
-from loadtests.run import folder
+from loadtests.measure.abort_limits import Limits
+from loadtests.run import report_folder as folder
 from loadtests.run.options import GIVE_UP_AFTER
 from loadtests.shape import arrivals, workload
 from openapi.address import AddressError, parse
 from openapi.contract.contract import ContractError, load
-from openapi.headers import Header, HeaderError, extra
+from openapi.extra_headers import Header, HeaderError, extra
 
 if TYPE_CHECKING:
     from loadtests.measure.objectives import Objective

@@ -13,10 +13,10 @@ from typing import Any
 import gevent
 from locust.env import Environment
 
-from loadtests.client.inbox import READABLE
-from loadtests.run import sending
+from loadtests.client.event_loop import READABLE
+from loadtests.run import load_generator as sending
+from loadtests.run.load_generator import AT_ONCE, Sending
 from loadtests.run.options import OPTIONS
-from loadtests.run.sending import AT_ONCE, Sending
 from loadtests.run.settings import settings
 
 MANY = 3 * AT_ONCE

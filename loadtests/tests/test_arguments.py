@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from click.testing import CliRunner
 
-from loadtests.cli.command import Duration
-from loadtests.cli.command import load as load_command
-from loadtests.cli.passed_on import sorted_out
+from loadtests.cli.load_command import Duration
+from loadtests.cli.load_command import load as load_command
+from loadtests.cli.locust_arguments import sorted_out
 from loadtests.cli.search_command import search
 from loadtests.tests.runs import load
 

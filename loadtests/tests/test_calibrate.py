@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from loadtests.calibrate import calibrate
-from loadtests.calibrate.calibrate import Bound, Measured
+from loadtests.calibrate import calibration as calibrate
+from loadtests.calibrate.calibration import Bound, Measured
 
 MS = 1_000_000
 

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from loadtests.cli.compare_command import compare
-from loadtests.report.compare import differences
+from loadtests.report.comparison import differences
 from loadtests.tests.built import MANY, answer, built
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 
-from loadtests.run import garbage
+from loadtests.run import gc_tuning as garbage
 
 
 def test_the_collector_runs_seldom_between_leave_and_mind() -> None:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import pytest
 
-from loadtests.cli.search import Step
-from loadtests.measure.limits import Limits
+from loadtests.cli.rate_search import Step
+from loadtests.measure.abort_limits import Limits
 from loadtests.tests.interface import patiently, text_of, web
 from loadtests.tests.runs import forked, load
 from loadtests.tests.scripted import GOOD, serving

@@ -13,12 +13,13 @@ import gevent
 import pytest
 from gevent.event import Event
 
-from loadtests.calibrate import calibrate
+from loadtests.calibrate import calibration as calibrate
 from loadtests.calibrate.schedule import Schedule
-from loadtests.client import pace, wire
+from loadtests.client import connection as wire
+from loadtests.client import read_batching as pace
 from loadtests.client.clock import Clock
-from loadtests.client.inbox import STAMPED, Inbox
-from loadtests.client.pace import Pace
+from loadtests.client.event_loop import STAMPED, Inbox
+from loadtests.client.read_batching import Pace
 from loadtests.client.transport import SMALL_BYTES, Caller, Origin
 from loadtests.tests.scripted import GOOD, chunked, content, saying, serving
 from loadtests.tests.waiting import Waiting

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from loadtests.client import incoming
+from loadtests.client import stream_reader as incoming
 from loadtests.client.answer import Answer
-from loadtests.client.incoming import Incoming
-from loadtests.client.pace import Pace
+from loadtests.client.read_batching import Pace
+from loadtests.client.stream_reader import Incoming
 from loadtests.tests.scripted import DONE, chunked, content, event
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ import gevent
 import pytest
 
 from loadtests.client.answer import Answer
-from loadtests.client.scan import Scan
-from loadtests.measure import judging
-from loadtests.measure.judging import findings
+from loadtests.client.sse_scan import Scan
+from loadtests.measure import stream_checks as judging
+from loadtests.measure.stream_checks import findings
 from loadtests.shape.workload import Request
 
 CANARY = "ref-00000001"

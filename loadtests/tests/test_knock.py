@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from loadtests.cli.knock import knock, wait
+from loadtests.cli.reachability import knock, wait
 from loadtests.errors import UnreachableError, UsageError
 from loadtests.run.options import OPTIONS
 from loadtests.run.settings import Settings, settings

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from loadtests.report.chart import Axis, Series, lines
-from loadtests.report.page import page
+from loadtests.report.html import page
 from loadtests.tests.built import MANY, answer, built
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from click.testing import CliRunner
 
-from loadtests.cli.command import load as load_command
+from loadtests.cli.load_command import load as load_command
 from loadtests.errors import UsageError
 from loadtests.shape.workload import Scenario, Workload, read
 from openapi.contract.contract import load

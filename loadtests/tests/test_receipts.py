@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 import gevent
 import pytest
 
-from loadtests.client import receipts
+from loadtests.client import delayed_ack as receipts
 from loadtests.client.clock import Clock
-from loadtests.client.inbox import Inbox
-from loadtests.client.receipts import SHORTEST_WAIT_NS, TRIALS, Receipts
+from loadtests.client.connection import Wire
+from loadtests.client.delayed_ack import SHORTEST_WAIT_NS, TRIALS, Receipts
+from loadtests.client.event_loop import Inbox
 from loadtests.client.transport import Caller, Origin
-from loadtests.client.wire import Wire
 from loadtests.tests.scripted import DONE, chunked, content, serving
 from loadtests.tests.waiting import Waiting
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import jsonschema_rs
 import pytest
 
-from loadtests.measure.limits import GivenUp
+from loadtests.measure.abort_limits import GivenUp
 from loadtests.measure.tally import Tally
 from loadtests.report import results
-from loadtests.report.page import page
+from loadtests.report.html import page
 from loadtests.secret import hidden
 from loadtests.shape.arrivals import Traced
 from loadtests.tests.built import MANY, answer, built, settings

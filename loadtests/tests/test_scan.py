@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from loadtests.client import scan
-from loadtests.client.scan import Scan, TooLarge
+from loadtests.client import sse_scan as scan
+from loadtests.client.sse_scan import Scan, TooLarge
 
 USAGE = {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5}
 

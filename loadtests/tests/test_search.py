@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from loadtests.cli.search import Search, Step, requests_needed, saturated, wilson_lower
+from loadtests.cli.rate_search import Search, Step, requests_needed, saturated, wilson_lower
 
 
 def tried(search: Search, capacity: float) -> Search:

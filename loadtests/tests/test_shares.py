@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from loadtests.run.shares import Shares
+from loadtests.run.partition import Shares
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from loadtests.measure.live import fresh
+from loadtests.measure.live_progress import fresh
 from loadtests.measure.objectives import met_by
 from loadtests.measure.tally import Tally
 from loadtests.tests.built import MANY, MS, answer

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from loadtests.client import incoming, scan
+from loadtests.client import sse_scan as scan
+from loadtests.client import stream_reader as incoming
 from loadtests.client.clock import Clock
-from loadtests.client.inbox import Inbox
+from loadtests.client.event_loop import Inbox
 from loadtests.client.transport import Caller, Origin
 from loadtests.tests.scripted import DONE, GOOD, chunked, content, dripping, event, saying, serving
-from openapi.headers import Header
+from openapi.extra_headers import Header
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from loadtests.client.pace import PAUSES_NS, Pace
+from loadtests.client.read_batching import PAUSES_NS, Pace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -15,8 +15,8 @@ from openapi.contract.capability import Capability, narrow_parameter, narrow_rul
 from openapi.contract.forms import AnswerForm, ErrorKind, ErrorTable, StreamForm
 from openapi.contract.parameter import ABSENT, Expect, Keyword, Parameter, Probe, Rule, Schema
 from openapi.contract.resolution import ContractError, dialect_files, read, resolve, resolve_file
-from openapi.contract.soundness import check_tree
-from openapi.nearest import meant
+from openapi.contract.schema_check import check_tree
+from openapi.did_you_mean import meant
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping

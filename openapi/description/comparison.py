@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from rich.markup import escape
 from rich.table import Table
 
-from openapi.description.difference import Difference, Effect, differences
+from openapi.description.differences import Difference, Effect, differences
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

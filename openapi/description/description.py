@@ -12,14 +12,14 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from openapi.contract.parameter import ABSENT
-from openapi.description import example
+from openapi.description import examples as example
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from openapi.contract.contract import Contract
     from openapi.contract.parameter import Parameter, Schema
-    from openapi.description.example import Example
+    from openapi.description.examples import Example
 
 OPENAPI = "3.2.0"
 OPENAPI_DOWN = "3.1.1"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from openapi.contract.parameter import ABSENT, Keyword
 from openapi.description.comparison import row
 from openapi.description.description import KIND_SUMMARY
-from openapi.schema.member import members_of
+from openapi.schema.fields import members_of
 from openapi.schema.notation import notation, number, takes_null
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from openapi.contract.contract import Contract
     from openapi.contract.parameter import Parameter, Schema
-    from openapi.schema.member import Member
+    from openapi.schema.fields import Member
 
 NOTHING: Final = "–"
 """What a dialect does not have, or does not say."""

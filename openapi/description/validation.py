@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from openapi.contract.contract import Contract
-    from openapi.description.operation import Operations
+    from openapi.description.request_validation import Operations
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 DEEPEST = 255  # levels that jsonschema-rs follows
@@ -115,7 +115,7 @@ class Validator:
 
     @cached_property
     def _operations(self) -> Operations:
-        from openapi.description.operation import Operations
+        from openapi.description.request_validation import Operations
 
         return Operations(self.document, self._at)
 

@@ -12,7 +12,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from openapi.stream.flaw import Flaw, FlawKind
+from openapi.stream.anomaly import Flaw, FlawKind
 from openapi.stream.strict_json import quote
 
 if TYPE_CHECKING:

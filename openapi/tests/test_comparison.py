@@ -9,13 +9,13 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from openapi.command import diff
 from openapi.contract.contract import ContractError, load
 from openapi.description import comparison
-from openapi.description.build import build
-from openapi.description.described import described
+from openapi.description.comparison_source import described
 from openapi.description.description import describe, describe_down
-from openapi.description.difference import Difference, Effect, differences
+from openapi.description.differences import Difference, Effect, differences
+from openapi.description.spec_files import build
+from openapi.spec_commands import diff
 
 if TYPE_CHECKING:
     from pathlib import Path

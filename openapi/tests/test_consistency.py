@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from openapi.contract.contract import ABSENT, Contract, Keyword, Parameter, documents, load, names
-from openapi.contract.readings import readings
+from openapi.contract.interpretations import readings
 from openapi.contract.resolution import members, read, resolve
 from openapi.description.description import describe
 from openapi.description.validation import Validator

@@ -11,7 +11,7 @@ import pytest
 
 from openapi.contract.contract import load, names
 from openapi.description.description import describe, describe_down
-from openapi.description.difference import Difference, Effect, differences
+from openapi.description.differences import Difference, Effect, differences
 from openapi.description.validation import Validator
 from openapi.tests.opinions import agreed_bodies
 

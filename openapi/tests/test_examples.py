@@ -9,7 +9,7 @@ import pytest
 
 from openapi.contract.contract import Contract, load, names
 from openapi.contract.resolution import members
-from openapi.description import example
+from openapi.description import examples as example
 from openapi.description.description import KIND_SUMMARY, describe
 from openapi.description.validation import Validator, compile_schema
 

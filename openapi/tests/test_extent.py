@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from openapi.schema.extent import changes, extent
+from openapi.schema.value_range import changes, extent
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from openapi.headers import Header, HeaderError, extra
+from openapi.extra_headers import Header, HeaderError, extra
 
 KEPT = "s3cret-value"
 ENVIRONMENT = {"KEY": f" {KEPT} ", "EMPTY": "", "BROKEN": f"{KEPT}\a", "UMLAUT": f"{KEPT}\u00fc"}

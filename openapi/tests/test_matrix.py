@@ -10,11 +10,11 @@ import pytest
 from click.testing import CliRunner
 
 import openapi
-from openapi.command import print_matrix
 from openapi.contract.contract import Contract, load, names
 from openapi.description.matrix import INDENT, NOTHING, Section, markdown, sections
-from openapi.schema.member import members_of
+from openapi.schema.fields import members_of
 from openapi.schema.notation import notation, number, takes_null
+from openapi.spec_commands import print_matrix
 
 ROOT = Path(openapi.__file__).parent.parent
 PAGE = ROOT / "docs" / "dialects.md"

@@ -12,8 +12,8 @@ import pytest
 import openapi
 from openapi.contract import loading
 from openapi.contract.contract import load
+from openapi.contract.interpretations import readings
 from openapi.contract.parameter import Keyword
-from openapi.contract.readings import readings
 from openapi.contract.resolution import ContractError, members, resolve
 from openapi.contract.sentence import Home, Sentence, is_place
 from openapi.reading.facts.fact import RANGES, UNSTATED, InWords

@@ -9,7 +9,7 @@ from openapi_spec_validator import validate
 
 import openapi
 from openapi.contract.contract import names
-from openapi.description.build import build, drift
+from openapi.description.spec_files import build, drift
 
 SPECS = Path(openapi.__file__).parent / "specs"
 DIALECTS = sorted(set(names().values()))

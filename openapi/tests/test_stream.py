@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from openapi.stream.stream import (
+from openapi.stream.event_order import (
     CHOICE,
     CHOICE_BREACHES,
     DONE,

@@ -80,8 +80,8 @@ def test_a_request_is_validated_once(monkeypatch: pytest.MonkeyPatch) -> None:
         seen.append(instance)
         return errors_of(validator, instance)
 
-    monkeypatch.setattr("openapi.description.operation.errors_of", counted)
-    monkeypatch.setattr("openapi.description.operation.OAS32Validator.iter_errors", None)
+    monkeypatch.setattr("openapi.description.request_validation.errors_of", counted)
+    monkeypatch.setattr("openapi.description.request_validation.OAS32Validator.iter_errors", None)
     body = request(temperature=0.5, tools=[])
     validator = Validator(load("mindie"))
     validator.prepare()

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from reference_server.answer.parts import (
+from reference_server.answer.response_fields import (
     ROLE,
     ending_told,
     ids_told,
@@ -18,16 +18,16 @@ from reference_server.answer.parts import (
     said,
     usage,
 )
-from reference_server.called import CallWriter
-from reference_server.request.telling import disguise
+from reference_server.request.response_options import disguise
+from reference_server.tool_call_output import CallWriter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from openapi.contract.contract import Contract
-    from reference_server.answer.parts import Heading, Json
+    from reference_server.answer.response_fields import Heading, Json
     from reference_server.engine import Delta, SamplingParams
-    from reference_server.request.telling import Telling
+    from reference_server.request.response_options import Telling
 
 
 class Counted(Protocol):

@@ -27,7 +27,7 @@ from reference_server.engine.repetition import Repetition
 from reference_server.engine.tool_use import CallPiece, Keyword, Tool, ToolUse
 
 if TYPE_CHECKING:
-    from reference_server.engine.loop.local import LocalEngine
+    from reference_server.engine.loop.local_engine import LocalEngine
 
 __all__ = [
     "MOST_LOGPROBS",
@@ -56,7 +56,7 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     if name == "LocalEngine":
-        from reference_server.engine.loop.local import LocalEngine
+        from reference_server.engine.loop.local_engine import LocalEngine
 
         return LocalEngine
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from reference_server.faults.hosting import command
+from reference_server.faults.fault_host import command
 
 command(prog_name="python -m reference_server.faults")

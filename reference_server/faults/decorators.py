@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from reference_server.faults.fault import Fault, said
-from reference_server.faults.faulty import Faulty
-from reference_server.faults.seams import Seams
+from reference_server.faults.fault_middleware import Faulty
+from reference_server.faults.hooks import Seams
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Iterator
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from openapi.contract.contract import Contract
     from reference_server.engine import Engine, Generation, SamplingParams
     from reference_server.faults.fault import Place
-    from reference_server.faults.seams import Json, Told
+    from reference_server.faults.hooks import Json, Told
 
 
 def always(_contract: Contract) -> bool:

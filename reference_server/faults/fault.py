@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from inspect import cleandoc
 from typing import TYPE_CHECKING, Literal
 
-from openapi.nearest import nearest
+from openapi.did_you_mean import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
@@ -85,7 +85,7 @@ def faults_of(contract: Contract, served: Contract) -> dict[str, Fault]:
 
     served: the contract less what the server lacks.
     """
-    from reference_server.faults.bounds import made_of
+    from reference_server.faults.bound_faults import made_of
 
     written = (each for each in gather().values() if each.fits(contract if each.declares else served))
     return {each.name: each for each in (*written, *made_of(served))}

@@ -18,16 +18,16 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.routing import Route
 
-from reference_server.answer.answer import completion
 from reference_server.answer.chunks import ChunkWriter
-from reference_server.answer.parts import Heading
+from reference_server.answer.completion import completion
+from reference_server.answer.response_fields import Heading
 from reference_server.engine import UnusableGrammar
 from reference_server.errors import ApiError, as_api_error, response_to, unavailable
 from reference_server.http import pages
 from reference_server.http.admission import KeyCheck, Places, check_type, read_body
 from reference_server.http.delivery import collect, stream
-from reference_server.http.offer import description, served
-from reference_server.request.request import RequestReader
+from reference_server.http.served_contract import description, served
+from reference_server.request.chat_request import RequestReader
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from openapi.contract.contract import Contract, ErrorTable
     from reference_server.engine import Engine, Generation
-    from reference_server.request.request import ChatRequest
+    from reference_server.request.chat_request import ChatRequest
     from reference_server.settings import Settings
 
 

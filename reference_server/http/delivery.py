@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from openapi.contract.contract import ErrorTable
     from reference_server.answer.chunks import ChunkWriter
-    from reference_server.answer.parts import Json
+    from reference_server.answer.response_fields import Json
     from reference_server.engine import Delta, Generation
 
 T = TypeVar("T")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from reference_server.engine.loop.local import LocalEngine
+from reference_server.engine.loop.local_engine import LocalEngine
 from reference_server.engine.loop.restarts import Restarts
 from reference_server.engine.model.device import torch
 
@@ -111,7 +111,7 @@ def engine(load_engine: Callable[..., LocalEngine]) -> LocalEngine:
 @pytest.fixture(scope="session")
 def tiny_engine() -> Iterator[LocalEngine]:
     """The embedded checkpoint on the CPU; its answers have sense, and short ones end by themselves."""
-    from reference_server.serving import EMBEDDED
+    from reference_server.serve_command import EMBEDDED
 
     engine = LocalEngine.load(EMBEDDED, device="cpu", slots=4, max_new_tokens=200)
     yield engine

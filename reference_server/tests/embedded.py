@@ -11,8 +11,8 @@ import httpx
 from openapi.contract.contract import load, names
 from openapi.description.validation import Validator
 from openapi.stream import sse
-from openapi.stream.stream import Walk, walk
-from reference_server.http.offer import served
+from openapi.stream.event_order import Walk, walk
+from reference_server.http.served_contract import served
 from reference_server.settings import Settings
 from reference_server.tests.scripted import PATIENCE_S, running
 

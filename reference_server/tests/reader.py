@@ -7,8 +7,8 @@ from functools import cache
 from typing import Any
 
 from openapi.contract.contract import Contract, load
-from reference_server.http.offer import served
-from reference_server.request.request import ChatRequest, RequestReader
+from reference_server.http.served_contract import served
+from reference_server.request.chat_request import ChatRequest, RequestReader
 
 MESSAGES = [{"role": "user", "content": "Hello!"}]
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from openapi.contract.contract import load, names
 from reference_server.answer.chunks import ChunkWriter
-from reference_server.answer.parts import Heading
+from reference_server.answer.response_fields import Heading
 from reference_server.engine import Delta, SamplingParams
-from reference_server.request.telling import Telling
+from reference_server.request.response_options import Telling
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from reference_server.engine import Delta, SamplingParams
 
 if TYPE_CHECKING:
-    from reference_server.engine.loop.local import LocalEngine
+    from reference_server.engine.loop.local_engine import LocalEngine
 
 GREEDY = SamplingParams(temperature=0, max_tokens=40, ignore_eos=True)
 ENDLESS = SamplingParams(temperature=0, ignore_eos=True)

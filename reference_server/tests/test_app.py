@@ -13,8 +13,8 @@ import pytest
 from openapi.contract.contract import load
 from openapi.description.description import describe
 from openapi.description.validation import Validator
-from openapi.stream.stream import walk
-from reference_server.http.offer import LACKING, served
+from openapi.stream.event_order import walk
+from reference_server.http.served_contract import LACKING, served
 from reference_server.tests.application import DIALECTS, KEY, body, client, events
 from reference_server.tests.scripted import ScriptedEngine
 

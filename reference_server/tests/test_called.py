@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from reference_server.called import FUNCTIONS, CallForm, CallWriter
 from reference_server.engine import CallPiece, Delta
 from reference_server.errors import ApiError
-from reference_server.request.calling import calling, earlier_calls
+from reference_server.request.tool_choice import calling, earlier_calls
+from reference_server.tool_call_output import FUNCTIONS, CallForm, CallWriter
 
 TIME: dict[str, Any] = {"type": "function", "function": {"name": "get_time"}}
 NOTE: dict[str, Any] = {"type": "custom", "custom": {"name": "note", "description": "Writes."}}

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from reference_server.engine import CheckpointError, SamplingParams
-from reference_server.engine.loop.local import LocalEngine
+from reference_server.engine.loop.local_engine import LocalEngine
 from reference_server.engine.model.device import torch
 from reference_server.tests.runs import collect
 

@@ -15,7 +15,7 @@ from reference_server.engine.model.device import torch
 from reference_server.engine.repetition import Repetition, RepetitionWatch
 
 if TYPE_CHECKING:
-    from reference_server.engine.loop.local import LocalEngine
+    from reference_server.engine.loop.local_engine import LocalEngine
 
 PROMPT = list(range(5, 40))
 SEARCH = {"beam_search": True, "n": 2}

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from reference_server.engine.loop.local import LocalEngine
+    from reference_server.engine.loop.local_engine import LocalEngine
 
 SAMPLED = [
     SamplingParams(temperature=0, max_tokens=30, ignore_eos=True),

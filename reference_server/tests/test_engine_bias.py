@@ -13,7 +13,7 @@ from reference_server.engine.model.device import torch
 from reference_server.engine.sampling.bias import Bias, apply
 
 if TYPE_CHECKING:
-    from reference_server.engine.loop.local import LocalEngine
+    from reference_server.engine.loop.local_engine import LocalEngine
 
 PROMPT = list(range(5, 40))
 GREEDY = SamplingParams(temperature=0, max_tokens=24)

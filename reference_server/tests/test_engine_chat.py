@@ -13,7 +13,7 @@ from reference_server.engine.text.chat import ChatEncoder
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from reference_server.engine.loop.local import LocalEngine
+    from reference_server.engine.loop.local_engine import LocalEngine
 
 CONTROL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>", "<think>", "</think>"]
 

@@ -12,7 +12,7 @@ import orjson
 import pytest
 
 from reference_server.engine import CheckpointError
-from reference_server.engine.loop.local import LocalEngine
+from reference_server.engine.loop.local_engine import LocalEngine
 from reference_server.engine.model.device import select_device, torch
 
 ROOT = Path(__file__).parents[2]

@@ -11,7 +11,7 @@ import pytest
 
 from reference_server.engine import Delta, EngineError, SamplingParams
 from reference_server.engine.detokenizer import Detokenizer
-from reference_server.engine.loop import teller
+from reference_server.engine.loop import output_worker as teller
 from reference_server.engine.loop.generation import hand_over
 from reference_server.engine.model.device import torch
 from reference_server.engine.sampling.sampler import stream_seed
@@ -19,7 +19,7 @@ from reference_server.engine.sampling.sampler import stream_seed
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from reference_server.engine.loop.local import LocalEngine
+    from reference_server.engine.loop.local_engine import LocalEngine
 
 PROMPT = list(range(5, 40))
 GREEDY = SamplingParams(temperature=0, max_tokens=20, ignore_eos=True)

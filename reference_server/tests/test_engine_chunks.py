@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from reference_server.engine.loop.local import LocalEngine
+    from reference_server.engine.loop.local_engine import LocalEngine
 
 WHOLE = 4096
 
@@ -105,7 +105,7 @@ def test_the_first_token_counts_the_time_of_all_chunks(
 ) -> None:
     engine = load_engine(slots=1, prefill_tokens=16)
     clock = iter(range(1000))
-    monkeypatch.setattr("reference_server.engine.loop.local.time.perf_counter", lambda: float(next(clock)))
+    monkeypatch.setattr("reference_server.engine.loop.local_engine.time.perf_counter", lambda: float(next(clock)))
 
     async def scenario() -> list[tuple[float | None, float | None]]:
         generation = engine.submit([3] * 48, SamplingParams(temperature=0, max_tokens=2, ignore_eos=True))

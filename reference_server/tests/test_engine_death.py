@@ -14,7 +14,7 @@ from reference_server.engine.model.device import torch
 from reference_server.tests.runs import GREEDY, collect, run
 
 if TYPE_CHECKING:
-    from reference_server.engine.loop.local import LocalEngine
+    from reference_server.engine.loop.local_engine import LocalEngine
 
 
 class TestDeath:

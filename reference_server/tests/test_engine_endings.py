@@ -14,7 +14,7 @@ from reference_server.tests.runs import ENDLESS, GREEDY, run, text_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from reference_server.engine.loop.local import LocalEngine
+    from reference_server.engine.loop.local_engine import LocalEngine
 
 
 @pytest.fixture

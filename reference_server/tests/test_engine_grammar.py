@@ -13,13 +13,13 @@ from tokenizers import AddedToken, Tokenizer
 
 from reference_server.engine import EngineError, SamplingParams, UnusableGrammar
 from reference_server.engine.model.device import torch
-from reference_server.engine.tools.form import answer_grammar
+from reference_server.engine.tools.answer_grammar import answer_grammar
 from reference_server.engine.tools.grammar import Grammars, Matcher, forbid
-from reference_server.engine.tools.lark import Spelling
+from reference_server.engine.tools.lark_grammar import Spelling
 from reference_server.engine.tools.tool_format import CHATGLM3, DEEPSEEK_R1, HERMES, ToolFormat
 from reference_server.engine.tools.tool_parser import CallParser
-from reference_server.request.calling import calling
-from reference_server.serving import EMBEDDED
+from reference_server.request.tool_choice import calling
+from reference_server.serve_command import EMBEDDED
 
 if TYPE_CHECKING:
     from pathlib import Path

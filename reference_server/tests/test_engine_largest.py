@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from reference_server.engine.model.device import torch
-from reference_server.engine.sampling.largest import largest
-from reference_server.engine.sampling.sums import block_sums
+from reference_server.engine.sampling.block_sums import block_sums
+from reference_server.engine.sampling.topk import largest
 
 
 def _values(rows: int, columns: int) -> torch.Tensor:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from reference_server.engine.loop.local import LocalEngine
+    from reference_server.engine.loop.local_engine import LocalEngine
 
 
 def test_greedy_tokens_are_those_of_transformers(random_checkpoint: Path, engine: LocalEngine) -> None:
@@ -97,7 +97,7 @@ def test_times_are_measured_from_when_a_token_could_be_scheduled(
     engine: LocalEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = itertools.count()
-    monkeypatch.setattr("reference_server.engine.loop.local.time.perf_counter", lambda: float(next(clock)))
+    monkeypatch.setattr("reference_server.engine.loop.local_engine.time.perf_counter", lambda: float(next(clock)))
     deltas = run(engine, [1, 2, 3], dataclasses.replace(GREEDY, max_tokens=3))
     # Read at submission (0), then at the start and the end of each of three steps.
     assert [(delta.queue_wait_s, delta.step_s) for delta in deltas] == [(1.0, 1.0)] * 3

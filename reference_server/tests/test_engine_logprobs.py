@@ -15,7 +15,7 @@ from reference_server.engine.model.device import torch
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from reference_server.engine.loop.local import LocalEngine
+    from reference_server.engine.loop.local_engine import LocalEngine
 
 PROMPT = list(range(5, 45))
 GREEDY = SamplingParams(temperature=0, max_tokens=40, ignore_eos=True, logprobs=5)

@@ -11,7 +11,7 @@ from reference_server.engine import Delta, Repetition, SamplingParams
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from reference_server.engine.loop.local import LocalEngine
+    from reference_server.engine.loop.local_engine import LocalEngine
 
 SETS = 200
 BATCH = 32

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from reference_server.engine.model.device import torch
-from reference_server.engine.model.linear import PackedLinear
-from reference_server.engine.model.passes import traced
+from reference_server.engine.model.forward_pass import traced
+from reference_server.engine.model.packed_linear import PackedLinear
 from reference_server.engine.model.runner import Runner
 
 if TYPE_CHECKING:

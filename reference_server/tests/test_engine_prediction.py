@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from reference_server.engine import SamplingParams
-from reference_server.engine.text.prediction import Prediction
+from reference_server.engine.text.predicted_output import Prediction
 
 if TYPE_CHECKING:
-    from reference_server.engine.loop.local import LocalEngine
+    from reference_server.engine.loop.local_engine import LocalEngine
 
 
 @pytest.mark.parametrize(

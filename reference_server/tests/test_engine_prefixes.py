@@ -11,14 +11,14 @@ import pytest
 from reference_server.engine import Delta, SamplingParams
 from reference_server.engine.loop.scheduler import Copy, Scheduler
 from reference_server.engine.loop.sequence import Cancellation, Sequence
-from reference_server.engine.model.prefixes import Prefixes
+from reference_server.engine.model.prefix_cache import Prefixes
 from reference_server.tests import runs
 from reference_server.tests.runs import answers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from reference_server.engine.loop.local import LocalEngine
+    from reference_server.engine.loop.local_engine import LocalEngine
 
 ONE = SamplingParams(temperature=0, max_tokens=3, ignore_eos=True)
 

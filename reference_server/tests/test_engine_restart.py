@@ -15,7 +15,7 @@ from reference_server.engine.model.device import torch
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from reference_server.engine.loop.local import LocalEngine
+    from reference_server.engine.loop.local_engine import LocalEngine
 
 GREEDY = SamplingParams(temperature=0, max_tokens=5, ignore_eos=True)
 AT_ONCE = 0.0

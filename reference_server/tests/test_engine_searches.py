@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from reference_server.engine import Delta, EngineError, SamplingParams
-from reference_server.engine.loop import teller
+from reference_server.engine.loop import output_worker as teller
 from reference_server.engine.loop.beam_search import BeamSearch
 from reference_server.engine.loop.generation import hand_over
 from reference_server.engine.model.device import torch
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from reference_server.engine.loop.local import LocalEngine
+    from reference_server.engine.loop.local_engine import LocalEngine
 
 PROMPT = list(range(5, 40))
 BEAMS = SamplingParams(beam_search=True, n=3, max_tokens=15, ignore_eos=True)
@@ -200,7 +200,7 @@ class TestEngine:
 
     def test_times_are_those_of_the_steps(self, engine: LocalEngine, monkeypatch: pytest.MonkeyPatch) -> None:
         clock = itertools.count()
-        monkeypatch.setattr("reference_server.engine.loop.local.time.perf_counter", lambda: float(next(clock)))
+        monkeypatch.setattr("reference_server.engine.loop.local_engine.time.perf_counter", lambda: float(next(clock)))
         deltas = run(engine, dataclasses.replace(BEAMS, n=2, max_tokens=3))
         # Read at submission (0), then at the start and the end of each of three steps.
         assert [(delta.queue_wait_s, delta.step_s) for delta in deltas] == [(1.0, 1.0)] * 6

@@ -10,7 +10,7 @@ import pytest
 
 from reference_server.engine import SamplingParams, UnusableGrammar
 from reference_server.errors import ApiError
-from reference_server.request.calling import calling
+from reference_server.request.tool_choice import calling
 
 if TYPE_CHECKING:
     from reference_server.engine import Delta, LocalEngine

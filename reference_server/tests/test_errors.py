@@ -13,8 +13,8 @@ from openapi.description.description import KIND_SUMMARY
 from openapi.description.validation import Validator
 from reference_server.engine import ChatTemplateError, EngineError, PromptTooLong
 from reference_server.errors import ApiError, as_api_error, envelope, response_to
-from reference_server.http.offer import served
-from reference_server.request.request import RequestReader
+from reference_server.http.served_contract import served
+from reference_server.request.chat_request import RequestReader
 
 DIALECTS = sorted(set(names().values()))
 

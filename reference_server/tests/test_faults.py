@@ -9,9 +9,9 @@ from click.testing import CliRunner
 
 from chatproof import main
 from openapi.contract.contract import load
-from reference_server.faults.bounds import BUGS
+from reference_server.faults.bound_faults import BUGS
 from reference_server.faults.fault import UnknownFault, chosen, gather
-from reference_server.faults.listing import all_faults, bugs, known_faults
+from reference_server.faults.fault_list import all_faults, bugs, known_faults
 
 
 def test_every_bug_has_a_fault_or_a_reason_why_not() -> None:

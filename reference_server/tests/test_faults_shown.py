@@ -13,10 +13,10 @@ from openapi.contract.contract import load
 from openapi.stream import sse
 from reference_server.engine.params import SamplingParams
 from reference_server.faults.assembly import with_faults
+from reference_server.faults.cached_engine import Memory, Remembering
 from reference_server.faults.fault import chosen
-from reference_server.faults.hosting import Host, as_data
-from reference_server.faults.listing import known_faults
-from reference_server.faults.remembering import Memory, Remembering
+from reference_server.faults.fault_host import Host, as_data
+from reference_server.faults.fault_list import known_faults
 from reference_server.settings import Settings
 from reference_server.tests.scripted import ScriptedEngine
 

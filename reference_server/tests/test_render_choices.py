@@ -9,10 +9,10 @@ import pytest
 
 from openapi.contract.contract import load
 from openapi.description.validation import Validator
-from openapi.stream.stream import walk
-from reference_server.answer.answer import completion
+from openapi.stream.event_order import walk
+from reference_server.answer.completion import completion
 from reference_server.engine import Delta, SamplingParams
-from reference_server.http.offer import served
+from reference_server.http.served_contract import served
 from reference_server.tests.rendered import DIALECTS, content, heading, stream_of
 from reference_server.tests.scripted import deltas
 

@@ -11,11 +11,11 @@ import pytest
 
 from openapi.contract.contract import load
 from openapi.description.validation import Validator
-from reference_server.answer.answer import completion
 from reference_server.answer.chunks import ChunkWriter
+from reference_server.answer.completion import completion
 from reference_server.engine import Prompt, RankedLogprob, SamplingParams
-from reference_server.http.offer import served
-from reference_server.request.telling import DISGUISE, Telling
+from reference_server.http.served_contract import served
+from reference_server.request.response_options import DISGUISE, Telling
 from reference_server.tests.rendered import TEXTS, content, heading, stream_of
 from reference_server.tests.scripted import deltas
 

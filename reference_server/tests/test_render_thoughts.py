@@ -10,9 +10,9 @@ import pytest
 
 from openapi.contract.contract import load
 from openapi.description.validation import Validator
-from openapi.stream.stream import walk
-from reference_server.answer.answer import completion
-from reference_server.request.telling import Telling
+from openapi.stream.event_order import walk
+from reference_server.answer.completion import completion
+from reference_server.request.response_options import Telling
 from reference_server.tests.rendered import TEXTS, content, heading, stream_of
 from reference_server.tests.scripted import deltas
 

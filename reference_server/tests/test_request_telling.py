@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from reference_server.request.telling import DISGUISE, Telling, disguise
+from reference_server.request.response_options import DISGUISE, Telling, disguise
 from reference_server.tests.reader import MESSAGES, read
 
 

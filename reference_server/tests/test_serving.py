@@ -17,11 +17,11 @@ from click.testing import CliRunner
 
 from openapi.contract.contract import load
 from openapi.stream import sse
-from openapi.stream.stream import walk
+from openapi.stream.event_order import walk
 from reference_server.engine import LocalEngine
-from reference_server.faults import hosting
+from reference_server.faults import fault_host as hosting
 from reference_server.http.server import SWITCH_S, EngineStoppedError, Server, ServingError
-from reference_server.serving import Settings, command, serve
+from reference_server.serve_command import Settings, command, serve
 from reference_server.tests.scripted import PATIENCE_S, ScriptedEngine, running
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ import pytest
 
 from reference_server.engine import SamplingParams, UnusableGrammar
 from reference_server.errors import ApiError
-from reference_server.request.calling import calling
-from reference_server.request.structure import text_grammar
+from reference_server.request.response_format import text_grammar
+from reference_server.request.tool_choice import calling
 
 if TYPE_CHECKING:
     from reference_server.engine import Delta, LocalEngine

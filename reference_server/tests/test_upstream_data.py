@@ -10,12 +10,12 @@ from click.testing import CliRunner
 
 from openapi.contract.contract import load, names
 from reference_server.engine import SamplingParams
-from reference_server.serving import command
+from reference_server.serve_command import command
 from reference_server.upstream.kind import FILES, kind, kinds, words
-from reference_server.upstream.offering import through
-from reference_server.upstream.origin import Origin
+from reference_server.upstream.parameter_table import table
 from reference_server.upstream.refusal import cleaned
-from reference_server.upstream.table import table
+from reference_server.upstream.served_contract import through
+from reference_server.upstream.upstream_address import Origin
 
 DIALECTS = sorted(set(names().values()))
 DOCUMENT = Path(__file__).parents[2] / "docs" / "gateway.md"

@@ -14,9 +14,9 @@ import pytest
 from openapi.contract.contract import load, names
 from openapi.description.validation import Validator
 from openapi.stream import sse
-from openapi.stream.stream import walk
-from reference_server.engine.loop.local import LocalEngine
-from reference_server.serving import EMBEDDED
+from openapi.stream.event_order import walk
+from reference_server.engine.loop.local_engine import LocalEngine
+from reference_server.serve_command import EMBEDDED
 from reference_server.settings import Settings
 from reference_server.tests.gateway import gateway
 from reference_server.tests.scripted import PATIENCE_S, ScriptedEngine, running

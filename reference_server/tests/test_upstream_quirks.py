@@ -13,7 +13,7 @@ import pytest
 
 from openapi.contract.contract import load
 from openapi.stream import sse
-from openapi.stream.stream import walk
+from openapi.stream.event_order import walk
 from reference_server.tests.gateway import gateway
 from reference_server.tests.quirky import (
     STREAM_HEAD,

@@ -14,8 +14,8 @@ import pytest
 
 from openapi.contract.contract import load
 from openapi.stream import sse
-from openapi.stream.stream import walk
-from reference_server.serving import EMBEDDED
+from openapi.stream.event_order import walk
+from reference_server.serve_command import EMBEDDED
 from reference_server.tests.gateway import gateway
 from reference_server.tests.scripted import PATIENCE_S
 

@@ -14,10 +14,10 @@ from openapi.contract.contract import ContractError
 from reference_server.upstream.balance import Balance
 from reference_server.upstream.gateway import UpstreamEngine
 from reference_server.upstream.kind import kinds
-from reference_server.upstream.offering import through
-from reference_server.upstream.origin import Origin
 from reference_server.upstream.recognition import AUTO, OURS, UnknownUpstreamError, UpstreamFailure, recognise
+from reference_server.upstream.served_contract import through
 from reference_server.upstream.server import Deadlines, UpstreamServer
+from reference_server.upstream.upstream_address import Origin
 
 if TYPE_CHECKING:
     from collections.abc import Callable

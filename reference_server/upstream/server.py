@@ -13,7 +13,7 @@ from reference_server.upstream.connection import Connection, Dropped, Late, Unre
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from reference_server.upstream.origin import Origin
+    from reference_server.upstream.upstream_address import Origin
 
 MOST_IDLE_CONNECTIONS: Final = 32
 MOST_PLAIN_BYTES: Final = 32 * 2**20

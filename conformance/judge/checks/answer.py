@@ -6,9 +6,9 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from conformance.check import Context, Finding, NoOccasion, NotObserved, check
-from conformance.judge.members import unknown_members
-from conformance.judge.occasion import EXPECTED_ANSWER, PLAIN_ANSWER, shown
-from openapi.stream.stream import reports_error
+from conformance.judge.applicability import EXPECTED_ANSWER, PLAIN_ANSWER, shown
+from conformance.judge.unknown_fields import unknown_members
+from openapi.stream.event_order import reports_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 import jsonschema_rs
 
 from conformance.check import Context, Finding, NoOccasion, NotObserved, check, relation
+from conformance.judge.applicability import STREAMED_ANSWER, unsuccessful
 from conformance.judge.checks.tools import OFFERED, offering
-from conformance.judge.occasion import STREAMED_ANSWER, unsuccessful
 from openapi.stream.strict_json import read_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from conformance.exchange import Exchange
-    from openapi.stream.folded import ToolCall
+    from openapi.stream.accumulated_choice import ToolCall
 
 OFFERED_STREAM = offering(STREAMED_ANSWER)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from conformance.check import Context, Finding, NoOccasion, Occasion, check, relation
+from conformance.judge.applicability import ANSWER, unsuccessful, written
 from conformance.judge.checks.message import told_choices
-from conformance.judge.occasion import ANSWER, unsuccessful, written
-from conformance.judge.patches import patched
+from conformance.judge.text_diff import patched
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

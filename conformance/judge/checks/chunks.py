@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from conformance.check import Context, Finding, NoOccasion, NotObserved, check, relation
+from conformance.judge.applicability import SEVERAL_STREAMED, STREAM, STREAMED_ANSWER, unsuccessful
 from conformance.judge.checks.answer import created_faults
 from conformance.judge.checks.message import asked_choices
-from conformance.judge.members import unknown_members
-from conformance.judge.occasion import SEVERAL_STREAMED, STREAM, STREAMED_ANSWER, unsuccessful
+from conformance.judge.unknown_fields import unknown_members
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

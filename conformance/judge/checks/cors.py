@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from conformance.check import Context, Finding, NoOccasion, relation
-from conformance.judge.occasion import shown
+from conformance.judge.applicability import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

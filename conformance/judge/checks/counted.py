@@ -6,9 +6,9 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from conformance.check import Context, Finding, NoOccasion, relation
+from conformance.judge.applicability import unsuccessful
 from conformance.judge.checks.finish import CUTS
 from conformance.judge.checks.usage import counts_of
-from conformance.judge.occasion import unsuccessful
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

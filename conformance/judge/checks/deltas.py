@@ -6,14 +6,14 @@ from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
 from conformance.check import Context, Finding, NoOccasion, check, relation
+from conformance.judge.applicability import STREAM, STREAMED_ANSWER, greedy, unsuccessful, written
 from conformance.judge.checks.chunks import breaches, deltas
-from conformance.judge.occasion import STREAM, STREAMED_ANSWER, greedy, unsuccessful, written
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from conformance.exchange import Exchange
-    from openapi.stream.folded import Folded
+    from openapi.stream.accumulated_choice import Folded
 
 FORGIVEN_ROLES = 2
 ENOUGH_DELTAS = 5

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from conformance.check import Context, Finding, check, relation
-from conformance.judge.occasion import scenario, unsuccessful
+from conformance.judge.applicability import scenario, unsuccessful
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from conformance.check import Context, Finding, NoOccasion, NotObserved, check
+from conformance.judge.applicability import scenario, unsuccessful
 from conformance.judge.checks.finish import completion_of
-from conformance.judge.entries import CUT
-from conformance.judge.occasion import scenario, unsuccessful
+from conformance.judge.logprob_entries import CUT
 from conformance.judge.rounds import trial
 from conformance.statistics import AT_SIGHT
 

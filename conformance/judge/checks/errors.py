@@ -6,9 +6,9 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from conformance.check import Context, Finding, NotObserved, check
+from conformance.judge.applicability import REFUSAL, REFUSAL_OF_VALUE, scenario, shown, unsuccessful
 from conformance.judge.checks.parameters import refused
-from conformance.judge.envelope import envelope_of
-from conformance.judge.occasion import REFUSAL, REFUSAL_OF_VALUE, scenario, shown, unsuccessful
+from conformance.judge.error_envelope import envelope_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

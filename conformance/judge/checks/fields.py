@@ -7,7 +7,7 @@ from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING
 
 from conformance.check import Context, Finding, NoOccasion, check
-from conformance.judge.occasion import ANYTHING, CHAT, RESPONSE
+from conformance.judge.applicability import ANYTHING, CHAT, RESPONSE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

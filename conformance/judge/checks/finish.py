@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from conformance.check import Context, Finding, NoOccasion, NotObserved, check, relation
+from conformance.judge.applicability import ANSWER, PLAIN_ANSWER, scenario, unsuccessful
 from conformance.judge.checks.message import choices_of
-from conformance.judge.occasion import ANSWER, PLAIN_ANSWER, scenario, unsuccessful
 from openapi.stream.strict_json import read_json
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from conformance.check import Context, Finding, NoOccasion, NotObserved, check, relation
-from conformance.judge.occasion import scenario, shown, unsuccessful
+from conformance.judge.applicability import scenario, shown, unsuccessful
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

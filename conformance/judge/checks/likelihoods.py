@@ -6,9 +6,9 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from conformance.check import Context, Finding, NoOccasion, check, relation
+from conformance.judge.applicability import unsuccessful, written
 from conformance.judge.checks.logprobs import ASKED, ROUNDING
-from conformance.judge.entries import Entry, each_entry, entries
-from conformance.judge.occasion import unsuccessful, written
+from conformance.judge.logprob_entries import Entry, each_entry, entries
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

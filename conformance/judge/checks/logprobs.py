@@ -8,10 +8,10 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from conformance.check import Context, Finding, NoOccasion, Occasion, check, relation
+from conformance.judge.applicability import ANSWER, STREAMED_ANSWER, asks_for_logprobs, unsuccessful, written
 from conformance.judge.checks.finish import completion_of
 from conformance.judge.checks.reasoning import TAGS
-from conformance.judge.entries import CUT, Entry, choices_told, each_entry, entries
-from conformance.judge.occasion import ANSWER, STREAMED_ANSWER, asks_for_logprobs, unsuccessful, written
+from conformance.judge.logprob_entries import CUT, Entry, choices_told, each_entry, entries
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

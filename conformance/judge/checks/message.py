@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from conformance.check import Context, Finding, NoOccasion, NotObserved, check
-from conformance.judge.occasion import LOGPROBS, PLAIN_ANSWER, SEVERAL_CHOICES, greedy, written
+from conformance.judge.applicability import LOGPROBS, PLAIN_ANSWER, SEVERAL_CHOICES, greedy, written
 from openapi.stream.strict_json import read_json
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from conformance.check import Context, Finding, NotObserved, check
 from conformance.exchange import SWITCHED
-from conformance.judge.occasion import scenario, shown, unsuccessful
+from conformance.judge.applicability import scenario, shown, unsuccessful
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from conformance.check import Context, Finding, NoOccasion, NotObserved, check
-from conformance.judge.occasion import scenario, shown
+from conformance.judge.applicability import scenario, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,9 +10,9 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from conformance.check import Context, Finding, NoOccasion, NotObserved, Occasion, check, relation
+from conformance.judge.applicability import ANSWER, PLAIN_ANSWER, STREAMED_ANSWER, unsuccessful, written
 from conformance.judge.checks.finish import completion_of
-from conformance.judge.entries import each_entry
-from conformance.judge.occasion import ANSWER, PLAIN_ANSWER, STREAMED_ANSWER, unsuccessful, written
+from conformance.judge.logprob_entries import each_entry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -9,9 +9,9 @@ import json
 from typing import TYPE_CHECKING
 
 from conformance.check import Context, Finding, NotObserved, check
-from conformance.judge.occasion import SUBJECT, shown
+from conformance.judge.applicability import SUBJECT, shown
 from conformance.scenario import OMITTED
-from openapi.stream.stream import reports_error
+from openapi.stream.event_order import reports_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

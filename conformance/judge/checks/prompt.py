@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from conformance.check import Context, Finding, NoOccasion, NotObserved, check, relation
+from conformance.judge.applicability import scenario, unsuccessful
 from conformance.judge.checks.output import of_the_prompt, prompt_tokens
-from conformance.judge.occasion import scenario, unsuccessful
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

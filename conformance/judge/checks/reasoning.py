@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from conformance.check import Context, Finding, NoOccasion, NotObserved, check, relation
-from conformance.judge.occasion import ANSWER, STREAMED_ANSWER, greedy, scenario, unsuccessful, written
+from conformance.judge.applicability import ANSWER, STREAMED_ANSWER, greedy, scenario, unsuccessful, written
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

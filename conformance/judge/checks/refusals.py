@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from conformance.check import Context, Finding, NoOccasion, NotObserved, check, relation
+from conformance.judge.applicability import REFUSAL, REFUSAL_OF_VALUE, scenario, shown
 from conformance.judge.checks.parameters import refused
-from conformance.judge.envelope import envelope_of
-from conformance.judge.occasion import REFUSAL, REFUSAL_OF_VALUE, scenario, shown
+from conformance.judge.error_envelope import envelope_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from conformance.check import Context, Finding, NoOccasion, relation
+from conformance.judge.applicability import unsuccessful
 from conformance.judge.checks.finish import CUTS
-from conformance.judge.occasion import unsuccessful
-from conformance.judge.patches import patched
 from conformance.judge.rounds import trial
+from conformance.judge.text_diff import patched
 from conformance.statistics import AT_SIGHT
 
 if TYPE_CHECKING:

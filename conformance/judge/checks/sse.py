@@ -10,9 +10,9 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from conformance.check import Context, Finding, NoOccasion, check
-from conformance.judge.occasion import STREAM, STREAMED_ANSWER
+from conformance.judge.applicability import STREAM, STREAMED_ANSWER
+from openapi.stream.event_order import DONE
 from openapi.stream.sse import MEDIA_TYPE
-from openapi.stream.stream import DONE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from conformance.check import Context, Finding, NoOccasion, NotObserved, Occasion, check, relation
-from conformance.judge.occasion import ANSWER, greedy, unsuccessful, written
+from conformance.judge.applicability import ANSWER, greedy, unsuccessful, written
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -1,7 +1,7 @@
 """Streams: the order of events, and what each dialect puts where. `sse.py` judges their bytes.
 
-The order is stated once, as tables, in `openapi/stream/stream.py`; the checks here name its rules. Where they differ
-(usage, roles) the walk gives the facts and the check compares them with the dialect's form.
+The order is stated once, as tables, in `openapi/stream/event_order.py`; the checks here name its rules.
+Where dialects differ (usage, roles) the walk gives the facts and the check compares them with the dialect's form.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from conformance.check import Context, Finding, NoOccasion, check
+from conformance.judge.applicability import EXPECTED_STREAM, STREAM, STREAMED_ANSWER, shown
 from conformance.judge.checks.chunks import breaches, choices, chunks
 from conformance.judge.checks.finish import KNOWN
-from conformance.judge.occasion import EXPECTED_STREAM, STREAM, STREAMED_ANSWER, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

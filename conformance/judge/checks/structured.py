@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import jsonschema_rs
 
 from conformance.check import Context, Finding, NoOccasion, Occasion, check, relation
-from conformance.judge.occasion import ANSWER, unsuccessful, written
+from conformance.judge.applicability import ANSWER, unsuccessful, written
 from openapi.stream.strict_json import read_json
 
 if TYPE_CHECKING:

@@ -5,7 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from conformance.check import Context, Finding, NoOccasion, NotObserved, Occasion, check
-from conformance.judge.occasion import ANSWER, PLAIN_ANSWER, TOOLS_FORBIDDEN, scenario, shown, unsuccessful, written
+from conformance.judge.applicability import (
+    ANSWER,
+    PLAIN_ANSWER,
+    TOOLS_FORBIDDEN,
+    scenario,
+    shown,
+    unsuccessful,
+    written,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,8 +6,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from conformance.check import Context, Finding, NoOccasion, NotObserved, check, relation
+from conformance.judge.applicability import ANSWER, PLAIN_ANSWER, scenario, unsuccessful
 from conformance.judge.checks.finish import CERTAIN, CUTS, completion_of, limit_of
-from conformance.judge.occasion import ANSWER, PLAIN_ANSWER, scenario, unsuccessful
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from conformance.check import Context, Finding, NoOccasion, NotObserved, relation
+from conformance.judge.applicability import unsuccessful
 from conformance.judge.checks.effects import changed, long_enough
-from conformance.judge.entries import entries
-from conformance.judge.occasion import unsuccessful
+from conformance.judge.logprob_entries import entries
 from conformance.judge.rounds import trial
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from conformance.check import Round
     from conformance.exchange import Exchange
-    from conformance.judge.entries import Entry
+    from conformance.judge.logprob_entries import Entry
 
 BIASES = "effects-of-biases"
 CLEAR = 2.0  # far more than rounding makes of a logit

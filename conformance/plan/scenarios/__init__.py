@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from conformance.plan.declaration import narrowed_by
-from conformance.plan.scenarios import boundaries, lacking, written
+from conformance.plan.capabilities import narrowed_by
+from conformance.plan.scenarios import boundaries, written
+from conformance.plan.scenarios import undeclared_capabilities as lacking
 
 if TYPE_CHECKING:
-    from conformance.plan.declaration import Declaration
+    from conformance.plan.capabilities import Declaration
     from conformance.scenario import Scenario
     from openapi.contract.contract import Contract
 

@@ -11,7 +11,7 @@ import struct
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from conformance.plan.scenarios import depths
+from conformance.plan.scenarios import nested_values as depths
 from conformance.scenario import OMITTED, Scenario, Step, Subject
 from openapi.contract.contract import Keyword, Probe
 from openapi.description.validation import Validator

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from conformance.report.results import text
-from conformance.report.writers import badge, junit, markdown, page, sarif
+from conformance.report.writers import badge, junit, markdown, sarif
+from conformance.report.writers import html as page
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from openapi.contract.contract import load, names
+from openapi.reading.compare.contract_facts import held
+from openapi.reading.compare.delta_placement import Placing
 from openapi.reading.compare.drift import WORDING, Status, compare, fact_key, words
-from openapi.reading.compare.held import held
-from openapi.reading.compare.keywords import branch_of, changed, is_settable, schema_of
-from openapi.reading.compare.placing import Placing
+from openapi.reading.compare.schema_keywords import branch_of, changed, is_settable, schema_of
 from openapi.reading.facts.fact import MEMBERS, UNSTATED, Fact, InWords, is_stated
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from openapi.contract.contract import Contract
+    from openapi.reading.compare.delta_placement import Tree
     from openapi.reading.compare.drift import Difference, Key
-    from openapi.reading.compare.placing import Tree
     from openapi.reading.facts.facts import Facts
 
 WIDTH = 1000  # of a line; PyYAML folds texts in ugly places

@@ -8,7 +8,7 @@ from enum import StrEnum
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
-from openapi.reading.compare.held import Held, held
+from openapi.reading.compare.contract_facts import Held, held
 from openapi.reading.facts.fact import MEMBERS, RANGES, UNSTATED, Fact, InWords, is_stated
 from openapi.reading.facts.facts import figures
 from openapi.reading.facts.interval import Interval, same, spoken

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from openapi.reading.facts.cells import read_cell
 from openapi.reading.facts.fact import MEMBERS, RANGES, UNSTATED, Fact, Piece, is_stated
 from openapi.reading.facts.interval import same
-from openapi.reading.facts.requirement import required, typed
+from openapi.reading.facts.required_cells import required, typed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

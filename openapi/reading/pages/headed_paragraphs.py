@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from openapi.reading.pages.blocks import Block, blocks, cell
 from openapi.reading.pages.columns import columns, part
 from openapi.reading.pages.row import Cell, Left, Row, Rows
-from openapi.reading.pages.unsupported import lists_unsupported, unsupported
+from openapi.reading.pages.unsupported_lists import lists_unsupported, unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

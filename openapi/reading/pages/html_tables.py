@@ -16,7 +16,7 @@ from openapi.reading.pages.columns import Column, columns, part
 from openapi.reading.pages.headings import PARAGRAPH, Heading, Place, headings, over, place_of, words_of
 from openapi.reading.pages.nesting import DASHES
 from openapi.reading.pages.row import Cell, Item, Left, Row, Rows
-from openapi.reading.pages.unsupported import lists_unsupported, unsupported
+from openapi.reading.pages.unsupported_lists import lists_unsupported, unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

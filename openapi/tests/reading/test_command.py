@@ -10,10 +10,10 @@ import yaml
 from click.testing import CliRunner, Result
 
 from openapi.contract.contract import load
-from openapi.reading.command import drift, read
-from openapi.reading.compare import recorded
+from openapi.reading.compare import recorded_differences as recorded
 from openapi.reading.compare.drift import WORDING, Status, compare
-from openapi.reading.compare.recorded import Reason
+from openapi.reading.compare.recorded_differences import Reason
+from openapi.reading.reading_commands import drift, read
 from openapi.tests.reading.rendering import Line, html_page
 from openapi.tests.reading.test_drift import LINES, changed, facts
 

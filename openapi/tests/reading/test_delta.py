@@ -12,10 +12,10 @@ import yaml
 from openapi.contract import resolution
 from openapi.contract.contract import ContractError, contract_of, load, names
 from openapi.contract.loading import with_absolute_sources
+from openapi.reading.compare.contract_facts import held
 from openapi.reading.compare.delta import Delta, delta_text, nearest
+from openapi.reading.compare.delta_placement import Placing
 from openapi.reading.compare.drift import Status, compare
-from openapi.reading.compare.held import held
-from openapi.reading.compare.placing import Placing
 from openapi.reading.facts.facts import facts_of
 from openapi.reading.pages.page import rows_of
 from openapi.tests.reading.rendering import Line, html_page, line

@@ -15,7 +15,7 @@ import pytest
 
 from openapi.contract.contract import load
 from openapi.reading.compare.drift import Status, compare
-from openapi.reading.compare.recorded import judge, stale
+from openapi.reading.compare.recorded_differences import judge, stale
 from openapi.reading.facts.facts import facts_of
 from openapi.reading.pages.page import rows_of
 from openapi.tests.reading.test_drift import LINES, changed, facts

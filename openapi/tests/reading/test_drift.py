@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from openapi.contract.contract import load, names
-from openapi.contract.readings import readings
+from openapi.contract.interpretations import readings
 from openapi.contract.resolution import ContractError, read
-from openapi.reading.compare import recorded
+from openapi.reading.compare import recorded_differences as recorded
+from openapi.reading.compare.contract_facts import held
 from openapi.reading.compare.drift import PRESENCE, WORDING, Difference, Status, compare, words
-from openapi.reading.compare.held import held
-from openapi.reading.compare.recorded import Reason, judge, stale
+from openapi.reading.compare.recorded_differences import Reason, judge, stale
 from openapi.reading.facts.facts import Facts, facts_of
 from openapi.reading.pages.page import rows_of
 from openapi.tests.reading.rendering import Line, html_page

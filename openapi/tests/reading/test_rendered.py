@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from openapi.contract.contract import load, names
+from openapi.reading.compare.contract_facts import held
 from openapi.reading.compare.drift import Status, compare
-from openapi.reading.compare.held import held
 from openapi.reading.facts.fact import UNSTATED, Fact, InWords
 from openapi.reading.facts.facts import facts_of
 from openapi.reading.facts.interval import Interval, Range

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from openapi.reading.facts.fact import InWords
-from openapi.reading.facts.requirement import required, typed
+from openapi.reading.facts.required_cells import required, typed
 
 if TYPE_CHECKING:
     from openapi.tests.reading.wording import Said

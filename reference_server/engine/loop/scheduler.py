@@ -9,7 +9,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from reference_server.engine.loop.sequence import Sequence, Status
-from reference_server.engine.model.prefixes import Prefixes
+from reference_server.engine.model.prefix_cache import Prefixes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,7 +6,7 @@ from dataclasses import replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from reference_server.engine.text.prediction import Prediction
+from reference_server.engine.text.predicted_output import Prediction
 from reference_server.engine.text.transcript import Transcript
 
 if TYPE_CHECKING:

@@ -5,19 +5,19 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from reference_server.engine.model.cache import SlotCache, layer_shapes
 from reference_server.engine.model.device import torch
-from reference_server.engine.model.head import Head
-from reference_server.engine.model.linear import PackedLinear
+from reference_server.engine.model.forward_pass import ForwardPass, traced
+from reference_server.engine.model.kv_cache import SlotCache, layer_shapes
+from reference_server.engine.model.lm_head import Head
 from reference_server.engine.model.masks import Masks
-from reference_server.engine.model.passes import ForwardPass, traced
+from reference_server.engine.model.packed_linear import PackedLinear
 from reference_server.engine.protocol import CheckpointError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from collections.abc import Sequence as Seq
 
-    from reference_server.engine.model.passes import Forward
+    from reference_server.engine.model.forward_pass import Forward
 
 # Matrix kernels choose another order of summation for very few rows: with at least four rows, whole groups of
 # positions in the cache and in the prompt, a float32 sequence on a CPU gets the same bits whatever else is in

@@ -10,9 +10,9 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from reference_server.engine.model.device import torch
-from reference_server.engine.sampling.largest import largest
+from reference_server.engine.sampling.block_sums import BLOCK, block_sums, blocks
 from reference_server.engine.sampling.penalties import EXTREME, Penalties
-from reference_server.engine.sampling.sums import BLOCK, block_sums, blocks
+from reference_server.engine.sampling.topk import largest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

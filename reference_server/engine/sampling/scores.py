@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from reference_server.engine.model.device import torch
-from reference_server.engine.sampling.largest import largest
-from reference_server.engine.sampling.sums import block_sums
+from reference_server.engine.sampling.block_sums import block_sums
+from reference_server.engine.sampling.topk import largest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

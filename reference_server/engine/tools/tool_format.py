@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from reference_server.engine.protocol import UnusableGrammar
-from reference_server.engine.tools.lark import alternatives, literal
+from reference_server.engine.tools.lark_grammar import alternatives, literal
 
 if TYPE_CHECKING:
     from reference_server.engine.tool_use import Tool, ToolUse
-    from reference_server.engine.tools.lark import Spelling
+    from reference_server.engine.tools.lark_grammar import Spelling
 
 # One way to write the spaces, or a model that finds spaces likely could go on with them for ever.
 SPACING = '"x-guidance": {"whitespace_flexible": false, "item_separator": ", ", "key_separator": ": "}'

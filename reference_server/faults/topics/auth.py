@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from reference_server.faults.decorators import around, demands, fault
-from reference_server.faults.faulty import Faulty
-from reference_server.faults.seams import Reply, Seams
+from reference_server.faults.fault_middleware import Faulty
+from reference_server.faults.hooks import Reply, Seams
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from openapi.contract.contract import Contract
-    from reference_server.faults.seams import Head, Told
+    from reference_server.faults.hooks import Head, Told
 
 REFUSED = (401, 403)
 KNOWN = 8  # characters of a key

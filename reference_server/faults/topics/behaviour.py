@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from reference_server.faults.decorators import around, fault
-from reference_server.faults.faulty import chats
-from reference_server.faults.seams import DONE, Reply
+from reference_server.faults.fault_middleware import chats
+from reference_server.faults.hooks import DONE, Reply
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from openapi.contract.contract import Contract
-    from reference_server.faults.seams import Told
+    from reference_server.faults.hooks import Told
 
     Ask = Callable[[Scope, Receive, Send], Awaitable[None]]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from reference_server.faults.decorators import around, at_seams, demands, knows
-from reference_server.faults.faulty import Faulty
-from reference_server.faults.seams import Seams
+from reference_server.faults.fault_middleware import Faulty
+from reference_server.faults.hooks import Seams
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
     from openapi.contract.contract import Contract
-    from reference_server.faults.seams import Json, Told
+    from reference_server.faults.hooks import Json, Told
 
 KEPT: Final = ("temperature", "top_p", "presence_penalty", "frequency_penalty")
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from reference_server.faults.decorators import at_seams, demands, fault, knows, said_by, spoken
-from reference_server.faults.seams import DONE, FRAME_END
+from reference_server.faults.hooks import DONE, FRAME_END
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from reference_server.faults.seams import Json, Told
+    from reference_server.faults.hooks import Json, Told
 
 ONE = ("n",)
 

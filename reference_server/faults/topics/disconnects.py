@@ -11,8 +11,8 @@ import math
 from typing import TYPE_CHECKING
 
 from reference_server.faults.decorators import around
-from reference_server.faults.faulty import chats
-from reference_server.faults.seams import Reply
+from reference_server.faults.fault_middleware import chats
+from reference_server.faults.hooks import Reply
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

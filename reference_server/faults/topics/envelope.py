@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from reference_server.faults.decorators import demands, fault, held_by
 
 if TYPE_CHECKING:
-    from reference_server.faults.seams import Json, Told
+    from reference_server.faults.hooks import Json, Told
 
 MILLISECONDS = 1000
 

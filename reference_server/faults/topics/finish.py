@@ -9,7 +9,7 @@ from reference_server.faults.decorators import at_seams, demands, fault, said_by
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from reference_server.faults.seams import Json, Told
+    from reference_server.faults.hooks import Json, Told
 
 
 def _instead(found: str | None, other: str | None) -> Callable[[Json, Told], None]:

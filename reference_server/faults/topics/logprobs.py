@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from reference_server.faults.fault import Fault
-    from reference_server.faults.seams import Json, Told
+    from reference_server.faults.hooks import Json, Told
 
 BUTTON = knows("logprobs")
 SURE: Final = -0.05

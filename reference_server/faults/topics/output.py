@@ -8,7 +8,7 @@ from reference_server.faults.decorators import at_seams, choices_of, demands, fa
 
 if TYPE_CHECKING:
     from reference_server.faults.fault import Fault
-    from reference_server.faults.seams import Json, Told
+    from reference_server.faults.hooks import Json, Told
 
 THINKING = ("thinking",)
 

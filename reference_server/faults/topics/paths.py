@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from reference_server.faults.decorators import around, fault
-from reference_server.faults.seams import Reply
+from reference_server.faults.hooks import Reply
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from openapi.contract.contract import Contract
-    from reference_server.faults.seams import Head, Told
+    from reference_server.faults.hooks import Head, Told
 
     Ask = Callable[[Scope, Receive, Send], Awaitable[None]]
 

@@ -9,7 +9,7 @@ from reference_server.faults.decorators import at_seams, demands, fault
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from reference_server.faults.seams import Head, Json, Told
+    from reference_server.faults.hooks import Head, Json, Told
 
 LONG: Final = 2_000  # characters
 

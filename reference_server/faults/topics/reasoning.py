@@ -8,7 +8,7 @@ from reference_server.faults.decorators import at_seams, held_by, knows, said_by
 
 if TYPE_CHECKING:
     from openapi.contract.contract import Contract
-    from reference_server.faults.seams import Json, Told
+    from reference_server.faults.hooks import Json, Told
 
 MEMBERS: Final = ("reasoning_content", "reasoning")
 

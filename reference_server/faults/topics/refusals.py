@@ -8,10 +8,10 @@ import orjson
 
 from openapi.stream.strict_json import NOT_JSON, read_json
 from reference_server.faults.decorators import at_seams, demands, fault, knows
-from reference_server.faults.seams import DATA, DONE, FRAME_END, Reply
+from reference_server.faults.hooks import DATA, DONE, FRAME_END, Reply
 
 if TYPE_CHECKING:
-    from reference_server.faults.seams import Head, Told
+    from reference_server.faults.hooks import Head, Told
 
 BAD = range(400, 500)
 GREETING = [{"role": "user", "content": "Hello!"}]

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from openapi.contract.contract import Contract
     from reference_server.faults.fault import Fault
-    from reference_server.faults.seams import Told
+    from reference_server.faults.hooks import Told
 
 WILD: Final = 1.6  # a temperature at which no two answers are alike
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from reference_server.faults.decorators import around, at_seams, demands, fault, knows, sampled
-from reference_server.faults.faulty import Faulty
-from reference_server.faults.seams import Seams
+from reference_server.faults.fault_middleware import Faulty
+from reference_server.faults.hooks import Seams
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from openapi.contract.contract import Contract
     from reference_server.engine import SamplingParams
-    from reference_server.faults.seams import Json, Told
+    from reference_server.faults.hooks import Json, Told
 
 
 def _stop_of(told: Told) -> str:

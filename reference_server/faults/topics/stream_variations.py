@@ -10,13 +10,13 @@ import orjson
 
 from openapi.stream import sse
 from reference_server.faults.decorators import allowed, fault
-from reference_server.faults.seams import DATA, DONE, FRAME_END
+from reference_server.faults.hooks import DATA, DONE, FRAME_END
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
 
     from reference_server.faults.fault import Fault
-    from reference_server.faults.seams import Told
+    from reference_server.faults.hooks import Told
 
 MARK: Final = b"\xef\xbb\xbf"
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from reference_server.faults.decorators import at_seams
-from reference_server.faults.seams import Refused
+from reference_server.faults.hooks import Refused
 
 if TYPE_CHECKING:
     from openapi.contract.contract import Contract
-    from reference_server.faults.seams import Json, Told
+    from reference_server.faults.hooks import Json, Told
 
 STRUCTURED = ("structured_output",)
 FORMS = ("response_format", "structured_outputs", "guided_json", "guided_regex", "guided_choice")

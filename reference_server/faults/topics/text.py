@@ -9,8 +9,8 @@ import orjson
 
 from openapi.stream import sse
 from reference_server.faults.decorators import around, at_seams, fault, knows, said_by, spoken
-from reference_server.faults.faulty import Faulty
-from reference_server.faults.seams import DATA, DONE, Seams
+from reference_server.faults.fault_middleware import Faulty
+from reference_server.faults.hooks import DATA, DONE, Seams
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from openapi.contract.contract import Contract
     from reference_server.faults.fault import Fault
-    from reference_server.faults.seams import Json, Told
+    from reference_server.faults.hooks import Json, Told
 
 
 def _text(choice: Json) -> str:

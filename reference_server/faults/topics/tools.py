@@ -8,14 +8,14 @@ import orjson
 
 from openapi.stream import sse
 from reference_server.faults.decorators import at_seams, choices_of, fault, said_by, spoken
-from reference_server.faults.seams import DATA, DONE, Refused, Reply
+from reference_server.faults.hooks import DATA, DONE, Refused, Reply
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from openapi.contract.contract import Contract
     from reference_server.faults.fault import Fault
-    from reference_server.faults.seams import Head, Json, Told
+    from reference_server.faults.hooks import Head, Json, Told
 
 CALL: Final[Json] = {
     "index": 0,

@@ -9,8 +9,8 @@ import orjson
 
 from openapi.stream import sse
 from reference_server.faults.decorators import around, at_seams, demands, fault, held_by, knows
-from reference_server.faults.faulty import Faulty
-from reference_server.faults.seams import DATA, Seams
+from reference_server.faults.fault_middleware import Faulty
+from reference_server.faults.hooks import DATA, Seams
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from openapi.contract.contract import Contract
     from reference_server.faults.fault import Fault
-    from reference_server.faults.seams import Json, Told
+    from reference_server.faults.hooks import Json, Told
 
 COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
 

@@ -9,13 +9,13 @@ import orjson
 
 from openapi.stream import sse
 from reference_server.faults.decorators import allowed, choices_of, spoken
-from reference_server.faults.seams import DATA, DONE
+from reference_server.faults.hooks import DATA, DONE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from reference_server.faults.fault import Fault
-    from reference_server.faults.seams import Head, Json, Told
+    from reference_server.faults.hooks import Head, Json, Told
 EXTRA: Final[Json] = {"x_note": "extra", "x_list": [1, {"deep": None}]}
 
 

@@ -6,12 +6,12 @@ import asyncio
 from typing import TYPE_CHECKING, Final
 
 from reference_server.faults.decorators import fault
-from reference_server.faults.seams import DATA, DONE, FRAME_END
+from reference_server.faults.hooks import DATA, DONE, FRAME_END
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
-    from reference_server.faults.seams import Head, Json, Told
+    from reference_server.faults.hooks import Head, Json, Told
 
 SLOW_S: Final = 1.5
 LONG: Final = 200  # tokens asked for, so that holding back shows

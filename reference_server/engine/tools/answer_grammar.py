@@ -1,0 +1,41 @@
+"""The form of an answer: the grammar of thoughts, text and calls that a request makes of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from reference_server.engine.protocol import UnusableGrammar
+
+if TYPE_CHECKING:
+    from reference_server.engine.params import SamplingParams
+    from reference_server.engine.tools.lark_grammar import Spelling
+    from reference_server.engine.tools.tool_format import ToolFormat
+
+
+def answer_grammar(
+    params: SamplingParams,
+    *,
+    form: ToolFormat | None,
+    spelling: Spelling,
+    thought_markers: tuple[str, str],
+    thinking: bool,
+) -> str | None:
+    """What holds a request's answers to their form, in Lark; None where any text will do.
+
+    form: how the model writes calls, if it can. thinking: whether the prompt has opened a thought. Raises
+    UnusableGrammar.
+    """
+    if params.tools is None and params.grammar is None:
+        return None
+    if params.tools is None:
+        rules = ["answer: spoken", params.grammar or ""]
+    elif form is None:
+        raise UnusableGrammar("tools: the model's chat template has no form for calls")
+    else:
+        rules = form.rules(params.tools, spelling, params.grammar)
+    if not params.reasoning:
+        return "\n".join(["start: answer", *rules])
+    opening, closing = thought_markers
+    begun = "thought SPACE answer"
+    start = begun if thinking else f"{spelling.text(opening)} {begun} | answer"
+    return "\n".join([f"start: {start}", *rules, *spelling.up_to("thought", closing), r"SPACE: /\n{0,2}/"])

@@ -1,0 +1,129 @@
+"""Several requests at the same time, or one after another, that are not kept apart."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from reference_server.faults.decorators import around
+from reference_server.faults.fault_middleware import Faulty, chats
+from reference_server.faults.hooks import Reply, Seams
+from reference_server.faults.topics.refusals import ANSWER
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from openapi.contract.contract import Contract
+    from reference_server.faults.hooks import Head, Json, Told
+
+    Ask = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+
+def _counting(app: ASGIApp, contract: Contract, running: list[int]) -> Ask:
+    """Keeps count of the requests in flight; each waits a little, so that those of a crowd begin together."""
+
+    async def ask(scope: Scope, receive: Receive, send: Send) -> None:
+        await asyncio.sleep(0.02)
+        running[0] += chats(scope, contract)
+        try:
+            await app(scope, receive, send)
+        finally:
+            running[0] -= chats(scope, contract)
+
+    return ask
+
+
+@around("bad-ones-answered-in-a-crowd", restless=True)
+def bad_ones_are_answered_in_a_crowd(app: ASGIApp, contract: Contract) -> Ask:
+    """A bad request is answered while good ones are."""
+    running = [0]
+
+    def answer(head: Head, body: Any, _told: Told) -> Any:
+        if running[0] > 1:
+            head.status = 200
+            return ANSWER
+        return body
+
+    return _counting(Faulty(app, contract, Seams(refusal=answer)), contract, running)
+
+
+@around("prompts-added-up", bugs=[21], restless=True)
+def prompts_are_added_up(app: ASGIApp, contract: Contract) -> Ask:
+    """The tokens of a prompt are counted once more for each request that is being answered."""
+    running = [0]
+
+    def seen(told: Told) -> None:
+        told.memory["others"] = running[0] - 1
+
+    def add(holder: Json, told: Told) -> None:
+        usage = holder.get("usage")
+        if isinstance(usage, dict):
+            usage["prompt_tokens"] *= 1 + told.memory.get("others", 0)
+            usage["total_tokens"] = usage["prompt_tokens"] + usage["completion_tokens"]
+
+    return _counting(Faulty(app, contract, Seams(request=seen, answer=add, chunk=add)), contract, running)
+
+
+@around("refusals-hurt-others", restless=True)
+def refusals_hurt_others(app: ASGIApp, contract: Contract) -> Ask:
+    """A good request beside a bad one gets a 500."""
+    bad = [0]
+
+    async def ask(scope: Scope, receive: Receive, send: Send) -> None:
+        if not chats(scope, contract):
+            await app(scope, receive, send)
+            return
+        held: list[Message] = []
+
+        async def sent(message: Message) -> None:
+            if message["type"] == "http.response.start" and message["status"] >= 400:
+                bad[0] += 1
+            held.append(message)
+
+        await asyncio.sleep(0.02)
+        await app(scope, receive, sent)
+        refused = held and held[0].get("status", 200) >= 400
+        await asyncio.sleep(0.05)
+        if not refused and bad[0]:
+            bad[0] = 0
+            await Reply(500, b"{}")(scope, receive, send)
+            return
+        for message in held:
+            await send(message)
+        if refused:
+            await asyncio.sleep(0.1)
+            bad[0] = max(0, bad[0] - 1)
+
+    return ask
+
+
+@around("one-after-another", bugs=[20], patience_s=30.0, restless=True)
+def one_after_another(app: ASGIApp, contract: Contract) -> Ask:
+    """Every client is served when the one before has its whole answer."""
+    lock = asyncio.Lock()
+
+    async def ask(scope: Scope, receive: Receive, send: Send) -> None:
+        if not chats(scope, contract):
+            await app(scope, receive, send)
+            return
+        async with lock:
+            await app(scope, receive, send)
+            await asyncio.sleep(0.01)
+
+    return ask
+
+
+@around("refused-otherwise-again", restless=True)
+def refused_otherwise_again(app: ASGIApp, contract: Contract) -> Ask:
+    """Every other time the same bad request gets a 500."""
+    seen: set[bytes] = set()
+
+    def again(head: Head, body: Any, told: Told) -> Any:
+        if told.body in seen:
+            head.status = 500
+        seen.symmetric_difference_update([told.body])
+        return body
+
+    return Faulty(app, contract, Seams(refusal=again))
