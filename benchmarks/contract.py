@@ -214,11 +214,11 @@ def main(rounds: int) -> None:
     for name in ("ms CPU", "target", "x contract"):
         table.add_column(name, justify="right")
     before = ""
-    for each in figures:
-        target = f"{TARGETS_MS[each.what]:g}" if each.what in TARGETS_MS and each.way.startswith(OURS) else ""
-        new = each.what != before
-        table.add_row(each.what if new else "", each.way, f"{each.ms:.3g}", target, f"{each.ratio:.3g}")
-        before = each.what
+    for figure in figures:
+        target = f"{TARGETS_MS[figure.what]:g}" if figure.what in TARGETS_MS and figure.way.startswith(OURS) else ""
+        new = figure.what != before
+        table.add_row(figure.what if new else "", figure.way, f"{figure.ms:.3g}", target, f"{figure.ratio:.3g}")
+        before = figure.what
     Console(width=110).print(table)
 
 

@@ -112,7 +112,7 @@ def main() -> None:
     console = Console(highlight=False, width=None if sys.stdout.isatty() else 140)
     missing: dict[str, str] = {}
     with schedule_server() as url, console.status("") as status:
-        for number, schedule in [*((each, PACED) for each in streams), (1, FAST)]:
+        for number, schedule in [*((stream, PACED) for stream in streams), (1, FAST)]:
             rounds: dict[str, list[dict[str, float]]] = {}
             for turn in range(arguments.rounds):
                 for peer in (each for each in PEERS if each in wanted and each not in missing):

@@ -129,7 +129,7 @@ def drive(
     with tempfile.TemporaryDirectory() as out:
         filled = {"url": url, "model": schedule, "streams": streams, "requests": count, "out": out,
                   "tokenizer": TOKENIZER}  # fmt: skip
-        command = [program, *(each.format(**filled) for each in tool.arguments.split())]
+        command = [program, *(part.format(**filled) for part in tool.arguments.split())]
         before_s = _children_s()
         done = _run(command, _environment(tool), out)
         cpu_s = _children_s() - before_s

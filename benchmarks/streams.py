@@ -201,7 +201,7 @@ async def load(
         answers = await asyncio.gather(*map(client, range(streams)))
     wall = time.perf_counter() - began
     spent = cpu_s(target.pid) - cpu_before
-    made = tuple(read.stream() for each in answers for read in each)
+    made = tuple(read.stream() for answer in answers for read in answer)
     return Load(made, wall, spent, rss_bytes(target.pid))
 
 

@@ -161,7 +161,7 @@ class Exchange:
     def decoded(self) -> sse.Decoded:
         """The event stream with its flaws; without events if this is none."""
         segments = self.response.segments if self.response is not None and self.is_stream else ()
-        return sse.decode((each.at_s, each.data) for each in segments)
+        return sse.decode((segment.at_s, segment.data) for segment in segments)
 
     @property
     def events(self) -> tuple[sse.Event, ...]:
@@ -211,7 +211,9 @@ class Exchange:
         data: dict[str, Any] = asdict(self)
         data["request"]["body"] = _write_bytes(self.request.body)
         if self.response is not None:
-            data["response"]["segments"] = [[each.at_s, _write_bytes(each.data)] for each in self.response.segments]
+            data["response"]["segments"] = [
+                [segment.at_s, _write_bytes(segment.data)] for segment in self.response.segments
+            ]
         return data
 
     @classmethod

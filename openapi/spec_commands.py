@@ -128,9 +128,9 @@ def _show(contracts: list[Contract]) -> None:
         table = Table(title=section.title, title_justify="left")
         for name in ("", *(contract.name for contract in contracts)):
             table.add_column(name, overflow="fold")
-        for each in section.rows:
-            label = "  " * each.depth + " ".join(filter(None, [each.name, each.words]))
-            table.add_row(*map(escape, (label, *each.cells)))
+        for row in section.rows:
+            label = "  " * row.depth + " ".join(filter(None, [row.name, row.words]))
+            table.add_row(*map(escape, (label, *row.cells)))
         console.print(table)
 
 

@@ -56,7 +56,7 @@ def meant(words: list[str]) -> tuple[click.Command, list[str]]:
 def test_every_command_on_a_page_has_the_options_that_it_is_given(page: Path) -> None:
     for words in commands(page):
         command, left = meant(words)
-        known = {name for each in command.params for name in (*each.opts, *each.secondary_opts)}
+        known = {name for param in command.params for name in (*param.opts, *param.secondary_opts)}
         free = command.context_settings.get("ignore_unknown_options", False)
         given = {word.partition("=")[0] for word in left if word.startswith("-") and not word[1:].isdigit()}
         assert set() == (set() if free else given - known - {"--help"}), words

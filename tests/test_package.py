@@ -71,5 +71,5 @@ def test_the_help_opens_no_room() -> None:
 
 def test_the_torch_series_is_pinned() -> None:
     requires = [Requirement(text) for text in distribution("chatproof").requires or ()]
-    pins = {str(each.specifier) for each in requires if each.name == "torch"}
+    pins = {str(require.specifier) for require in requires if require.name == "torch"}
     assert pins == {"==2.13.0"}

@@ -49,17 +49,17 @@ class Traced:
     @property
     def checks(self) -> tuple[str, ...]:
         """The checks that judge it: those it names, or those that hold its place against a server."""
-        return tuple(dict.fromkeys(each.check.id for each in self.assertions))
+        return tuple(dict.fromkeys(assertion.check.id for assertion in self.assertions))
 
     @property
     def scenarios(self) -> tuple[str, ...]:
         """The scenarios that exercise it, in the order of sending."""
-        return tuple(dict.fromkeys(each.scenario.id for each in self.assertions))
+        return tuple(dict.fromkeys(assertion.scenario.id for assertion in self.assertions))
 
     @property
     def keywords(self) -> tuple[Keyword, ...]:
         """How binding the requirements behind it are."""
-        return tuple(dict.fromkeys(each.requirement.keyword for each in self.assertions))
+        return tuple(dict.fromkeys(assertion.requirement.keyword for assertion in self.assertions))
 
     @property
     def lost(self) -> bool:
@@ -81,8 +81,10 @@ def trace(contract: Contract) -> tuple[Traced, ...]:
     """Every sentence of the dialect's document with what stands behind it, in the order of the document."""
     checks, tree, reach = gather(), resolve(contract.name), reach_of(contract)
     return tuple(
-        Traced(each, tuple(_assertions(each.home, reach)), tuple(_dangling(each.home, contract, checks, tree)))
-        for each in contract.sentences
+        Traced(
+            sentence, tuple(_assertions(sentence.home, reach)), tuple(_dangling(sentence.home, contract, checks, tree))
+        )
+        for sentence in contract.sentences
     )
 
 

@@ -44,7 +44,7 @@ def judge(
     missing: Mapping[tuple[str, str], NotObserved],
 ) -> tuple[Judgement, ...]:
     """Judges every assertion. Exchanges are found by (scenario, step); `missing` says why one was not made."""
-    return tuple(_one(each, recorded, contract, validator, model, missing) for each in assertions)
+    return tuple(_one(assertion, recorded, contract, validator, model, missing) for assertion in assertions)
 
 
 def _one(

@@ -100,7 +100,7 @@ def _judge(name: str) -> Callable[[Exchange, Context], Iterator[Finding]]:
         try:
             CHECKS.get_one(name)(asked, _response(exchange), case)
         except FailureGroup as group:
-            yield from (_finding(each, exchange) for each in group.exceptions)
+            yield from (_finding(exception, exchange) for exception in group.exceptions)
         except Failure as failure:
             yield _finding(failure, exchange)
 

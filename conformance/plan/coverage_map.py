@@ -31,10 +31,10 @@ class Reach:
         self._contract = contract
         self._by_check: dict[str, list[Assertion]] = {}
         self._by_parameter: dict[str, list[Assertion]] = {}
-        for each in plan.assertions:
-            self._by_check.setdefault(each.check.id, []).append(each)
-            if each.check.by_subject and each.scenario.subject is not None:
-                self._by_parameter.setdefault(each.scenario.subject.parameter, []).append(each)
+        for assertion in plan.assertions:
+            self._by_check.setdefault(assertion.check.id, []).append(assertion)
+            if assertion.check.by_subject and assertion.scenario.subject is not None:
+                self._by_parameter.setdefault(assertion.scenario.subject.parameter, []).append(assertion)
 
     def of_check(self, identity: str) -> list[Assertion]:
         """The assertions of one check."""
@@ -60,7 +60,7 @@ class Reach:
         """A default is exercised where the parameter is left out; all else where it is the subject."""
         name, _, member = rest.partition("/")
         if member in ("default", "default_note"):
-            return [each for each in self._of_checks(*LEFT_OUT) if name not in (each.step.body or {})]
+            return [check for check in self._of_checks(*LEFT_OUT) if name not in (check.step.body or {})]
         found = self._by_parameter.get(name, [])
         if member.startswith("probes/"):
             sent = {repr(probe.value) for probe in self._probes(name) if probe.name == member.removeprefix("probes/")}

@@ -83,26 +83,26 @@ async def bench(host: Host, dialect: str) -> Bench:
         frozenset(), (), frozenset(),
     )  # fmt: skip
     judgements, _ = await _judged(host, made, FAULTLESS, prepared.plan)
-    errors = tuple(each.error for each in judgements if each.error)
-    seen = {each.assertion.check.id for each in judgements if each.unobserved is None}
-    idle = {each.assertion.check.id for each in judgements} - seen
+    errors = tuple(judgement.error for judgement in judgements if judgement.error)
+    seen = {judgement.assertion.check.id for judgement in judgements if judgement.unobserved is None}
+    idle = {judgement.assertion.check.id for judgement in judgements} - seen
     return replace(made, blamed=frozenset(_kills(judgements)), errors=errors, unobserved=frozenset(idle))
 
 
 async def attempt(host: Host, made: Bench, fault: Shown, asking: Asking = everything) -> frozenset[Kill]:
     """What a fault is blamed for and the faultless server is not. asking: chooses from what may show it."""
     made = await asyncio.to_thread(_claiming, made, fault)
-    met = tuple(each for each in made.plan.scenarios if _meets(fault, each))
+    met = tuple(scenario for scenario in made.plan.scenarios if _meets(fault, scenario))
     ids = asking(met)
     plan = _part(made.plan, lambda each: each.id in ids)
     for _ in range(TRIES):
         judgements, held_up = await _judged(host, made, fault.name, plan, fault.patience_s or DEADLINE_S)
         if not held_up:
             break
-    if broken := [each.error for each in judgements if each.error]:
+    if broken := [judgement.error for judgement in judgements if judgement.error]:
         raise HarnessError(f"fault {fault.name}: {broken[0]}")
     before = {each.requirement for each in made.blamed if fault.patience_s is None or each.check not in TIMED}
-    return frozenset(each for each in _kills(judgements) if each.requirement not in before)
+    return frozenset(kill for kill in _kills(judgements) if kill.requirement not in before)
 
 
 def _claiming(made: Bench, fault: Shown) -> Bench:
@@ -119,9 +119,13 @@ def _claiming(made: Bench, fault: Shown) -> Bench:
 
 def _part(plan: Plan, is_met: Callable[[Scenario], bool]) -> Plan:
     """The part of a plan that has these scenarios."""
-    kept = tuple(each for each in plan.scenarios if is_met(each))
+    kept = tuple(scenario for scenario in plan.scenarios if is_met(scenario))
     ids = {each.id for each in kept}
-    return replace(plan, scenarios=kept, assertions=tuple(each for each in plan.assertions if each.scenario.id in ids))
+    return replace(
+        plan,
+        scenarios=kept,
+        assertions=tuple(assertion for assertion in plan.assertions if assertion.scenario.id in ids),
+    )
 
 
 def _meets(fault: Shown, scenario: Scenario) -> bool:
@@ -155,8 +159,8 @@ async def _judged(
     judgements = await asyncio.to_thread(
         judge, plan.assertions, record.exchanges, made.narrowed, made.validator, made.model, record.missing
     )
-    responses = [each.response for each in record.exchanges.values()]
-    return judgements, any(each is not None and each.held_up_s > 0 for each in responses)
+    responses = [exchange.response for exchange in record.exchanges.values()]
+    return judgements, any(response is not None and response.held_up_s > 0 for response in responses)
 
 
 def _client(host: Host, contract: Contract, fault: str) -> Client:
@@ -166,14 +170,14 @@ def _client(host: Host, contract: Contract, fault: str) -> Client:
 
 def _kills(judgements: Collection[Judgement]) -> list[Kill]:
     found: dict[str, Kill] = {}
-    for each in judgements:
-        if not each.findings:
+    for judgement in judgements:
+        if not judgement.findings:
             continue
-        row, scenario = each.assertion.requirement, each.assertion.scenario.id
+        row, scenario = judgement.assertion.requirement, judgement.assertion.scenario.id
         if (known := found.get(row.id)) is not None:
             found[row.id] = replace(known, scenarios=tuple(dict.fromkeys((*known.scenarios, scenario))))
             continue
-        first = each.findings[0]
+        first = judgement.findings[0]
         words = f"{scenario}: {first.where}: expected {first.expected}, got {first.got}"
-        found[row.id] = Kill(each.assertion.check.id, row.id, STRENGTHS[row.keyword], words, (scenario,))
+        found[row.id] = Kill(judgement.assertion.check.id, row.id, STRENGTHS[row.keyword], words, (scenario,))
     return list(found.values())

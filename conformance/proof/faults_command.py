@@ -113,8 +113,10 @@ def _proof(
         )
     dialects = (names()[dialect],) if dialect else hosting.dialects()
     with console.status("starting the server that shows the faults") as status, hosting.start() as host:
-        every = frozenset(each.name for each in host.faults)
-        shown = [each for each in host.faults if set(each.dialects) & set(dialects) and (bounds or each.about is None)]
+        every = frozenset(fault.name for fault in host.faults)
+        shown = [
+            fault for fault in host.faults if set(fault.dialects) & set(dialects) and (bounds or fault.about is None)
+        ]
         shown = _chosen(shown, only)
         tell = _teller(console, status.update)
         return asyncio.run(prove(host, shown, dialects, tell, whole=whole, before=before)), every
@@ -122,7 +124,7 @@ def _proof(
 
 def _before() -> dict[str, Trialled]:
     """The rows that the last proof left: of what is named, or is a variation."""
-    return {each.name: each for each in matrices.read_rows(read()) if each.shown_by or each.benign}
+    return {row.name: row for row in matrices.read_rows(read()) if row.shown_by or row.benign}
 
 
 def _chosen(shown: list[Shown], only: Sequence[str]) -> list[Shown]:
@@ -155,13 +157,13 @@ def _innocence(matrix: Matrix, dialects: int, blamed: Sequence[str]) -> str:
 
 def _show(proof: Proof, console: Console) -> None:
     matrix = proof.matrix
-    for each in matrix.rows:
-        nobody = "" if each.benign else "[red]nobody[/red]"
+    for row in matrix.rows:
+        nobody = "" if row.benign else "[red]nobody[/red]"
         console.print(
-            f"{escape(each.name)} [dim]{each.dialect}[/dim]  {', '.join(sorted(each.killers)) or nobody}",
+            f"{escape(row.name)} [dim]{row.dialect}[/dim]  {', '.join(sorted(row.killers)) or nobody}",
             soft_wrap=True,
         )
-    named = sum(bool(each.killers) for each in matrix.faults)
+    named = sum(bool(fault.killers) for fault in matrix.faults)
     console.print(f"{named} of {len(matrix.faults)} faults named, mutation score {matrix.score:.1%}")
     console.print(_innocence(matrix, len(proof.dialects), proof.blamed))
     for title, found in (

@@ -60,37 +60,37 @@ class Matrix:
     @property
     def faults(self) -> tuple[Trialled, ...]:
         """What must be named."""
-        return tuple(each for each in self.rows if not each.benign)
+        return tuple(row for row in self.rows if not row.benign)
 
     @property
     def variations(self) -> tuple[Trialled, ...]:
         """What may be observed, and no more."""
-        return tuple(each for each in self.rows if each.benign)
+        return tuple(row for row in self.rows if row.benign)
 
     @property
     def survivors(self) -> tuple[str, ...]:
         """Faults that nobody names and nothing excuses."""
-        return tuple(each.name for each in self.faults if not each.killers and each.name not in self.excused)
+        return tuple(fault.name for fault in self.faults if not fault.killers and fault.name not in self.excused)
 
     @property
     def idle(self) -> tuple[str, ...]:
         """Checks that name no fault and are not excused."""
-        return tuple(each for each in self.checks if not self.killed_by(each) and each not in self.excused)
+        return tuple(check for check in self.checks if not self.killed_by(check) and check not in self.excused)
 
     @property
     def stale(self) -> tuple[str, ...]:
         """What is excused although it names something or is named."""
-        named = {each.name for each in self.rows if each.killers}
+        named = {row.name for row in self.rows if row.killers}
         return tuple(each for each in self.excused if each in named or self.killed_by(each))
 
     @property
     def score(self) -> float:
         """The share of faults that are named; 1 without any."""
-        return sum(bool(each.killers) for each in self.faults) / len(self.faults) if self.faults else 1.0
+        return sum(bool(fault.killers) for fault in self.faults) / len(self.faults) if self.faults else 1.0
 
     def killed_by(self, check: str) -> tuple[str, ...]:
         """The faults that a check names, and the variations that it observes."""
-        return tuple(each.name for each in self.rows if check in each.killers)
+        return tuple(row.name for row in self.rows if check in row.killers)
 
     @property
     def holds(self) -> bool:
@@ -145,8 +145,8 @@ def read_rows(data: Mapping[str, Any]) -> tuple[Trialled, ...]:
 
 def updated(matrix: Matrix, before: Mapping[str, Any], shown: Collection[str]) -> Matrix:
     """A matrix of some faults with the rows that it does not have from a ledger; shown: faults that there are."""
-    own = {each.name for each in matrix.rows}
-    kept = (each for each in read_rows(before) if each.name in shown and each.name not in own)
+    own = {row.name for row in matrix.rows}
+    kept = (row for row in read_rows(before) if row.name in shown and row.name not in own)
     return replace(matrix, rows=(*matrix.rows, *kept))
 
 
@@ -191,13 +191,13 @@ def _strongest(killed_by: Mapping[str, str]) -> int:
 
 def render(matrix: Matrix, proofs: Collection[str]) -> str:
     """The matrix as Markdown."""
-    killed = sum(bool(each.killers) for each in matrix.faults)
+    killed = sum(bool(fault.killers) for fault in matrix.faults)
     able = sum(bool(matrix.killed_by(check)) for check in matrix.checks)
     lines = [
         INTRODUCTION,
         f"- {killed} of {len(matrix.faults)} faults are named: mutation score {matrix.score:.1%}",
         f"- {able} of {len(matrix.checks)} checks name something",
-        *(f"- {each}" for each in proofs),
+        *(f"- {proof}" for proof in proofs),
         "",
     ]
     for title, found in (("Faults that nobody names", matrix.survivors), ("Checks that name nothing", matrix.idle)):
@@ -213,8 +213,8 @@ def render(matrix: Matrix, proofs: Collection[str]) -> str:
         names = [name for name, _line in faults_of(data, check)]
         lines.append(f"| `{check}` | {len(names)} | {', '.join(f'`{name}`' for name in names[:3])} |")
     for title, part in (
-        ("Faults", [each for each in matrix.faults if not each.made]),
-        ("Faults that the bounds make", [each for each in matrix.faults if each.made]),
+        ("Faults", [fault for fault in matrix.faults if not fault.made]),
+        ("Faults that the bounds make", [fault for fault in matrix.faults if fault.made]),
         ("Variations", matrix.variations),
     ):
         lines += ["", f"## {title}", "", "| name | what the server does | dialect | named by |", "|---|---|---|---|"]

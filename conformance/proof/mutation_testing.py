@@ -166,7 +166,7 @@ def _trials(fault: Shown, dialects: Sequence[str], place: int) -> list[Trial]:
 
 def _innocent(who: str, kills: Collection[Kill]) -> list[str]:
     """What somebody is blamed for who did nothing wrong; what is only observed is no blame."""
-    return [f"{who}: {each.requirement}: {each.words}" for each in kills if each.strength != "o"]
+    return [f"{who}: {kill.requirement}: {kill.words}" for kill in kills if kill.strength != "o"]
 
 
 def strongest(kills: Collection[Kill], *, timed: bool) -> dict[str, str]:
@@ -177,5 +177,5 @@ def strongest(kills: Collection[Kill], *, timed: bool) -> dict[str, str]:
     """
     found: dict[str, str] = {}
     for strength in ("o", "S", "M"):
-        found |= {each.check: strength for each in kills if each.strength == strength}
+        found |= {kill.check: strength for kill in kills if kill.strength == strength}
     return {check: strength for check, strength in found.items() if timed or check not in trial.TIMED}

@@ -46,10 +46,10 @@ def enough(kills: Collection[Kill], killers: Mapping[str, str]) -> tuple[str, ..
     Chosen greedily: the one that shows most of what is left, the first by name of several.
     """
     shows: dict[str, set[str]] = {}
-    for each in kills:
-        if killers.get(each.check) == each.strength:
-            for scenario in each.scenarios:
-                shows.setdefault(scenario, set()).add(each.check)
+    for kill in kills:
+        if killers.get(kill.check) == kill.strength:
+            for scenario in kill.scenarios:
+                shows.setdefault(scenario, set()).add(kill.check)
     left, chosen = set(killers), []
     while left:
         best = max(sorted(shows), key=lambda name: len(shows[name] & left))
@@ -60,4 +60,4 @@ def enough(kills: Collection[Kill], killers: Mapping[str, str]) -> tuple[str, ..
 
 def all_of(kills: Collection[Kill], killers: Mapping[str, str]) -> tuple[str, ...]:
     """Every scenario in which one of these checks names the fault."""
-    return tuple(sorted({name for each in kills if each.check in killers for name in each.scenarios}))
+    return tuple(sorted({name for kill in kills if kill.check in killers for name in kill.scenarios}))

@@ -75,7 +75,7 @@ def _httpx_sse(url: str, streams: bool) -> str:
     chunks = [json.loads(data) for data in events if data != "[DONE]"]
     if not chunks:
         raise ValueError("the stream gave no event")
-    deltas = [each["delta"] for chunk in chunks for each in chunk["choices"] if each["index"] == 0]
+    deltas = [choice["delta"] for chunk in chunks for choice in chunk["choices"] if choice["index"] == 0]
     return "".join(delta.get("content") or "" for delta in deltas)
 
 
@@ -131,10 +131,10 @@ def hear(exchanges: Sequence[Exchange]) -> tuple[Heard, ...]:
 def choose(exchanges: Sequence[Exchange]) -> list[Exchange]:
     """Whole 2xx answers with choices to chat requests, streams and plain ones in turn, and no more than MOST."""
     good = [
-        each
-        for each in exchanges
-        if each.request.method == "POST" and each.complete and each.status is not None and 200 <= each.status < 300
-        and (each.is_stream or (isinstance(each.json, dict) and "choices" in each.json))
+        exchange
+        for exchange in exchanges
+        if exchange.request.method == "POST" and exchange.complete and exchange.status is not None and 200 <= exchange.status < 300
+        and (exchange.is_stream or (isinstance(exchange.json, dict) and "choices" in exchange.json))
     ]  # fmt: skip
     streams, plain = ([each for each in good if each.is_stream == kind] for kind in (True, False))
     half = MOST // 2
@@ -161,5 +161,5 @@ def _version(distribution: str) -> str:
 
 def with_clients(results: dict[str, Any]) -> dict[str, Any]:
     """The results with what the clients made of their exchanges under `clients`."""
-    exchanges = [Exchange.from_dict(each) for each in results["exchanges"]]
+    exchanges = [Exchange.from_dict(exchange) for exchange in results["exchanges"]]
     return {**results, "clients": [asdict(each) for each in hear(exchanges)]}

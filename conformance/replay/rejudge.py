@@ -152,7 +152,9 @@ def _lost(plan: Plan, scenario: Scenario, record: Record) -> bool:
     ]
     if any(step.round <= 1 for step in absent):
         return True
-    checks = {each.check.id: each.check for each in plan.assertions if each.scenario.id == scenario.id}
+    checks = {
+        assertion.check.id: assertion.check for assertion in plan.assertions if assertion.scenario.id == scenario.id
+    }
     for number in sorted({step.round for step in absent}):
         earlier = {step.name: kept[step.name] for step in scenario.steps if step.round < number and step.name in kept}
         wanted = pending(checks.values(), scenario, earlier)
@@ -164,11 +166,14 @@ def _lost(plan: Plan, scenario: Scenario, record: Record) -> bool:
 def _left(plan: Plan, known: set[tuple[str, str]]) -> Plan:
     """The plan without the assertions that need what was not recorded."""
     assertions = tuple(
-        each
-        for each in plan.assertions
-        if all((each.scenario.id, name) in known for name in each.check.steps(each.scenario, each.step, ()))
+        assertion
+        for assertion in plan.assertions
+        if all(
+            (assertion.scenario.id, name) in known
+            for name in assertion.check.steps(assertion.scenario, assertion.step, ())
+        )
     )
-    used = {each.scenario.id for each in assertions}
+    used = {assertion.scenario.id for assertion in assertions}
     scenarios = tuple(scenario for scenario in plan.scenarios if scenario.id in used)
     return replace(plan, scenarios=scenarios, assertions=assertions, uncovered=())
 

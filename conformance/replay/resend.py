@@ -50,7 +50,7 @@ def choose(results: dict[str, Any], identity: str) -> Exchange:
 
     Raises UsageError that names what there is.
     """
-    recorded = {each["id"]: each for each in results["exchanges"]}
+    recorded = {exchange["id"]: exchange for exchange in results["exchanges"]}
     if identity not in recorded:
         wanted = [row for row in results["requirements"] if identity in (row["id"], row["check"])]
         shown = [found["exchange"] for row in wanted for found in row["findings"]]

@@ -97,4 +97,4 @@ def _day(value: object, place: str) -> date:
 
 def owed(waivers: Iterable[Waiver], requirement: str, today: date) -> Waiver | None:
     """The first waiver in force that covers a requirement."""
-    return next((each for each in waivers if each.covers(requirement) and not each.expired(today)), None)
+    return next((waiver for waiver in waivers if waiver.covers(requirement) and not waiver.expired(today)), None)

@@ -116,9 +116,9 @@ class Run:
         self._allowance = Allowance(budget, self.record)
         self._leaving = asyncio.Lock()
         self._checks: dict[str, dict[str, Check]] = {}
-        for each in plan.assertions:
-            if each.scenario.rounds:
-                self._checks.setdefault(each.scenario.id, {})[each.check.id] = each.check
+        for assertion in plan.assertions:
+            if assertion.scenario.rounds:
+                self._checks.setdefault(assertion.scenario.id, {})[assertion.check.id] = assertion.check
 
     async def execute(self) -> Record:
         """Sends every scenario, `concurrency` exchanges at a time, and returns the record.

@@ -189,12 +189,12 @@ def refuse_idle_waivers(waivers: Collection[Waiver], judged: Collection[Contract
 
     A file may serve several dialects, so one that is about none of those judged is left alone.
     """
-    left = [each for each in waivers if not any(map(each.covers, oracle.CHECKS))]
+    left = [waiver for waiver in waivers if not any(map(waiver.covers, oracle.CHECKS))]
     seen: set[str] = set()
     for contract in (*judged, *(load(name) for name in dict.fromkeys(names().values()))):
         if not left:
             return
-        known = {each.requirement.id for plan in _plans(contract) for each in plan.assertions}
+        known = {assertion.requirement.id for plan in _plans(contract) for assertion in plan.assertions}
         left = [each for each in left if not any(map(each.covers, known))]
         seen |= known
     for each in left:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def byte_by_byte(response: Response) -> Response:
     """The same body, one segment for each byte, spread over the time of the answer."""
-    body = b"".join(each.data for each in response.segments)
+    body = b"".join(segment.data for segment in response.segments)
     step_s = max(response.ended_at_s - response.headers_at_s, 0.0) / max(len(body), 1)
     segments = (Segment(response.headers_at_s + at * step_s, body[at : at + 1]) for at in range(len(body)))
     return replace(response, segments=tuple(segments))

@@ -121,15 +121,15 @@ class Good:
     @cached_property
     def _of_check(self) -> dict[str, list[Judgement]]:
         judged: dict[str, list[Judgement]] = {}
-        for each in self.judgements:
-            judged.setdefault(each.assertion.check.id, []).append(each)
+        for judgement in self.judgements:
+            judged.setdefault(judgement.assertion.check.id, []).append(judgement)
         return judged
 
     def _lacks(self, assertion: Assertion) -> bool:
         made = {name for identity, name in self.exchanges if identity == assertion.scenario.id}
         names = assertion.check.steps(assertion.scenario, assertion.step, made)
         exchanges = [self.exchanges.get((assertion.scenario.id, name)) for name in names]
-        return any(each is None or assertion.check.on.lacks(each) for each in exchanges)
+        return any(exchange is None or assertion.check.on.lacks(exchange) for exchange in exchanges)
 
     def broken(self, mutant: Mutant, assertion: Assertion) -> Exchanges:
         """The exchanges that a mutant puts in place of the assertion's good ones."""
@@ -226,7 +226,7 @@ def read_good() -> Callable[[str], Good]:
         contract = load(dialect)
         declaration = Declaration(frozenset(content["declared"]), frozenset(content["denied"]), "the record")
         narrowed = offered(contract, declaration.declared)
-        found = [Exchange.from_dict(each) for each in content["exchanges"]]
+        found = [Exchange.from_dict(exchange) for exchange in content["exchanges"]]
         return Good(
             narrowed,
             declaration,

@@ -57,7 +57,7 @@ def test_a_run_can_be_judged_more_strictly_than_it_was(good: Good) -> None:
 
 def test_what_was_not_recorded_is_named_and_fails_nothing(good: Good) -> None:
     content = json.loads(good.results)
-    content["exchanges"] = [each for each in content["exchanges"] if each["scenario"] != "conversation"]
+    content["exchanges"] = [exchange for exchange in content["exchanges"] if exchange["scenario"] != "conversation"]
     again = offline.judge_again(content)
     assert again.unrecorded == ("conversation",)
     assert again.outcome.results["verdict"] == "conformant"
@@ -70,7 +70,7 @@ def test_a_round_that_was_needed_and_not_recorded_is_named(read_good: Callable[[
     scenario = next(each for each in good.plan.scenarios if each.id == name)
     left_out = {f"{name}/{step.name}" for step in scenario.steps if step.round >= gone}
     content = json.loads(good.results)
-    content["exchanges"] = [each for each in content["exchanges"] if each["id"] not in left_out]
+    content["exchanges"] = [exchange for exchange in content["exchanges"] if exchange["id"] not in left_out]
     again = offline.judge_again(content)
     assert again.unrecorded == (name,)
     assert again.outcome.results["verdict"] == "conformant"
@@ -78,9 +78,9 @@ def test_a_round_that_was_needed_and_not_recorded_is_named(read_good: Callable[[
 
 def test_an_exchange_that_asks_something_else_than_today_is_not_judged(good: Good) -> None:
     content = json.loads(good.results)
-    for each in content["exchanges"]:
-        if each["scenario"] == "conversation":
-            each["request"]["body"] = each["request"]["body"].replace("max_tokens", "max_tokns")
+    for exchange in content["exchanges"]:
+        if exchange["scenario"] == "conversation":
+            exchange["request"]["body"] = exchange["request"]["body"].replace("max_tokens", "max_tokns")
     assert "conversation" in offline.judge_again(content).unrecorded
 
 
@@ -167,7 +167,7 @@ def test_two_answers_that_say_the_same_do_not_differ(good: Good) -> None:
     def untimed(answer: dict[str, Any]) -> None:
         answer["created"] = None
 
-    assert not [each.id for each in good.exchanges.values() if replay.difference(each, each).lines]
+    assert not [exchange.id for exchange in good.exchanges.values() if replay.difference(exchange, exchange).lines]
     plain = good.exchanges["conversation", "main"]
     assert () == replay.difference(plain, edit_answer(plain, later)).lines
     assert '+ "created": null,' in replay.difference(plain, edit_answer(plain, untimed)).lines

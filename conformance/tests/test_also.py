@@ -24,7 +24,7 @@ def test_requests_that_agree_are_made_once(chatproof: Callable[..., Said], hones
     assert other["target"]["dialect"] == "mindie-vllm-1.0"
     assert other["requests"] == 0  # 2.1 is sent once: one dialect refuses it, the other accepts it
     assert alone["run"]["requests"] == both["run"]["requests"]
-    assert {each["id"] for each in alone["exchanges"]} == {each["id"] for each in both["exchanges"]}
+    assert {exchange["id"] for exchange in alone["exchanges"]} == {exchange["id"] for exchange in both["exchanges"]}
     assert list(jsonschema_rs.validator_for(schema()).iter_errors(both)) == []
 
 
@@ -44,6 +44,6 @@ def test_what_only_the_other_dialect_asks_for_is_sent_and_told_apart(
     chatproof: Callable[..., Said], honest: str
 ) -> None:
     said = chatproof("check", honest, "--dialect", "mindie", "--also", "ovms", "--only", "parameters.stream*")
-    new = [each["id"] for each in said.results["exchanges"] if each["id"].startswith("ovms-2024:")]
+    new = [exchange["id"] for exchange in said.results["exchanges"] if exchange["id"].startswith("ovms-2024:")]
     assert said.results["also"][0]["requests"] == len(new) > 0
     assert said.results["run"] == judge_again(said.results).outcome.results["run"]

@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 def findings(judgements: Iterable[Judgement]) -> list[str]:
     """What was found, in words. What is observed alone blames nobody."""
     return [
-        f"{each.assertion.id}: {each.error or [(found.where, found.expected) for found in each.findings]}"
-        for each in judgements
-        if each.error or (each.findings and each.assertion.requirement.keyword is not Keyword.MAY)
+        f"{judgement.assertion.id}: {judgement.error or [(found.where, found.expected) for found in judgement.findings]}"
+        for judgement in judgements
+        if judgement.error or (judgement.findings and judgement.assertion.requirement.keyword is not Keyword.MAY)
     ]
 
 
@@ -59,7 +59,7 @@ def test_what_is_allowed_is_not_blamed(good: Good, variation: str) -> None:
 def test_every_variation_changes_something_in_every_dialect(good: Good) -> None:
     kinds = ("greedy", "streamed"), ("greedy", "plain"), ("refused-both", "refused-plain"), ("key-missing", "main")
     exchanges = [good.exchanges[key] for key in kinds if key in good.exchanges]
-    idle = [name for name, vary in VARIATIONS.items() if [vary(each) for each in exchanges] == exchanges]
+    idle = [name for name, vary in VARIATIONS.items() if [vary(exchange) for exchange in exchanges] == exchanges]
     without_key = set() if len(exchanges) == len(kinds) else {"a second way to sign in"}
     assert {"tool_calls absent"} | without_key >= set(idle)  # some dialects have none to take away
 
@@ -148,7 +148,7 @@ def test_a_server_whose_greedy_answers_do_not_repeat_is_warned_and_not_failed(go
 
 def test_a_server_too_fast_to_be_timed_is_not_warned(good: Good) -> None:
     def hasten(response: Response) -> Response:
-        segments = tuple(Segment(each.at_s / 1000, each.data) for each in response.segments)
+        segments = tuple(Segment(segment.at_s / 1000, segment.data) for segment in response.segments)
         return replace(response, segments=segments, ended_at_s=response.ended_at_s / 1000)
 
     found = moved(good, good.judge(good.changed(carried_by(hasten))))

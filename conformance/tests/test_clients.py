@@ -95,6 +95,6 @@ def test_the_option_adds_the_clients_to_the_results(
     said = chatproof("judge", "r.json", "--clients", "--topic", "usage", "--report", "json=new.json")
     assert said.code == 0, said.stderr
     content = json.loads((tmp_path / "new.json").read_text(encoding="utf-8"))
-    assert "openai-python, strict" in [each["client"] for each in content["clients"]]
+    assert "openai-python, strict" in [client["client"] for client in content["clients"]]
     assert "clients that were played the answers" in said.stdout
     assert chatproof("judge", "new.json", "--topic", "usage").code == 0

@@ -168,7 +168,7 @@ def test_of_several_addresses_the_first_that_lets_us_in_is_kept(monkeypatch: pyt
         async with serving(handle) as port, Client(f"http://server.test:{port}") as client:
             monkeypatch.setattr(socket, "getaddrinfo", resolve)
             calls = [Call("c", "c", "c", "GET", "/", deadline_s=30.0) for _ in range(2)]
-            return [(await client.send(each)).status for each in calls]
+            return [(await client.send(call)).status for call in calls]
 
     assert asyncio.run(main()) == [200, 200]
     assert asked == ["server.test"]

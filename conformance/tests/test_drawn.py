@@ -45,7 +45,7 @@ def drawn(dialect: str, coverage: int = MOST, fuzz: int = 0, seed: int = 0) -> t
 
 def sent(scenarios: tuple[Scenario, ...]) -> list[bytes]:
     """The bytes of the bodies."""
-    return [each.steps[0].payload("m") for each in scenarios]
+    return [scenario.steps[0].payload("m") for scenario in scenarios]
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
@@ -165,9 +165,9 @@ def test_every_check_of_the_oracle_can_fail(identity: str) -> None:
 def test_drawn_scenarios_are_judged_by_our_checks_too() -> None:
     contract = load("mindie-2.3")
     plan = draft(contract, assumed(contract), wanted=Draw(60))
-    mine = [each for each in plan.assertions if each.scenario.case is not None]
+    mine = [assertion for assertion in plan.assertions if assertion.scenario.case is not None]
     assert {"answer", "drawn", "errors", "usage"} <= {each.check.topic for each in mine}
-    assert len({each.id for each in plan.assertions}) == len(plan.assertions)
+    assert len({assertion.id for assertion in plan.assertions}) == len(plan.assertions)
 
 
 def test_without_the_option_nothing_is_drawn() -> None:
@@ -180,7 +180,7 @@ def test_the_reference_server_stands_the_corpus(honest: str, chatproof: Callable
     )
     assert said.code == 0, said.stdout
     assert said.results["run"]["draw"] == {"coverage": 120, "fuzz": 20, "seed": 3}
-    assert {each["id"].partition("-")[0] for each in said.results["exchanges"]} == {"coverage", "fuzz"}
+    assert {exchange["id"].partition("-")[0] for exchange in said.results["exchanges"]} == {"coverage", "fuzz"}
     again = chatproof("judge", "results.json")
     assert again.code == 0
     assert "coverage-" not in again.stdout.partition("not in the record")[2]

@@ -84,9 +84,9 @@ def test_every_request_of_a_run_and_its_replay_carries_them_and_no_output_shows_
     forms = [GATE, GATE.encode().hex(), base64.b64encode(GATE.encode()).decode()[:-4], KEY]
     assert not [name for name, text in outputs.items() for form in forms if form in text]
     assert (len(kinds), True) == (len(written), MARK in written["results.json"])
-    commands = [each["curl"] for each in checked.results["exchanges"]]
-    assert not [each for each in commands if "--header 'api-key: '\"$HEADER_API_KEY\"" not in each]
-    assert not [each for each in commands if "--header 'X-Tenant: acme'" not in each]
+    commands = [exchange["curl"] for exchange in checked.results["exchanges"]]
+    assert not [command for command in commands if "--header 'api-key: '\"$HEADER_API_KEY\"" not in command]
+    assert not [command for command in commands if "--header 'X-Tenant: acme'" not in command]
 
 
 def test_they_go_to_their_origin_only_and_a_calls_own_header_wins() -> None:

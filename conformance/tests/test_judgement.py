@@ -24,7 +24,7 @@ BAD = Finding("/status", "200", "500")
 def one(read_good: Callable[[str], Good]) -> Callable[..., Judgement]:
     """Judges one recorded exchange by a function in place of a check."""
     good = read_good("mindie-2.3")
-    (first,) = [each for each in good.plan.assertions if each.id == "conversation::answer.accepted"]
+    (first,) = [assertion for assertion in good.plan.assertions if assertion.id == "conversation::answer.accepted"]
 
     def run(judgement: Callable[[Any, Any], Iterator[Finding]], **others: Any) -> Judgement:
         check = Check("topic.claim", "it holds", "", Occasion(lambda *_: True), judgement)

@@ -266,9 +266,11 @@ USAGE: dict[tuple[str, str], tuple[Callable[[Exchange], Exchange], str]] = {
 def outcome(good: Good, check: str, key: tuple[str, str], changed: Exchange) -> str:
     """What a check makes of one exchange that stands in for the recorded one."""
     assertions = [
-        each
-        for each in good.plan.assertions
-        if each.check.id == check and each.scenario.id == key[0] and key[1] in (each.check.over or (each.step.name,))
+        assertion
+        for assertion in good.plan.assertions
+        if assertion.check.id == check
+        and assertion.scenario.id == key[0]
+        and key[1] in (assertion.check.over or (assertion.step.name,))
     ]
     (judgement,) = good.judge({key: changed}, assertions[:1])
     assert judgement.error is None, judgement.error

@@ -52,12 +52,12 @@ def write(value: Any) -> bytes:
 
 def errors(judgements: tuple[Judgement, ...]) -> list[str]:
     """What broke in a judge."""
-    return [each.error for each in judgements if each.error]
+    return [judgement.error for judgement in judgements if judgement.error]
 
 
 def around(good: Good, key: tuple[str, str]) -> list[Any]:
     """The assertions on the scenario of an exchange."""
-    return [each for each in good.plan.assertions if each.scenario.id == key[0]]
+    return [assertion for assertion in good.plan.assertions if assertion.scenario.id == key[0]]
 
 
 PLAIN = [
@@ -145,5 +145,5 @@ def test_no_judge_breaks_on_a_status_whatever_it_is(form: Good, status: int) -> 
 def test_no_judge_breaks_without_an_answer(good: Good) -> None:
     judgements = good.judge(good.changed(lambda exchange: replace(exchange, response=None)))
     assert not errors(judgements)
-    silent = [each for each in judgements if not each.findings and each.unobserved is None]
+    silent = [judgement for judgement in judgements if not judgement.findings and judgement.unobserved is None]
     assert not [each.assertion.id for each in silent]

@@ -29,9 +29,9 @@ SAMPLE = 6
 def said(judgements: tuple[Judgement, ...]) -> list[str]:
     """What the judges said, for the message of a failed test."""
     return [
-        f"{each.assertion.id}: {each.error or [f'{found.where}: {found.got}' for found in each.findings]}"
-        for each in judgements
-        if each.findings or each.error
+        f"{judgement.assertion.id}: {judgement.error or [f'{found.where}: {found.got}' for found in judgement.findings]}"
+        for judgement in judgements
+        if judgement.findings or judgement.error
     ]
 
 
@@ -55,7 +55,7 @@ def test_recorded_runs_are_small(recorded: Path) -> None:
 
 
 def test_a_good_run_breaks_nothing_that_binds(good: Good) -> None:
-    binding = [each for each in good.plan.assertions if each.requirement.keyword is not Keyword.MAY]
+    binding = [assertion for assertion in good.plan.assertions if assertion.requirement.keyword is not Keyword.MAY]
     assert not said(good.judge({}, binding))
 
 
@@ -123,5 +123,5 @@ def test_a_mutant_that_changes_nothing_is_not_noticed(good: Good, verb: str) -> 
 def test_a_stream_put_together_again_has_the_same_bytes_at_the_same_times(good: Good) -> None:
     streams = [exchange for exchange in good.exchanges.values() if exchange.is_stream and exchange.complete]
     again = [editing.edit_frames(exchange, lambda frames: frames) for exchange in streams]
-    assert [each.body for each in streams] == [each.body for each in again]
-    assert [each.events for each in streams] == [each.events for each in again]
+    assert [stream.body for stream in streams] == [each.body for each in again]
+    assert [stream.events for stream in streams] == [each.events for each in again]

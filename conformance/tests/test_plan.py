@@ -49,10 +49,10 @@ def named(assertion: Assertion) -> tuple[str, str, str]:
 def test_every_assertion_has_a_name_of_its_own_and_stands_on_a_requirement(dialect: str, declare: object) -> None:
     contract = load(dialect)
     found = draft(contract, declare(contract))  # type: ignore[operator]
-    identities = [each.id for each in found.assertions]
+    identities = [assertion.id for assertion in found.assertions]
     assert sorted(set(identities)) == sorted(identities)
-    assert {each.check.id for each in found.assertions} <= set(contract.requirements)
-    assert all(each.requirement.source.partition("#")[2] for each in found.assertions)
+    assert {assertion.check.id for assertion in found.assertions} <= set(contract.requirements)
+    assert all(assertion.requirement.source.partition("#")[2] for assertion in found.assertions)
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
@@ -66,8 +66,8 @@ def test_every_requirement_of_a_dialect_is_reached(dialect: str) -> None:
 def test_every_requirement_of_a_value_has_one_keyword_and_one_check(dialect: str) -> None:
     contract = load(dialect)
     rows: dict[str, set[tuple[Keyword, str]]] = {}
-    for each in draft(contract, everything(contract)).assertions:
-        rows.setdefault(each.requirement.id, set()).add((each.requirement.keyword, each.check.id))
+    for assertion in draft(contract, everything(contract)).assertions:
+        rows.setdefault(assertion.requirement.id, set()).add((assertion.requirement.keyword, assertion.check.id))
     assert not {key: found for key, found in rows.items() if len(found) > 1}
 
 
@@ -76,18 +76,20 @@ def test_every_requirement_of_a_value_has_one_keyword_and_one_check(dialect: str
 )
 def test_a_pattern_keeps_what_it_matches_and_all_of_it(pattern: str) -> None:
     every, kept = narrowed(), narrowed(pattern)
-    expected = [each.id for each in every.assertions if any(fnmatchcase(name, pattern) for name in named(each))]
+    expected = [
+        assertion.id for assertion in every.assertions if any(fnmatchcase(name, pattern) for name in named(assertion))
+    ]
     assert expected
-    assert expected == [each.id for each in kept.assertions]
-    assert {each.scenario.id for each in kept.assertions} == {each.id for each in kept.scenarios}
+    assert expected == [assertion.id for assertion in kept.assertions]
+    assert {assertion.scenario.id for assertion in kept.assertions} == {scenario.id for scenario in kept.scenarios}
     assert kept.requests <= every.requests
     assert (kept.uncovered, kept.undeclared) == ((), ())
 
 
 def test_several_patterns_keep_the_union_in_the_order_of_the_plan() -> None:
-    parts = {each.id for pattern in ("greedy", "stop-*") for each in narrowed(pattern).assertions}
-    assert [each.id for each in narrowed().assertions if each.id in parts] == [
-        each.id for each in narrowed("stop-*", "greedy").assertions
+    parts = {assertion.id for pattern in ("greedy", "stop-*") for assertion in narrowed(pattern).assertions}
+    assert [assertion.id for assertion in narrowed().assertions if assertion.id in parts] == [
+        assertion.id for assertion in narrowed("stop-*", "greedy").assertions
     ]
 
 
@@ -127,7 +129,7 @@ def test_the_ceiling_of_a_request(step: Step, tokens: int) -> None:
 def test_a_requirement_that_no_scenario_reaches_is_told() -> None:
     contract = load("mindie-2.3")
     declared = assumed(contract)
-    sent = [each for each in scenarios(contract, declared) if each.id not in ("get-chat", "unknown-path")]
+    sent = [scenario for scenario in scenarios(contract, declared) if scenario.id not in ("get-chat", "unknown-path")]
     found = plan.make(offered(contract, declared.declared), sent, gather())
     assert {"http.allow-header", "http.get-refused", "http.unknown-path-is-404"} == {row.id for row in found.uncovered}
 
@@ -142,5 +144,5 @@ def test_a_requirement_of_a_capability_that_is_lacking_is_not_missed() -> None:
 
 
 def test_a_relation_is_judged_once_at_its_last_step() -> None:
-    found = [each for each in narrowed("greedy").assertions if each.check.id == "stream.text-as-plain"]
+    found = [assertion for assertion in narrowed("greedy").assertions if assertion.check.id == "stream.text-as-plain"]
     assert [(each.scenario.id, each.step.name) for each in found] == [("greedy", "streamed-again")]

@@ -83,7 +83,7 @@ def test_what_moved_since_the_matrix_was_written_is_told() -> None:
 def test_a_part_is_written_into_what_stands_and_what_is_no_longer_shown_goes() -> None:
     before = as_data(Matrix((fault("gone", a="M"), fault("kept", a="M"), fault("again", a="M")), (), {}))
     part = Matrix((fault("again", b="S"), fault("new", b="M")), (), {})
-    rows = {each.name: each.killers for each in updated(part, before, ("kept", "again", "new")).rows}
+    rows = {row.name: row.killers for row in updated(part, before, ("kept", "again", "new")).rows}
     assert {"again": {"topic.b": "S"}, "new": {"topic.b": "M"}, "kept": {"topic.a": "M"}} == rows
 
 

@@ -273,17 +273,19 @@ def test_sarif_has_a_rule_for_every_requirement_and_a_result_for_every_finding(g
     (run,) = json.loads(sarif.write(content))["runs"]
     rules = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
     assert [row["id"] for row in content["requirements"]] == rules
-    assert all(rules[each["ruleIndex"]] == each["ruleId"] for each in run["results"])
+    assert all(rules[result["ruleIndex"]] == result["ruleId"] for result in run["results"])
     failing = {row["id"] for row in content["requirements"] if row["fails"]}
-    assert failing == {each["ruleId"] for each in run["results"] if each["level"] == "error"}
-    assert all(each["message"]["text"] and each["partialFingerprints"] for each in run["results"])
+    assert failing == {result["ruleId"] for result in run["results"] if result["level"] == "error"}
+    assert all(result["message"]["text"] and result["partialFingerprints"] for result in run["results"])
 
 
 def test_sarif_is_plain_text_whatever_a_server_says(attacked: dict[str, Any]) -> None:
     written = sarif.write(attacked)
     assert written.isascii()
     assert not CONTROL.search(written)
-    assert not [each for each in json.loads(written)["runs"][0]["results"] if CONTROL.search(each["message"]["text"])]
+    assert not [
+        result for result in json.loads(written)["runs"][0]["results"] if CONTROL.search(result["message"]["text"])
+    ]
 
 
 @pytest.mark.parametrize("kind", ["junit", "markdown", "html", "sarif"])

@@ -100,7 +100,7 @@ def test_the_counts_are_those_of_the_rows(good: Good) -> None:
 
 def test_every_finding_names_an_exchange_that_is_there_with_its_command(good: Good) -> None:
     content = broken(good)
-    exchanges = {each["id"]: each for each in content["exchanges"]}
+    exchanges = {exchange["id"]: exchange for exchange in content["exchanges"]}
     named = {found["exchange"] for row in content["requirements"] for found in row["findings"]}
     assert named
     assert named <= set(exchanges)
@@ -109,7 +109,7 @@ def test_every_finding_names_an_exchange_that_is_there_with_its_command(good: Go
 
 def test_a_run_can_be_judged_again_from_its_results(good: Good) -> None:
     content = json.loads(results.text(broken(good)))
-    again = [Exchange.from_dict(each) for each in content["exchanges"]]
+    again = [Exchange.from_dict(exchange) for exchange in content["exchanges"]]
     found = good.outcome({(each.scenario, each.step): each for each in again}).results
     assert content["requirements"] == found["requirements"]
 
@@ -169,9 +169,9 @@ def test_the_key_is_in_no_output_whatever_the_server_echoes(
     assert not [name for name, text in outputs.items() for form in forms if form in text]
     joined = "".join(
         choice["delta"]["content"]
-        for each in said.results["exchanges"]
-        if each["step"] == "streamed"
-        for event in sse.decode([(0.0, "".join(part for _, part in each["response"]["segments"]).encode())]).events
+        for exchange in said.results["exchanges"]
+        if exchange["step"] == "streamed"
+        for event in sse.decode([(0.0, "".join(part for _, part in exchange["response"]["segments"]).encode())]).events
         if event.data.startswith("{")
         for choice in json.loads(event.data)["choices"]
     )

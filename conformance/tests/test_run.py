@@ -25,8 +25,12 @@ def test_every_step_is_sent_once_and_in_order() -> None:
     client = ScriptedClient()
     steps = tuple(Step(name, body={}) for name in ("a", "b", "c"))
     record = execute(client, scenario("one", *steps), scenario("two", *steps))
-    assert [f"one/{name}" for name in "abc"] == [each for each in client.ids() if each.startswith("one")]
-    assert [f"two/{name}" for name in "abc"] == [each for each in client.ids() if each.startswith("two")]
+    assert [f"one/{name}" for name in "abc"] == [
+        identifier for identifier in client.ids() if identifier.startswith("one")
+    ]
+    assert [f"two/{name}" for name in "abc"] == [
+        identifier for identifier in client.ids() if identifier.startswith("two")
+    ]
     assert {(name, step.name) for name in ("one", "two") for step in steps} == set(record.exchanges)
     assert (record.requests, record.missing, record.exhausted) == (6, {}, None)
 
@@ -48,7 +52,7 @@ def test_scenarios_whose_clients_leave_are_sent_one_after_another_and_beside_all
     client = ScriptedClient()
     steps = tuple(Step(name, body={}, stop_after_events=2) for name in ("left", "left-again"))
     execute(client, *(scenario(f"leaves{at}", *steps) for at in range(3)), scenario("stays", *map(Step, "abc")))
-    order = [each.partition("/")[0] for each in client.ids() if each.startswith("leaves")]
+    order = [identifier.partition("/")[0] for identifier in client.ids() if identifier.startswith("leaves")]
     assert [name for at in range(3) for name in [f"leaves{at}"] * 2] == order
     assert 2 == client.most_at_once
 

@@ -86,7 +86,7 @@ def test_ids_are_unique_and_steps_have_names_of_their_own(contract: Contract, de
 
 
 def test_every_scenario_says_what_it_is(contract: Contract) -> None:
-    assert not [each.id for each in scenarios(contract, every(contract)) if not each.summary.strip()]
+    assert not [scenario.id for scenario in scenarios(contract, every(contract)) if not scenario.summary.strip()]
 
 
 def test_a_subject_expects_of_its_step_what_it_says(contract: Contract) -> None:
@@ -168,17 +168,17 @@ def test_the_limit_of_tokens_is_left_out_once_of_a_stream_that_is_left_early(con
 
 def test_what_a_server_lacks_is_asked_for_by_name(contract: Contract) -> None:
     found = {
-        each.id: each.subject.keyword
-        for each in scenarios(contract, none(contract))
-        if each.id.endswith("-lacking") and each.subject is not None
+        scenario.id: scenario.subject.keyword
+        for scenario in scenarios(contract, none(contract))
+        if scenario.id.endswith("-lacking") and scenario.subject is not None
     }
-    assert not [each.id for each in scenarios(contract, every(contract)) if each.id.endswith("-lacking")]
+    assert not [scenario.id for scenario in scenarios(contract, every(contract)) if scenario.id.endswith("-lacking")]
     assert {Keyword.SHOULD} >= set(found.values())
     unsaid = Declaration(frozenset(), frozenset(), "a test")
     assert {Keyword.MAY} >= {
-        each.subject.keyword
-        for each in scenarios(contract, unsaid)
-        if each.id.endswith("-lacking") and each.subject is not None
+        scenario.subject.keyword
+        for scenario in scenarios(contract, unsaid)
+        if scenario.id.endswith("-lacking") and scenario.subject is not None
     }
 
 

@@ -53,7 +53,9 @@ def test_the_user_has_the_last_word_on_capabilities() -> None:
 def test_keys_are_judged_where_the_dialect_the_server_the_user_or_his_key_says_that_there_are_some() -> None:
     def of(dialect: str, secret: Secret | None = None, **wishes: Any) -> tuple[str, str, int]:
         found = prepared(Scripted(), dialect, secret, **wishes)
-        judged = {each.scenario.id for each in found.plan.assertions if each.check.id.startswith("auth.")}
+        judged = {
+            assertion.scenario.id for assertion in found.plan.assertions if assertion.check.id.startswith("auth.")
+        }
         return found.declaration.word("auth"), found.declaration.origin("auth"), len(judged)
 
     asked = of("openai", Secret("sk-0123456789abcdef"))
@@ -74,8 +76,8 @@ def test_only_what_is_declared_is_judged_and_the_rest_must_be_refused() -> None:
     every, none = told(contract, {"info": {"x-capabilities": ["n"]}}), told(contract, {"info": {"x-capabilities": []}})
     assert every is not None
     assert none is not None
-    accepted = {each.scenario.id for each in draft(contract, every).assertions}
-    refused = {each.scenario.id for each in draft(contract, none).assertions}
+    accepted = {assertion.scenario.id for assertion in draft(contract, every).assertions}
+    refused = {assertion.scenario.id for assertion in draft(contract, none).assertions}
     assert "n-needs-temperature-accepted" in accepted - refused
     assert "n-lacking" in refused - accepted
     assert "n" in {each.name for each in draft(contract, none).undeclared}
@@ -96,7 +98,7 @@ def test_a_parameter_that_the_server_says_it_lacks_is_not_sent_and_stands_as_not
     assert declaration is not None
     assert declaration.refused == {"presence_penalty"}
     plan = draft(contract, declaration)
-    bodies = [step.body or {} for each in plan.scenarios for step in each.steps if step.expect == "answer"]
+    bodies = [step.body or {} for scenario in plan.scenarios for step in scenario.steps if step.expect == "answer"]
     assert {None} == {body.get("presence_penalty") for body in bodies}
     assert "presence_penalty" in {each.name for each in plan.undeclared}
     whole = draft(contract, replace(declaration, refused=frozenset()))
@@ -135,8 +137,8 @@ def test_a_record_is_judged_alike_by_every_way_that_leads_to_a_judgement(good: G
         good.model,
         {},
     )
-    assert [each.findings for each in outcome.judgements] == [each.findings for each in again]
-    assert [each.unobserved for each in outcome.judgements] == [each.unobserved for each in again]
+    assert [judgement.findings for judgement in outcome.judgements] == [each.findings for each in again]
+    assert [judgement.unobserved for judgement in outcome.judgements] == [each.unobserved for each in again]
 
 
 def test_a_good_run_is_conformant_even_strictly(good: Good) -> None:
@@ -151,5 +153,5 @@ def test_what_a_server_denies_is_narrowed_out_of_its_contract() -> None:
     assert not narrowed.capabilities
     declared = Declaration(frozenset(contract.capabilities), frozenset(), "a test")
     assert offered(contract, declared.declared) == contract
-    keywords = {each.requirement.keyword for each in draft(contract, declared).assertions}
+    keywords = {assertion.requirement.keyword for assertion in draft(contract, declared).assertions}
     assert set(Keyword) == keywords

@@ -116,7 +116,7 @@ def test_what_it_is_known_for_is_found(results: dict[str, Any], rows: dict[str, 
     assert "500" in got(rows["parameters.messages.type"])
     assert "500" in got(rows["errors.client-fault-is-4xx"])
     assert rows["errors.envelope-fits"]["outcome"] == "FAIL"
-    shown = {each["id"]: each["response"] for each in results["exchanges"]}
+    shown = {exchange["id"]: exchange["response"] for exchange in results["exchanges"]}
     bodies = [str(shown[found["exchange"]]["segments"]) for found in rows["errors.envelope-fits"]["findings"]]
     assert any('{"detail":' in body for body in bodies)
 
@@ -137,6 +137,6 @@ def test_every_bound_that_it_is_blamed_for_was_broken_by_its_answer(rows: dict[s
 
 def test_what_it_refuses_because_no_document_names_it_is_not_asked_for() -> None:
     contract = contract_of("openai")
-    bodies = [step.body or {} for each in draft(contract, assumed(contract)).scenarios for step in each.steps]
+    bodies = [step.body or {} for scenario in draft(contract, assumed(contract)).scenarios for step in scenario.steps]
     strange = {name for body in bodies for name in body} - {*contract.parameters, "model", "chatproof_unknown"}
     assert strange == set()

@@ -54,21 +54,21 @@ def test_no_sentence_is_lost(traced: tuple[Traced, ...]) -> None:
 
 def test_a_place_is_exercised_by_a_scenario(traced: tuple[Traced, ...]) -> None:
     places = [each for each in traced if each.sentence.home.places]
-    idle = [each.sentence.id for each in places if not each.scenarios]
-    unsent = [each.sentence.id for each in places if each.sentence.home.places[0].startswith(UNSENT)]
+    idle = [place.sentence.id for place in places if not place.scenarios]
+    unsent = [place.sentence.id for place in places if place.sentence.home.places[0].startswith(UNSENT)]
     assert idle == unsent
 
 
 def test_every_place_of_a_parameter_or_rule_is_exercised_by_itself(contract: Contract) -> None:
     reach = Reach(contract, draft(contract, everything(contract)))
-    places = {place for each in contract.sentences for place in each.home.places}
+    places = {place for sentence in contract.sentences for place in sentence.home.places}
     generated = [place for place in sorted(places) if place.startswith(("parameters/", "rules/"))]
     assert [place for place in generated if not reach.of_place(place)] == []
 
 
 def test_a_check_that_is_a_home_has_something_to_judge(contract: Contract) -> None:
     reach = Reach(contract, draft(contract, everything(contract)))
-    named = {check for each in contract.sentences for check in each.home.checks}
+    named = {check for sentence in contract.sentences for check in sentence.home.checks}
     assert sorted(check for check in named if not reach.of_check(check)) == []
 
 
@@ -85,7 +85,7 @@ def test_keywords_are_those_of_the_requirements_behind(contract: Contract, trace
 
 def test_every_requirement_that_cites_the_document_is_called_for(contract: Contract) -> None:
     """Requirements of single values stand behind places; all others are named by a sentence."""
-    called = {check for each in contract.sentences for check in each.home.checks}
+    called = {check for sentence in contract.sentences for check in sentence.home.checks}
     own = {
         key
         for key, row in contract.requirements.items()
@@ -145,7 +145,7 @@ def test_a_schema_of_answers_is_reached_by_answers_and_one_of_requests_by_its_pa
         "stream.chunks-fit-schema",
     }
     tools = reach.of_place("schemas/ToolFunction/properties/strict")
-    assert {each.scenario.subject.parameter for each in tools if each.scenario.subject} == {"tools"}
+    assert {tool.scenario.subject.parameter for tool in tools if tool.scenario.subject} == {"tools"}
 
 
 def test_a_default_is_exercised_where_the_parameter_is_left_out() -> None:
@@ -165,7 +165,7 @@ def test_the_command_shows_every_sentence_and_ends_with_the_counts(dialect: str)
     code, said, _ = run("spec", "trace", "--dialect", dialect)
     contract = load(dialect)
     assert code == 0
-    assert not [each.id for each in contract.sentences if each.id not in said]
+    assert not [sentence.id for sentence in contract.sentences if sentence.id not in said]
     numbers = ", ".join(f"{number} {word}" for word, number in count(trace(contract)).items())
     assert said.splitlines()[-1] == f"{dialect}: {numbers}"
     assert ", 0 homeless, 0 dangling" in numbers

@@ -112,9 +112,9 @@ def test_they_judge_what_asks_for_it_and_nothing_else() -> None:
     plan = draft(contract, Declaration(frozenset(contract.capabilities), frozenset(), "a test"))
     asked = ("answer.as-many-choices-as-asked", "answer.logprobs-when-asked", "tools.none-calls-nothing")
     judged = {identity: set[str]() for identity in asked}
-    for each in plan.assertions:
-        if each.check.id in judged:
-            judged[each.check.id].add(each.scenario.id)
+    for assertion in plan.assertions:
+        if assertion.check.id in judged:
+            judged[assertion.check.id].add(assertion.scenario.id)
     assert judged == {
         "answer.as-many-choices-as-asked": {
             *("choices", "choices-best-of", "choices-of-beams", "logprobs"),

@@ -79,7 +79,7 @@ def test_one_finding_among_many_good_judgements_fails_the_requirement() -> None:
     found = reported(seen("nothing", MUST), seen("finding", MUST), seen("unobserved", MUST))
     (row,) = found.rows
     assert (row.outcome, row.exchanges) == (Outcome.FAIL, 2)
-    assert [each.finding for each in row.findings] == [FINDING]
+    assert [finding.finding for finding in row.findings] == [FINDING]
 
 
 def test_what_was_observed_once_is_not_untestable() -> None:

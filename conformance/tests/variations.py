@@ -26,7 +26,9 @@ def with_bytes(exchange: Exchange, edit: Callable[[bytes], bytes]) -> Exchange:
     """The segments of a stream changed one by one; what is no stream stays."""
 
     def change(response: Response) -> Response:
-        return replace(response, segments=tuple(Segment(each.at_s, edit(each.data)) for each in response.segments))
+        return replace(
+            response, segments=tuple(Segment(segment.at_s, edit(segment.data)) for segment in response.segments)
+        )
 
     return with_response(exchange, change) if exchange.is_stream else exchange
 
@@ -174,7 +176,7 @@ def in_one_chunk(exchange: Exchange) -> Exchange:
             entry for choices in told if choices for entry in (choices[0].get("logprobs") or {}).get("content") or ()
         ]
 
-        ids = [each for choices in told if choices for each in choices[0].get("token_ids") or ()]
+        ids = [identifier for choices in told if choices for identifier in choices[0].get("token_ids") or ()]
         of_the_prompt = {
             name: value
             for frame in frames

@@ -191,7 +191,7 @@ def of_turns(rows: Sequence[Measured]) -> Measured:
     figures = {
         name: COSTS[name](values) if name in COSTS else median(values)
         for name in rows[0].figures
-        for values in [[each.figures[name] for each in rows]]
+        for values in [[row.figures[name] for row in rows]]
     }
     return Measured(rows[0].name, rows[0].streams, figures)
 

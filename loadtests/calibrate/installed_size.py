@@ -43,5 +43,5 @@ def _needed(name: str, extra: str) -> dict[str, Distribution]:
 
 
 def _size_bytes(distribution: Distribution) -> int:
-    paths = [Path(str(each.locate())) for each in distribution.files or ()]
+    paths = [Path(str(file.locate())) for file in distribution.files or ()]
     return sum(path.stat().st_size for path in paths if path.is_file())

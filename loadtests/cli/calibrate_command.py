@@ -94,7 +94,7 @@ def _turns(url: str, wanted: tuple[int, ...], *, quick: bool) -> Iterator[Measur
 def _ticks() -> list[int]:
     """The machine's processor time so far, by kind; empty where there is no /proc."""
     path = Path("/proc/stat")
-    return [int(each) for each in path.read_text().split("\n", 1)[0].split()[1:]] if path.exists() else []
+    return [int(part) for part in path.read_text().split("\n", 1)[0].split()[1:]] if path.exists() else []
 
 
 def _machine(before: list[int]) -> str:

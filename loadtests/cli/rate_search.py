@@ -48,12 +48,12 @@ class Search:
     @property
     def holding(self) -> float | None:
         """The highest rate that held; None when none did."""
-        return max((each.rate_per_s for each in self.steps if each.holds(self.share)), default=None)
+        return max((step.rate_per_s for step in self.steps if step.holds(self.share)), default=None)
 
     @property
     def failing(self) -> float | None:
         """The lowest rate that did not."""
-        return min((each.rate_per_s for each in self.steps if not each.holds(self.share)), default=None)
+        return min((step.rate_per_s for step in self.steps if not step.holds(self.share)), default=None)
 
     def next_rate(self) -> float | None:
         """The next rate to try; None when the answer is known, or when even a hundredth of the first does not hold."""

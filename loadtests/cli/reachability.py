@@ -70,7 +70,7 @@ def _ask(settings: Settings, deadline_s: float) -> tuple[int, bytes]:
     else:
         asked = http.client.HTTPSConnection(origin.host, origin.port, timeout=deadline_s, context=origin.tls)
     try:
-        asked.request("GET", path, headers={each.name: each.value for each in settings.headers})
+        asked.request("GET", path, headers={header.name: header.value for header in settings.headers})
         answer = asked.getresponse()
         return answer.status, answer.read(SHOWN)
     finally:

@@ -177,8 +177,8 @@ def _try(
 
 def _step(rate: float, made: dict[str, Any]) -> Step:
     counts, seconds = made["counts"], made["seconds"]
-    behind = saturated([each["sent"] for each in seconds], [each["answers"] for each in seconds])
-    met = all(each["met"] for each in made["objectives"])
+    behind = saturated([second["sent"] for second in seconds], [second["answers"] for second in seconds])
+    met = all(objective["met"] for objective in made["objectives"])
     return Step(
         rate, counts["requests"] + counts["dropped"], counts["good"], made["rates_per_s"]["goodput"] or 0.0, met,
         behind, given_up=made["given_up"] is not None,

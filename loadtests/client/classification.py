@@ -63,5 +63,5 @@ def of_plain(answer: Answer, body: bytes) -> None:
         return
     answer.usage = value["usage"] if isinstance(value.get("usage"), dict) else None
     choices = value["choices"] if isinstance(value["choices"], list) else []
-    reasons = [each.get("finish_reason") for each in choices if isinstance(each, dict)]
+    reasons = [choice.get("finish_reason") for choice in choices if isinstance(choice, dict)]
     answer.finish_reason = reasons[-1] if reasons and isinstance(reasons[-1], str) else None

@@ -229,8 +229,10 @@ def _object(raw: bytes) -> dict[str, Any]:
 
 def _deltas(chunk: dict[str, Any]) -> list[dict[str, Any]]:
     choices = chunk.get("choices")
-    deltas = [each.get("delta") for each in choices if isinstance(each, dict)] if isinstance(choices, list) else []
-    return [each for each in deltas if isinstance(each, dict)]
+    deltas = (
+        [choice.get("delta") for choice in choices if isinstance(choice, dict)] if isinstance(choices, list) else []
+    )
+    return [delta for delta in deltas if isinstance(delta, dict)]
 
 
 def _speaks(delta: dict[str, Any]) -> list[str]:

@@ -259,7 +259,7 @@ def _head(origin: Origin, headers: Sequence[Header]) -> bytes:
         "Content-Type: application/json",
         "Accept: text/event-stream, application/json",
         "Accept-Encoding: identity",  # events inside a compressed stream have no times of their own
-        *(() if any(each.name.lower() == "user-agent" for each in headers) else ("User-Agent: chatproof",)),
-        *(f"{each.name}: {each.value}" for each in headers),
+        *(() if any(header.name.lower() == "user-agent" for header in headers) else ("User-Agent: chatproof",)),
+        *(f"{header.name}: {header.value}" for header in headers),
     ]
     return ("\r\n".join(lines) + "\r\n").encode()

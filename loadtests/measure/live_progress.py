@@ -82,7 +82,7 @@ def _add(made: Fresh, second: int, stamps_ns: Sequence[int], counts: Sequence[in
         made.least_ms = min(made.least_ms, least_ns / MS)
         made.greatest_ms = max(made.greatest_ms, greatest_ns / MS)
     if events > reads:
-        made.coalesced_reads += sum(each > 1 for each in counts)
+        made.coalesced_reads += sum(count > 1 for count in counts)
         gaps_ms = made.gaps_ms.setdefault(second, {})
         gaps_ms[0.0] = gaps_ms.get(0.0, 0) + events - reads
         made.count += events - reads

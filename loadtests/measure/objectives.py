@@ -91,7 +91,11 @@ def met_by(objectives: tuple[Objective, ...]) -> Callable[[Mapping[str, float | 
 
     An answer has one TTFT, TPOT and E2E; a bound on ITL is held against its TPOT, the mean of its gaps.
     """
-    bounds = [("tpot" if each.name == "itl" else each.name, each.limit) for each in objectives if each.row]
+    bounds = [
+        ("tpot" if objective.name == "itl" else objective.name, objective.limit)
+        for objective in objectives
+        if objective.row
+    ]
 
     def met(latencies: Mapping[str, float | None]) -> bool:
         values = ((latencies.get(ROWS[name]), limit) for name, limit in bounds)

@@ -114,7 +114,7 @@ def _of_calls(choice: Folded, request: Request) -> Iterator[tuple[str, str]]:
 
 def _of_usage(usage: dict[str, Any], answer: Answer) -> Iterator[tuple[str, str]]:
     counts = [usage.get(name) for name in ("prompt_tokens", "completion_tokens", "total_tokens")]
-    if all(isinstance(each, int) and not isinstance(each, bool) for each in counts):
+    if all(isinstance(count, int) and not isinstance(count, bool) for count in counts):
         prompt, completion, total = counts
         if prompt + completion != total:  # type: ignore[operator]
             yield "usage-is-sum", f"{prompt} + {completion} is not {total}"

@@ -53,7 +53,7 @@ def doubts(
     share = tally.coalesced_reads / tally.reads if tally.reads else 0.0
     if share > COALESCED:
         text = f"{share:.1%} of reads held several events, more than {COALESCED:.0%}: gaps between them are not seen"
-        found.append(Doubt("coalesced-reads", text, any(each.name == "itl" for each in objectives)))
+        found.append(Doubt("coalesced-reads", text, any(objective.name == "itl" for objective in objectives)))
     if cpu > CPU and cpu_over_s < CPU_S:
         text = (
             f"the test took {cpu_over_s:.2g} s, too short to tell whether the load generator was busy: {CPU_S:g} s do"
@@ -73,10 +73,10 @@ def doubts(
     if tally.interrupted:
         text = f"{tally.interrupted} answers were given up on their way: their tokens and gaps so far are counted"
         found.append(Doubt("interrupted", text, invalid=False))
-    for each in objectives:
-        if each.row is not None and percent(each.which) is not None:
-            needed, there = samples_needed(each.which), samples(each.row)
+    for objective in objectives:
+        if objective.row is not None and percent(objective.which) is not None:
+            needed, there = samples_needed(objective.which), samples(objective.row)
             if 0 < there < needed:
-                text = f"{each.text}: {there} values, {each.which} needs {needed}; run longer or ask for a lower one"
+                text = f"{objective.text}: {there} values, {objective.which} needs {needed}; run longer or ask for a lower one"
                 found.append(Doubt("few-samples", text))
     return found

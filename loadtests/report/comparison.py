@@ -82,7 +82,7 @@ def _quantile(buckets: Buckets, share: float) -> Figure:
     total = sum(count for _, count in buckets)
     spread = CONFIDENCE * math.sqrt(share * (1 - share) / total)
     ends = [quantile(buckets, min(1.0, max(0.0, share + sign * spread))) for sign in (0, -1, 1)]
-    value, least, greatest = (0.0 if each is None else each for each in ends)
+    value, least, greatest = (0.0 if end is None else end for end in ends)
     return Figure(value, least, greatest)
 
 

@@ -75,9 +75,10 @@ def _head(made: dict[str, Any], progress: str) -> str:
 
 def _verdicts(made: dict[str, Any]) -> str:
     rows = [
-        (each["objective"], _number(each["value"]), "met" if each["met"] else "missed") for each in made["objectives"]
+        (objective["objective"], _number(objective["value"]), "met" if objective["met"] else "missed")
+        for objective in made["objectives"]
     ]
-    notes = [("in doubt" if each["invalid"] else "note", each["text"]) for each in made["doubts"]]
+    notes = [("in doubt" if doubt["invalid"] else "note", doubt["text"]) for doubt in made["doubts"]]
     return _table("Objectives", ("objective", "measured", ""), rows) + _table(
         "Measurement", ("", ""), notes, words=True
     )
@@ -89,12 +90,14 @@ def _latencies(made: dict[str, Any]) -> str:
             name,
             str(row["count"]),
             _number(row["mean"]),
-            *(_number(row["percentiles"][each]) for each in PERCENTILES),
+            *(_number(row["percentiles"][percentile]) for percentile in PERCENTILES),
             _number(row["max"]),
         )
         for name, row in made["latencies_ms"].items()
     ]
-    return _table("Latencies, ms", ("", "count", "mean", *(f"p{each}" for each in PERCENTILES), "max"), rows)
+    return _table(
+        "Latencies, ms", ("", "count", "mean", *(f"p{percentile}" for percentile in PERCENTILES), "max"), rows
+    )
 
 
 def _charts(made: dict[str, Any]) -> str:
@@ -105,7 +108,7 @@ def _charts(made: dict[str, Any]) -> str:
     if made.get("search"):
         parts.append(rate_goodput(made["search"]["steps"]))
     if made["worst_streams"]:
-        rows = [(f"{each['sent_s']:.1f} s", each["marks_ms"], each["end_ms"]) for each in made["worst_streams"]]
+        rows = [(f"{stream['sent_s']:.1f} s", stream["marks_ms"], stream["end_ms"]) for stream in made["worst_streams"]]
         parts.append(waterfall("Longest waits, by when they were sent; a tick for each event", rows))
     return "".join(parts)
 
@@ -135,27 +138,29 @@ def _distribution(made: dict[str, Any], name: str) -> str:
 def _over_time(seconds: Sequence[dict[str, Any]], key: str, name: str) -> str:
     series = []
     for share in (0.5, 0.95, 0.99):
-        points = [(float(each["at_s"]), quantile([tuple(pair) for pair in each[key]], share)) for each in seconds]
+        points = [(float(second["at_s"]), quantile([tuple(pair) for pair in second[key]], share)) for second in seconds]
         series.append(Series(f"p{share * 100:g}", points))
-    values = [value for each in series for _, value in each.points if value is not None]
-    x = Axis.over("s", [each["at_s"] for each in seconds])
+    values = [value for series_item in series for _, value in series_item.points if value is not None]
+    x = Axis.over("s", [second["at_s"] for second in seconds])
     return lines(f"{name} over time", x, Axis.over("ms", values, zero=True), series)
 
 
 def _rates(seconds: Sequence[dict[str, Any]]) -> str:
-    answered = [{**each, "answers": each["answers"] - each["failures"]} for each in seconds]  # as in answers/s above
+    answered = [
+        {**second, "answers": second["answers"] - second["failures"]} for second in seconds
+    ]  # as in answers/s above
     series = [
         Series(name, [(float(each["at_s"]), float(each[key])) for each in answered], dashed=name == "sent")
         for name, key in (("answers", "answers"), ("good", "good"), ("failed", "failures"), ("sent", "sent"))
     ]
-    values = [value for each in series for _, value in each.points if value is not None]
-    x = Axis.over("s", [each["at_s"] for each in seconds])
+    values = [value for series_item in series for _, value in series_item.points if value is not None]
+    x = Axis.over("s", [second["at_s"] for second in seconds])
     return lines("Requests of each second", x, Axis.over("/s", values, zero=True), series)
 
 
 def rate_goodput(steps: Sequence[dict[str, Any]]) -> str:
     """Goodput at each rate that a search tried; the dashed line is where all would be good."""
-    ordered = sorted((float(each["rate_per_s"]), float(each["goodput_per_s"])) for each in steps)
+    ordered = sorted((float(step["rate_per_s"]), float(step["goodput_per_s"])) for step in steps)
     ends = [0.0, max(rate for rate, _ in ordered)]
     series = [Series("goodput", ordered), Series("all good", [(end, end) for end in ends], dashed=True)]
     return lines(
@@ -164,8 +169,8 @@ def rate_goodput(steps: Sequence[dict[str, Any]]) -> str:
 
 
 def _failures(made: dict[str, Any]) -> str:
-    failed = [(each["kind"], str(each["count"]), each["first"]) for each in made["failures"]]
-    broken = [(each["rule"], str(each["count"]), each["first"]) for each in made["conformance"]["findings"]]
+    failed = [(failure["kind"], str(failure["count"]), failure["first"]) for failure in made["failures"]]
+    broken = [(finding["rule"], str(finding["count"]), finding["first"]) for finding in made["conformance"]["findings"]]
     return _table("Failed requests", ("kind", "count", "first"), failed, words=True) + _table(
         f"Broken under load, of {made['conformance']['streams_judged']} streams judged",
         ("rule", "count", "first"),

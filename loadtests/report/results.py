@@ -48,7 +48,7 @@ def build(
         "goodput": _rate(sum(each.good for each in window), measured_s),
     }
     failed = tally.failures / tally.requests if tally.requests else None
-    verdicts = [_verdict(each, latencies, rates, failed) for each in settings.objectives]
+    verdicts = [_verdict(objective, latencies, rates, failed) for objective in settings.objectives]
     lag = latencies.get("SEND LAG", {}).get("percentiles", {}).get("99")
     found = doubts(
         tally, settings.objectives, lambda row: latencies.get(row, {}).get("count", 0), lag, cpu,
@@ -145,7 +145,7 @@ def verdict(made: Mapping[str, Any]) -> str:
     if code == FAILURES:
         if not counts["requests"]:
             return "no request was measured"
-        if [(each["kind"], each["count"]) for each in made["failures"]] == [("connect", counts["requests"])]:
+        if [(failure["kind"], failure["count"]) for failure in made["failures"]] == [("connect", counts["requests"])]:
             return f"nothing answers at {made['target']['url']}: {made['failures'][0]['first']}"
         failed = [f"{counts['failures']} of {counts['requests']} requests failed"] if counts["failures"] else []
         return " and ".join(
@@ -174,7 +174,7 @@ def _summary(buckets: Buckets, least: float, greatest: float, total: float) -> d
         "mean": round(total / count, 4),
         "min": round(least, 4),
         "max": round(greatest, 4),
-        "percentiles": {f"{each:g}": quantile(buckets, each / 100) for each in PERCENTILES},
+        "percentiles": {f"{percentile:g}": quantile(buckets, percentile / 100) for percentile in PERCENTILES},
         "buckets": sorted(buckets),
     }
 

@@ -82,19 +82,19 @@ def show(made: dict[str, Any], out: Path | None) -> None:
         f"{counts['requests']} requests, {counts['failures']} failed; {_number(rates['requests'])} answers/s, "
         f"{_number(rates['tokens'])} tokens/s, goodput {_number(rates['goodput'])}/s"
     )
-    for each in made["failures"]:
-        console.print(f"failed: {each['count']} x {each['kind']}: {_plain(each['first'])}")
+    for failure in made["failures"]:
+        console.print(f"failed: {failure['count']} x {failure['kind']}: {_plain(failure['first'])}")
     judged = made["conformance"]
-    for each in judged["findings"]:
-        console.print(f"broken under load: {each['count']} x {each['rule']}: {_plain(each['first'])}")
+    for finding in judged["findings"]:
+        console.print(f"broken under load: {finding['count']} x {finding['rule']}: {_plain(finding['first'])}")
     if judged["streams_judged"] and not judged["findings"]:
         console.print(f"{judged['streams_judged']} streams judged by the contract's rules, nothing broken")
-    for each in made["objectives"]:
-        word = "met" if each["met"] else "MISSED"
-        console.print(f"{word}: {escape(each['objective'])} ({_number(each['value'])})")
-    for each in made["doubts"]:
-        word = "measurement in doubt" if each["invalid"] else "note"
-        console.print(f"{word}: {escape(each['text'])}")
+    for objective in made["objectives"]:
+        word = "met" if objective["met"] else "MISSED"
+        console.print(f"{word}: {escape(objective['objective'])} ({_number(objective['value'])})")
+    for doubt in made["doubts"]:
+        word = "measurement in doubt" if doubt["invalid"] else "note"
+        console.print(f"{word}: {escape(doubt['text'])}")
     console.print(f"{_plain(verdict(made))} (exit code {made['exit_code']})")
     if out is not None:
         console.print(f"written: {out / 'report.html'}, results.json and requests.csv", markup=False, soft_wrap=True)

@@ -101,7 +101,7 @@ def settings(options: Namespace) -> Settings:
         base=target.base,
         model=options.model or contract.default_model,
         headers=(*([Header("Authorization", f"Bearer {key}", secret=True)] if key else []), *headers),
-        secrets=(*([key] if key else []), *(each.value for each in headers if each.secret)),
+        secrets=(*([key] if key else []), *(header.value for header in headers if header.secret)),
         scenario=scenario,
         objectives=tuple(objectives.parse(text.strip()) for text in options.objective if text.strip()),
         seed=options.seed,
@@ -183,7 +183,7 @@ def _number(options: Namespace, name: str) -> float | None:
 
 
 def _headers(options: Namespace) -> tuple[Header, ...]:
-    given, kept = ([each for each in texts if each] for texts in (options.header, options.header_env))
+    given, kept = ([text for text in texts if text] for texts in (options.header, options.header_env))
     try:
         return extra(given, kept, os.environ)
     except HeaderError as error:

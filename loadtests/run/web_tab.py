@@ -50,7 +50,7 @@ def add(environment: Environment, so_far: Callable[[], dict[str, Any]], progress
         socket.create_server((interface.host or "", interface.port)).close()
     except OSError as error:
         raise UsageError(f"--web-port {interface.port}: {error.strerror}; name another") from error
-    heads = [("name", "ms"), ("count", "count"), *((f"p{each}", f"p{each}") for each in COLUMNS)]
+    heads = [("name", "ms"), ("count", "count"), *((f"p{column}", f"p{column}") for column in COLUMNS)]
     table = {"key": NAME, "structure": [{"key": key, "title": title} for key, title in heads]}
     interface.template_args |= {"extended_tabs": [{"key": NAME, "title": TITLE}], "extended_tables": [table]}
     script = f"<script>{files('loadtests.run').joinpath('tab.js').read_text(encoding='utf-8')}</script>"
@@ -111,6 +111,6 @@ def _table(environment: Environment) -> dict[str, Any]:
         entry: Any = environment.stats.entries.get((name, rows.METHOD))
         if entry is not None and entry.num_requests:
             buckets = [(float(value), count) for value, count in entry.response_times.items()]
-            percentiles = {f"p{each}": quantile(buckets, each / 100) for each in COLUMNS}
+            percentiles = {f"p{column}": quantile(buckets, column / 100) for column in COLUMNS}
             found.append({"name": name, "count": entry.num_requests, **percentiles})
     return {"key": NAME, "data": [*found, {"name": f"charts and verdicts: {url_for(f'{NAME}.show')}"}]}

@@ -166,7 +166,7 @@ def _traced(line: str | dict[str, Any], where: str) -> Traced:
     for at, unit_s, prompt, completion in TRACE_KEYS:
         if at in item:
             counts = (_number(item, name, where, MOST_TOKENS) for name in (prompt, completion))
-            return Traced(_number(item, at, where, LATEST) * unit_s, *(max(1, round(each)) for each in counts))
+            return Traced(_number(item, at, where, LATEST) * unit_s, *(max(1, round(count)) for count in counts))
     raise UsageError(f"{where}: has neither `timestamp` (Mooncake) nor `Timestamp` (BurstGPT)")
 
 

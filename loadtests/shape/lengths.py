@@ -54,8 +54,8 @@ def parse(value: Any, where: str) -> Lengths:
         return found
     if isinstance(value, dict) and len(value) == 1:
         kind, numbers = next(iter(value.items()))
-        if kind in FORMS and isinstance(numbers, list) and numbers and all(_is_number(each) for each in numbers):
-            found = Lengths(kind, tuple(float(each) for each in numbers))
+        if kind in FORMS and isinstance(numbers, list) and numbers and all(_is_number(number) for number in numbers):
+            found = Lengths(kind, tuple(float(number) for number in numbers))
             if _sound(found):
                 return found
     forms = ", ".join(f"{{{kind}: {form}}}" for kind, form in FORMS.items())
@@ -68,7 +68,7 @@ def _is_number(value: Any) -> bool:
 
 def _sound(lengths: Lengths) -> bool:
     first, last = lengths.numbers[0], lengths.numbers[-1]
-    if lengths.kind in ("choice", "uniform") and not all(each.is_integer() for each in lengths.numbers):
+    if lengths.kind in ("choice", "uniform") and not all(number.is_integer() for number in lengths.numbers):
         return False
     if lengths.kind == "choice":
         return min(lengths.numbers) >= 1 and max(lengths.numbers) <= LONGEST

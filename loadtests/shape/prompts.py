@@ -111,7 +111,7 @@ def _messages(line: str, where: str) -> list[Message]:
     if isinstance(text := item.get("prompt"), str) and text.strip():
         return [_of_user(text)]
     messages = item.get("messages")
-    if not isinstance(messages, list) or not messages or not all(isinstance(each, dict) for each in messages):
+    if not isinstance(messages, list) or not messages or not all(isinstance(message, dict) for message in messages):
         raise UsageError(f"{where}: {FORMS}, neither of them empty")
     try:
         content = messages[_last_of_user(messages)].get("content")

@@ -183,7 +183,7 @@ class Workload:
                 body["tool_choice"] = scenario.tool_choice
         body.update(scenario.body)
         data = json.dumps(body, separators=(",", ":")).encode()
-        tools = tuple(each.get("name", "") for each in _functions(body.get("tools")))
+        tools = tuple(function.get("name", "") for function in _functions(body.get("tools")))
         return Request(data, bool(body["stream"]), canary, tools, bool(tools) and body.get("tool_choice") == REQUIRED)
 
     def _messages(self, rng: random.Random, scenario: Scenario, canary: str) -> list[dict[str, Any]]:
@@ -206,7 +206,7 @@ class Workload:
         """Holds requests of both forms against the contract, so that a refusal is never of our making."""
         validator = Validator(self.contract)
         ours = "the scenario"
-        trials = [(each.where, self._like(prompts=Prompts((each,)))) for each in self.scenario.prompts.kinds]
+        trials = [(kind.where, self._like(prompts=Prompts((kind,)))) for kind in self.scenario.prompts.kinds]
         trials += [(ours, self.request(at).body) for at in range(5)]
         if self.scenario.tool_share:
             trials.append((ours, self._like(tool_share=1.0)))

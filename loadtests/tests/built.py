@@ -25,7 +25,7 @@ def answer(at_ms: float, ttft_ms: float, gaps: int = 4, gap_ms: float = 20.0, fa
 
 def settings(*bounds: str, **others: Any) -> Any:
     made = SimpleNamespace(
-        objectives=tuple(parse(each) for each in bounds), base="http://h", contract=SimpleNamespace(name="openai"),
+        objectives=tuple(parse(bound) for bound in bounds), base="http://h", contract=SimpleNamespace(name="openai"),
         model="m", open=False, users=3, rate=None, trace=(), process="poisson", shape="steady", seed=1, warm_up_s=0.0,
         seconds=10.0, max_failures=0.0, secrets=(),
     )  # fmt: skip

@@ -26,7 +26,7 @@ def test_a_good_run_ends_with_0_and_writes_every_report(url: str, tmp_path: Path
     code, words, made = load(url, tmp_path, "--objective", "ttft_p50=5s")
     assert 0 == code, words
     assert {"results.json", "report.html", "requests.csv", "locust_stats.csv"} <= {
-        each.name for each in tmp_path.iterdir()
+        entry.name for entry in tmp_path.iterdir()
     }
     assert made["counts"]["content_events"] == made["counts"]["tokens"] == 20 * made["counts"]["requests"] > 0
     assert 20 <= made["latencies_ms"]["TTFT"]["min"]
@@ -34,20 +34,20 @@ def test_a_good_run_ends_with_0_and_writes_every_report(url: str, tmp_path: Path
     with (tmp_path / "requests.csv").open() as file:
         lines = list(csv.DictReader(file))
     assert made["counts"]["requests"] == len(lines)
-    assert {("20", "20", "200", "")} == {tuple(each[name] for name in NAMED) for each in lines}
+    assert {("20", "20", "200", "")} == {tuple(line[name] for name in NAMED) for line in lines}
 
 
 def test_a_missed_objective_ends_with_3_after_the_last_answer_of_a_shape(url: str, tmp_path: Path) -> None:
     code, words, made = load(url, tmp_path, "--objective", "ttft_p50=1ms", "--shape", "steps", "--warm-up", "0s")
     assert 3 == code, words
     assert 0 == made["counts"]["interrupted"]
-    assert [False] == [each["met"] for each in made["objectives"]]
+    assert [False] == [objective["met"] for objective in made["objectives"]]
 
 
 def test_a_dead_server_is_told_before_the_test_and_counted_by_it(tmp_path: Path) -> None:
     code, said, made = load("http://127.0.0.1:9", tmp_path)
-    assert (1, ["connect"]) == (code, [each["kind"] for each in made["failures"]])
-    assert ["warm-up"] == [each["name"] for each in made["doubts"]]
+    assert (1, ["connect"]) == (code, [failure["kind"] for failure in made["failures"]])
+    assert ["warm-up"] == [doubt["name"] for doubt in made["doubts"]]
     assert "127.0.0.1:9 refuses connections: nothing listens there; --wait S" in said
     assert "nothing answers at http://127.0.0.1:9: [Errno " in said
     assert "Traceback" not in said
@@ -122,4 +122,4 @@ def test_a_server_that_repeats_an_event_under_load_is_reported(tmp_path: Path) -
         few = load(address, tmp_path / "few", "--users", "4", "--sample", "1")
         many = load(address, tmp_path / "many", "--users", "40", "--sample", "1")
     assert (0, []) == (few[0], few[2]["conformance"]["findings"])
-    assert (1, ["repeated-events"]) == (many[0], [each["rule"] for each in many[2]["conformance"]["findings"]])
+    assert (1, ["repeated-events"]) == (many[0], [finding["rule"] for finding in many[2]["conformance"]["findings"]])

@@ -41,14 +41,14 @@ def test_two_draws_of_one_server_do_not_differ_and_a_slower_one_is_worse() -> No
     rng = random.Random(1)
     one, other = (built([answer(at * 10, rng.gauss(100, 10)) for at in range(900)]) for _ in "ab")
     slower = built([answer(at * 10, rng.gauss(130, 10)) for at in range(900)])
-    named = {each.name: each.verdict for each in differences(one, other)}
+    named = {difference.name: difference.verdict for difference in differences(one, other)}
     assert {"unclear"} == {named["TTFT p50 ms"], named["TTFT p95 ms"]}
-    assert "worse" == {each.name: each.verdict for each in differences(one, slower)}["TTFT p50 ms"]
-    assert "better" == {each.name: each.verdict for each in differences(slower, one)}["TTFT p50 ms"]
+    assert "worse" == {difference.name: difference.verdict for difference in differences(one, slower)}["TTFT p50 ms"]
+    assert "better" == {difference.name: difference.verdict for difference in differences(slower, one)}["TTFT p50 ms"]
 
 
 def test_answers_that_fail_are_no_rate_of_answers() -> None:
     good = built([answer(at * 10, 5) for at in range(900)])
     failing = {**good, "seconds": [{**second, "failures": second["answers"]} for second in good["seconds"]]}
-    (found,) = (each for each in differences(good, failing) if each.name == "answers/s")
+    (found,) = (difference for difference in differences(good, failing) if difference.name == "answers/s")
     assert (0.0, "worse") == (found.after.value, found.verdict)

@@ -23,7 +23,7 @@ def test_the_web_interface_has_a_tab_that_shows_the_page_of_the_test_so_far(url:
         index = httpx.get(f"{base}/under/").text
         arguments = json.loads(re.findall(r"window\.templateArgs = (.*)", index)[0])
         assert [{"key": "chatproof", "title": "Streams"}] == arguments["extended_tabs"]
-        assert ["chatproof"] == [each["key"] for each in arguments["extended_tables"]]
+        assert ["chatproof"] == [table["key"] for table in arguments["extended_tables"]]
         script = index.index("customElements.define(NAME, Report)")
         assert index.index("window.templateArgs = ") < script < index.rindex("</body>")
         assert "no test has been started" in httpx.get(f"{base}/under/chatproof").text
@@ -36,7 +36,7 @@ def test_the_web_interface_has_a_tab_that_shows_the_page_of_the_test_so_far(url:
             lambda made: len(made) > 1,
             lambda got: got.json()["extended_stats"][0]["data"],
         )
-        assert {"TTFT", "charts and verdicts: /under/chatproof"} <= {each["name"] for each in rows}
+        assert {"TTFT", "charts and verdicts: /under/chatproof"} <= {row["name"] for row in rows}
 
 
 def test_the_form_of_the_web_interface_says_how_the_next_test_is(url: str, tmp_path: Path) -> None:

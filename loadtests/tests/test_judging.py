@@ -31,7 +31,7 @@ GOOD = [chunk("ha"), chunk("ha"), chunk(None, "stop"), usage(3, 3, 6), "[DONE]"]
 
 
 def accused(events: list[str], request: Request = Request(b"", True, CANARY)) -> set[str]:  # noqa: B008 - frozen
-    data = "".join(f"data: {each}\n\n" for each in events).encode()
+    data = "".join(f"data: {event}\n\n" for event in events).encode()
     read = Scan()
     read.feed(data, 1)
     answer = Answer(0, stamps_ns=read.stamps_ns, counts=read.counts, segments=[(1, data)])
@@ -90,10 +90,10 @@ ASKED = Request(b"", streamed=True, canary=CANARY, tools=("get_weather",), must_
 
 def calling(name: str, *arguments: str, finish: str = "tool_calls") -> list[str]:
     first = {"index": 0, "id": "c1", "type": "function", "function": {"name": name, "arguments": ""}}
-    pieces = [first, *({"index": 0, "function": {"arguments": each}} for each in arguments)]
-    events: list[Any] = [{"index": 0, "delta": {"tool_calls": [each]}, "finish_reason": None} for each in pieces]
+    pieces = [first, *({"index": 0, "function": {"arguments": argument}} for argument in arguments)]
+    events: list[Any] = [{"index": 0, "delta": {"tool_calls": [piece]}, "finish_reason": None} for piece in pieces]
     events.append({"index": 0, "delta": {}, "finish_reason": finish})
-    return [*(json.dumps({"id": "c", "choices": [each]}) for each in events), usage(3, 9, 12), "[DONE]"]
+    return [*(json.dumps({"id": "c", "choices": [event]}) for event in events), usage(3, 9, 12), "[DONE]"]
 
 
 @pytest.mark.parametrize(

@@ -83,14 +83,14 @@ def test_no_report_shows_a_secret_that_a_server_repeats() -> None:
 
 def test_what_of_a_trace_is_not_sent_is_said() -> None:
     made = built(MANY, trace=(Traced(0.0, 1, 1), Traced(11.0, 1, 1)))
-    assert ["trace"] == [each["name"] for each in made["doubts"]]
+    assert ["trace"] == [doubt["name"] for doubt in made["doubts"]]
     assert "1 of the trace's 2 requests" in made["doubts"][0]["text"]
     assert 0 == made["exit_code"]
 
 
 def test_a_lost_worker_is_a_measurement_in_doubt() -> None:
     made = results.build(settings(), Tally(requests=1), {}, {}, 0.1, 10.0, {}, 1)
-    assert (["lost-workers"], results.INVALID) == ([each["name"] for each in made["doubts"]], made["exit_code"])
+    assert (["lost-workers"], results.INVALID) == ([doubt["name"] for doubt in made["doubts"]], made["exit_code"])
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_a_busy_load_generator_is_a_doubt_once_there_was_time_to_tell(
     cpu: float, warm_up_s: float, measured_s: float, invalid: list[bool]
 ) -> None:
     made = results.build(settings(warm_up_s=warm_up_s), Tally(requests=1), {}, {}, cpu, measured_s, {})
-    found = [(each["name"], each["invalid"]) for each in made["doubts"]]
+    found = [(doubt["name"], doubt["invalid"]) for doubt in made["doubts"]]
     assert ([("own-cpu", each) for each in invalid], 4 if True in invalid else 0) == (found, made["exit_code"])
 
 
@@ -120,7 +120,7 @@ def test_a_test_that_was_given_up_has_failed_and_says_when_and_why() -> None:
 
 def test_tokens_that_no_usage_tells_are_said_to_be_events() -> None:
     made = built([replace(each, usage=None) for each in MANY])
-    assert (["no-usage"], 0) == ([each["name"] for each in made["doubts"]], made["exit_code"])
+    assert (["no-usage"], 0) == ([doubt["name"] for doubt in made["doubts"]], made["exit_code"])
 
 
 def test_goodput_counts_answers_that_keep_every_bound() -> None:

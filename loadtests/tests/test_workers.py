@@ -95,12 +95,12 @@ def test_a_worker_that_comes_late_sends_what_no_other_sends(tmp_path: Path) -> N
         finally:
             master.send_signal(signal.SIGINT)
             said, _ = master.communicate(timeout=60)
-            for each in workers:
-                each.communicate(timeout=60)
+            for worker in workers:
+                worker.communicate(timeout=60)
     everything = [*sent["early"], *sent["late"]]
     assert len(everything) == len(set(everything)), said
     with (tmp_path / "master" / "requests.csv").open() as file:
         numbers = [int(line["number"]) for line in csv.DictReader(file)]
     assert len(numbers) == len(set(numbers)) >= 40
     made = json.loads((tmp_path / "master" / "results.json").read_text())
-    assert (0, []) == (made["exit_code"], [each["name"] for each in made["doubts"] if each["invalid"]])
+    assert (0, []) == (made["exit_code"], [doubt["name"] for doubt in made["doubts"] if doubt["invalid"]])

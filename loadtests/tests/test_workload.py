@@ -29,7 +29,7 @@ def test_every_request_is_valid_for_its_dialect(dialect: str) -> None:
     bodies = [json.loads(made.request(number).body) for number in range(40)]
     assert [()] * 40 == [validator.request_problems(body) for body in bodies]
     assert {True, False} == {body["stream"] for body in bodies}
-    assert {"user", "assistant", "system"} == {each["role"] for body in bodies for each in body["messages"]}
+    assert {"user", "assistant", "system"} == {message["role"] for body in bodies for message in body["messages"]}
 
 
 def test_a_request_depends_on_seed_and_number_alone() -> None:
@@ -51,8 +51,8 @@ def test_tools_go_with_their_choice_and_the_request_knows_both() -> None:
 def test_every_prompt_carries_a_word_of_its_own() -> None:
     made = Workload(load("mindie-2.3"), Scenario(), "m", 1)
     requests = [made.request(number) for number in range(100)]
-    assert len({each.canary for each in requests}) == 100
-    assert all(each.canary.encode() in each.body for each in requests)
+    assert len({request.canary for request in requests}) == 100
+    assert all(request.canary.encode() in request.body for request in requests)
 
 
 @pytest.mark.parametrize("member", [("temperature", -1), ("tools", [1])])

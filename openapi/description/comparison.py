@@ -39,7 +39,7 @@ class Comparison:
     @property
     def counts(self) -> dict[str, int]:
         """How many differences have each effect, the worst first."""
-        found = Counter(each.effect for each in self.differences)
+        found = Counter(difference.effect for difference in self.differences)
         return {str(effect): found[effect] for effect in Effect}
 
     @property
@@ -57,7 +57,7 @@ def compare(before: Mapping[str, Any], after: Mapping[str, Any]) -> Comparison:
 def tables(comparison: Comparison) -> Iterator[Table]:
     """For a terminal: a table for each effect that occurs. Nothing is cut off; long cells are folded."""
     for effect in Effect:
-        found = [each for each in comparison.differences if each.effect is effect]
+        found = [difference for difference in comparison.differences if difference.effect is effect]
         if found:
             title = f"{effect.capitalize()}: {len(found)}"
             drawn = Table(title=title, title_justify="left", title_style=f"bold {STYLES[effect]}")
@@ -72,7 +72,7 @@ def markdown(comparison: Comparison) -> str:
     """For a page: a section for each effect that occurs."""
     lines = [f"# {comparison.headline}"]
     for effect in Effect:
-        found = [each for each in comparison.differences if each.effect is effect]
+        found = [difference for difference in comparison.differences if difference.effect is effect]
         if found:
             lines += ["", f"## {effect.capitalize()}", "", row(COLUMNS), row(["---"] * len(COLUMNS))]
             lines += [row(_cells(each)) for each in found]
@@ -85,7 +85,7 @@ def text(comparison: Comparison) -> str:
         "before": asdict(comparison.before),
         "after": asdict(comparison.after),
         "counts": comparison.counts,
-        "differences": [asdict(each) for each in comparison.differences],
+        "differences": [asdict(difference) for difference in comparison.differences],
     }
     return json.dumps(shown, ensure_ascii=False, indent=2) + "\n"
 

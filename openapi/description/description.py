@@ -138,7 +138,7 @@ def event_schema(contract: Contract) -> Schema:
                 ]
             }
         },
-        "examples": [each.value for each in example.events(contract)],
+        "examples": [event.value for event in example.events(contract)],
     }
 
 

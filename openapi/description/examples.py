@@ -149,8 +149,8 @@ def chunks(contract: Contract) -> Iterator[Example]:
 
 def events(contract: Contract) -> Iterator[Example]:
     """The events that carry the chunks, and the one that ends the stream."""
-    for each in chunks(contract):
-        yield Example(each.name, each.summary, {"data": json.dumps(each.value, ensure_ascii=False)})
+    for chunk in chunks(contract):
+        yield Example(chunk.name, chunk.summary, {"data": json.dumps(chunk.value, ensure_ascii=False)})
     yield Example("done", "The stream ends", {"data": DONE})
 
 

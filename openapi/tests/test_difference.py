@@ -208,8 +208,12 @@ def test_one_change_is_one_difference_with_its_effect(change: Callable[[Any], No
 def test_below_what_only_one_side_has_nothing_is_told() -> None:
     changed = copy.deepcopy(BASE)
     drop(f"{PARAMETERS}/tools")(changed)
-    assert [each.place for each in differences(BASE, changed) if each.place.startswith("tools")] == ["tools"]
-    assert [each.what for each in differences(changed, BASE) if each.place.startswith("tools")] == ["new"]
+    assert [difference.place for difference in differences(BASE, changed) if difference.place.startswith("tools")] == [
+        "tools"
+    ]
+    assert [difference.what for difference in differences(changed, BASE) if difference.place.startswith("tools")] == [
+        "new"
+    ]
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
@@ -221,7 +225,7 @@ def test_a_dialect_does_not_differ_from_itself_in_either_version(dialect: str) -
 def test_what_one_takes_and_the_other_refuses_is_told_as_breaking(before: str, after: str) -> None:
     """Values of single parameters, and whole bodies: none is refused without a breaking difference of a request."""
     old, new = load(before), load(after)
-    found = [each for each in differences(describe(old), describe(new)) if each.effect is BREAKING]
+    found = [difference for difference in differences(describe(old), describe(new)) if difference.effect is BREAKING]
     told = {each.place.partition(".")[0].partition("[")[0] for each in found if each.part == "request"}
     ruled = any(each.part == "rule" for each in found)
     accepts, refuses = Validator(old).request_problems, Validator(new).request_problems
@@ -240,7 +244,11 @@ def test_what_one_takes_and_the_other_refuses_is_told_as_breaking(before: str, a
 @pytest.mark.parametrize(("before", "after"), PAIRS, ids="-".join)
 def test_what_breaks_one_way_widens_the_other_way(before: str, after: str) -> None:
     there, back = (
-        {(each.place, each.what): each for each in differences(*sides) if each.part == "request"}
+        {
+            (difference.place, difference.what): difference
+            for difference in differences(*sides)
+            if difference.part == "request"
+        }
         for sides in (
             (describe(load(before)), describe(load(after))),
             (describe(load(after)), describe(load(before))),
@@ -255,13 +263,16 @@ def test_what_breaks_one_way_widens_the_other_way(before: str, after: str) -> No
 
 
 def test_breaking_ones_come_first() -> None:
-    effects = [each.effect for each in differences(describe(load("mindie")), describe(load("ovms")))]
+    effects = [difference.effect for difference in differences(describe(load("mindie")), describe(load("ovms")))]
     assert effects == sorted(effects, key=list(Effect).index)
     assert set(effects) == set(Effect)
 
 
 def test_known_differences_of_the_documents_are_told() -> None:
-    told = {(each.part, each.place, each.what): each for each in differences(BASE, describe(load("ovms")))}
+    told = {
+        (difference.part, difference.place, difference.what): difference
+        for difference in differences(BASE, describe(load("ovms")))
+    }
     assert told["request", "tools", "not supported"].effect is BREAKING
     assert told["request", "stop", "maxItems"].after == "≤ 4"
     assert told["request", "seed", "maximum"].after == "≤ 2^32-1"
@@ -269,6 +280,9 @@ def test_known_differences_of_the_documents_are_told() -> None:
     assert told["refusal", "invalid_request", "status"].after == "400"
     assert told["stream", "usage", "form"].after == "on-request"
     assert told["request", "diversity_penalty", "new"].effect is WIDENING
-    hosted = {(each.part, each.place, each.what): each for each in differences(BASE, describe(load("siliconstorm")))}
+    hosted = {
+        (difference.part, difference.place, difference.what): difference
+        for difference in differences(BASE, describe(load("siliconstorm")))
+    }
     assert hosted["endpoint", "chat", "auth"].effect is BREAKING
     assert hosted["refusal", "error", "gone"].effect is BREAKING

@@ -84,7 +84,7 @@ def test_events_are_chunks_as_text_and_then_the_end(contract: Contract) -> None:
 
 
 def test_requests_name_known_parameters_and_show_plain_and_streamed(contract: Contract) -> None:
-    shown = {each.name: each.value for each in example.requests(contract)}
+    shown = {request.name: request.value for request in example.requests(contract)}
     assert {"plain", "streamed", "sampling", "stopping"} <= shown.keys()
     assert {name for value in shown.values() for name in value} <= set(contract.parameters)
     assert shown["streamed"]["stream"] is True
@@ -119,7 +119,7 @@ def test_examples_share_nothing_with_the_contract() -> None:
 
     def held() -> str:
         parameters = contract.parameters.values()
-        return json.dumps([[each.value for each in example.requests(contract)], *map(example.values, parameters)])
+        return json.dumps([[request.value for request in example.requests(contract)], *map(example.values, parameters)])
 
     before = held()
     for _, _, examples in bodies(describe(contract)):

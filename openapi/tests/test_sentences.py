@@ -56,47 +56,49 @@ def test_every_document_is_the_one_that_is_pinned(pages: dict[str, Path]) -> Non
 
 def test_every_sentence_has_a_home(contract: Contract) -> None:
     assert contract.sentences
-    assert [each.id for each in contract.sentences if each.home.kind == "homeless"] == []
+    assert [sentence.id for sentence in contract.sentences if sentence.home.kind == "homeless"] == []
 
 
 def test_every_place_that_is_a_home_is_there(contract: Contract) -> None:
     tree = resolve(contract.name)
-    wanted = [(each.id, place) for each in contract.sentences for place in each.home.places]
+    wanted = [(sentence.id, place) for sentence in contract.sentences for place in sentence.home.places]
     assert [(identity, place) for identity, place in wanted if not is_place(tree, place)] == []
 
 
 def test_checks_are_named_by_topic_and_truth(contract: Contract) -> None:
-    named = [check for each in contract.sentences for check in each.home.checks]
+    named = [check for sentence in contract.sentences for check in sentence.home.checks]
     assert [check for check in named if not re.fullmatch(r"[a-z]+\.[a-z0-9]+(-[a-z0-9]+)*", check)] == []
 
 
 def test_what_is_excluded_says_why(contract: Contract) -> None:
-    reasons = {each.id: each.home.excluded for each in contract.sentences if each.home.kind == "excluded"}
+    reasons = {
+        sentence.id: sentence.home.excluded for sentence in contract.sentences if sentence.home.kind == "excluded"
+    }
     assert [identity for identity, reason in reasons.items() if len((reason or "").split()) < 4] == []
 
 
 def test_ids_and_wording_keep_their_form(contract: Contract) -> None:
-    for each in contract.sentences:
-        assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", each.id), each.id
-        assert each.says == " ".join(each.says.split()), each.id
-        assert 3 <= len(each.says.split()) <= 30, each.id
-        assert not each.says.endswith("."), each.id
+    for sentence in contract.sentences:
+        assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", sentence.id), sentence.id
+        assert sentence.says == " ".join(sentence.says.split()), sentence.id
+        assert 3 <= len(sentence.says.split()) <= 30, sentence.id
+        assert not sentence.says.endswith("."), sentence.id
 
 
 def test_no_sentence_is_listed_twice(contract: Contract) -> None:
-    seen = [(each.source, each.says) for each in contract.sentences]
+    seen = [(sentence.source, sentence.says) for sentence in contract.sentences]
     assert sorted(set(seen)) == sorted(seen)
 
 
 def test_sentences_cite_a_part_of_their_own_document(contract: Contract) -> None:
-    for each in contract.sentences:
-        document, _, place = each.source.partition("#")
-        assert document == contract.document.id, each.id
-        assert place.partition("/")[0] in PARTS, each.id
+    for sentence in contract.sentences:
+        document, _, place = sentence.source.partition("#")
+        assert document == contract.document.id, sentence.id
+        assert place.partition("/")[0] in PARTS, sentence.id
 
 
 def test_readings_of_sentences_are_about_their_document(contract: Contract) -> None:
-    cited = {each.reading for each in contract.sentences if each.reading}
+    cited = {sentence.reading for sentence in contract.sentences if sentence.reading}
     assert cited <= set(readings())
     assert sorted(slug for slug in cited if contract.document.id not in readings()[slug].where) == []
 
@@ -114,7 +116,7 @@ def test_every_anchor_that_the_data_cite_has_a_sentence(contract: Contract) -> N
     del tree["sentences"]
     own = f"{contract.document.id}#"
     values = {value for key, value, _ in members(tree) if key in ("source", "x-source") and value.startswith(own)}
-    anchors = {anchor(each) for each in contract.sentences}
+    anchors = {anchor(sentence) for sentence in contract.sentences}
     assert sorted(v for v in {value.removeprefix(own) for value in values} - SILENT if not covered(v, anchors)) == []
 
 
@@ -128,7 +130,7 @@ def anchor_of(fact: Fact) -> str:
 
 def told(contract: Contract, place: str) -> str:
     """What the sentences say at an anchor and below it, or else at the nearest one above."""
-    at = {each.says: anchor(each) for each in contract.sentences}
+    at = {sentence.says: anchor(sentence) for sentence in contract.sentences}
     while place:
         found = [says for says, where in at.items() if where == place or where.startswith(f"{place}/")]
         if found:
@@ -151,7 +153,7 @@ def test_every_row_of_a_page_has_a_sentence(contract: Contract, pages: dict[str,
     """What a cell says of members inside a parameter may stand with the parameter, where it is named."""
     facts = facts_in(contract, pages)
     assert len(facts) > 40
-    anchors = {anchor(each) for each in contract.sentences}
+    anchors = {anchor(sentence) for sentence in contract.sentences}
     places = [place for place in map(anchor_of, facts) if place not in anchors]
     assert [place for place in places if not names(told(contract, place), place.rpartition("/")[2])] == []
 
@@ -178,7 +180,7 @@ def test_every_figure_and_word_of_a_page_is_told(contract: Contract, pages: dict
         figures_told = {float(number) * (2**20 if unit else 1) for number, unit in NUMBER.findall(says)}
         numbers, terms = figures(fact)
         missing += [(fact.path, each) for each in numbers - figures_told - ASIDE]
-        missing += [(fact.path, each) for each in terms if not names(says, each)]
+        missing += [(fact.path, term) for term in terms if not names(says, term)]
     assert missing == []
 
 
@@ -195,7 +197,7 @@ def test_sentences_are_in_words_of_our_own(contract: Contract, pages: dict[str, 
     theirs = runs(words(text), RUN_OF_WORDS)
     stretches = re.findall(rf"{CHINESE.pattern}{{{RUN_OF_CHARACTERS},}}", text)
     chinese = {run for stretch in stretches for run in runs(stretch, RUN_OF_CHARACTERS)}
-    ours = {each.id: f"{each.says} | {each.home.excluded or ''}" for each in contract.sentences}
+    ours = {sentence.id: f"{sentence.says} | {sentence.home.excluded or ''}" for sentence in contract.sentences}
     assert {key: found for key, said in ours.items() if (found := runs(words(said), RUN_OF_WORDS) & theirs)} == {}
     assert {key: found for key, said in ours.items() if (found := runs(said, RUN_OF_CHARACTERS) & chinese)} == {}
 
@@ -262,5 +264,5 @@ def test_a_place_where_nothing_stands_is_told(place: str) -> None:
 def test_sentences_are_never_inherited() -> None:
     for dialect in DIALECTS:
         named = load(dialect).document.id
-        assert {each.source.partition("#")[0] for each in load(dialect).sentences} == {named}
+        assert {sentence.source.partition("#")[0] for sentence in load(dialect).sentences} == {named}
     assert load("mindie-2.3").without({"tools"}).sentences == load("mindie-2.3").sentences

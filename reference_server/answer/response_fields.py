@@ -73,19 +73,19 @@ def prompt_told(deltas: Iterable[Delta], telling: Telling) -> Json:
     if telling.prompt_text:
         told["prompt_text"] = prompt.text
     if prompt.logprobs is not None:
-        told["prompt_logprobs"] = [None if each is None else _likely(each) for each in prompt.logprobs]
+        told["prompt_logprobs"] = [None if logprob is None else _likely(logprob) for logprob in prompt.logprobs]
     return told
 
 
 def _likely(entries: Iterable[RankedLogprob]) -> Json:
     """As vLLM writes the log-probabilities of a prompt: by token id."""
     return {
-        str(each.token_id): {
-            "logprob": max(each.logprob, LEAST_LOGPROB),
-            "rank": each.rank,
-            "decoded_token": each.text,
+        str(entry.token_id): {
+            "logprob": max(entry.logprob, LEAST_LOGPROB),
+            "rank": entry.rank,
+            "decoded_token": entry.text,
         }
-        for each in entries
+        for entry in entries
     }
 
 

@@ -27,13 +27,13 @@ def with_faults(contract: Contract, engine: Engine, settings: Settings, faults: 
 
 def behind(engine: Engine, faults: Iterable[Fault]) -> Engine:
     """An engine with faults around it."""
-    for each in faults:
-        engine = each.around_engine(engine)
+    for fault in faults:
+        engine = fault.around_engine(engine)
     return engine
 
 
 def around(app: ASGIApp, contract: Contract, faults: Iterable[Fault]) -> ASGIApp:
     """An application with faults around it."""
-    for each in faults:
-        app = each.around_app(app, contract)
+    for fault in faults:
+        app = fault.around_app(app, contract)
     return app

@@ -59,7 +59,7 @@ class Bounds:
         for probe in parameter.probes:
             if probe.expect == "reject" and self.is_probed(probe):
                 problems = self.problems({"messages": GREETING, **parameter.needs, parameter.name: probe.value})
-                own = [each.keyword for each in problems if each.parameter == parameter.name]
+                own = [problem.keyword for problem in problems if problem.parameter == parameter.name]
                 for keyword in own[:1]:
                     found[keyword] = _surer(found.get(keyword, Keyword.MAY), probe.keyword)
         return found
@@ -104,7 +104,7 @@ def _unenforced(parameter: Parameter, bounds: Bounds) -> Iterator[Fault]:
 def _ignoring(parameter: Parameter, keyword: str, bounds: Bounds) -> Callable[[Told], None]:
     def edit(told: Told) -> None:
         if parameter.name in told.sent and any(
-            each.parameter == parameter.name and each.keyword == keyword for each in bounds.problems(told.sent)
+            problem.parameter == parameter.name and problem.keyword == keyword for problem in bounds.problems(told.sent)
         ):
             _neglect(told.sent, parameter, bounds.contract)
 

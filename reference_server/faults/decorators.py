@@ -26,7 +26,7 @@ def always(_contract: Contract) -> bool:
 
 def demands(*checks: str) -> Callable[[Contract], bool]:
     """The dialect has one of these requirements."""
-    return lambda contract: any(each in contract.requirements for each in checks)
+    return lambda contract: any(check in contract.requirements for check in checks)
 
 
 def knows(*parameters: str) -> Callable[[Contract], bool]:

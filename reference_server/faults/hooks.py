@@ -104,4 +104,4 @@ class Seams:
         in_answers = (self.answer, self.body, self.plain, self.chunk, self.event, self.pieces)
         if self.refusal is None:
             return "answers"
-        return "anywhere" if any(each is not None for each in in_answers) else "refusals"
+        return "anywhere" if any(answer is not None for answer in in_answers) else "refusals"

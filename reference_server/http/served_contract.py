@@ -45,7 +45,11 @@ def served(contract: Contract, *, bearer: bool, lacking: frozenset[str] = frozen
 
     bearer: the operator asks for a key, whatever the dialect says. lacking: what the model has not got.
     """
-    unread = {each.capability for each in contract.parameters.values() if each.capability and each.name not in READ}
+    unread = {
+        parameter.capability
+        for parameter in contract.parameters.values()
+        if parameter.capability and parameter.name not in READ
+    }
     offered = contract.without(LACKING | unread | lacking | (set() if bearer else {"auth"}))
     return replace(offered, auth="bearer") if bearer else offered
 

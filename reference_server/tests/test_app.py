@@ -132,7 +132,7 @@ def test_no_bad_input_reaches_the_engine(dialect: str) -> None:
     ]
     with client(dialect, engine) as (http, path):
         kept = [each for each in bad if http.post(path, json=each).is_success]
-        kept += [each for each in REFUSALS.values() if http.post(path, **each).is_success]
+        kept += [refusal for refusal in REFUSALS.values() if http.post(path, **refusal).is_success]
     assert len(bad) > 20
     assert len(kept) == len(engine.requests)  # what is neutral in some dialects is an ordinary request there
     assert len(bad) > 5 * len(kept)

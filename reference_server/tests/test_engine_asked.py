@@ -115,10 +115,10 @@ def test_logprobs_of_the_prompt_are_those_of_the_model(engine: LocalEngine, top:
         assert entries is not None
         row = expected[at - 1]
         assert prompt[at] == entries[0].token_id
-        assert [pytest.approx(float(row[each.token_id]), abs=1e-4) for each in entries] == [
-            each.logprob for each in entries
+        assert [pytest.approx(float(row[entry.token_id]), abs=1e-4) for entry in entries] == [
+            entry.logprob for entry in entries
         ]
-        ranks = {each.token_id: each.rank for each in entries}
+        ranks = {entry.token_id: entry.rank for entry in entries}
         assert len(ranks) == len(entries)
         assert set(range(1, top + 1)) <= set(ranks.values())
         best = torch.topk(row, top).indices.tolist()

@@ -83,7 +83,7 @@ def test_knowing_whole_tokens_changes_no_piece(tokenizer: Tokenizer) -> None:
     assert (tokenizer is BYTE_LEVEL) == bool(known)
     for _ in range(300):
         ids = [generator.randrange(tokenizer.get_vocab_size()) for _ in range(30)]
-        ids = [generator.choice(known) if known and generator.random() < 0.4 else each for each in ids]
+        ids = [generator.choice(known) if known and generator.random() < 0.4 else identifier for identifier in ids]
         for skip in (True, False):
             detokenizer = Detokenizer(tokenizer, skip, whole)
             assert _pieces(tokenizer, ids, skip) == [detokenizer.push(token_id) for token_id in ids]

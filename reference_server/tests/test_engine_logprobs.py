@@ -71,12 +71,12 @@ def test_they_are_those_of_the_models_own_distribution_whatever_the_parameters(
 
 
 def test_a_greedy_token_is_the_likeliest_alternative(engine: LocalEngine) -> None:
-    for each in logprobs(run(engine, GREEDY)):
-        likeliest = each.top[0]
+    for logprob in logprobs(run(engine, GREEDY)):
+        likeliest = logprob.top[0]
         assert (likeliest.text, likeliest.data, likeliest.logprob, likeliest.top) == (
-            each.text,
-            each.data,
-            each.logprob,
+            logprob.text,
+            logprob.data,
+            logprob.logprob,
             (),
         )
 
@@ -84,7 +84,7 @@ def test_a_greedy_token_is_the_likeliest_alternative(engine: LocalEngine) -> Non
 @pytest.mark.parametrize("number", [0, 1, 20])
 def test_there_are_as_many_alternatives_as_were_asked_for(engine: LocalEngine, number: int) -> None:
     params = dataclasses.replace(GREEDY, logprobs=number, max_tokens=3)
-    assert [number] * 3 == [len(each.top) for each in logprobs(run(engine, params))]
+    assert [number] * 3 == [len(logprob.top) for logprob in logprobs(run(engine, params))]
 
 
 def test_there_are_none_unless_asked_for_and_they_change_no_token(engine: LocalEngine) -> None:
@@ -99,10 +99,10 @@ def test_the_bytes_of_the_tokens_are_the_text(scripted: LocalEngine, skip: bool)
     size = scripted._checkpoint.tokenizer.get_vocab_size()
     params = SamplingParams(max_tokens=size, ignore_eos=True, skip_special_tokens=skip, logprobs=0)
     deltas = run(scripted, params, [1])
-    joined = b"".join(each.data or b"" for each in logprobs(deltas))
+    joined = b"".join(logprob.data or b"" for logprob in logprobs(deltas))
     # Half of the bytes of the alphabet are no characters on their own: those are the decoder's business.
     assert "".join(delta.text for delta in deltas) == joined.decode(errors="replace")
-    hidden = {each.text for each in logprobs(deltas) if each.data is None}
+    hidden = {logprob.text for logprob in logprobs(deltas) if logprob.data is None}
     assert ({"<|endoftext|>", "<|im_start|>", "<|im_end|>"} if skip else set()) == hidden
 
 
@@ -123,8 +123,8 @@ def test_a_part_of_a_character_has_its_byte_and_no_character(
     script = iter(ids)
     monkeypatch.setattr(engine._driver.sampler, "sample", lambda *_: [next(script)])
     deltas = run(engine, SamplingParams(max_tokens=4, logprobs=0))
-    assert [each.data for each in logprobs(deltas)] == [b"\xf0", b"\x9f", b"\x98", b"\x80"]
-    assert {each.text for each in logprobs(deltas)} == {"\ufffd"}
+    assert [logprob.data for logprob in logprobs(deltas)] == [b"\xf0", b"\x9f", b"\x98", b"\x80"]
+    assert {logprob.text for logprob in logprobs(deltas)} == {"\ufffd"}
     assert [delta.text for delta in deltas] == ["", "", "", "😀"]
 
 

@@ -15,7 +15,7 @@ def _sequence(prompt_tokens: int = 3, prompt: list[int] | None = None) -> Sequen
 
 def _prefill(sequences: tuple[Sequence, ...]) -> Batch:
     """The prefill of whole prompts."""
-    return Batch(True, sequences, (0,) * len(sequences), tuple(len(each.prompt) for each in sequences))
+    return Batch(True, sequences, (0,) * len(sequences), tuple(len(sequence.prompt) for sequence in sequences))
 
 
 def _cancel(*sequences: Sequence) -> None:

@@ -283,7 +283,7 @@ class TestEngine:
 
         failed, *others = asyncio.run(scenario())
         assert isinstance(failed, EngineError)
-        assert expected == [by_choice(each) for each in others if isinstance(each, list)]
+        assert expected == [by_choice(other) for other in others if isinstance(other, list)]
         assert (engine._driver.generations, engine._driver.scheduler.free_slots, engine.alive) == ({}, 8, True)
 
 

@@ -98,7 +98,7 @@ def test_a_word_loses_its_space_only_where_no_text_stands_before_it() -> None:
 def test_added_tokens_are_their_own_text_and_unknown_ids_have_none() -> None:
     vocabulary = Vocabulary(BYTE_LEVEL)
     ids = {text: BYTE_LEVEL.token_to_id(text) or 0 for text in ("<|end|>", "<think>", "\u0120x")}
-    assert [text.encode() for text in ids] == [vocabulary.data(each, first=False) for each in ids.values()]
+    assert [text.encode() for text in ids] == [vocabulary.data(identifier, first=False) for identifier in ids.values()]
     assert vocabulary.special == {ids["<|end|>"]}
     assert vocabulary.data(10**6, first=True) == b""
     assert Vocabulary(Tokenizer(models.BPE())).data(0, first=False) == b""

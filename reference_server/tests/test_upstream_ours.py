@@ -135,7 +135,7 @@ def test_a_form_is_kept_through_a_gateway(tiny_engine: LocalEngine, key: str) ->
         hot = {"temperature": 2.0, "seed": 3}  # a seed with which the model does not think before it answers
         answers = [post(front.address, "vllm", **hot, **each).json()["choices"][0] for each in asked]
         described = httpx.get(f"{front.address}/openapi.json").json()["info"]["x-capabilities"]
-    formed, chosen, free = (each["message"]["content"] for each in answers)
+    formed, chosen, free = (answer["message"]["content"] for answer in answers)
     assert json.loads(formed)["size"] in (1, 2)
     assert chosen in ("[1]", "[2]")
     assert chosen in "".join(each["token"] for each in answers[1]["logprobs"]["content"])

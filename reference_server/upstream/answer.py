@@ -231,8 +231,8 @@ def _stop_reason(row: Json) -> str | int | None:
 
 def _shared_out(text: str, logprobs: list[TokenLogprob]) -> list[tuple[str, TokenLogprob | None]]:
     """The text with each token that made it; all of it with the last where the tokens do not add up to it."""
-    if "".join(each.text for each in logprobs) == text:
-        return [(each.text, each) for each in logprobs]
+    if "".join(logprob.text for logprob in logprobs) == text:
+        return [(logprob.text, logprob) for logprob in logprobs]
     return [("" if at < len(logprobs) - 1 else text, each) for at, each in enumerate(logprobs)]
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from reference_server.upstream.recognition import Recognised
 
 VISIBLE: Final = re.compile(r"[!-~]+")
-DEADLINES: Final = {each.name: each.default for each in fields(Deadlines)}
+DEADLINES: Final = {field.name: field.default for field in fields(Deadlines)}
 
 
 class UpstreamSettingsError(Exception):

@@ -42,7 +42,7 @@ def _whole_calls(exchange: Exchange) -> list[tuple[str, ToolCall]]:
 def _offered(exchange: Exchange) -> dict[str, dict[str, Any]]:
     """The functions that the request offers, by name."""
     functions = [tool.get("function") for tool in exchange.request_json.get("tools") or () if isinstance(tool, dict)]
-    return {each["name"]: each for each in functions if isinstance(each, dict) and "name" in each}
+    return {function["name"]: function for function in functions if isinstance(function, dict) and "name" in function}
 
 
 @check("tools.name-offered", on=OFFERED)
@@ -175,7 +175,7 @@ def name_comes_before_the_arguments(exchange: Exchange, _: Context) -> Iterator[
 @relation("tools.streamed-as-plain", over=("plain", "streamed", "plain-again", "streamed-again"), lacks=unsuccessful)
 def streamed_calls_are_the_plain_ones(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """The same greedy request calls the same tools with the same arguments, streamed and plain."""
-    if not any(choice.tool_calls for each in exchanges.values() for choice in each.choices.values()):
+    if not any(choice.tool_calls for exchange in exchanges.values() for choice in exchange.choices.values()):
         raise NoOccasion("no tool is called")
     said = {
         name: [_meant(call) for call in each.choices[0].tool_calls]

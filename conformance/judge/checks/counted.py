@@ -86,7 +86,7 @@ def rare_characters_are_counted(exchanges: Mapping[str, Exchange], _: Context) -
 @relation("usage.nul-ends-nothing", over=("short", "behind-nul"), lacks=lambda _: None)
 def what_follows_a_nul_is_counted(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """Text behind a NUL character adds to prompt_tokens where the character is not refused: it ends no text."""
-    if any(unsuccessful(each) for each in exchanges.values()):
+    if any(unsuccessful(exchange) for exchange in exchanges.values()):
         raise NoOccasion("a NUL character is refused")
     short, found = (_prompt_of(exchanges[name]) for name in ("short", "behind-nul"))
     if found <= short + 2:  # the NUL itself may be a token, or two
@@ -102,7 +102,7 @@ def earlier_answers_are_counted(exchanges: Mapping[str, Exchange], _: Context) -
 @relation("usage.parts-counted", over=("bare", "in-one", "in-parts"), lacks=lambda _: None)
 def all_parts_of_a_content_are_counted(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """A content in three parts counts about as many tokens as the same text in one, where parts are taken."""
-    if any(unsuccessful(each) for each in exchanges.values()):
+    if any(unsuccessful(exchange) for exchange in exchanges.values()):
         raise NoOccasion("contents in parts are refused")
     bare, whole, parts = (_prompt_of(exchanges[name]) for name in ("bare", "in-one", "in-parts"))
     least = whole - (whole - bare) // 4  # what joins the parts may cost or save a token each

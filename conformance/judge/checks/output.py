@@ -43,7 +43,7 @@ def token_ids(exchange: Exchange) -> list[int] | None:
         for choice in chunk.get("choices") or ()
         if isinstance(choice, dict) and choice.get("index") == 0 and isinstance(choice.get("token_ids"), list)
     ]
-    return [each for ids in told for each in ids] if told else None
+    return [identifier for ids in told for identifier in ids] if told else None
 
 
 def of_the_prompt(exchange: Exchange, name: str) -> Any:
@@ -113,7 +113,7 @@ def prompt_is_told_as_text(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """With return_prompt_text an answer holds the prompt as text, and in it what the user said."""
     sent: Any = exchange.request_json
     found = of_the_prompt(exchange, "prompt_text")
-    said = next(each["content"] for each in sent["messages"] if each["role"] == "user")
+    said = next(message["content"] for message in sent["messages"] if message["role"] == "user")
     if not isinstance(found, str) or said not in found:
         yield Finding("/prompt_text", f"a text with {said!r} in it", repr(found)[:200])
 
@@ -137,7 +137,7 @@ def tokens_asked_for_are_listed(exchange: Exchange, _: Context) -> Iterator[Find
     sent: Any = exchange.request_json
     if sent.get("return_tokens_as_token_ids") is not True:
         raise NoOccasion("the tokens are told by their texts")
-    wanted = {f"token_id:{each}" for each in sent["logprob_token_ids"]}
+    wanted = {f"token_id:{identifier}" for identifier in sent["logprob_token_ids"]}
     for entry in each_entry(exchange):
         if missing := wanted - {each.token for each in entry.top}:
             yield Finding(f"{entry.where}/top_logprobs", f"{sorted(missing)} among them", f"{len(entry.top)} others")

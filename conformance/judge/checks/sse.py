@@ -104,7 +104,7 @@ def events_are_not_lumped(exchange: Exchange, _: Context) -> Iterator[Finding]:
     if _attended(exchange).ended_at_s < SLOW_S:
         raise NoOccasion("the answer came too fast to tell")
     times = [event.at_s for event in exchange.events]
-    most = max((times.count(each) for each in set(times)), default=0)
+    most = max((times.count(time) for time in set(times)), default=0)
     if most > TOGETHER:
         yield Finding("/events", f"at most {TOGETHER} events in one read", f"{most} of {len(times)}")
 

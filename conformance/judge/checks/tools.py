@@ -108,7 +108,7 @@ def calls_of_the_past_are_answered(exchange: Exchange, context: Context) -> Iter
         raise NoOccasion("this form of the conversation may be refused")
     if lack := unsuccessful(exchange):
         yield Finding("/status", "200 and an answer", lack)
-    elif not any(each.content or each.reasoning or each.tool_calls for each in exchange.choices.values()):
+    elif not any(choice.content or choice.reasoning or choice.tool_calls for choice in exchange.choices.values()):
         yield Finding("/choices/0/message", "a text or a call", "nothing")
 
 

@@ -130,10 +130,10 @@ def _keeper(drawn: list[Any]) -> Callable[[Any], None]:
 def _spread(scenarios: Iterable[Scenario], most: int) -> list[Scenario]:
     """So many of them, of each parameter and rule in turn, the same in every run."""
     groups: dict[tuple[str, str], list[Scenario]] = {}
-    for each in scenarios:
-        subject = each.subject
+    for scenario in scenarios:
+        subject = scenario.subject
         if subject is not None:
-            groups.setdefault((subject.expect, subject.requirement), []).append(each)
+            groups.setdefault((subject.expect, subject.requirement), []).append(scenario)
     found: list[Scenario] = []
     depth = 0
     while len(found) < most and any(len(group) > depth for group in groups.values()):
@@ -220,7 +220,7 @@ def _small(body: dict[str, Any], about: str) -> dict[str, Any] | None:
 def _binding(contract: Contract, name: str, rule: str, body: Any, *, negative: bool) -> Keyword:
     """How sure the contract is: never surer than its readings of the parameter and of each null."""
     members = body if isinstance(body, dict) else {}
-    known = [contract.parameters[each] for each in members if each in contract.parameters]
+    known = [contract.parameters[member] for member in members if member in contract.parameters]
     if negative:
         parameter = contract.parameters.get(name)
         if parameter is None:
@@ -239,10 +239,10 @@ def _is_plain(messages: Any) -> bool:
     """A conversation that every chat model takes: texts of the usual roles, the user last."""
     if not isinstance(messages, list) or not messages:
         return False
-    for each in messages:
-        if not isinstance(each, dict) or set(each) != {"role", "content"} or each["role"] not in ROLES:
+    for message in messages:
+        if not isinstance(message, dict) or set(message) != {"role", "content"} or message["role"] not in ROLES:
             return False
-        if not isinstance(each["content"], str) or not each["content"].strip():
+        if not isinstance(message["content"], str) or not message["content"].strip():
             return False
     return bool(messages[-1]["role"] == "user")
 

@@ -55,7 +55,7 @@ def chunks_tell_other_tokens(exchange: Exchange) -> Exchange:
     def change(chunk: dict[str, Any]) -> None:
         for choice in chunk["choices"]:
             if choice.get("token_ids"):
-                choice["token_ids"] = [each + 1 for each in choice["token_ids"]]
+                choice["token_ids"] = [identifier + 1 for identifier in choice["token_ids"]]
 
     return edit_chunks(exchange, change)
 

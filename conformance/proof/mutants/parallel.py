@@ -39,7 +39,7 @@ def answers_are_mixed(exchange: Exchange) -> Exchange:
 def answer_is_another_s(exchange: Exchange) -> Exchange:
     """An answer is about something else."""
     if exchange.is_stream:
-        return edit_chunks(exchange, lambda chunk: [each["delta"].update(content="!") for each in chunk["choices"]])
+        return edit_chunks(exchange, lambda chunk: [choice["delta"].update(content="!") for choice in chunk["choices"]])
     return edit_text(exchange, lambda _: "Good day.")
 
 

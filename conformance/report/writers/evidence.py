@@ -21,7 +21,7 @@ def inert(text: str, longest: int) -> str:
 
 def commands(results: dict[str, Any]) -> dict[str, str]:
     """The shell command of each exchange, on one line."""
-    return {each["id"]: _command(each) for each in results["exchanges"]}
+    return {exchange["id"]: _command(exchange) for exchange in results["exchanges"]}
 
 
 def _command(exchange: Mapping[str, Any]) -> str:

@@ -58,7 +58,7 @@ def write(results: dict[str, Any]) -> str:
     order = list(MEANINGS)
     rows = sorted(results["requirements"], key=lambda row: (not row["fails"], order.index(row["outcome"])))
     loud = [row for row in rows if row["fails"] or row["outcome"] in ("FAIL", "ERROR", "WARN", "WAIVED")]
-    known, exchanges = commands(results), {each["id"]: each for each in results["exchanges"]}
+    known, exchanges = commands(results), {exchange["id"]: exchange for exchange in results["exchanges"]}
     target = results["target"]
     return "\n".join(
         (
@@ -98,9 +98,9 @@ def _facts(results: dict[str, Any]) -> str:
 
 def _row(row: dict[str, Any], known: dict[str, str], exchanges: dict[str, Any]) -> str:
     found = "".join(
-        f"<p><code>{_text(each['exchange'])} {_text(each['where'])}</code><br>expected {_text(each['expected'])}"
-        f"<br>got {_text(each['got'])}</p>"
-        for each in row["findings"][:MOST_FINDINGS]
+        f"<p><code>{_text(finding['exchange'])} {_text(finding['where'])}</code><br>expected {_text(finding['expected'])}"
+        f"<br>got {_text(finding['got'])}</p>"
+        for finding in row["findings"][:MOST_FINDINGS]
     )
     more = len(row["findings"]) - MOST_FINDINGS
     found += f"<p>and {more} more</p>" if more > 0 else ""

@@ -38,7 +38,7 @@ def listing(plan: Plan) -> Table:
     table.add_column("requirement", overflow="fold")
     table.add_column("keyword")
     table.add_column("claim", overflow="fold")
-    rows = {each.requirement.id: each for each in reversed(plan.assertions)}
+    rows = {assertion.requirement.id: assertion for assertion in reversed(plan.assertions)}
     for each in sorted(rows.values(), key=lambda row: (row.check.topic, row.requirement.id)):
         table.add_row(Text(each.requirement.id), each.requirement.keyword.value, Text(each.summary))
     return table
@@ -51,7 +51,7 @@ def requests(plan: Plan, contract: Contract, model: str) -> Table:
         table.add_column(column, overflow="fold", justify="right" if column in ("checks", "tokens") else "left")
     for scenario in plan.scenarios:
         for step in scenario.steps:
-            judged = sum(each.scenario is scenario and each.step is step for each in plan.assertions)
+            judged = sum(assertion.scenario is scenario and assertion.step is step for assertion in plan.assertions)
             name = f"{scenario.id}/{step.name}"
             table.add_row(Text(name), str(judged), str(step.tokens or ""), Text(_sent(step, contract, model)))
     return table
@@ -64,7 +64,7 @@ def every(headers: Iterable[Header]) -> Text:
 
 def ceilings(plan: Plan, contract: Contract, budget: Budget) -> str:
     """What a plan costs at most, inside its budget, in one line."""
-    wanted = len({each.requirement.id for each in plan.assertions})
+    wanted = len({assertion.requirement.id for assertion in plan.assertions})
     line = (
         f"{contract.name}: {wanted} requirement{'s' * (wanted != 1)}, "
         f"at most {plan.requests} requests and {plan.tokens} completion tokens"

@@ -32,7 +32,7 @@ def read(reports: Iterable[str], always: tuple[tuple[str, Path], ...] = ()) -> l
         if any(path == str(other) for _, other in found):
             raise UsageError(f"--report {report!r}: two reports cannot share the file {path}")
         found.append((kind, Path(path)))
-    found = [*(each for each in always if each[0] not in {kind for kind, _ in found}), *found]
+    found = [*(alway for alway in always if alway[0] not in {kind for kind, _ in found}), *found]
     for _, file in found:
         _refuse_unwritable(file)
     return found
@@ -57,7 +57,9 @@ def save(reports: Iterable[tuple[str, Path]], results: dict[str, Any], console: 
 
 def _refuse_unwritable(file: Path) -> None:
     try:
-        folder = next(each for each in file.absolute().parents if each.exists())  # `save` makes what is missing below
+        folder = next(
+            parent for parent in file.absolute().parents if parent.exists()
+        )  # `save` makes what is missing below
         writable = folder.is_dir() and os.access(folder, os.W_OK) and not file.is_dir()
     except OSError as error:  # a name that is too long, a folder that nobody may look into
         raise UsageError(f"cannot write {file}: {error.strerror}") from error

@@ -23,7 +23,7 @@ def write(results: dict[str, Any]) -> str:
     run = {
         "tool": {"driver": {"name": "chatproof", "version": version, "rules": [_rule(row) for row in rows]}},
         "automationDetails": {"id": f"chatproof/{results['target']['dialect']}"},
-        "results": [each for at, row in enumerate(rows) for each in _results(row, at, known)][:MOST],
+        "results": [result for at, row in enumerate(rows) for result in _results(row, at, known)][:MOST],
         "invocations": [
             {
                 "executionSuccessful": results["run"]["exhausted"] is None,
@@ -55,10 +55,10 @@ def _results(row: dict[str, Any], at: int, known: dict[str, str]) -> list[dict[s
     if not row["findings"]:
         return [_result(row, at, level, f"{summary}: {inert(row['note'], LONGEST)}", row["id"], {})]
     found = []
-    for each in row["findings"][:MOST_OF_ONE]:
-        where = f"{each['exchange']}{each['where']}"
-        said = f"{summary} Expected {inert(each['expected'], LONGEST)}, got {inert(each['got'], LONGEST)}."
-        found.append(_result(row, at, level, said, where, {"curl": known.get(each["exchange"], "")}))
+    for finding in row["findings"][:MOST_OF_ONE]:
+        where = f"{finding['exchange']}{finding['where']}"
+        said = f"{summary} Expected {inert(finding['expected'], LONGEST)}, got {inert(finding['got'], LONGEST)}."
+        found.append(_result(row, at, level, said, where, {"curl": known.get(finding["exchange"], "")}))
     return found
 
 

@@ -164,14 +164,14 @@ def _clients(clients: list[dict[str, Any]]) -> Table:
     table = Table(title="\nclients that were played the answers", title_justify="left", box=None, pad_edge=False)
     for name in ("client", "answers", "broken", "first"):
         table.add_column(name, overflow="fold")
-    for each in clients:
-        if each["version"] is None:
-            table.add_row(each["client"], Text("not installed", "dim"), "", "")
+    for client in clients:
+        if client["version"] is None:
+            table.add_row(client["client"], Text("not installed", "dim"), "", "")
             continue
-        first = each["broken"][0] if each["broken"] else None
+        first = client["broken"][0] if client["broken"] else None
         seen = safe(f"{first['exchange']}: {first['how']}") if first else ""
-        count = Text(str(len(each["broken"])), "red" if first else "green")
-        table.add_row(f"{each['client']} {safe(each['version'])}", str(each["answers"]), count, Text(seen))
+        count = Text(str(len(client["broken"])), "red" if first else "green")
+        table.add_row(f"{client['client']} {safe(client['version'])}", str(client["answers"]), count, Text(seen))
     return table
 
 

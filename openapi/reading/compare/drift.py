@@ -75,8 +75,8 @@ def compare(facts: Facts, contract: Contract) -> list[Difference]:
         for left in facts.left
     ]
     away = _elsewhere(ours, contract.document.id)
-    for part in dict.fromkeys(each.fact.part for each in ours.values()):
-        own = [each for each in ours.values() if each.fact.part == part and (part, each.fact.path) not in away]
+    for part in dict.fromkeys(our.fact.part for our in ours.values()):
+        own = [our for our in ours.values() if our.fact.part == part and (part, our.fact.path) not in away]
         if part not in parts and own:
             found.append(Difference(part, "", "table", None, "fields", Status.ONLY_IN_CONTRACT))
     for key, each in ours.items():
@@ -140,7 +140,7 @@ def _agree(member: str, page: Fact, contract: Fact) -> bool:
     if member == "beyond":
         return one == f"ignored outside {page.format}" and not contract.range and contract.format is None
     if member == "empty":
-        return contract.nullable is True and not any(each.low for each in contract.items)
+        return contract.nullable is True and not any(item.low for item in contract.items)
     if member == "default" and isinstance(one, InWords):
         return isinstance(other, InWords) and one.lower() in other.lower()
     if member in ("enum", "formats", "types"):

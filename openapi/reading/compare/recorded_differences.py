@@ -50,19 +50,19 @@ def judge(differences: Iterable[Difference], dialect: str) -> list[Judged]:
     table = recorded(dialect)
     marks = {(key[0], key[1]): key[3] for key in table if key[2] == WORDING}
     judged = []
-    for each in differences:
-        reason = table.get(_key(each))
-        if each.member == WORDING and reason is None and (each.part, each.path) in marks:
-            before = marks[each.part, each.path]
-            judged.append(Judged(replace(each, contract=before, status=Status.DIFFERS), None))
+    for difference in differences:
+        reason = table.get(_key(difference))
+        if difference.member == WORDING and reason is None and (difference.part, difference.path) in marks:
+            before = marks[difference.part, difference.path]
+            judged.append(Judged(replace(difference, contract=before, status=Status.DIFFERS), None))
             continue
-        judged.append(Judged(each, reason))
+        judged.append(Judged(difference, reason))
     return judged
 
 
 def stale(differences: Iterable[Difference], dialect: str) -> list[Key]:
     """What is recorded of a dialect and not found any more."""
-    found = {_key(each) for each in differences}
+    found = {_key(difference) for difference in differences}
     return [key for key in recorded(dialect) if key not in found]
 
 
@@ -97,7 +97,7 @@ def recorded(dialect: str) -> Mapping[Key, Reason]:
             check_members(row, _WORDS, where)
             reasons = [_reason(each, own, dialect, where) for each in row["as"]]
             table[part, path, WORDING, row["mark"], None] = Reason(
-                ", ".join(each.slug for each in reasons), " ".join(each.text for each in reasons)
+                ", ".join(reason.slug for reason in reasons), " ".join(reason.text for reason in reasons)
             )
     return table
 

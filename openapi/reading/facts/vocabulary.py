@@ -144,5 +144,5 @@ def compared(comparison: str, bound: Number) -> Interval:
 
 def union(text: str) -> Range | None:
     """`-1或(0, 2147483647]`, `-1 or (0, 5]`: intervals joined by a word for `or`."""
-    found = [interval(each) for each in re.split(r"\s*(?:或者|或|\bor\b)\s*", text.strip())]
+    found = [interval(part) for part in re.split(r"\s*(?:或者|或|\bor\b)\s*", text.strip())]
     return None if None in found else tuple(each for each in found if each is not None)

@@ -52,8 +52,8 @@ def read(text: str) -> Rows | None:
             words = found[at - 1].text if at else ""
             left.append(Left(found[at].line, "neither columns nor heading tell which part this table describes", words))
         else:
-            for each in _rows(this, header, found[at + len(header) : end]):
-                (rows if isinstance(each, Row) else left).append(each)  # type: ignore[arg-type]
+            for row in _rows(this, header, found[at + len(header) : end]):
+                (rows if isinstance(row, Row) else left).append(row)  # type: ignore[arg-type]
         at = end
     return Rows(FORM, tuple(rows), tuple(left)) if rows or left else None
 

@@ -46,8 +46,8 @@ def read(text: str) -> Rows | None:
             left.append(Left(found[at].line, "no heading tells which part this describes", heading))
             continue
         entries = [item for block in body if block.is_list for item in block.items]
-        for each in _rows(this, body[width:]) if width else unsupported(this, entries):
-            (rows if isinstance(each, Row) else left).append(each)  # type: ignore[arg-type]
+        for row in _rows(this, body[width:]) if width else unsupported(this, entries):
+            (rows if isinstance(row, Row) else left).append(row)  # type: ignore[arg-type]
     return Rows(FORM, tuple(rows), tuple(left)) if rows or left else None
 
 

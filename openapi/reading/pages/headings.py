@@ -84,5 +84,5 @@ def _of_html(soup: BeautifulSoup) -> Iterator[Heading]:
     for tag in soup.find_all(["h1", "h2", "h3", "h4", "h5", "h6"]):
         below = tag.find_next_sibling()
         entries = below.find_all("li") if isinstance(below, Tag) and below.name == "ul" else []
-        items = tuple(Item(each.get_text(" ", strip=True), 1, place_of(each)[0]) for each in entries)
+        items = tuple(Item(entry.get_text(" ", strip=True), 1, place_of(entry)[0]) for entry in entries)
         yield Heading(place_of(tag), int(tag.name[1:]), tag.get_text(" ", strip=True), items)

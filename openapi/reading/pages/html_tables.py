@@ -49,7 +49,7 @@ def read(text: str) -> Rows:
     soup = BeautifulSoup("\n".join(lines), "html.parser")
     every = headings(tokens, soup)
     tables = [_of_html(table) for table in soup.find_all("table") if table.find_parent("table") is None]
-    found = [(table.place, each) for table in (*tables, *_of_markdown(tokens)) for each in _rows(table, every)]
+    found = [(table.place, row) for table in (*tables, *_of_markdown(tokens)) for row in _rows(table, every)]
     found += [(heading.place, each) for heading in every for each in _unsupported(heading, every)]
     found.sort(key=lambda each: each[0])
     rows = tuple(each for _, each in found if isinstance(each, Row))

@@ -44,8 +44,8 @@ def read(text: str) -> Rows | None:
         if this is None:
             left.append(Left(at, "neither columns nor heading tell which part this table describes", heading))
             continue
-        for each in _rows(this, found, raws):
-            (rows if isinstance(each, Row) else left).append(each)  # type: ignore[arg-type]
+        for row in _rows(this, found, raws):
+            (rows if isinstance(row, Row) else left).append(row)  # type: ignore[arg-type]
     return Rows(FORM, tuple(rows), tuple(left)) if rows or left else None
 
 

@@ -134,8 +134,8 @@ def _sizes(fact: Fact, element: Fact | None, words: dict[str, str]) -> list[str]
         for span, least, both in spans
         for each in span
     ]
-    said += [words["characters"].format(each.high) for each in fact.characters]
-    said += [words["size"].format(int(each.high) // 2**20) for each in fact.media_bytes if each.high is not None]
+    said += [words["characters"].format(character.high) for character in fact.characters]
+    said += [words["size"].format(int(byte.high) // 2**20) for byte in fact.media_bytes if byte.high is not None]
     said += [words["count"].format(each.high) for each in fact.media_count]
     return said
 
@@ -147,7 +147,7 @@ def _type(name: str, fact: Fact, element: Fact | None, language: Language) -> st
 
 
 def _range(values: Range, words: dict[str, str]) -> str:
-    return words["or"].join(_interval(each, words) for each in values)
+    return words["or"].join(_interval(value, words) for value in values)
 
 
 def _interval(each: Interval, words: dict[str, str]) -> str:

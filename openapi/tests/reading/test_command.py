@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def run(command: click.Command, *arguments: object) -> Result:
-    return CliRunner().invoke(command, [str(each) for each in arguments], catch_exceptions=False)
+    return CliRunner().invoke(command, [str(argument) for argument in arguments], catch_exceptions=False)
 
 
 @pytest.fixture
@@ -102,7 +102,7 @@ def test_drift_as_json_has_every_difference_with_its_reason(page: Path) -> None:
     printed = json.loads(result.stdout)
     assert {"dialect": "siliconstorm", "pinned": False}.items() <= printed.items()
     assert printed["counts"]["differs"] == 1
-    (new,) = [each for each in printed["differences"] if each["reading"] is None]
+    (new,) = [difference for difference in printed["differences"] if difference["reading"] is None]
     assert new == {
         "part": "request",
         "path": "temperature",
@@ -115,7 +115,7 @@ def test_drift_as_json_has_every_difference_with_its_reason(page: Path) -> None:
         "reading": None,
         "reason": None,
     }
-    assert {each["reason"] for each in printed["differences"]} == {None, "So [it] is."}
+    assert {difference["reason"] for difference in printed["differences"]} == {None, "So [it] is."}
 
 
 @pytest.mark.usefixtures("seen")

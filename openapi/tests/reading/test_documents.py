@@ -71,7 +71,11 @@ def test_every_row_is_read_and_every_difference_recorded(
     assert NESTED[dialect] in {fact.path for fact in page.facts}
     assert [each.difference for each in judge(differences, dialect) if each.drifts] == []
     assert stale(differences, dialect) == []
-    missing = [each for each in differences if each.member == "presence" and each.status is Status.ONLY_IN_PAGE]
+    missing = [
+        difference
+        for difference in differences
+        if difference.member == "presence" and difference.status is Status.ONLY_IN_PAGE
+    ]
     assert missing == []
 
 

@@ -177,7 +177,7 @@ def test_parameters_that_are_not_supported_agree_when_the_contract_has_none() ->
     contract = load("ovms")
     page = "Request#\n\nUnsupported params#\n\n  • logit_bias\n\n  • temperature\n\n  • novelty\n\nEnd#\n"
     differences = compare(facts_of(rows_of(page.encode(), "own")), contract)
-    found = {each.path: each for each in differences if each.member in ("supported", PRESENCE)}
+    found = {difference.path: difference for difference in differences if difference.member in ("supported", PRESENCE)}
     assert [found[name].status for name in ("logit_bias", "temperature", "novelty", "min_p")] == [
         *(Status.AGREES, Status.DIFFERS, Status.AGREES, Status.ONLY_IN_CONTRACT)
     ]

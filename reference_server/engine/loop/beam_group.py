@@ -109,7 +109,9 @@ class BeamGroup:
         totals = totals.index_fill(1, torch.tensor(ends, dtype=torch.long), -torch.inf)
         count = self._size
         while True:
-            going = [each for each in self._continuations(totals, count, scorer) if not each.stopped]
+            going = [
+                continuation for continuation in self._continuations(totals, count, scorer) if not continuation.stopped
+            ]
             if len(going) >= self._size or count >= totals.numel():
                 return going[: self._size]
             count *= 2

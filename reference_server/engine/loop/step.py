@@ -131,7 +131,7 @@ class Stepper:
         """Take every search a step further; which there are, and why some cannot go on."""
         place = {each: row for row, each in enumerate(sequences)}
         slot = dict(zip(sequences, slots, strict=True))
-        beams = [each for each in sequences if isinstance(each, Beam)]
+        beams = [sequence for sequence in sequences if isinstance(sequence, Beam)]
         outcomes: dict[BeamSearch, EngineError | None] = {beam.search: None for beam in beams}
         moves: list[tuple[int, int]] = []
         for search in outcomes:

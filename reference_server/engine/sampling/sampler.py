@@ -179,7 +179,7 @@ class Sampler:
 
     def _rungs(self, most: int) -> Iterator[int]:
         """How many candidates to look at, one number after the other; `most`: how many tokens are likely to be kept."""
-        first = next((each for each in CANDIDATES if each > most), self._vocabulary_size)
+        first = next((candidate for candidate in CANDIDATES if candidate > most), self._vocabulary_size)
         for candidates in sorted({first, CANDIDATES[-1]}):
             if first <= candidates < self._vocabulary_size:
                 yield candidates

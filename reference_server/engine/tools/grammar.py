@@ -51,7 +51,7 @@ class Grammars:
 
     def __init__(self, tokenizer: Tokenizer, vocabulary_size: int, ends: Iterable[int]) -> None:
         self._vocabulary_size = vocabulary_size
-        self._ends = tuple(sorted(each for each in ends if 0 <= each < vocabulary_size))
+        self._ends = tuple(sorted(end for end in ends if 0 <= end < vocabulary_size))
         self._compiled: OrderedDict[str, Matcher] = OrderedDict()
         self._lock = Lock()
         self._tables: llguidance.LLTokenizer | None = None

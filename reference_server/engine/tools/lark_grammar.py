@@ -28,7 +28,7 @@ class Spelling:
     def text(self, text: str) -> str:
         """A text to the letter."""
         pieces = filter(None, self._control.split(text))
-        return " ".join(f"<[{self._tokens[each]}]>" if each in self._tokens else literal(each) for each in pieces)
+        return " ".join(f"<[{self._tokens[piece]}]>" if piece in self._tokens else literal(piece) for piece in pieces)
 
     def any_text(self, rule: str, excluded: Iterable[str] = ()) -> list[str]:
         """A rule for any text in which some texts do not occur."""

@@ -52,7 +52,7 @@ def last_instructions_are_kept(app: ASGIApp, contract: Contract) -> ASGIApp:
         messages = told.sent.get("messages")
         if isinstance(messages, list) and messages and isinstance(messages[0], dict):
             last = kept[:]
-            kept[:] = [each for each in messages[:1] if each.get("role") == "system"]
+            kept[:] = [message for message in messages[:1] if message.get("role") == "system"]
             if not kept:
                 messages[:0] = last
 
@@ -99,9 +99,9 @@ def _first_tool(told: Told) -> None:
 
 
 def _first_items(told: Told) -> None:
-    for each in told.sent["messages"] if isinstance(told.sent.get("messages"), list) else ():
-        if isinstance(each, dict) and isinstance(each.get("tool_calls"), list):
-            each["tool_calls"] = each["tool_calls"][:1]
+    for message in told.sent["messages"] if isinstance(told.sent.get("messages"), list) else ():
+        if isinstance(message, dict) and isinstance(message.get("tool_calls"), list):
+            message["tool_calls"] = message["tool_calls"][:1]
 
 
 def _rounded(told: Told) -> None:

@@ -22,9 +22,9 @@ def _messages(told: Told) -> list[Json]:
 
 
 def _cut(told: Told) -> None:
-    for each in _messages(told):
-        if len(each["content"]) > LONG:
-            each["content"] = each["content"][-LONG // 8 :]
+    for message in _messages(told):
+        if len(message["content"]) > LONG:
+            message["content"] = message["content"][-LONG // 8 :]
 
 
 def _last_only(told: Told) -> None:
@@ -36,19 +36,19 @@ def _last_only(told: Told) -> None:
 def _no_system(told: Told) -> None:
     found = _messages(told)
     if any(each.get("role") == "system" for each in found) and any(each.get("role") == "user" for each in found):
-        told.sent["messages"] = [each for each in told.sent["messages"] if each.get("role") != "system"]
+        told.sent["messages"] = [message for message in told.sent["messages"] if message.get("role") != "system"]
 
 
 def _no_results(told: Told) -> None:
-    for each in _messages(told):
-        if each.get("role") == "tool":
-            each["content"] = "-"
+    for message in _messages(told):
+        if message.get("role") == "tool":
+            message["content"] = "-"
 
 
 def _misread_when_streaming(told: Told) -> None:
     if told.sent.get("stream") is True:
-        for each in _messages(told):
-            each["content"] = each["content"].encode("utf-8").decode("latin-1")
+        for message in _messages(told):
+            message["content"] = message["content"].encode("utf-8").decode("latin-1")
 
 
 streamed_prompts_misread = at_seams(
@@ -77,7 +77,7 @@ def long_prompts_are_500(head: Head, body: Any, told: Told) -> Any:
 
 
 def _told_by(role: str, told: Told) -> Iterator[Json]:
-    return (each for each in _messages(told) if each.get("role") == role)
+    return (message for message in _messages(told) if message.get("role") == role)
 
 
 def _no_answers(told: Told) -> None:
@@ -86,22 +86,22 @@ def _no_answers(told: Told) -> None:
 
 
 def _no_rare_characters(told: Told) -> None:
-    for each in _messages(told):
-        if any(ord(letter) >= 0x10000 for letter in each["content"]):
-            each["content"] = "".join(letter for letter in each["content"] if ord(letter) < 0x10000) or "-"
+    for message in _messages(told):
+        if any(ord(letter) >= 0x10000 for letter in message["content"]):
+            message["content"] = "".join(letter for letter in message["content"] if ord(letter) < 0x10000) or "-"
 
 
 def _up_to_nul(told: Told) -> None:
-    for each in _messages(told):
-        if "\0" in each["content"]:
-            each["content"] = each["content"].split("\0")[0] or "-"
+    for message in _messages(told):
+        if "\0" in message["content"]:
+            message["content"] = message["content"].split("\0")[0] or "-"
 
 
 def _first_part(told: Told) -> None:
     messages = told.sent.get("messages")
-    for each in messages if isinstance(messages, list) else ():
-        if isinstance(each, dict) and isinstance(each.get("content"), list):
-            each["content"] = each["content"][:1]
+    for message in messages if isinstance(messages, list) else ():
+        if isinstance(message, dict) and isinstance(message.get("content"), list):
+            message["content"] = message["content"][:1]
 
 
 answers_ignored = at_seams("answers-ignored", "What the assistant said before is not read.", request=_no_answers)

@@ -198,7 +198,9 @@ def huge_integer_is_answered(head: Head, body: Any, told: Told) -> Any:
 def refuses_valid(told: Told) -> Reply | None:
     """A conversation with an answer of the assistant in it is refused."""
     messages = told.sent.get("messages")
-    roles = [each.get("role") for each in messages if isinstance(each, dict)] if isinstance(messages, list) else []
+    roles = (
+        [message.get("role") for message in messages if isinstance(message, dict)] if isinstance(messages, list) else []
+    )
     if "assistant" in roles:
         status, body = told.contract.errors.render("invalid_request", "messages: assistant is not allowed")
         return Reply(status, orjson.dumps(body))
@@ -209,7 +211,9 @@ def refuses_valid(told: Told) -> Reply | None:
 def falls_over(told: Told) -> Reply | None:
     """A request that has a system message gets a 500 in plain text."""
     messages = told.sent.get("messages")
-    if isinstance(messages, list) and any(isinstance(each, dict) and each.get("role") == "system" for each in messages):
+    if isinstance(messages, list) and any(
+        isinstance(message, dict) and message.get("role") == "system" for message in messages
+    ):
         return Reply(500, b"Internal Server Error", "text/plain")
     return None
 

@@ -125,9 +125,9 @@ def _beams_alike(answer: Json, told: Told) -> None:
 
 def _mis_escaped(told: Told) -> None:
     if b"\\u" in told.body:
-        for each in told.sent.get("messages") or ():
-            if isinstance(each, dict) and isinstance(each.get("content"), str):
-                each["content"] = each["content"].encode("ascii", "ignore").decode() + "?"
+        for message in told.sent.get("messages") or ():
+            if isinstance(message, dict) and isinstance(message.get("content"), str):
+                message["content"] = message["content"].encode("ascii", "ignore").decode() + "?"
 
 
 def _by_order(told: Told) -> None:

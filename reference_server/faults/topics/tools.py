@@ -203,15 +203,15 @@ none_ignored = at_seams(
 
 def _refuse_null_content(told: Told) -> None:
     messages = told.sent.get("messages")
-    for each in messages if isinstance(messages, list) else ():
-        if isinstance(each, dict) and each.get("role") == "assistant" and each.get("content", "") is None:
+    for message in messages if isinstance(messages, list) else ():
+        if isinstance(message, dict) and message.get("role") == "assistant" and message.get("content", "") is None:
             raise Refused("invalid_request", "messages: content must not be null")
 
 
 def _refuse_empty_content(told: Told) -> None:
     messages = told.sent.get("messages")
-    for each in messages if isinstance(messages, list) else ():
-        if isinstance(each, dict) and each.get("content") == "":
+    for message in messages if isinstance(messages, list) else ():
+        if isinstance(message, dict) and message.get("content") == "":
             raise Refused("invalid_request", "messages: content must not be empty")
 
 
@@ -223,7 +223,7 @@ null_content_refused = at_seams(
 
 def _takes_empty_content(contract: Contract) -> bool:
     probes = contract.parameters["messages"].probes
-    return any(each.name == "content-empty" and each.expect == "accept" for each in probes)
+    return any(probe.name == "content-empty" and probe.expect == "accept" for probe in probes)
 
 
 empty_content_refused = at_seams(
@@ -268,7 +268,7 @@ def _called_unasked(holder: Json, told: Told) -> None:
 
 def _history(told: Told) -> Reply | None:
     messages = told.sent.get("messages")
-    if any(isinstance(each, dict) and each.get("role") == "tool" for each in messages or ()):
+    if any(isinstance(message, dict) and message.get("role") == "tool" for message in messages or ()):
         return Reply(500, b"{}")
     return None
 

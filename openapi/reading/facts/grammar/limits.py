@@ -34,7 +34,7 @@ def _span(member: str, at: str = "") -> Build:
 def _at_most(member: str, at: str = "") -> Build:
     def build(match: re.Match[str], _name: str) -> list[Piece] | None:
         limit, product = int(match["limit"]), match.groupdict().get("product")
-        if product and prod(int(each) for each in product.split("*")) != limit:
+        if product and prod(int(part) for part in product.split("*")) != limit:
             return None  # the page contradicts itself
         return [Piece(member, (Interval(0, limit),), at=at)]
 

@@ -21,7 +21,7 @@ _SUFFIX: Final = re.compile(r"\s*(?:types?|format|类型|格式)$", re.IGNORECAS
 
 def types_of(words: str) -> list[Type] | None:
     """The types in `List[string]类型或者string类型`; None when one of the words names none."""
-    found = [type_of(_SUFFIX.sub("", each)) for each in re.split(_OR, words, flags=re.IGNORECASE)]
+    found = [type_of(_SUFFIX.sub("", part)) for part in re.split(_OR, words, flags=re.IGNORECASE)]
     return None if None in found else [each for each in found if each is not None]
 
 
