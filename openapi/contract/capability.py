@@ -15,7 +15,8 @@ from openapi.contract.resolution import members
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from openapi.contract.parameter import Parameter, Rule, Schema
+    from openapi.contract.parameter import Parameter, Rule
+    from openapi.schema.json_schema import Schema
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from openapi.contract import loading
 from openapi.contract.capability import Capability, narrow_parameter, narrow_rule, narrow_schemas
 from openapi.contract.forms import AnswerForm, ErrorKind, ErrorTable, StreamForm
-from openapi.contract.parameter import ABSENT, Expect, Keyword, Parameter, Probe, Rule, Schema
+from openapi.contract.parameter import ABSENT, Expect, Keyword, Parameter, Probe, Rule
 from openapi.contract.resolution import ContractError, dialect_files, read, resolve, resolve_file
 from openapi.contract.schema_check import check_tree
 from openapi.did_you_mean import meant
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from openapi.contract.sentence import Sentence
+    from openapi.schema.json_schema import Schema
 
 __all__ = [
     "ABSENT",
@@ -39,7 +40,6 @@ __all__ = [
     "Probe",
     "Requirement",
     "Rule",
-    "Schema",
     "StreamForm",
     "documents",
     "load",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from openapi.contract.parameter import Schema
+    from openapi.schema.json_schema import Schema
 
 
 @dataclass(frozen=True, slots=True)

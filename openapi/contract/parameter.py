@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from openapi.schema.json_schema import Schema
+
 Expect = Literal["accept", "reject"]
-Schema = dict[str, Any]
 ABSENT: Any = object()  # no default is documented; None would be a documented null
 
 

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from openapi.contract.contract import Contract
-    from openapi.contract.parameter import Parameter, Schema
+    from openapi.contract.parameter import Parameter
     from openapi.description.examples import Example
+    from openapi.schema.json_schema import Schema
 
 OPENAPI = "3.2.0"
 OPENAPI_DOWN = "3.1.1"

@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from openapi.contract.contract import Contract
-    from openapi.contract.parameter import Parameter, Schema
+    from openapi.contract.parameter import Parameter
     from openapi.schema.fields import Member
+    from openapi.schema.json_schema import Schema
 
 NOTHING: Final = "–"
 """What a dialect does not have, or does not say."""

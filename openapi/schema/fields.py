@@ -9,13 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
-from openapi.schema.notation import followed
+from openapi.schema.json_schema import dereference
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from openapi.contract.parameter import Schema
-    from openapi.schema.notation import Schemas
+    from openapi.schema.json_schema import Schema, Schemas
 
 DEEPEST: Final = 10
 """Steps from the root; schemas that hold themselves would go on for ever."""

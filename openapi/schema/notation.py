@@ -8,17 +8,16 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final
 
+from openapi.schema.json_schema import dereference
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
-    from openapi.contract.parameter import Schema
-
-    Schemas = Mapping[str, Schema]
+    from openapi.schema.json_schema import Schema, Schemas
 
 SMALLEST_POWER: Final = 2**20
 """From here on, powers of two are written as such."""
 WORDS: Final = {"string": "text", "array": "list"}
-REFERENCE: Final = "#/components/schemas/"
 
 
 def notation(schema: Schema, schemas: Schemas) -> str:
@@ -35,14 +34,6 @@ def takes_null(schema: Schema, schemas: Schemas) -> bool:
     if "enum" in schema or "const" in schema:
         return None in schema.get("enum", [schema.get("const", 0)])
     return "type" not in schema or "null" in _types(schema)
-
-
-def followed(schema: Schema, schemas: Schemas) -> Schema:
-    """The schema that a reference names, with what stands beside the reference; a schema without one as it is."""
-    if "$ref" not in schema:
-        return schema
-    beside = {key: value for key, value in schema.items() if key != "$ref"}
-    return {**followed(schemas[schema["$ref"].removeprefix(REFERENCE)], schemas), **beside}
 
 
 def number(value: float) -> str:

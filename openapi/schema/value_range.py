@@ -17,8 +17,7 @@ from openapi.schema.notation import WORDS, number
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from openapi.contract.parameter import Schema
-    from openapi.schema.notation import Schemas
+    from openapi.schema.json_schema import Schema, Schemas
 
 KINDS: Final = ("null", "boolean", "number", "string", "array", "object")
 SIZES: Final = {"string": "Length", "array": "Items", "object": "Properties"}

@@ -19,7 +19,8 @@ from openapi.contract.contract import load, names
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from openapi.contract.contract import Contract, Schema
+    from openapi.contract.contract import Contract
+    from openapi.schema.json_schema import Schema
 
 FILES: Final = ("vllm", "sglang", "transformers")
 INEXACT: Final = "it has no such parameter, and nothing exact can stand in for it"

@@ -12,8 +12,9 @@ from openapi.reading.facts.interval import Interval, Range, exact, merged
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from openapi.contract.contract import Contract, Parameter, Schema
+    from openapi.contract.contract import Contract, Parameter
     from openapi.reading.pages.row import Part
+    from openapi.schema.json_schema import Schema
 
 ROOTS: tuple[tuple[Part, str], ...] = (("response", "ChatCompletion"), ("stream", "ChatCompletionChunk"))
 _SCALARS = frozenset({"string", "boolean", "integer", "number"})

@@ -11,8 +11,8 @@ from openapi.reading.facts.interval import Interval, closed_and_merged
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from openapi.contract.contract import Schema
     from openapi.reading.facts.interval import Number, Range
+    from openapi.schema.json_schema import Schema
 
 
 _KEYWORDS: Final = {
