@@ -1,4 +1,4 @@
-"""The door: one console command. Each subcommand opens one room, and nothing is imported before it is asked for."""
+"""The `chatproof` command. Each subcommand is imported only when it runs."""
 
 from __future__ import annotations
 
@@ -20,196 +20,217 @@ if TYPE_CHECKING:
     from conformance.run.embedded_server import Embedded
     from openapi.contract.contract import Contract
 
-HELP_NAMES = ("-h", "--help")
-HELP = {"help_option_names": HELP_NAMES}
+HELP_OPTIONS = ("-h", "--help")
+CONTEXT_SETTINGS = {"help_option_names": HELP_OPTIONS}
 INTERRUPTED = 130  # 128 + SIGINT, as shells report it
-OURS = ("conformance", "loadtests", "openapi", "reference_server")
+OWN_PACKAGES = ("conformance", "loadtests", "openapi", "reference_server")
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
-    """Where a command lives (`module:attribute`), its line in the help, and the extra that it needs."""
+class Command:
+    """Where a command is defined (`module:attribute`), its one-line help, and the extra it needs."""
 
-    place: str
-    line: str
+    location: str
+    help: str
     extra: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Floor:
-    """A group of commands, and its line in the help. `default`: the command that is meant where none is named."""
+class CommandGroup:
+    """A group of commands and its one-line help. `default` is the command to run if none is named."""
 
-    line: str
-    rooms: Mapping[str, Room]
+    help: str
+    commands: Mapping[str, Command]
     default: str | None = None
 
 
-DOOR: Mapping[str, Room | Floor] = {
-    "check": Room("conformance.cli.check_command:check", "Judge a chat-completions server."),
-    "judge": Room("conformance.cli.recorded_run_commands:judge", "Judge a recorded run again, offline."),
-    "replay": Room("conformance.cli.recorded_run_commands:replay_one", "Send one exchange of a recorded run again."),
-    "load": Floor(
+COMMANDS: Mapping[str, Command | CommandGroup] = {
+    "check": Command("conformance.cli.check_command:check", "Test a chat-completions server for conformance."),
+    "judge": Command("conformance.cli.recorded_run_commands:judge", "Judge a recorded run again, offline."),
+    "replay": Command("conformance.cli.recorded_run_commands:replay_one", "Send one recorded request again."),
+    "load": CommandGroup(
         "Load-test a chat-completions server.",
         {
-            "run": Room("loadtests.cli.load_command:load", "Run a load test (the default command).", "load"),
-            "search": Room("loadtests.cli.search_command:search", "The highest rate whose objectives hold.", "load"),
-            "compare": Room("loadtests.cli.compare_command:compare", "What changed between two load tests.", "load"),
-            "calibrate": Room(
-                "loadtests.cli.calibrate_command:calibrate", "Hold our clock against a known schedule.", "load"
+            "run": Command("loadtests.cli.load_command:load", "Run a load test (the default command).", "load"),
+            "search": Command(
+                "loadtests.cli.search_command:search", "Find the highest rate that meets the objectives.", "load"
+            ),
+            "compare": Command("loadtests.cli.compare_command:compare", "Compare two load tests.", "load"),
+            "calibrate": Command(
+                "loadtests.cli.calibrate_command:calibrate",
+                "Calibrate the timer against a server with known timings.",
+                "load",
             ),
         },
         default="run",
     ),
-    "diff": Room("conformance.cli.recorded_run_commands:diff_results", "What moved between two results files."),
-    "serve": Room("reference_server.serve_command:command", "Serve a model with the API of a dialect.", "server"),
-    "spec": Floor(
-        "The contract: its descriptions and where they come from.",
+    "diff": Command("conformance.cli.recorded_run_commands:diff_results", "Compare two results files."),
+    "serve": Command("reference_server.serve_command:command", "Serve a model with the API of a dialect.", "server"),
+    "spec": CommandGroup(
+        "Work with the contract: OpenAPI descriptions, vendor documents, differences.",
         {
-            "build": Room("openapi.spec_commands:build_specs", "Write every dialect as OpenAPI 3.2 and 3.1."),
-            "diff": Room("openapi.spec_commands:diff", "What changes for a client between two dialects or versions."),
-            "matrix": Room("openapi.spec_commands:print_matrix", "Every parameter and answer, dialect by dialect."),
-            "trace": Room(
-                "conformance.cli.trace_command:command", "Every sentence of the documents, and what watches over it."
+            "build": Command("openapi.spec_commands:build_specs", "Write every dialect as OpenAPI 3.2 and 3.1."),
+            "diff": Command("openapi.spec_commands:diff", "Show what changes for a client between two dialects."),
+            "matrix": Command("openapi.spec_commands:print_matrix", "Compare all dialects, parameter by parameter."),
+            "trace": Command(
+                "conformance.cli.trace_command:command", "Show which check covers each sentence of the documents."
             ),
-            "read": Room("openapi.reading.reading_commands:read", "Read a vendor's page into facts."),
-            "drift": Room("openapi.reading.reading_commands:drift", "Hold a vendor's page against a dialect."),
+            "read": Command("openapi.reading.reading_commands:read", "Extract the facts from a vendor's page."),
+            "drift": Command("openapi.reading.reading_commands:drift", "Compare a vendor's page with a dialect."),
         },
     ),
-    "faults": Floor(
-        "Misbehaviours of real servers, shown on purpose: the proof that every check can fail.",
+    "faults": CommandGroup(
+        "Test the suite with known faults of real servers.",
         {
-            "list": Room(
-                "reference_server.faults.fault_list:list_faults", "Every fault, and the bugs it stands for.", "server"
+            "list": Command(
+                "reference_server.faults.fault_list:list_faults",
+                "List the faults and the bugs that they reproduce.",
+                "server",
             ),
-            "run": Room("conformance.proof.faults_command:run", "Run the suite against every fault.", "server"),
-            "serve": Room("reference_server.faults.fault_host:command", "Serve every fault at its own path.", "server"),
+            "run": Command("conformance.proof.faults_command:run", "Run the suite against every fault.", "server"),
+            "serve": Command(
+                "reference_server.faults.fault_host:command", "Serve every fault at its own path.", "server"
+            ),
         },
     ),
-    "checks": Floor(
-        "The checks of the suite.",
+    "checks": CommandGroup(
+        "List and explain the checks of the suite.",
         {
-            "list": Room("conformance.cli.checks_command:list_checks", "Every check with its claim."),
-            "show": Room("conformance.cli.checks_command:show_check", "Show one check and its sources."),
+            "list": Command("conformance.cli.checks_command:list_checks", "List every check with its claim."),
+            "show": Command("conformance.cli.checks_command:show_check", "Show one check and its sources."),
         },
     ),
 }
 
 
-class Lazy(click.Group):
-    """A group that imports a command's module when the command is run, not when the help lists it."""
+class LazyGroup(click.Group):
+    """A click group that imports a command's module when the command runs, not when the help lists it."""
 
-    def __init__(self, rooms: Mapping[str, Room | Floor], default: str | None = None, **settings: Any) -> None:
-        super().__init__(context_settings=HELP, no_args_is_help=True, **settings)
-        self._rooms = rooms
+    def __init__(
+        self, entries: Mapping[str, Command | CommandGroup], default: str | None = None, **settings: Any
+    ) -> None:
+        super().__init__(context_settings=CONTEXT_SETTINGS, no_args_is_help=True, **settings)
+        self._entries = entries
         self._default = default
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that the arguments name. A floor's default goes by the floor's name, as the user wrote it."""
+        """Return the command that the arguments name. A default command runs under the name of its group."""
         name, rest = args[0], args[1:]
-        found = self._rooms.get(name)
-        if found is None:
-            raise click.UsageError(f"No such command {name!r}{_meant(name, self._rooms)}", ctx)
-        if isinstance(found, Floor) and found.default and not (rest and rest[0] in {*found.rooms, *HELP_NAMES}):
+        entry = self._entries.get(name)
+        if entry is None:
+            raise click.UsageError(f"No such command {name!r}{_suggestion(name, self._entries)}", ctx)
+        if (
+            isinstance(entry, CommandGroup)
+            and entry.default
+            and not (rest and rest[0] in {*entry.commands, *HELP_OPTIONS})
+        ):
             word = rest[0] if rest else ""
-            if word.isalpha() and (question := _meant(word, found.rooms)):
-                line = f"{name!r} has no command {word!r}{question} A server of that name is http://{word}"
+            if word.isalpha() and (suggestion := _suggestion(word, entry.commands)):
+                line = (
+                    f"{name!r} has no command {word!r}{suggestion} To test a server of that name, write http://{word}"
+                )
                 raise click.UsageError(line, ctx)
-            return name, _open(self._path(name, ctx), found.rooms[found.default]), rest
+            return name, _load(self._path(name, ctx), entry.commands[entry.default]), rest
         return super().resolve_command(ctx, args)
 
     def __call__(self, *arguments: Any, **settings: Any) -> Any:
-        """The whole command line, as a process of its own."""
-        _open_streams()
-        signal.signal(signal.SIGTERM, _called_off)
+        """Run the command line as the process's main program."""
+        _make_streams_safe()
+        signal.signal(signal.SIGTERM, _interrupt)
         return super().__call__(*arguments, **settings)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Runs the command; an interrupt that it has no words for ends it with one line."""
+        """Run the command. If it does not handle an interrupt itself, print one line and exit with 130."""
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
             click.echo("chatproof: interrupted", err=True)
             raise SystemExit(INTERRUPTED) from None
-        except ModuleNotFoundError as error:  # what a command imports only when it runs
+        except ModuleNotFoundError as error:  # a module that the command imports only when it runs
             name = ctx.invoked_subcommand or ""
-            found = self._rooms.get(name)
-            room = found.rooms[found.default] if isinstance(found, Floor) and found.default else found
-            if isinstance(room, Room):
-                _refuse_missing(self._path(name, ctx), room, error)
+            entry = self._entries.get(name)
+            command = entry.commands[entry.default] if isinstance(entry, CommandGroup) and entry.default else entry
+            if isinstance(command, Command):
+                _raise_if_extra_missing(self._path(name, ctx), command, error)
             raise
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The commands, in the order of the flow."""
-        return list(self._rooms)
+        """Return the command names in the order in which a user needs them."""
+        return list(self._entries)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Opens the room of a command."""
-        found = self._rooms.get(cmd_name)
-        if isinstance(found, Floor):
-            return Lazy(found.rooms, found.default, name=cmd_name, help=found.line)
-        return None if found is None else _open(self._path(cmd_name, ctx), found)
+        """Import and return a command, or return a group without importing its commands."""
+        entry = self._entries.get(cmd_name)
+        if isinstance(entry, CommandGroup):
+            return LazyGroup(entry.commands, entry.default, name=cmd_name, help=entry.help)
+        return None if entry is None else _load(self._path(cmd_name, ctx), entry)
 
     def _path(self, name: str, ctx: click.Context) -> str:
-        """A command as it is typed, behind the floor that it is on."""
+        """The command as the user types it, including its group."""
         return name if ctx.parent is None else f"{self.name} {name}"
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The list of commands from their lines here, so that the help opens no room."""
+        """Write the list of commands from `COMMANDS`, so that `--help` imports no package."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, each.line) for name, each in self._rooms.items()])
+            formatter.write_dl([(name, entry.help) for name, entry in self._entries.items()])
 
 
-class Outlet(io.FileIO):
-    """A stream of which the rest is said to nobody once its reader has left: the exit code is as it would have been."""
+class SafeStream(io.FileIO):
+    """Standard output or error that discards what is written after its reader has closed the pipe.
+
+    The exit code of the command is then the same as with a reader.
+    """
 
     def write(self, data: Any) -> int:
-        """As a file's. Raises UsageError where there is no room, once: what follows is said to nobody."""
-        if not data:  # click asks so what a stream takes, and no answer says that it takes nothing
+        """Write like a file. Raises UsageError once if the device is full; later output is discarded."""
+        if not data:  # click writes an empty string to find out whether a stream takes text or bytes
             return 0
         try:
             return super().write(data)
         except OSError as error:
-            nobody = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(nobody, self.fileno())
-            os.close(nobody)
+            null = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(null, self.fileno())
+            os.close(null)
             if not isinstance(error, BrokenPipeError):
-                raise click.UsageError(f"cannot write what is to be printed: {error.strerror}") from error
+                raise click.UsageError(f"cannot write the output: {error.strerror}") from error
             return super().write(data)
 
 
-def _called_off(number: int, frame: FrameType | None) -> None:
-    """Pipelines that are called off send SIGTERM: it is an interrupt like that of a terminal, and so ends as well; also
-    where that of a terminal is ignored, as shells have it for what runs in the background."""
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    """Handle SIGTERM, which cancelled pipelines send, like Ctrl-C.
+
+    Shells ignore SIGINT in background processes; SIGTERM must end the command there too.
+    """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.default_int_handler(number, frame)
     signal.raise_signal(signal.SIGINT)
 
 
-def _open_streams() -> None:
-    """What is printed can always be printed: where nobody reads it, or it is closed, or its encoding lacks a letter."""
-    for number in range(3):  # in this order, because a file that is opened takes the first number that is free
+def _make_streams_safe() -> None:
+    """Make stdout and stderr safe if they are closed, have lost their reader, or cannot encode a character."""
+    for number in range(3):  # in this order: an opened file takes the lowest free number
         try:
             os.fstat(number)
         except OSError:
             os.open(os.devnull, os.O_RDWR)
-    sys.stdout = _outlet(sys.stdout, 1)
-    sys.stderr = _outlet(sys.stderr, 2)
+    sys.stdout = _safe_stream(sys.stdout, 1)
+    sys.stderr = _safe_stream(sys.stderr, 2)
 
 
-def _outlet(stream: TextIO | None, number: int) -> TextIO:
-    if stream is None:  # it was closed
-        return open(number, "w", encoding="utf-8", closefd=False)  # it has no path
+def _safe_stream(stream: TextIO | None, number: int) -> TextIO:
+    if stream is None:  # it was closed when Python started
+        return open(number, "w", encoding="utf-8", closefd=False)
     if not isinstance(stream, io.TextIOWrapper):
         return stream
-    stream.reconfigure(errors="backslashreplace")  # where the encoding lacks a character, its number is told
-    buffer = stream.buffer  # the file itself where Python does not buffer
+    stream.reconfigure(errors="backslashreplace")  # write \uXXXX for characters that the encoding lacks
+    buffer = stream.buffer  # the file itself if Python does not buffer
     if type(getattr(buffer, "raw", buffer)) is not io.FileIO:
         return stream
-    outlet = Outlet(stream.fileno(), "w", closefd=False)
+    safe = SafeStream(stream.fileno(), "w", closefd=False)
     return io.TextIOWrapper(
-        io.BufferedWriter(outlet) if isinstance(buffer, io.BufferedWriter) else outlet,
+        io.BufferedWriter(safe) if isinstance(buffer, io.BufferedWriter) else safe,
         stream.encoding,
         stream.errors,
         line_buffering=stream.line_buffering,
@@ -217,47 +238,51 @@ def _outlet(stream: TextIO | None, number: int) -> TextIO:
     )
 
 
-def _meant(word: str, known: Mapping[str, object]) -> str:
+def _suggestion(word: str, known: Mapping[str, object]) -> str:
     from openapi.did_you_mean import meant
 
     return meant(word, known)
 
 
-def _open(path: str, room: Room) -> click.Command:
-    """The command of a room; raises UsageError where its extra is missing. path: what stands behind `chatproof`."""
-    module, _, attribute = room.place.partition(":")
+def _load(path: str, entry: Command) -> click.Command:
+    """Import a command. Raises UsageError if its extra is not installed. path: the command as the user types it."""
+    module, _, attribute = entry.location.partition(":")
     try:
         command: Any = getattr(importlib.import_module(module), attribute)
     except ModuleNotFoundError as error:
-        _refuse_missing(path, room, error)
+        _raise_if_extra_missing(path, entry, error)
         raise
     return command  # type: ignore[no-any-return]
 
 
-def _refuse_missing(path: str, room: Room, error: ModuleNotFoundError) -> None:
-    """Raises UsageError for a module of the extra that the room needs."""
-    if room.extra is None or error.name is None or error.name.partition(".")[0] in OURS:
+def _raise_if_extra_missing(path: str, entry: Command, error: ModuleNotFoundError) -> None:
+    """Raise UsageError if the missing module belongs to the extra that the command needs."""
+    if entry.extra is None or error.name is None or error.name.partition(".")[0] in OWN_PACKAGES:
         return
-    raise click.UsageError(f"`chatproof {path}` needs {error.name}: pip install 'chatproof[{room.extra}]'") from error
+    line = f"`chatproof {path}` needs {error.name}, which is not installed: pip install 'chatproof[{entry.extra}]'"
+    raise click.UsageError(line) from error
 
 
-@click.group(cls=Lazy, rooms=DOOR)
+@click.group(cls=LazyGroup, entries=COMMANDS)
 @click.version_option(package_name="chatproof", prog_name="chatproof")
 @click.pass_context
 def main(ctx: click.Context) -> None:
-    """Judge chat-completions servers by the documents of their vendors."""
-    ctx.obj = _embedded
+    """Test chat-completions servers for conformance with the documents of their vendors."""
+    ctx.obj = _start_embedded
 
 
-class OwnError(click.ClickException):
-    """What is nobody else's fault: the embedded server does not start."""
+class InternalError(click.ClickException):
+    """A failure of chatproof itself: the embedded server does not start."""
 
     exit_code = 5  # as in the suite
 
 
 @contextmanager
-def _embedded(contract: Contract) -> Iterator[Embedded]:
-    """The embedded server for rooms that may not know it: they know a URL, and only the door knows all rooms."""
+def _start_embedded(contract: Contract) -> Iterator[Embedded]:
+    """Start the embedded server for commands of packages that may not import it.
+
+    Only this module imports several packages; the load tests receive this function and use the URL it yields.
+    """
     from conformance.errors import HarnessError, UsageError
     from conformance.run.embedded_server import serve
 
@@ -265,7 +290,7 @@ def _embedded(contract: Contract) -> Iterator[Embedded]:
         try:
             server = running.enter_context(serve(contract))
         except HarnessError as error:
-            raise (click.UsageError if isinstance(error, UsageError) else OwnError)(str(error)) from error
+            raise (click.UsageError if isinstance(error, UsageError) else InternalError)(str(error)) from error
         yield server
 
 

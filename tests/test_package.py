@@ -1,4 +1,4 @@
-"""The distribution as a whole: what it weighs, what it imports, and that its names are its own."""
+"""The distribution: installed size, lazy imports, and package names that no other distribution uses."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parent.parent
-ROOMS = ("openapi", "conformance", "reference_server")
+PACKAGES = ("openapi", "conformance", "reference_server")
 HEAVY = {"torch", "transformers", "fastapi", "uvicorn", "locust"}
 MOST_MB = 110
 
 
 def plain_closure() -> dict[str, int]:
-    """Every distribution that `pip install chatproof` needs, with the bytes of its files. Ours counts by its tree."""
+    """Return every distribution that `pip install chatproof` installs, with its size in bytes."""
     waiting = ["chatproof"]
-    found: dict[str, int] = {}
+    sizes: dict[str, int] = {}
     while waiting:
         name = canonicalize_name(waiting.pop())
-        if name in found:
+        if name in sizes:
             continue
         this = distribution(name)
         files = [Path(str(file.locate())) for file in this.files or ()]
-        found[name] = sum(path.stat().st_size for path in files if path.is_file())
+        sizes[name] = sum(path.stat().st_size for path in files if path.is_file())
         for text in this.requires or ():
             requirement = Requirement(text)
             if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
                 waiting.append(requirement.name)
-    for room in ROOMS:
-        found["chatproof"] += sum(path.stat().st_size for path in (ROOT / room).rglob("*") if path.is_file())
-    return found
+    for package in PACKAGES:
+        sizes["chatproof"] += sum(path.stat().st_size for path in (ROOT / package).rglob("*") if path.is_file())
+    return sizes
 
 
 def test_the_plain_installation_needs_no_torch_and_stays_small() -> None:
@@ -45,19 +45,19 @@ def test_the_plain_installation_needs_no_torch_and_stays_small() -> None:
     assert sum(closure.values()) / 2**20 < MOST_MB
 
 
-@pytest.mark.parametrize("room", ROOMS)
-def test_no_installed_package_shadows_a_room(room: str) -> None:
-    found = importlib.import_module(room).__file__
-    assert found is not None
+@pytest.mark.parametrize("package", PACKAGES)
+def test_no_installed_package_shadows_a_package_of_ours(package: str) -> None:
+    location = importlib.import_module(package).__file__
+    assert location is not None
     others = {
         owner.metadata["Name"]
         for owner in distributions()
-        if any(str(file) == f"{room}/__init__.py" for file in owner.files or ())
+        if any(str(file) == f"{package}/__init__.py" for file in owner.files or ())
     }
     assert others - {"chatproof"} == set()
 
 
-def test_the_help_opens_no_room() -> None:
+def test_the_help_imports_no_package_of_ours() -> None:
     script = (
         "import sys, json, chatproof\n"
         "chatproof.main(['--help'], standalone_mode=False)\n"
@@ -66,7 +66,7 @@ def test_the_help_opens_no_room() -> None:
     shown = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT)
     loaded = set(json.loads(shown.stdout.splitlines()[-1]))
     assert "check" in shown.stdout
-    assert set() == loaded & {*ROOMS, *HEAVY, "rich", "httpx", "yaml", "pytest"}
+    assert set() == loaded & {*PACKAGES, *HEAVY, "rich", "httpx", "yaml", "pytest"}
 
 
 def test_the_torch_series_is_pinned() -> None:
