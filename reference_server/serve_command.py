@@ -238,7 +238,7 @@ def _refuse_idle(names: tuple[str, ...], *, upstreams: bool) -> None:
 def _load_engine(checkpoint: Path, device: str, **options: Any) -> tuple[LocalEngine, str]:
     """The engine and its device by name; raises ServingError with the engine's own words."""
     from reference_server.engine import LocalEngine  # seconds of imports, after all that is quickly told
-    from reference_server.engine.model.device import select_device
+    from reference_server.engine.device import select_device
 
     try:
         place = str(select_device(device))

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from reference_server.engine.device import torch
 from reference_server.engine.loop.local_engine import LocalEngine
 from reference_server.engine.loop.restarts import Restarts
-from reference_server.engine.model.device import torch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -131,7 +131,7 @@ def tiny_tokenizer() -> PreTrainedTokenizerFast:
 @pytest.fixture(scope="module")
 def addresses(tiny_engine: LocalEngine) -> Iterator[dict[str, str]]:
     """The address of the embedded model by each dialect."""
-    from reference_server.tests.embedded import served_everywhere
+    from reference_server.tests.embedded_model import served_everywhere
 
     with served_everywhere(tiny_engine) as found:
         yield found

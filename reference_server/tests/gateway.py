@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from reference_server.settings import Settings
-from reference_server.tests.scripted import Running, running
+from reference_server.tests.scripted_engine import Running, running
 from reference_server.upstream.options import Upstreams, open_upstreams
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from reference_server.faults.fault import chosen
 from reference_server.faults.fault_host import Host, as_data
 from reference_server.faults.fault_list import known_faults
 from reference_server.settings import Settings
-from reference_server.tests.scripted import ScriptedEngine
+from reference_server.tests.scripted_engine import ScriptedEngine
 
 DIALECT = "mindie-2.3"
 HELLO: dict[str, Any] = {"model": "tiny", "messages": [{"role": "user", "content": "Hello"}], "max_tokens": 4}

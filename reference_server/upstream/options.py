@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from openapi.contract.contract import ContractError
-from reference_server.upstream.balance import Balance
-from reference_server.upstream.gateway import UpstreamEngine
+from reference_server.upstream.load_balancer import Balance
+from reference_server.upstream.upstream_engine import UpstreamEngine
 from reference_server.upstream.kind import kinds
 from reference_server.upstream.recognition import AUTO, OURS, UnknownUpstreamError, UpstreamFailure, recognise
-from reference_server.upstream.served_contract import through
+from reference_server.upstream.capabilities import through
 from reference_server.upstream.server import Deadlines, UpstreamServer
 from reference_server.upstream.upstream_address import Origin
 

@@ -12,20 +12,20 @@ import orjson
 from openapi.stream import sse
 from reference_server.engine import Engine, Generation
 from reference_server.errors import ApiError
-from reference_server.upstream.answer import AnswerReader
+from reference_server.upstream.answer_reader import AnswerReader
 from reference_server.upstream.choices import Ranked, Several
 from reference_server.upstream.connection import Dropped, UpstreamFailure
-from reference_server.upstream.refusal import error_event, failure, refusal
-from reference_server.upstream.translation import Conversation, asks
+from reference_server.upstream.error_translation import error_event, failure, refusal
+from reference_server.upstream.request_translation import Conversation, asks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from reference_server.engine import Delta, SamplingParams
-    from reference_server.upstream.balance import Balance
+    from reference_server.upstream.load_balancer import Balance
     from reference_server.upstream.kind import Kind
     from reference_server.upstream.server import Reply
-    from reference_server.upstream.translation import Ask
+    from reference_server.upstream.request_translation import Ask
 
 DONE: Final = "[DONE]"
 MOST_EVENTS: Final = 10_000_000

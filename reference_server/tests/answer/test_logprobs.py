@@ -15,8 +15,8 @@ from reference_server.answer.completion import completion
 from reference_server.engine import Delta, SamplingParams, TokenLogprob
 from reference_server.http.served_contract import served
 from reference_server.request.response_options import Telling
-from reference_server.tests.rendered import TEXTS, heading, stream_of
-from reference_server.tests.scripted import deltas
+from reference_server.tests.rendering import TEXTS, heading, stream_of
+from reference_server.tests.scripted_engine import deltas
 
 CAFE = TokenLogprob(
     "caf\ufffd",

@@ -11,7 +11,7 @@ import httpx
 from openapi.contract.contract import load, names
 from openapi.stream import sse
 from reference_server.settings import Settings
-from reference_server.tests.scripted import PATIENCE_S, ScriptedEngine, running
+from reference_server.tests.scripted_engine import PATIENCE_S, ScriptedEngine, running
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

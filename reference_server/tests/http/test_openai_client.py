@@ -10,8 +10,8 @@ import openai
 import pytest
 
 from openapi.contract.contract import load
-from reference_server.tests.embedded import DIALECTS, KEY, QUESTION
-from reference_server.tests.scripted import PATIENCE_S
+from reference_server.tests.embedded_model import DIALECTS, KEY, QUESTION
+from reference_server.tests.scripted_engine import PATIENCE_S
 
 if TYPE_CHECKING:
     from openai.types.chat import ChatCompletionMessageParam

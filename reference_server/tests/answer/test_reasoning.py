@@ -13,8 +13,8 @@ from openapi.description.validation import Validator
 from openapi.stream.event_order import walk
 from reference_server.answer.completion import completion
 from reference_server.request.response_options import Telling
-from reference_server.tests.rendered import TEXTS, content, heading, stream_of
-from reference_server.tests.scripted import deltas
+from reference_server.tests.rendering import TEXTS, content, heading, stream_of
+from reference_server.tests.scripted_engine import deltas
 
 if TYPE_CHECKING:
     from reference_server.engine import Delta

@@ -19,7 +19,7 @@ from reference_server.engine.loop.local_engine import LocalEngine
 from reference_server.serve_command import EMBEDDED
 from reference_server.settings import Settings
 from reference_server.tests.gateway import gateway
-from reference_server.tests.scripted import PATIENCE_S, ScriptedEngine, running
+from reference_server.tests.scripted_engine import PATIENCE_S, ScriptedEngine, running
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

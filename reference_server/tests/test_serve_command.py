@@ -22,7 +22,7 @@ from reference_server.engine import LocalEngine
 from reference_server.faults import fault_host as hosting
 from reference_server.http.server import SWITCH_S, EngineStoppedError, Server, ServingError
 from reference_server.serve_command import Settings, command, serve
-from reference_server.tests.scripted import PATIENCE_S, ScriptedEngine, running
+from reference_server.tests.scripted_engine import PATIENCE_S, ScriptedEngine, running
 
 if TYPE_CHECKING:
     from click import Command

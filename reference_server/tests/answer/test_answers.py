@@ -15,8 +15,8 @@ from reference_server.answer.completion import completion
 from reference_server.answer.response_fields import usage
 from reference_server.engine import Delta
 from reference_server.http.served_contract import served
-from reference_server.tests.rendered import DIALECTS, TEXTS, content, heading, stream_of
-from reference_server.tests.scripted import deltas
+from reference_server.tests.rendering import DIALECTS, TEXTS, content, heading, stream_of
+from reference_server.tests.scripted_engine import deltas
 
 MINDIE = [name for name in DIALECTS if load(name).stream.usage == "with-finish"]
 

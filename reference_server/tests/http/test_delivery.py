@@ -13,8 +13,8 @@ import pytest
 
 from openapi.contract.contract import load
 from openapi.description.validation import Validator
-from reference_server.tests.application import DIALECTS, body, client, events
-from reference_server.tests.scripted import PATIENCE_S, ScriptedEngine
+from reference_server.tests.app_client import DIALECTS, body, client, events
+from reference_server.tests.scripted_engine import PATIENCE_S, ScriptedEngine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

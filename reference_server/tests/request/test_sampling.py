@@ -11,7 +11,7 @@ import pytest
 from openapi.contract.contract import names
 from reference_server.engine import Repetition, SamplingParams
 from reference_server.request.response_options import Telling
-from reference_server.tests.reader import contract_of, read
+from reference_server.tests.request_reader import contract_of, read
 
 DIALECTS = sorted(set(names().values()))
 

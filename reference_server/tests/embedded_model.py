@@ -14,7 +14,7 @@ from openapi.stream import sse
 from openapi.stream.event_order import Walk, walk
 from reference_server.http.served_contract import served
 from reference_server.settings import Settings
-from reference_server.tests.scripted import PATIENCE_S, running
+from reference_server.tests.scripted_engine import PATIENCE_S, running
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

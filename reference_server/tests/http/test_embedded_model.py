@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from openapi.contract.contract import load
-from reference_server.tests.embedded import DIALECTS, QUESTION, answered, post, walked
+from reference_server.tests.embedded_model import DIALECTS, QUESTION, answered, post, walked
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -16,7 +16,7 @@ from openapi.contract.contract import load
 from reference_server.errors import transport_refusal
 from reference_server.http.connection import Limits
 from reference_server.settings import Settings
-from reference_server.tests.scripted import PATIENCE_S, ScriptedEngine, running
+from reference_server.tests.scripted_engine import PATIENCE_S, ScriptedEngine, running
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

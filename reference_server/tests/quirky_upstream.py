@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from reference_server.tests.scripted import PATIENCE_S
+from reference_server.tests.scripted_engine import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -16,8 +16,8 @@ from reference_server.answer.completion import completion
 from reference_server.engine import Prompt, RankedLogprob, SamplingParams
 from reference_server.http.served_contract import served
 from reference_server.request.response_options import DISGUISE, Telling
-from reference_server.tests.rendered import TEXTS, content, heading, stream_of
-from reference_server.tests.scripted import deltas
+from reference_server.tests.rendering import TEXTS, content, heading, stream_of
+from reference_server.tests.scripted_engine import deltas
 
 TOLD = Prompt((5, 6), "<s>Hello", (None, (RankedLogprob(6, "Hello", -0.5, 2), RankedLogprob(9, "Bye", -0.25, 1))))
 

@@ -13,8 +13,8 @@ from openapi.stream.event_order import walk
 from reference_server.answer.completion import completion
 from reference_server.engine import Delta, SamplingParams
 from reference_server.http.served_contract import served
-from reference_server.tests.rendered import DIALECTS, content, heading, stream_of
-from reference_server.tests.scripted import deltas
+from reference_server.tests.rendering import DIALECTS, content, heading, stream_of
+from reference_server.tests.scripted_engine import deltas
 
 
 def several(*texts: tuple[str, ...]) -> list[Delta]:

@@ -15,8 +15,8 @@ from openapi.description.description import describe
 from openapi.description.validation import Validator
 from openapi.stream.event_order import walk
 from reference_server.http.served_contract import LACKING, served
-from reference_server.tests.application import DIALECTS, KEY, body, client, events
-from reference_server.tests.scripted import ScriptedEngine
+from reference_server.tests.app_client import DIALECTS, KEY, body, client, events
+from reference_server.tests.scripted_engine import ScriptedEngine
 
 LONG_PROMPT = "word " * 60  # the scripted engine takes 49 words
 

@@ -13,12 +13,12 @@ from reference_server.engine import SamplingParams
 from reference_server.serve_command import command
 from reference_server.upstream.kind import FILES, kind, kinds, words
 from reference_server.upstream.parameter_table import table
-from reference_server.upstream.refusal import cleaned
-from reference_server.upstream.served_contract import through
+from reference_server.upstream.error_translation import cleaned
+from reference_server.upstream.capabilities import through
 from reference_server.upstream.upstream_address import Origin
 
 DIALECTS = sorted(set(names().values()))
-DOCUMENT = Path(__file__).parents[2] / "docs" / "gateway.md"
+DOCUMENT = Path(__file__).parents[3] / "docs" / "gateway.md"
 BOUNDS = ("<!-- table -->\n", "\n<!-- end of table -->")
 
 

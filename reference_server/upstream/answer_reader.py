@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from reference_server.engine import FinishReason
-    from reference_server.upstream.translation import Ask, Json
+    from reference_server.upstream.request_translation import Ask, Json
 
 FINISHES: Final[dict[str, FinishReason]] = {
     "stop": "stop",

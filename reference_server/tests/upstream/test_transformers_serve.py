@@ -17,7 +17,7 @@ from openapi.stream import sse
 from openapi.stream.event_order import walk
 from reference_server.serve_command import EMBEDDED
 from reference_server.tests.gateway import gateway
-from reference_server.tests.scripted import PATIENCE_S
+from reference_server.tests.scripted_engine import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

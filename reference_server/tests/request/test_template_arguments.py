@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from reference_server.tests.reader import MESSAGES, read
+from reference_server.tests.request_reader import MESSAGES, read
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from reference_server.errors import ApiError
-from reference_server.tests.reader import read, reader
+from reference_server.tests.request_reader import read, reader
 
 DEEP = b'{"model":"m","messages":[{"role":"user","content":"x"}],"extra":%b}'
 

@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
+from reference_server.tests.scripted_engine import PATIENCE_S, Running, running
 
 from openapi.contract.contract import load
 from reference_server.engine.loop.restarts import Restarts
 from reference_server.http.server import EngineStoppedError
 from reference_server.settings import Settings
-from reference_server.tests.scripted import PATIENCE_S, Running, running
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from reference_server.engine import LocalEngine
-    from reference_server.engine.model.device import torch
+    from reference_server.engine.device import torch
 
 DIALECT = "mindie-2.3"
 SAID = [{"role": "user", "content": "hello"}]
