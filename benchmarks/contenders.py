@@ -108,7 +108,7 @@ class Loop:
     """A batch of equal prompts through transformers' own model and DynamicCache, greedy, nothing else."""
 
     def __init__(self, checkpoint: Path) -> None:
-        from reference_server.engine.model.device import torch
+        from reference_server.engine.device import torch
 
         torch.set_num_threads(1)
         from transformers import AutoModelForCausalLM

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from reference_server.engine.model.device import torch
+from reference_server.engine.device import torch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,9 +11,9 @@ from reference_server.engine.sampling.scores import Scorer
 from reference_server.engine.text.transcript import Transcript
 
 if TYPE_CHECKING:
+    from reference_server.engine.device import torch
     from reference_server.engine.loop.beam_group import Hypothesis
     from reference_server.engine.loop.sequence import Cancellation
-    from reference_server.engine.model.device import torch
     from reference_server.engine.protocol import Delta
     from reference_server.engine.text.transcript import Step, Terms
 

@@ -10,12 +10,12 @@ from contextlib import suppress
 from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
+from reference_server.engine.device import torch
 from reference_server.engine.loop.generation import LocalGeneration, hand_over
 from reference_server.engine.loop.output_worker import Choice, Teller, Told
 from reference_server.engine.loop.scheduler import Batch, Scheduler
 from reference_server.engine.loop.sequence import Sampled
 from reference_server.engine.loop.step import Stepper
-from reference_server.engine.model.device import torch
 from reference_server.engine.protocol import Delta, EngineError, Unavailable
 from reference_server.engine.sampling.sampler import Sampler
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from reference_server.engine.model.device import torch
+from reference_server.engine.device import torch
 from reference_server.engine.protocol import EngineError, Unavailable
 
 _log = logging.getLogger(__name__)

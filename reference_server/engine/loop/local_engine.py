@@ -8,6 +8,7 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from reference_server.engine.device import select_device, torch
 from reference_server.engine.loop.driver import HANG_S, Driver
 from reference_server.engine.loop.generation import LocalGeneration
 from reference_server.engine.loop.restarts import Restarts
@@ -15,7 +16,6 @@ from reference_server.engine.loop.scheduler import PREFILL_TOKENS
 from reference_server.engine.loop.submission import Submission
 from reference_server.engine.model.allocator import keep_freed_memory
 from reference_server.engine.model.checkpoint import Checkpoint, load_checkpoint
-from reference_server.engine.model.device import select_device, torch
 from reference_server.engine.model.runner import PROMPT_POSITIONS, Runner, verified_runner
 from reference_server.engine.protocol import (
     CheckpointError,

@@ -10,8 +10,8 @@ from reference_server.engine.loop.beam_search import Beam
 from reference_server.engine.loop.failures import failure as failed
 from reference_server.engine.loop.failures import no_logits
 from reference_server.engine.loop.output_worker import Choice
+from reference_server.engine.loop.prefill import Prefiller
 from reference_server.engine.loop.sequence import Sampled
-from reference_server.engine.model.prefill import Prefiller
 from reference_server.engine.protocol import EngineError
 from reference_server.engine.sampling.bias import apply
 from reference_server.engine.sampling.sampler import uniform, unusable
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
     from collections.abc import Sequence as Seq
 
+    from reference_server.engine.device import torch
     from reference_server.engine.loop.beam_search import BeamSearch
     from reference_server.engine.loop.scheduler import Batch
     from reference_server.engine.loop.sequence import Sequence
-    from reference_server.engine.model.device import torch
     from reference_server.engine.model.runner import Runner
     from reference_server.engine.protocol import Delta
     from reference_server.engine.sampling.sampler import Sampler

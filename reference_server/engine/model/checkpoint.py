@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import tokenizers
 
-from reference_server.engine.model.device import load_npu, torch
+from reference_server.engine.device import load_npu, torch
 from reference_server.engine.protocol import CheckpointError
 from reference_server.engine.text.chat import ChatEncoder
 from reference_server.engine.tools.tool_format import chosen_format

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from reference_server.engine.model.device import torch
+from reference_server.engine.device import torch
 from reference_server.engine.model.kv_cache import CacheView
 from reference_server.engine.model.lm_head import Head
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from copy import copy
 from typing import Any
 
-from reference_server.engine.model.device import torch
+from reference_server.engine.device import torch
 
 
 class Head(torch.nn.Module):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from torch.overrides import TorchFunctionMode
 
-from reference_server.engine.model.device import torch
+from reference_server.engine.device import torch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -36,7 +36,7 @@ class PackedLinear(TorchFunctionMode):
     torch leaves such products to MKL, which keeps to narrow vectors on processors of other makers: there oneDNN takes
     half the time for a prompt, and two thirds for 32 rows. Matrices that one input is multiplied by are packed as one,
     since small products cost more to begin than to do. A row's bits do not depend on how many others there are
-    (test_engine_linear), and a graph can hold all of it.
+    (test_packed_linear), and a graph can hold all of it.
 
     packed: the matrices as oneDNN has them.
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from reference_server.engine.model.device import torch
+from reference_server.engine.device import torch
 from reference_server.engine.model.forward_pass import ForwardPass, traced
 from reference_server.engine.model.kv_cache import SlotCache, layer_shapes
 from reference_server.engine.model.lm_head import Head
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 # Matrix kernels choose another order of summation for very few rows: with at least four rows, whole groups of
 # positions in the cache and in the prompt, a float32 sequence on a CPU gets the same bits whatever else is in
-# its batch (test_engine_batching holds this).
+# its batch (test_batching holds this).
 ROWS = 4
 PROMPT_POSITIONS = 16
 CACHE_POSITIONS = 64

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reference_server.engine.model.device import torch
+from reference_server.engine.device import torch
 
 BLOCK = 64
 

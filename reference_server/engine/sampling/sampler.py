@@ -9,7 +9,7 @@ from __future__ import annotations
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
-from reference_server.engine.model.device import torch
+from reference_server.engine.device import torch
 from reference_server.engine.sampling.block_sums import BLOCK, block_sums, blocks
 from reference_server.engine.sampling.penalties import EXTREME, Penalties
 from reference_server.engine.sampling.topk import largest

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from reference_server.engine.model.device import torch
+from reference_server.engine.device import torch
 from reference_server.engine.sampling.block_sums import block_sums
 from reference_server.engine.sampling.topk import largest
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy
 
-from reference_server.engine.model.device import torch
+from reference_server.engine.device import torch
 
 GROUP = 16
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import llguidance
 import numpy
 
-from reference_server.engine.model.device import torch
+from reference_server.engine.device import torch
 from reference_server.engine.protocol import EngineError, UnusableGrammar
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from reference_server.engine.model.device import torch
+from reference_server.engine.device import torch
 from reference_server.engine.params import SamplingParams
 from reference_server.engine.sampling.sampler import Sampler, uniform, unusable
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from reference_server.engine import Delta, SamplingParams, TokenLogprob
-from reference_server.engine.model.device import torch
+from reference_server.engine.device import torch
 
 if TYPE_CHECKING:
     from pathlib import Path

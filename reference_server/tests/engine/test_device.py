@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 PROGRAM = """
 import asyncio, collections, json, pathlib, random, sys
-from reference_server.tests import simulated_npu
+from reference_server.tests.engine import simulated_npu
 registrations = simulated_npu.install()
 from reference_server.engine import LocalEngine, SamplingParams
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from reference_server.engine import CheckpointError, SamplingParams
+from reference_server.engine.device import torch
 from reference_server.engine.loop.local_engine import LocalEngine
-from reference_server.engine.model.device import torch
 from reference_server.tests.runs import collect
 
 VOCABULARY = 335

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from reference_server.engine import SamplingParams
-from reference_server.engine.model.device import torch
+from reference_server.engine.device import torch
 from reference_server.engine.model.runner import Runner
 from reference_server.tests.runs import answers
 

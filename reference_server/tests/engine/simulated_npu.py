@@ -15,7 +15,7 @@ from typing import Any
 from torch.utils import _pytree
 from torch.utils.backend_registration import _setup_privateuseone_for_python_backend
 
-from reference_server.engine.model.device import torch
+from reference_server.engine.device import torch
 
 NAME = "npu"
 transfers: Counter[str] = Counter()

@@ -12,10 +12,10 @@ import orjson
 import pytest
 
 from reference_server.engine import CheckpointError
+from reference_server.engine.device import select_device, torch
 from reference_server.engine.loop.local_engine import LocalEngine
-from reference_server.engine.model.device import select_device, torch
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[4]
 
 
 @pytest.fixture
@@ -130,7 +130,7 @@ def test_an_ascend_backend_without_its_drivers_leaves_the_cpu_usable(tmp_path: P
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: torch-npu\nVersion: 2.13.0\n")
     (info / "entry_points.txt").write_text("[torch.backends]\ntorch_npu = torch_npu:_autoload\n")
     code = (
-        "from reference_server.engine.model.device import select_device\n"
+        "from reference_server.engine.device import select_device\n"
         "print(select_device('cpu'), select_device('cpu'))\n"
         "from transformers.utils import is_torch_npu_available\n"
         "print(is_torch_npu_available())\n"

@@ -13,12 +13,12 @@ import pytest
 from tokenizers import Tokenizer, decoders, models
 
 from reference_server.engine import EngineError, SamplingParams
+from reference_server.engine.device import torch
 from reference_server.engine.loop.beam_search import BeamSearch
 from reference_server.engine.loop.sequence import Cancellation
-from reference_server.engine.model.device import torch
 from reference_server.engine.text.transcript import Step, Terms
 from reference_server.engine.vocabulary import Vocabulary
-from reference_server.tests.plain_search import Tokens, reference
+from reference_server.tests.engine.loop.naive_beam_search import Tokens, reference
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

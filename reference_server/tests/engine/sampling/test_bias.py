@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from reference_server.engine import Delta, EngineError, SamplingParams
-from reference_server.engine.model.device import torch
+from reference_server.engine.device import torch
 from reference_server.engine.sampling.bias import Bias, apply
 
 if TYPE_CHECKING:

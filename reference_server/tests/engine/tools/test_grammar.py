@@ -12,7 +12,7 @@ import pytest
 from tokenizers import AddedToken, Tokenizer
 
 from reference_server.engine import EngineError, SamplingParams, UnusableGrammar
-from reference_server.engine.model.device import torch
+from reference_server.engine.device import torch
 from reference_server.engine.tools.answer_grammar import answer_grammar
 from reference_server.engine.tools.grammar import Grammars, Matcher, forbid
 from reference_server.engine.tools.lark_grammar import Spelling

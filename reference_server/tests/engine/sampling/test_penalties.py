@@ -7,8 +7,8 @@ import random
 import pytest
 
 from reference_server.engine import SamplingParams
+from reference_server.engine.device import torch
 from reference_server.engine.model.allocator import keep_freed_memory
-from reference_server.engine.model.device import torch
 from reference_server.engine.sampling.penalties import Penalties
 
 VOCABULARY = 700

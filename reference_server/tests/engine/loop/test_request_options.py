@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from reference_server.engine import Delta, SamplingParams
+from reference_server.engine.device import torch
 from reference_server.engine.loop.scheduler import Scheduler
 from reference_server.engine.loop.sequence import Cancellation, Sequence
-from reference_server.engine.model.device import torch
 from reference_server.engine.repetition import Repetition, RepetitionWatch
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from reference_server.engine.model.device import torch
+from reference_server.engine.device import torch
 from reference_server.engine.sampling.scores import Score, score
 
 SHARE = 3e-7  # what float32 exponentials leave of a logarithm; the logits themselves are no more exact

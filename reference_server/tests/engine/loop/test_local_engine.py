@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from reference_server.engine import Delta, PromptTooLong
-from reference_server.engine.model.device import torch
+from reference_server.engine.device import torch
 from reference_server.tests.runs import GREEDY, collect, run, text_of
 
 if TYPE_CHECKING:

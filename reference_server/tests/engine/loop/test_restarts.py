@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from reference_server.engine import Delta, EngineError, SamplingParams, Unavailable
+from reference_server.engine.device import torch
 from reference_server.engine.loop.restarts import Restarts
-from reference_server.engine.model.device import torch
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,9 +11,9 @@ import pytest
 
 from reference_server.engine import Delta, EngineError, SamplingParams
 from reference_server.engine.detokenizer import Detokenizer
+from reference_server.engine.device import torch
 from reference_server.engine.loop import output_worker as teller
 from reference_server.engine.loop.generation import hand_over
-from reference_server.engine.model.device import torch
 from reference_server.engine.sampling.sampler import stream_seed
 
 if TYPE_CHECKING:

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from reference_server.engine import Delta, EngineError, SamplingParams
+from reference_server.engine.device import torch
 from reference_server.engine.loop import output_worker as teller
 from reference_server.engine.loop.beam_search import BeamSearch
 from reference_server.engine.loop.generation import hand_over
-from reference_server.engine.model.device import torch
 from reference_server.engine.text.transcript import Transcript
-from reference_server.tests.plain_search import Tokens, reference
+from reference_server.tests.engine.loop.naive_beam_search import Tokens, reference
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     import pytest
 
     from reference_server.engine import Delta
+    from reference_server.engine.device import torch
     from reference_server.engine.loop.local_engine import LocalEngine
-    from reference_server.engine.model.device import torch
 
 
 class TestCancel:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from reference_server.engine.device import torch
 from reference_server.engine.loop.failures import failure, no_memory, out_of_memory, release_memory
-from reference_server.engine.model.device import torch
 
 if TYPE_CHECKING:
     from collections.abc import Sequence as Seq
