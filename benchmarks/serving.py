@@ -26,7 +26,7 @@ from rich.table import Table
 
 from benchmarks.contenders import Loop, alone, chatproof, endless, transformers
 from benchmarks.streams import WORDS, Target, load, worst_gap_s
-from reference_server.serve_command import EMBEDDED
+from reference_server.tiny import CHECKPOINT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -101,7 +101,7 @@ Figures = dict[tuple[str, int], list["Mapping[str, float]"]]
 @click.command()
 @click.option("--rounds", default=4, show_default=True, type=click.IntRange(1))
 @click.option("--tokens", default=64, show_default=True, type=click.IntRange(2), help="Length of every answer.")
-@click.option("--checkpoint", type=click.Path(path_type=Path), default=EMBEDDED, help="Default: the embedded one.")
+@click.option("--checkpoint", type=click.Path(path_type=Path), default=CHECKPOINT, help="Default: the embedded one.")
 @click.option("--only", multiple=True, metavar="NAME", help="Only contenders whose name begins so. Repeatable.")
 @click.option("--json", "target", type=click.Path(path_type=Path), help="Write all figures here.")
 def main(rounds: int, tokens: int, checkpoint: Path, only: tuple[str, ...], target: Path | None) -> None:

@@ -6,7 +6,6 @@ import logging
 import os
 import re
 from contextlib import closing
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,6 +20,7 @@ from reference_server.faults.fault import UnknownFault, chosen
 from reference_server.http.app import create_app
 from reference_server.http.server import GRACE_S, EngineStoppedError, Server, ServingError, bind, have_process_to_itself
 from reference_server.settings import Settings
+from reference_server.tiny import CHECKPOINT
 from reference_server.upstream.options import Upstreams, UpstreamSettingsError, open_upstreams, upstream_options
 
 if TYPE_CHECKING:
@@ -29,10 +29,7 @@ if TYPE_CHECKING:
     from openapi.contract.contract import Contract
     from reference_server.engine import Engine, LocalEngine
 
-__all__ = ["EMBEDDED", "ServingError", "Settings", "command", "serve"]
-
-EMBEDDED: Final = Path(str(files("reference_server"))) / "tiny" / "checkpoint"
-"""The checkpoint that comes with the server."""
+__all__ = ["ServingError", "Settings", "command", "serve"]
 
 OF_MODELS: Final = (
     "checkpoint",
@@ -203,7 +200,7 @@ def command(
                 farewell = engine.balance.close
             else:
                 engine, place = _load_engine(
-                    checkpoint or EMBEDDED,
+                    checkpoint or CHECKPOINT,
                     device,
                     dtype=dtype,
                     slots=slots,

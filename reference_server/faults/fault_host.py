@@ -18,8 +18,8 @@ from reference_server.faults.cached_engine import Memory, Remembering
 from reference_server.faults.fault_list import known_faults
 from reference_server.http.app import create_app
 from reference_server.http.server import Server, bind, have_process_to_itself
-from reference_server.serve_command import EMBEDDED
 from reference_server.settings import Settings
+from reference_server.tiny import CHECKPOINT
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
@@ -130,7 +130,7 @@ def command(port: int, api_key_env: str | None) -> None:
     logging.basicConfig(level=logging.CRITICAL)  # faults make errors on purpose
     with bind("127.0.0.1", port) as listener:
         click.echo(json.dumps(as_data()))
-        with closing(LocalEngine.load(EMBEDDED, device="cpu", slots=SLOTS)) as engine:
+        with closing(LocalEngine.load(CHECKPOINT, device="cpu", slots=SLOTS)) as engine:
             host = Host(engine, os.environ.get(api_key_env or "", "unguarded"))
             have_process_to_itself()
             Server(host, engine, lambda address: click.echo(f"chatproof hosting faults at {address}")).run_on(listener)

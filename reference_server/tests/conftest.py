@@ -111,9 +111,9 @@ def engine(load_engine: Callable[..., LocalEngine]) -> LocalEngine:
 @pytest.fixture(scope="session")
 def tiny_engine() -> Iterator[LocalEngine]:
     """The embedded checkpoint on the CPU; its answers have sense, and short ones end by themselves."""
-    from reference_server.serve_command import EMBEDDED
+    from reference_server.tiny import CHECKPOINT
 
-    engine = LocalEngine.load(EMBEDDED, device="cpu", slots=4, max_new_tokens=200)
+    engine = LocalEngine.load(CHECKPOINT, device="cpu", slots=4, max_new_tokens=200)
     yield engine
     engine.close()
 

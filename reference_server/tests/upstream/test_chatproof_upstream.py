@@ -16,10 +16,10 @@ from openapi.description.validation import Validator
 from openapi.stream import sse
 from openapi.stream.event_order import walk
 from reference_server.engine.loop.local_engine import LocalEngine
-from reference_server.serve_command import EMBEDDED
 from reference_server.settings import Settings
 from reference_server.tests.gateway import gateway
 from reference_server.tests.scripted_engine import PATIENCE_S, ScriptedEngine, running
+from reference_server.tiny import CHECKPOINT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -71,7 +71,7 @@ def test_every_dialect_in_front_of_every_other_says_the_same(dialect: str, upstr
 @pytest.fixture(scope="module")
 def wide_engine() -> Iterator[LocalEngine]:
     """The embedded model with as many slots as a server has by default."""
-    with closing(LocalEngine.load(EMBEDDED, device="cpu")) as engine:
+    with closing(LocalEngine.load(CHECKPOINT, device="cpu")) as engine:
         yield engine
 
 

@@ -11,10 +11,10 @@ from click.testing import CliRunner
 from openapi.contract.contract import load, names
 from reference_server.engine import SamplingParams
 from reference_server.serve_command import command
+from reference_server.upstream.capabilities import through
+from reference_server.upstream.error_translation import cleaned
 from reference_server.upstream.kind import FILES, kind, kinds, words
 from reference_server.upstream.parameter_table import table
-from reference_server.upstream.error_translation import cleaned
-from reference_server.upstream.capabilities import through
 from reference_server.upstream.upstream_address import Origin
 
 DIALECTS = sorted(set(names().values()))

@@ -15,7 +15,21 @@ from openapi.contract.contract import load
 from openapi.stream import sse
 from openapi.stream.event_order import walk
 from reference_server.tests.gateway import gateway
-from reference_server.tests.quirky_upstream import STREAM_HEAD, Asked, answer, chunked, counted, event, plain, quirky, said, sends, streaming, until_left, usage
+from reference_server.tests.quirky_upstream import (
+    STREAM_HEAD,
+    Asked,
+    answer,
+    chunked,
+    counted,
+    event,
+    plain,
+    quirky,
+    said,
+    sends,
+    streaming,
+    until_left,
+    usage,
+)
 from reference_server.tests.scripted_engine import PATIENCE_S
 
 if TYPE_CHECKING:

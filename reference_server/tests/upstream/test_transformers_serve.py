@@ -15,9 +15,9 @@ import pytest
 from openapi.contract.contract import load
 from openapi.stream import sse
 from openapi.stream.event_order import walk
-from reference_server.serve_command import EMBEDDED
 from reference_server.tests.gateway import gateway
 from reference_server.tests.scripted_engine import PATIENCE_S
+from reference_server.tiny import CHECKPOINT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,7 +40,7 @@ def upstream(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     script = "from transformers.cli.transformers import main; main()"
-    command = [sys.executable, "-c", script, "serve", str(EMBEDDED), "--host", "127.0.0.1", "--port", str(port)]
+    command = [sys.executable, "-c", script, "serve", str(CHECKPOINT), "--host", "127.0.0.1", "--port", str(port)]
     environment = {**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
     log = tmp_path_factory.mktemp("upstream") / "log"
     with (
@@ -69,7 +69,7 @@ def _await(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
 @pytest.fixture(scope="module")
 def address(upstream: str) -> Iterator[str]:
     """The address of a gateway that speaks MindIE's dialect."""
-    with gateway(load("mindie"), upstream, model=str(EMBEDDED)) as front:
+    with gateway(load("mindie"), upstream, model=str(CHECKPOINT)) as front:
         yield front.address
 
 

@@ -19,7 +19,7 @@ from reference_server.engine.tools.lark_grammar import Spelling
 from reference_server.engine.tools.tool_format import CHATGLM3, DEEPSEEK_R1, HERMES, ToolFormat
 from reference_server.engine.tools.tool_parser import CallParser
 from reference_server.request.tool_choice import calling
-from reference_server.serve_command import EMBEDDED
+from reference_server.tiny import CHECKPOINT
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -78,7 +78,7 @@ class Language:
 
 @pytest.fixture(scope="module")
 def marked() -> Language:
-    tokenizer = Tokenizer.from_file(str(EMBEDDED / "tokenizer.json"))
+    tokenizer = Tokenizer.from_file(str(CHECKPOINT / "tokenizer.json"))
     tokenizer.add_tokens([AddedToken(text, normalized=False) for text in MARKERS])
     return Language(tokenizer, "<|im_end|>")
 
