@@ -1,4 +1,4 @@
-"""Check: a judge with a name, and the gathering of all of them.
+"""Check: a judge with a name.
 
 A judge is a pure function from what was recorded to findings. `@check` judges one exchange at a time, `@relation`
 several steps of one scenario together. Keyword and source are not here: they differ by dialect and stand in the
@@ -7,8 +7,6 @@ contract's `requirements`, one row per check id.
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from dataclasses import dataclass
 from inspect import cleandoc
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -140,18 +138,3 @@ def said(identity: str, judge: Callable[..., Any]) -> tuple[str, str]:
         raise HarnessError(f"the check {identity} states no claim: its function needs a docstring")
     claim, _, rest = cleandoc(judge.__doc__).partition("\n\n")
     return " ".join(claim.split()), rest
-
-
-def gather() -> dict[str, Check]:
-    """Every check of `judge/checks`, by id, in order of topic and file. Raises HarnessError on a double id."""
-    import conformance.judge.checks as room
-
-    found: dict[str, Check] = {}
-    for info in pkgutil.iter_modules(room.__path__):
-        module = importlib.import_module(f"conformance.judge.checks.{info.name}")
-        for item in vars(module).values():
-            if isinstance(item, Check):
-                if item.id in found and found[item.id] is not item:
-                    raise HarnessError(f"two checks are called {item.id}")
-                found[item.id] = item
-    return found

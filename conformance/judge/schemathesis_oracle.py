@@ -65,7 +65,7 @@ def assertions(contract: Contract, scenarios: Iterable[Scenario]) -> tuple[Asser
         for identity, check in CHECKS.items():
             if identity == scenario.subject.check:
                 subject = scenario.subject
-                row = Requirement(subject.requirement, subject.keyword, subject.source, subject.reading)
+                row = Requirement(subject.requirement, subject.keyword, subject.source, subject.interpretation)
                 found.append(Assertion(check, scenario, scenario.steps[0], row, subject.summary))
             elif (same := ORACLES[identity][2]) is not None:
                 known = contract.requirements.get(same)

@@ -6,23 +6,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from conformance.exchange import Segment
-from conformance.proof.mutants.editing import (
-    ALL,
-    dump,
-    edit_answer,
-    edit_choice,
-    edit_chunks,
-    edit_frames,
-    edit_message,
-    edit_text,
-    edit_usage,
-    frames,
-    response_of,
-    with_frames,
-    with_header,
-    with_json,
-    with_status,
-)
+from conformance.proof.editing.answers import edit_answer, edit_choice, edit_message, edit_text, edit_usage
+from conformance.proof.editing.responses import dump, response_of, with_header, with_json, with_status
+from conformance.proof.editing.streams import ALL, edit_chunks, edit_frames, frames, with_frames
 
 if TYPE_CHECKING:
     from collections.abc import Callable

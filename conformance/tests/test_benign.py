@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from conformance.exchange import Exchange, Response, Segment
-from conformance.proof.mutants.editing import FIRST, Frame, dump, edit_deltas, edit_text, frames
+from conformance.proof.editing.answers import edit_text
+from conformance.proof.editing.responses import dump
+from conformance.proof.editing.streams import FIRST, Frame, edit_deltas, frames
 from conformance.report.verdict import Outcome
 from conformance.tests.variations import (
     VARIATIONS,
@@ -98,7 +100,7 @@ def test_usage_left_out_is_at_most_a_warning_and_what_is_said_of_it_does_not_app
         if isinstance(exchange.request_json, dict)
     }
     found = moved(good, good.judge(changed))
-    assert {Outcome.WARN, Outcome.NO_OCCASION} >= set(found.values())
+    assert {Outcome.WARN, Outcome.NOT_EXERCISED} >= set(found.values())
     assert {"answer.usage-present", "stream.usage-with-finish"} & set(good.contract.requirements) == {
         key for key, word in found.items() if word is Outcome.WARN
     }
@@ -152,7 +154,7 @@ def test_a_server_too_fast_to_be_timed_is_not_warned(good: Good) -> None:
         return replace(response, segments=segments, ended_at_s=response.ended_at_s / 1000)
 
     found = moved(good, good.judge(good.changed(carried_by(hasten))))
-    assert set(found.values()) <= {Outcome.NO_OCCASION}
+    assert set(found.values()) <= {Outcome.NOT_EXERCISED}
 
 
 @pytest.mark.parametrize("value", ["gateway-tenant-0123456789", "[REDACTED-HEADER_X_API_KEY]"])
@@ -266,7 +268,7 @@ def test_numbers_that_hold_the_bias_are_not_judged_by_it(read_good: Callable[[st
         return dump(value)
 
     found = moved(good, good.judge({key: with_json(good.exchanges[key], lambda body: lean(json.loads(dump(body))))}))
-    assert {"effects.logit-bias-whole": Outcome.NO_OCCASION} == found
+    assert {"effects.logit-bias-whole": Outcome.NOT_EXERCISED} == found
 
 
 def test_the_encoder_of_the_variations_is_the_one_that_servers_use() -> None:

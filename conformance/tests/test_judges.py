@@ -7,18 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from conformance.proof.mutants.editing import (
-    FIRST,
-    LAST,
-    accept,
-    cut,
-    dump,
-    edit_choices,
-    edit_chunks,
-    refuse,
-    with_header,
-    with_json,
-)
+from conformance.proof.editing.responses import accept, cut, dump, refuse, with_header, with_json
+from conformance.proof.editing.streams import FIRST, LAST, edit_choices, edit_chunks
 from conformance.tests.edits import (
     both,
     call,

@@ -10,19 +10,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from conformance.check import Finding
-from conformance.judge.checks.errors import TRACES
-from conformance.judge.checks.parameters import accepted, refused
-from conformance.proof.mutants.editing import (
-    accept,
-    dump,
-    edit_answer,
-    edit_frames,
-    edit_text,
-    refuse,
-    with_body,
-    with_header,
-    with_status,
-)
+from conformance.judge.acceptance import accepted, refused
+from conformance.judge.checks.errors.response import TRACES
+from conformance.proof.editing.answers import edit_answer, edit_text
+from conformance.proof.editing.responses import accept, dump, refuse, with_body, with_header, with_status
+from conformance.proof.editing.streams import edit_frames
 from openapi.stream import sse
 
 if TYPE_CHECKING:

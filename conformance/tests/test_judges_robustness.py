@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from conformance.proof.mutants.editing import edit_frames, with_body, with_header, with_status
+from conformance.proof.editing.responses import with_body, with_header, with_status
+from conformance.proof.editing.streams import edit_frames
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

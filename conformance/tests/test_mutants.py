@@ -6,8 +6,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from conformance import check
-from conformance.proof.mutants import editing, mutant
+from conformance.judge.check_registry import gather_checks
+from conformance.proof.editing.answers import add_tokens, edit_answer, edit_text, edit_usage
+from conformance.proof.editing.responses import with_body, with_header, with_status
+from conformance.proof.editing.streams import edit_chunks, edit_deltas, edit_frames
+from conformance.proof.mutants import mutant
 from openapi.contract.contract import Keyword, names
 
 if TYPE_CHECKING:
@@ -19,8 +22,8 @@ if TYPE_CHECKING:
     from conformance.plan.plan import Assertion
     from conformance.tests.conftest import Good
 
-CHECKS = check.gather()
-MUTANTS = mutant.gather()
+CHECKS = gather_checks()
+MUTANTS = mutant.gather_mutants()
 MOST_BYTES = 300_000
 SAMPLE = 6
 """Places of one check in one dialect that are broken: the first, the last and some between; all would be 100,000."""
@@ -89,16 +92,16 @@ def test_every_check_notices_its_mutant_in_every_dialect_where_it_judges(goods: 
 
 
 UNCHANGED: dict[str, Callable[[Exchange], Exchange]] = {
-    "answer": lambda exchange: editing.edit_answer(exchange, lambda _: None),
-    "usage": lambda exchange: editing.edit_usage(exchange, lambda _: None),
-    "text": lambda exchange: editing.edit_text(exchange, lambda text: text),
-    "frames": lambda exchange: editing.edit_frames(exchange, lambda frames: frames),
-    "chunks": lambda exchange: editing.edit_chunks(exchange, lambda _: None),
-    "deltas": lambda exchange: editing.edit_deltas(exchange, lambda _: None),
-    "tokens": lambda exchange: editing.add_tokens(exchange, prompt=0),
-    "status": lambda exchange: editing.with_status(exchange, exchange.status or 0),
-    "header": lambda exchange: editing.with_header(exchange, "content-type", exchange.header("content-type")),
-    "body": lambda exchange: editing.with_body(exchange, exchange.body),
+    "answer": lambda exchange: edit_answer(exchange, lambda _: None),
+    "usage": lambda exchange: edit_usage(exchange, lambda _: None),
+    "text": lambda exchange: edit_text(exchange, lambda text: text),
+    "frames": lambda exchange: edit_frames(exchange, lambda frames: frames),
+    "chunks": lambda exchange: edit_chunks(exchange, lambda _: None),
+    "deltas": lambda exchange: edit_deltas(exchange, lambda _: None),
+    "tokens": lambda exchange: add_tokens(exchange, prompt=0),
+    "status": lambda exchange: with_status(exchange, exchange.status or 0),
+    "header": lambda exchange: with_header(exchange, "content-type", exchange.header("content-type")),
+    "body": lambda exchange: with_body(exchange, exchange.body),
 }
 
 
@@ -122,6 +125,6 @@ def test_a_mutant_that_changes_nothing_is_not_noticed(good: Good, verb: str) -> 
 
 def test_a_stream_put_together_again_has_the_same_bytes_at_the_same_times(good: Good) -> None:
     streams = [exchange for exchange in good.exchanges.values() if exchange.is_stream and exchange.complete]
-    again = [editing.edit_frames(exchange, lambda frames: frames) for exchange in streams]
+    again = [edit_frames(exchange, lambda frames: frames) for exchange in streams]
     assert [stream.body for stream in streams] == [each.body for each in again]
     assert [stream.events for stream in streams] == [each.events for each in again]

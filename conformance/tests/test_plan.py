@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from conformance.check import gather
 from conformance.errors import UsageError
+from conformance.judge.check_registry import gather_checks
 from conformance.plan import plan
 from conformance.plan.capabilities import Declaration, assumed
 from conformance.plan.scenarios import scenarios
@@ -59,7 +59,7 @@ def test_every_assertion_has_a_name_of_its_own_and_stands_on_a_requirement(diale
 def test_every_requirement_of_a_dialect_is_reached(dialect: str) -> None:
     contract = load(dialect)
     assert not draft(contract, everything(contract)).uncovered
-    assert set(contract.requirements) <= set(gather())
+    assert set(contract.requirements) <= set(gather_checks())
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
@@ -130,7 +130,7 @@ def test_a_requirement_that_no_scenario_reaches_is_told() -> None:
     contract = load("mindie-2.3")
     declared = assumed(contract)
     sent = [scenario for scenario in scenarios(contract, declared) if scenario.id not in ("get-chat", "unknown-path")]
-    found = plan.make(offered(contract, declared.declared), sent, gather())
+    found = plan.make(offered(contract, declared.declared), sent, gather_checks())
     assert {"http.allow-header", "http.get-refused", "http.unknown-path-is-404"} == {row.id for row in found.uncovered}
 
 
@@ -140,7 +140,7 @@ def test_a_requirement_of_a_capability_that_is_lacking_is_not_missed() -> None:
     lacking = replace(contract.without({"tools"}), requirements={row.id: row})
     having = replace(contract, requirements={row.id: row})
     sent = [Scenario("one", "", (Step(),))]
-    assert ((), (row,)) == tuple(plan.make(each, sent, gather()).uncovered for each in (lacking, having))
+    assert ((), (row,)) == tuple(plan.make(each, sent, gather_checks()).uncovered for each in (lacking, having))
 
 
 def test_a_relation_is_judged_once_at_its_last_step() -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from conformance.client.event_loop_lag import LONG_S, Pulse
-from conformance.proof.mutants.sse import events_arrive_at_once
+from conformance.proof.mutants.stream.transport import events_arrive_at_once
 from conformance.tests.raw_server import ask, whole
 
 if TYPE_CHECKING:

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from conformance.check import NoOccasion, gather
+from conformance.check import NoOccasion
+from conformance.judge.check_registry import gather_checks
 from conformance.judge.rounds import pending, trial
-from conformance.proof.mutants.editing import refuse, with_text
+from conformance.proof.editing.answers import with_text
+from conformance.proof.editing.responses import refuse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from conformance.tests.conftest import Good
 
 SAMPLING = "effects-of-sampling"
-CHECKS = gather()
+CHECKS = gather_checks()
 
 
 @pytest.fixture

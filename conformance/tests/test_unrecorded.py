@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from conformance.check import Context, NoOccasion, gather
+from conformance.check import Context, NoOccasion
+from conformance.judge.check_registry import gather_checks
 from conformance.plan.capabilities import Declaration
-from conformance.proof.mutants import editing, mutant
+from conformance.proof.editing.answers import edit_answer, edit_choice, edit_message
+from conformance.proof.editing.streams import FIRST, LAST, edit_choices, edit_deltas
+from conformance.proof.mutants import mutant
 from conformance.run.session import draft
 from openapi.contract.contract import load
 
@@ -21,7 +24,7 @@ if TYPE_CHECKING:
     from conformance.exchange import Exchange
     from conformance.tests.conftest import Good
 
-CHECKS, MUTANTS = gather(), mutant.gather()
+CHECKS, MUTANTS = gather_checks(), mutant.gather_mutants()
 CALL = {"index": 0, "id": "call-1", "type": "function", "function": {"name": "get_time", "arguments": "{}"}}
 
 
@@ -58,16 +61,16 @@ def with_choices(exchange: Exchange, number: int) -> Exchange:
     def repeat(answer: dict[str, Any]) -> None:
         answer["choices"] = [{**answer["choices"][0], "index": index} for index in range(number)]
 
-    return editing.edit_answer(exchange, repeat)
+    return edit_answer(exchange, repeat)
 
 
 def calling(exchange: Exchange) -> Exchange:
     """The answer calls a tool and says so."""
     if exchange.is_stream:
-        called = editing.edit_deltas(exchange, lambda delta: delta.update(tool_calls=[CALL]), editing.FIRST)
-        return editing.edit_choices(called, lambda choice: choice.update(finish_reason="tool_calls"), editing.LAST)
-    called = editing.edit_message(exchange, lambda message: message.update(tool_calls=[CALL]))
-    return editing.edit_choice(called, lambda choice: choice.update(finish_reason="tool_calls"))
+        called = edit_deltas(exchange, lambda delta: delta.update(tool_calls=[CALL]), FIRST)
+        return edit_choices(called, lambda choice: choice.update(finish_reason="tool_calls"), LAST)
+    called = edit_message(exchange, lambda message: message.update(tool_calls=[CALL]))
+    return edit_choice(called, lambda choice: choice.update(finish_reason="tool_calls"))
 
 
 def test_as_many_choices_as_asked(plain: Exchange, judge: Callable[[str, Exchange], list[Finding]]) -> None:
@@ -80,10 +83,10 @@ def test_as_many_choices_as_asked(plain: Exchange, judge: Callable[[str, Exchang
 
 def test_logprobs_when_asked(plain: Exchange, judge: Callable[[str, Exchange], list[Finding]]) -> None:
     identity = "answer.logprobs-when-asked"
-    good = editing.edit_choice(asking(plain, logprobs=True), lambda choice: choice.update(logprobs={"content": []}))
+    good = edit_choice(asking(plain, logprobs=True), lambda choice: choice.update(logprobs={"content": []}))
     assert judge(identity, good) == []
     assert [each.got for each in judge(identity, MUTANTS[identity].change(good))] == ["None"]
-    left_out = editing.edit_choice(good, lambda choice: choice.pop("logprobs"))
+    left_out = edit_choice(good, lambda choice: choice.pop("logprobs"))
     assert [each.where for each in judge(identity, left_out)] == ["/choices/0/logprobs"]
 
 

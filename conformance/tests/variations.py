@@ -8,7 +8,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from conformance.exchange import Exchange, Response, Segment
-from conformance.proof.mutants.editing import Frame, dump, edit_chunks, edit_deltas, edit_frames
+from conformance.proof.editing.responses import dump
+from conformance.proof.editing.streams import Frame, edit_chunks, edit_deltas, edit_frames
 from conformance.tests.carriage import WIRE
 
 if TYPE_CHECKING:

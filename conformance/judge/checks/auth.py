@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from conformance.check import Context, Finding, NoOccasion, NotObserved, check, relation
+from conformance.judge.acceptance import refused
 from conformance.judge.applicability import refuses_key, scenario, shown, unsuccessful
-from conformance.judge.checks.parameters import refused
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

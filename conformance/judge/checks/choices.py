@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from conformance.check import Context, Finding, NoOccasion, Occasion, check, relation
+from conformance.judge.answer_fields import told_choices
 from conformance.judge.applicability import ANSWER, unsuccessful, written
-from conformance.judge.checks.message import told_choices
 from conformance.judge.text_diff import patched
 
 if TYPE_CHECKING:

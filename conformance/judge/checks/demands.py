@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from conformance.check import Context, Finding, check
+from conformance.judge.acceptance import refused
 from conformance.judge.applicability import scenario, shown
-from conformance.judge.checks.parameters import refused
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

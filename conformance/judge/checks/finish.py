@@ -1,12 +1,13 @@
-"""Finish reasons, held against what happened."""
+"""TODO."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from conformance.check import Context, Finding, NoOccasion, NotObserved, check, relation
+from conformance.judge.answer_fields import KNOWN, choices_of
 from conformance.judge.applicability import ANSWER, PLAIN_ANSWER, scenario, unsuccessful
-from conformance.judge.checks.message import choices_of
+from conformance.judge.token_counts import CERTAIN, CUTS, completion_of, limit_of
 from openapi.stream.strict_json import read_json
 
 if TYPE_CHECKING:
@@ -14,27 +15,19 @@ if TYPE_CHECKING:
 
     from conformance.exchange import Exchange
 
-KNOWN = ("stop", "length", "tool_calls")
-CERTAIN = 64  # tokens that every server can make, whatever its own limit
-CUTS = ("whole", *(f"at-{limit}" for limit in range(1, 7)))  # steps of one greedy request, cut shorter and shorter
+HARDLY_ANY = 2  # tokens: no server's own limit is so low
 
 
-def limit_of(exchange: Exchange) -> int:
-    """The request's max_completion_tokens, else its max_tokens; raises NoOccasion when it has neither."""
-    sent: Any = exchange.request_json
-    asked = [sent.get(name) for name in ("max_completion_tokens", "max_tokens")] if isinstance(sent, dict) else []
-    limit = next((each for each in asked if each is not None), None)
-    if isinstance(limit, bool) or not isinstance(limit, (int, float)) or limit != int(limit):
-        raise NoOccasion("the request has no max_tokens")
-    return int(limit)
-
-
-def completion_of(exchange: Exchange) -> int:
-    """The answer's completion_tokens; raises NoOccasion when usage does not say."""
-    found = (exchange.usage or {}).get("completion_tokens")
-    if isinstance(found, bool) or not isinstance(found, int):
-        raise NoOccasion("the answer has no usage")
-    return found
+@check("finish.null-limits-nothing", on=scenario("max_tokens-null-accepted"))
+def a_limit_of_null_limits_nothing(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """With `max_tokens: null` an answer is not cut off after a token or two: null is no limit, and not 0 or 1."""
+    if exchange.status is not None and 400 <= exchange.status < 500:
+        raise NoOccasion("null is refused")
+    if lack := unsuccessful(exchange):
+        raise NotObserved(lack)
+    found = completion_of(exchange)
+    if found <= HARDLY_ANY and exchange.finish_reason() == "length":
+        yield Finding("/choices/0/finish_reason", "no limit, or the server's own", f"length after {found} tokens")
 
 
 @check("finish.reason-known", on=PLAIN_ANSWER)

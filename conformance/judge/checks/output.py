@@ -1,8 +1,4 @@
-"""Output: what an answer tells beyond its text only where it is asked to, as vLLM has it.
-
-Names of requests, token ids of prompt and answer, log-probabilities of the prompt, chunks of several tokens, thoughts
-that are hidden.
-"""
+"""TODO."""
 
 from __future__ import annotations
 
@@ -10,9 +6,10 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from conformance.check import Context, Finding, NoOccasion, NotObserved, Occasion, check, relation
+from conformance.judge.answer_fields import of_the_prompt
 from conformance.judge.applicability import ANSWER, PLAIN_ANSWER, STREAMED_ANSWER, unsuccessful, written
-from conformance.judge.checks.finish import completion_of
 from conformance.judge.logprob_entries import each_entry
+from conformance.judge.token_counts import completion_of, prompt_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -20,6 +17,7 @@ if TYPE_CHECKING:
     from conformance.exchange import Exchange
 
 FEW_WORDS, FEW_CHARACTERS = 4, 40  # in a shorter thought there may be a single token
+
 BY_ID = re.compile(r"token_id:[0-9]+")
 
 
@@ -44,20 +42,6 @@ def token_ids(exchange: Exchange) -> list[int] | None:
         if isinstance(choice, dict) and choice.get("index") == 0 and isinstance(choice.get("token_ids"), list)
     ]
     return [identifier for ids in told for identifier in ids] if told else None
-
-
-def of_the_prompt(exchange: Exchange, name: str) -> Any:
-    """What an answer tells of its prompt under this name; a stream does so in one of its chunks. None: nothing."""
-    chunks = [chunk for _, chunk in exchange.walk.chunks] if exchange.is_stream else [exchange.json]
-    return next((chunk[name] for chunk in chunks if chunk.get(name) is not None), None)
-
-
-def prompt_tokens(exchange: Exchange) -> int:
-    """How many tokens usage counts for the prompt; raises NoOccasion where it counts none."""
-    found = (exchange.usage or {}).get("prompt_tokens")
-    if type(found) is not int:
-        raise NoOccasion("usage does not count the prompt")
-    return found
 
 
 def _are_ids(found: Any) -> bool:

@@ -7,8 +7,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from conformance.check import Context, Finding, NoOccasion, Occasion, check, relation
+from conformance.judge.acceptance import refused
 from conformance.judge.applicability import scenario, shown, unsuccessful
-from conformance.judge.checks.parameters import refused
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -1,7 +1,4 @@
-"""Parameters: what is documented is accepted, what is out of bounds is refused.
-
-These checks judge generated scenarios; each is about one value of one parameter, and its requirement is that value's.
-"""
+"""TODO."""
 
 from __future__ import annotations
 
@@ -9,9 +6,9 @@ import json
 from typing import TYPE_CHECKING
 
 from conformance.check import Context, Finding, NotObserved, check
+from conformance.judge.acceptance import accepted, refused
 from conformance.judge.applicability import SUBJECT, shown
 from conformance.scenario import OMITTED
-from openapi.stream.event_order import reports_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,25 +28,6 @@ def _sent(subject: Subject) -> str:
         return f"a request without {subject.parameter}"
     text = json.dumps(subject.value, ensure_ascii=False)
     return f"{subject.parameter} {text if len(text) <= 60 else text[:40] + '...'}"
-
-
-def accepted(exchange: Exchange) -> bool:
-    """Whether the server took the request: success without an error in the body.
-
-    A stream that was taken and then broke has been accepted: other checks judge how it went on.
-    """
-    if exchange.status is None or not 200 <= exchange.status < 300:
-        return False
-    return exchange.is_stream or not reports_error(exchange.json)
-
-
-def refused(exchange: Exchange) -> bool:
-    """Whether the server refused the request as the client's fault: 4xx, or success with an error in the body."""
-    if exchange.status is None:
-        return False
-    if 200 <= exchange.status < 300:
-        return not exchange.is_stream and reports_error(exchange.json)
-    return 400 <= exchange.status < 500
 
 
 def _must_accept(exchange: Exchange, subject: Subject) -> Iterator[Finding]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from conformance.check import Context, Finding, NoOccasion, NotObserved, check, relation
+from conformance.judge.answer_fields import of_the_prompt
 from conformance.judge.applicability import scenario, unsuccessful
-from conformance.judge.checks.output import of_the_prompt, prompt_tokens
+from conformance.judge.token_counts import prompt_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

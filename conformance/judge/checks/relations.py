@@ -1,8 +1,4 @@
-"""Relations between requests: what must not matter to an answer does not.
-
-Each greedy request is sent in other words that mean the same. A difference is asked for again before it is believed,
-and only of a server whose greedy answers repeat: all answers to the request itself must agree.
-"""
+"""TODO."""
 
 from __future__ import annotations
 
@@ -10,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from conformance.check import Context, Finding, NoOccasion, relation
 from conformance.judge.applicability import unsuccessful
-from conformance.judge.checks.finish import CUTS
+from conformance.judge.round_texts import CARRIED, text_of
 from conformance.judge.rounds import trial
 from conformance.judge.text_diff import patched
+from conformance.judge.token_counts import CUTS
 from conformance.statistics import AT_SIGHT
 
 if TYPE_CHECKING:
@@ -22,9 +19,56 @@ if TYPE_CHECKING:
     from conformance.exchange import Exchange
 
 SCENARIO = "same-request"
+
 FEW_CHARACTERS = 40  # in shorter texts chance alone may make a beginning and an end fit
+
 BASES = ("base", "base-again")
+
 STREAMED_CUTS = tuple(f"{name}-streamed" for name in CUTS[1:])
+
+
+def _as_drawn(round_: Round, part: str) -> bool:
+    """Whether an answer is the seeded one. Raises NoOccasion where that one does not repeat."""
+    drawn, again = (text_of(round_, name) for name in ("drawn", "drawn-again"))
+    if drawn != again:
+        raise NoOccasion("seeded answers of this server do not repeat")
+    return text_of(round_, part) == drawn
+
+
+def _counted_as_drawn(round_: Round, part: str) -> bool:
+    """Whether usage, where the answers have it, counts as many tokens of the prompt as of the same one before."""
+    drawn, again, found = ((round_[name].usage or {}).get("prompt_tokens") for name in ("drawn", "drawn-again", part))
+    return drawn != again or found == drawn
+
+
+@trial(
+    "relations.nothing-carried-over",
+    scenario=CARRIED,
+    parts=("settled", "drawn", "drawn-again", "laden", "drawn-after"),
+    test=AT_SIGHT,
+    expected="the text of the same request before, and as many tokens of the prompt",
+)
+def nothing_is_carried_over(round_: Round, _: Sequence[Round]) -> bool | None:
+    """A seeded request has the same answer after another request that asks for everything which it leaves out itself.
+
+    The request between has instructions, a temperature of 0, penalties, biases and a lower limit. What of them changes
+    the next answer, or the tokens of its prompt, was kept where it is taken for that one's own.
+    """
+    return _as_drawn(round_, "drawn-after") and _counted_as_drawn(round_, "drawn-after")
+
+
+@trial(
+    "relations.null-as-left-out",
+    scenario=CARRIED,
+    parts=("drawn", "drawn-again", "nulled"),
+    test=AT_SIGHT,
+    expected="the text of the request that leaves them out",
+)
+def null_is_as_good_as_left_out(round_: Round, _: Sequence[Round]) -> bool | None:
+    """Parameters that are null have the same answer as parameters that are left out: null stands for the default, not
+    for 0.
+    """
+    return _as_drawn(round_, "nulled")
 
 
 def _same(identity: str, part: str) -> Callable[[Mark], Check]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from conformance.check import Context, Finding, NoOccasion, NotObserved, Occasion, check, relation
 from conformance.judge.applicability import scenario, unsuccessful
-from conformance.judge.checks.finish import CERTAIN, completion_of, limit_of
+from conformance.judge.token_counts import CERTAIN, completion_of, limit_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -1,8 +1,4 @@
-"""The bytes of a stream: lines, fields, encoding, and when they arrive.
-
-The format is "9.2 Server-sent events" of the HTML Standard. Much that is legal there breaks clients that read it
-carelessly: such things are observed, and nobody is blamed for them.
-"""
+"""TODO."""
 
 from __future__ import annotations
 
@@ -11,97 +7,25 @@ from typing import TYPE_CHECKING
 
 from conformance.check import Context, Finding, NoOccasion, check
 from conformance.judge.applicability import STREAM, STREAMED_ANSWER
+from conformance.judge.streams import SLOW_S, flaws, response_of, timed_response
 from openapi.stream.event_order import DONE
-from openapi.stream.sse import MEDIA_TYPE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from conformance.exchange import Exchange, Response
+    from conformance.exchange import Exchange
 
-SLOW_S = 1.0  # an answer that took less shows nothing about buffering
-MANY = 64  # fewer events than these may well have been read at once by chance
-FASTEST_S = 0.0001  # for each event: 10,000 of them a second, several times what any server streams
 LINGER_S = 5.0  # how long a stream may stay open after its end
+
 SILENCE_S = 15.0  # proxies close what is silent for longer
+
 TOGETHER = 8  # events in one read that a server may well have made in one step
-
-
-def flaws(exchange: Exchange, *kinds: str) -> Iterator[Finding]:
-    """The flaws of these kinds in the stream's bytes, as findings."""
-    for flaw in exchange.decoded.flaws:
-        if flaw.kind in kinds:
-            yield Finding(f"/bytes/{flaw.offset}", f"no {flaw.kind}", flaw.detail)
-
-
-def _response(exchange: Exchange) -> Response:
-    if exchange.response is None:
-        raise NoOccasion("there is no response")
-    return exchange.response
-
-
-def _attended(exchange: Exchange) -> Response:
-    """The response, where the client ran all the time while it came."""
-    response = _response(exchange)
-    if response.held_up_s:
-        raise NoOccasion(f"the client itself was held up for {response.held_up_s:.1f} s")
-    return response
-
-
-@check("stream.event-stream-type", on=STREAM)
-def content_type_is_event_stream(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """A stream is sent as text/event-stream; browsers refuse it otherwise."""
-    if exchange.content_type != MEDIA_TYPE:
-        yield Finding("/headers/content-type", MEDIA_TYPE, exchange.header("content-type") or "no header")
-
-
-@check("stream.well-formed", on=STREAM)
-def lines_are_fields_of_the_standard(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """Every line of the stream is a field of the event-stream format, a comment or empty.
-
-    Decoders drop other lines without a word, so a chunk without its `data:` is lost.
-    """
-    yield from flaws(exchange, "unknown-field", "no-colon-line")
-
-
-@check("stream.utf8", on=STREAM)
-def stream_is_utf8(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """The stream is UTF-8 throughout, and holds no halves of surrogate pairs."""
-    yield from flaws(exchange, "invalid-utf8")
-    for at, oddity in exchange.walk.oddities:
-        if "surrogate" in oddity:
-            yield Finding(f"/events/{at}", "whole characters", oddity)
-
-
-@check("stream.last-event-ended", on=STREAM)
-def last_event_has_its_blank_line(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """The last event is followed by a blank line; without it decoders drop the event."""
-    yield from flaws(exchange, "unterminated-event")
-
-
-@check("stream.arrives-bit-by-bit", on=STREAMED_ANSWER)
-def events_arrive_while_they_are_made(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """The text of a slow answer does not arrive all at once: nothing holds the stream back until its end.
-
-    Judged where an answer took a second and at least 64 events brought text. A quarter of them may come early; the
-    others are blamed when they came within so short a time that no server could have made them in it. How long the
-    first took does not matter: a server may be busy. So may this machine: where the client itself did not run, nobody
-    knows when the events came.
-    """
-    response = _attended(exchange)
-    spoke = sorted(exchange.events[at].at_s for choice in exchange.choices.values() for at in choice.spoke_at)
-    if response.ended_at_s < SLOW_S or len(spoke) < MANY:
-        raise NoOccasion("the answer came too fast or is too short to tell")
-    late = spoke[len(spoke) // 4 :]
-    if late[-1] - late[0] < FASTEST_S * len(late):
-        got = f"{len(late)} events within {(late[-1] - late[0]) * 1000:.1f} ms, after {late[0]:.2f} s"
-        yield Finding("/events", "events that arrive while they are made", got)
 
 
 @check("sse.events-arrive-singly", on=STREAMED_ANSWER)
 def events_are_not_lumped(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """Events arrive a few at a time, not in lumps that a buffer on the way gathers."""
-    if _attended(exchange).ended_at_s < SLOW_S:
+    if timed_response(exchange).ended_at_s < SLOW_S:
         raise NoOccasion("the answer came too fast to tell")
     times = [event.at_s for event in exchange.events]
     most = max((times.count(time) for time in set(times)), default=0)
@@ -112,7 +36,7 @@ def events_are_not_lumped(exchange: Exchange, _: Context) -> Iterator[Finding]:
 @check("sse.keep-alive-in-silence", on=STREAMED_ANSWER)
 def silence_is_broken_by_comments(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """A stream is never silent for more than 15 s: comments keep proxies from closing it."""
-    response = _response(exchange)
+    response = response_of(exchange)
     if response.ended_at_s <= SILENCE_S:
         raise NoOccasion("the answer came too fast to be silent")
     times = [0.0, *(segment.at_s for segment in response.segments), response.ended_at_s]
@@ -127,7 +51,7 @@ def stream_closes_after_its_end(exchange: Exchange, _: Context) -> Iterator[Find
     done = [event.at_s for event in exchange.events if event.data == DONE]
     if not done:
         raise NoOccasion("the stream has no [DONE]")
-    open_s = _response(exchange).ended_at_s - done[0]
+    open_s = response_of(exchange).ended_at_s - done[0]
     if open_s > LINGER_S:
         yield Finding("/bytes", f"the end within {LINGER_S:g} s of {DONE}", f"{open_s:.1f} s later")
 

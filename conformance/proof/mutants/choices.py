@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from conformance.proof.mutants.editing import edit_answer, edit_choice, edit_either
+from conformance.proof.editing.answers import edit_answer, edit_choice, edit_either
 from conformance.proof.mutants.mutant import mutant
 
 if TYPE_CHECKING:

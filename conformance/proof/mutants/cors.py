@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from conformance.proof.mutants.editing import with_header
+from conformance.proof.editing.responses import with_header
 from conformance.proof.mutants.mutant import mutant
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from conformance.proof.mutants.editing import accept
+from conformance.proof.editing.responses import accept
 from conformance.proof.mutants.mutant import Mutant
 
 NO_MESSAGES = Mutant("demands.messages", "A request without messages is answered.", accept)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from conformance.exchange import Failure
-from conformance.proof.mutants.editing import cut, refuse, response_of
+from conformance.proof.editing.responses import cut, refuse, response_of
 from conformance.proof.mutants.mutant import mutant
 
 if TYPE_CHECKING:

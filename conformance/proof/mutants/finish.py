@@ -1,23 +1,26 @@
-"""Finish reasons that do not fit."""
+"""TODO."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from conformance.proof.mutants.editing import (
-    FIRST,
-    LAST,
-    add_tokens,
-    edit_answer,
-    edit_choice,
-    edit_choices,
-    edit_deltas,
-    edit_message,
-)
+from conformance.proof.editing.answers import add_tokens, edit_answer, edit_choice, edit_message
+from conformance.proof.editing.streams import FIRST, LAST, edit_choices, edit_deltas
 from conformance.proof.mutants.mutant import mutant
 
 if TYPE_CHECKING:
     from conformance.exchange import Exchange
+
+
+@mutant("finish.null-limits-nothing")
+def null_is_a_limit(exchange: Exchange) -> Exchange:
+    """A max_tokens of null is 1."""
+
+    def change(answer: dict[str, Any]) -> None:
+        answer["choices"][0]["finish_reason"] = "length"
+        answer["usage"].update(completion_tokens=1, total_tokens=answer["usage"]["prompt_tokens"] + 1)
+
+    return edit_answer(exchange, change)
 
 
 def _ended(exchange: Exchange, reason: str) -> Exchange:

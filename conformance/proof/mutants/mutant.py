@@ -9,6 +9,7 @@ from inspect import cleandoc
 from typing import TYPE_CHECKING
 
 from conformance.errors import HarnessError
+from conformance.proof import mutants
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,14 +46,11 @@ def mutant(
     return make
 
 
-def gather() -> dict[str, Mutant]:
-    """Every mutant of `conformance.proof.mutants` by the id of its check. Raises HarnessError where a check has two."""
-    import conformance.proof.mutants as room
-
-    found: dict[str, Mutant] = {}
-    for info in pkgutil.iter_modules(room.__path__):
-        module = importlib.import_module(f"conformance.proof.mutants.{info.name}")
-        for item in vars(module).values():
-            if isinstance(item, Mutant) and found.setdefault(item.check, item) is not item:
-                raise HarnessError(f"the check {item.check} has two mutants")
-    return found
+def gather_mutants() -> dict[str, Mutant]:
+    """Return every mutant by the id of its check. Raises HarnessError if a check has two mutants."""
+    gathered: dict[str, Mutant] = {}
+    for info in pkgutil.walk_packages(mutants.__path__, f"{mutants.__name__}."):
+        for item in vars(importlib.import_module(info.name)).values():
+            if isinstance(item, Mutant) and gathered.setdefault(item.check, item) is not item:
+                raise HarnessError(f"duplicate mutant of check {item.check}")
+    return gathered

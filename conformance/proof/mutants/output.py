@@ -4,20 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from conformance.proof.mutants.editing import (
-    add_tokens,
-    edit_answer,
-    edit_choice,
-    edit_chunks,
-    edit_either,
-    edit_frames,
-    edit_message,
-)
+from conformance.proof.editing.answers import add_tokens, edit_answer, edit_choice, edit_either, edit_message
+from conformance.proof.editing.streams import edit_chunks, edit_frames
 from conformance.proof.mutants.mutant import mutant
 
 if TYPE_CHECKING:
     from conformance.exchange import Exchange
-    from conformance.proof.mutants.editing import Frame
+    from conformance.proof.editing.streams import Frame
 
 
 def _without(exchange: Exchange, name: str) -> Exchange:

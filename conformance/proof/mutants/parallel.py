@@ -6,16 +6,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from conformance.exchange import Segment
-from conformance.proof.mutants.editing import (
-    accept,
-    add_tokens,
-    cut,
-    edit_answer,
-    edit_chunks,
-    edit_text,
-    refuse,
-    response_of,
-)
+from conformance.proof.editing.answers import add_tokens, edit_answer, edit_text
+from conformance.proof.editing.responses import accept, cut, refuse, response_of
+from conformance.proof.editing.streams import edit_chunks
 from conformance.proof.mutants.mutant import mutant
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from conformance.proof.mutants.editing import accept, refuse
+from conformance.proof.editing.responses import accept, refuse
 from conformance.proof.mutants.mutant import mutant
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from conformance.proof.mutants.editing import add_tokens, edit_answer, edit_text
+from conformance.proof.editing.answers import add_tokens, edit_answer, edit_text
 from conformance.proof.mutants.mutant import mutant
 
 if TYPE_CHECKING:

@@ -4,16 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from conformance.proof.mutants.editing import (
-    FIRST,
-    LAST,
-    edit_choice,
-    edit_choices,
-    edit_deltas,
-    edit_either,
-    edit_text,
-    edit_usage,
-)
+from conformance.proof.editing.answers import edit_choice, edit_either, edit_text, edit_usage
+from conformance.proof.editing.streams import FIRST, LAST, edit_choices, edit_deltas
 from conformance.proof.mutants.mutant import mutant
 
 if TYPE_CHECKING:

@@ -1,18 +1,16 @@
-"""The bytes of streams, broken."""
+"""TODO."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from conformance.exchange import Segment
-from conformance.proof.mutants.editing import edit_frames, edit_text, response_of, with_header
+from conformance.proof.editing.responses import at_once, response_of, with_header
+from conformance.proof.editing.streams import edit_frames
 from conformance.proof.mutants.mutant import mutant
 
 if TYPE_CHECKING:
     from conformance.exchange import Exchange
-
-MARK = "\ue000"  # of private use: no model says it
 
 
 def _before_first(exchange: Exchange, raw: bytes) -> Exchange:
@@ -20,59 +18,16 @@ def _before_first(exchange: Exchange, raw: bytes) -> Exchange:
     return edit_frames(exchange, lambda found: [replace(found[0], raw=raw + found[0].raw), *found[1:]])
 
 
-def _at_once(exchange: Exchange, at_s: float) -> Exchange:
-    """The stream in one read at a time, which ends it."""
-    response = replace(response_of(exchange), segments=(Segment(at_s, exchange.body),), ended_at_s=at_s)
-    return replace(exchange, response=response)
-
-
-@mutant("stream.event-stream-type")
-def stream_is_sent_as_text(exchange: Exchange) -> Exchange:
-    """A stream is sent as text/plain."""
-    return with_header(exchange, "content-type", "text/plain")
-
-
-@mutant("stream.well-formed")
-def chunk_lacks_its_field_name(exchange: Exchange) -> Exchange:
-    """A bare line of JSON, without `data:`, stands between two events."""
-    return edit_frames(
-        exchange, lambda found: [*found[:1], replace(found[0], raw=b'{"text": "Hello"}\n\n'), *found[1:]]
-    )
-
-
-@mutant("stream.utf8")
-def byte_is_not_utf8(exchange: Exchange) -> Exchange:
-    """A delta ends with the first byte of a character whose other bytes never come."""
-    marked = edit_text(exchange, lambda text: text + MARK)
-    return edit_frames(marked, lambda found: [replace(frame, raw=_halved(frame.raw)) for frame in found])
-
-
-def _halved(raw: bytes) -> bytes:
-    return raw.replace(MARK.encode(), "你".encode()[:1])
-
-
-@mutant("stream.last-event-ended")
-def last_event_lacks_its_blank_line(exchange: Exchange) -> Exchange:
-    """The last event lacks its blank line."""
-    return edit_frames(exchange, lambda found: [*found[:-1], replace(found[-1], raw=found[-1].raw[:-1])])
-
-
-@mutant("stream.arrives-bit-by-bit", scenario="long-stream")
-def events_arrive_at_once(exchange: Exchange) -> Exchange:
-    """All events of an answer that takes three seconds arrive at its end."""
-    return _at_once(exchange, 3.0)
-
-
 @mutant("sse.events-arrive-singly", scenario="long-stream")
 def events_arrive_in_a_lump(exchange: Exchange) -> Exchange:
     """All events of an answer that takes two seconds arrive together."""
-    return _at_once(exchange, 2.0)
+    return at_once(exchange, 2.0)
 
 
 @mutant("sse.keep-alive-in-silence")
 def stream_is_silent_for_long(exchange: Exchange) -> Exchange:
     """Nothing arrives for forty seconds."""
-    return _at_once(exchange, 40.0)
+    return at_once(exchange, 40.0)
 
 
 @mutant("sse.closed-after-done")

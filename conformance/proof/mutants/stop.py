@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from conformance.proof.mutants.editing import edit_text
+from conformance.proof.editing.answers import edit_text
 from conformance.proof.mutants.mutant import mutant
 from conformance.scenario import StopFrom
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from conformance.proof.mutants.editing import LAST, edit_choice, edit_choices, edit_deltas
+from conformance.proof.editing.answers import edit_choice
+from conformance.proof.editing.streams import LAST, edit_choices, edit_deltas
 from conformance.proof.mutants.mutant import mutant
 
 if TYPE_CHECKING:

@@ -1,0 +1,123 @@
+"""TODO."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from conformance.check import Context, Finding, NoOccasion, check
+from conformance.judge.answer_fields import asked_choices, choices_of
+from conformance.judge.applicability import LOGPROBS, PLAIN_ANSWER, SEVERAL_CHOICES, greedy, written
+from openapi.stream.strict_json import read_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from conformance.exchange import Exchange
+
+
+@check("answer.messages-not-deltas", on=PLAIN_ANSWER)
+def answer_holds_messages_alone(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """A choice of a plain answer holds what it says in `message`, not in the `delta` or `text` of other interfaces."""
+    for index, choice in enumerate(choices_of(exchange)):
+        if strange := [name for name in ("delta", "text") if choice.get(name) is not None]:
+            yield Finding(f"/choices/{index}", "message alone", ", ".join(strange))
+
+
+@check("answer.indices-from-zero", on=PLAIN_ANSWER)
+def indices_count_from_zero(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """The choices' indices are 0, 1, ... without a gap."""
+    found = [choice.get("index") for choice in choices_of(exchange)]
+    if {index for index in found if type(index) is int} != set(range(len(found))):
+        yield Finding("/choices/*/index", f"{list(range(len(found)))}", f"{found}")
+
+
+@check("answer.one-choice-by-default", on=PLAIN_ANSWER)
+def one_choice_when_none_is_asked_for(exchange: Exchange, context: Context) -> Iterator[Finding]:
+    """There is one choice when `n` is not given or is 1."""
+    if isinstance(exchange.request_json, dict) and asked_choices(exchange, context) not in (None, 1):
+        raise NoOccasion("the request asks for more choices")
+    found = len(choices_of(exchange))
+    if found != 1:
+        yield Finding("/choices", "1 choice", f"{found} choices")
+
+
+@check("answer.as-many-choices-as-asked", on=SEVERAL_CHOICES)
+def choices_are_as_many_as_asked(exchange: Exchange, context: Context) -> Iterator[Finding]:
+    """There are `n` choices when `n` asks for more than one."""
+    asked, found = asked_choices(exchange, context), len(choices_of(exchange))
+    if found != asked:
+        yield Finding("/choices", f"{asked} choices", f"{found} choices")
+
+
+@check("answer.logprobs-when-asked", on=LOGPROBS)
+def logprobs_are_given_when_asked_for(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """Every choice carries log-probabilities when the request asks for them."""
+    for index, choice in enumerate(choices_of(exchange)):
+        if not isinstance(choice.get("logprobs"), dict):
+            yield Finding(f"/choices/{index}/logprobs", "an object", repr(choice.get("logprobs"))[:80])
+
+
+@check("answer.role-assistant", on=PLAIN_ANSWER)
+def role_is_assistant(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """The message's role is "assistant"."""
+    for index, choice in enumerate(choices_of(exchange)):
+        message = choice.get("message")
+        role = message.get("role") if isinstance(message, dict) else None
+        if role != "assistant":
+            yield Finding(f"/choices/{index}/message/role", "assistant", repr(role))
+
+
+@check("answer.content-is-text", on=PLAIN_ANSWER)
+def content_is_a_text(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """The message's content is a text unless the message calls tools or holds reasoning."""
+    for index, choice in enumerate(choices_of(exchange)):
+        message = choice.get("message")
+        if not isinstance(message, dict):
+            yield Finding(f"/choices/{index}/message", "an object", repr(message))
+        elif not isinstance(message.get("content"), str) and not (
+            message.get("tool_calls") or message.get("reasoning_content") or message.get("reasoning")
+        ):
+            yield Finding(f"/choices/{index}/message/content", "a text", repr(message.get("content")))
+
+
+@check("answer.tool-calls-well-formed", on=PLAIN_ANSWER)
+def tool_calls_are_well_formed(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """Tool calls, if any, have an id, the type "function", a name, and arguments that are JSON text.
+
+    Absent, null and an empty list all mean that no tool is called. Arguments that the limit cut off need not be whole.
+    """
+    for index, choice in enumerate(choices_of(exchange)):
+        message = choice.get("message")
+        calls = message.get("tool_calls") if isinstance(message, dict) else None
+        where = f"/choices/{index}/message/tool_calls"
+        if calls is None:
+            continue
+        if not isinstance(calls, list):
+            yield Finding(where, "a list or null", repr(calls)[:80])
+            continue
+        for at, call in enumerate(calls):
+            yield from _call_faults(call, f"{where}/{at}", cut=choice.get("finish_reason") == "length")
+
+
+def _call_faults(call: object, where: str, *, cut: bool) -> Iterator[Finding]:
+    function = call.get("function") if isinstance(call, dict) else None
+    if not isinstance(call, dict) or not isinstance(function, dict):
+        yield Finding(where, "an object with function", repr(call)[:80])
+        return
+    if not isinstance(call.get("id"), str) or not call["id"]:
+        yield Finding(f"{where}/id", "a text", repr(call.get("id")))
+    if call.get("type") != "function":
+        yield Finding(f"{where}/type", "function", repr(call.get("type")))
+    if not isinstance(function.get("name"), str) or not function["name"]:
+        yield Finding(f"{where}/function/name", "a text", repr(function.get("name")))
+    arguments = function.get("arguments")
+    if not isinstance(arguments, str) or (read_json(arguments).error and not cut):
+        yield Finding(f"{where}/function/arguments", "JSON as text", repr(arguments)[:80])
+
+
+@check("answer.text-well-encoded", on=greedy(written(PLAIN_ANSWER)))
+def text_holds_no_replacement_character(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """The text holds no U+FFFD, which stands where a character was cut."""
+    for index, folded in exchange.choices.items():
+        if "\ufffd" in folded.content:
+            yield Finding(f"/choices/{index}/message/content", "whole characters", repr(folded.content)[:80])

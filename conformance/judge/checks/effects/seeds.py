@@ -1,0 +1,90 @@
+"""TODO."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from conformance.judge.checks.effects.sampling import SAMPLING
+from conformance.judge.round_texts import CARRIED, FEW_CHARACTERS, is_greedy, long_enough, text_of
+from conformance.judge.rounds import trial
+from conformance.statistics import AT_SIGHT
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from conformance.check import Round
+
+
+@trial(
+    "effects.seed-not-carried-over",
+    scenario=CARRIED,
+    parts=("drawn", "drawn-again", "unseeded", "drawn-after", "unseeded-after"),
+    test=AT_SIGHT,
+    expected="other texts for requests without a seed, each sent after the same seed",
+)
+def seed_is_not_carried_over(round_: Round, _: Sequence[Round]) -> bool | None:
+    """Requests without a seed have other answers each, although the same seed was used right before each of them."""
+    first, second = (text_of(round_, name) for name in ("unseeded", "unseeded-after"))
+    long_enough(first)
+    return None if first == text_of(round_, "drawn") else first != second
+
+
+@trial(
+    "effects.null-seed-is-none",
+    scenario=SAMPLING,
+    parts=("greedy", "null-seeded", "null-seeded-again"),
+    test=AT_SIGHT,
+    expected="another text each time",
+)
+def a_seed_of_null_is_none(round_: Round, _: Sequence[Round]) -> bool | None:
+    """A seed of null is no seed: the same sampled request has another text each time."""
+    greedy, first, second = (text_of(round_, name) for name in ("greedy", "null-seeded", "null-seeded-again"))
+    long_enough(greedy)
+    return None if not first or is_greedy(round_, "null-seeded") else first != second
+
+
+def _is_new(round_: Round, earlier: Sequence[Round], part: str) -> bool | None:
+    """Whether no earlier round said the same; None in the first one, and where the text is the greedy one."""
+    long_enough(text_of(round_, "greedy"))
+    if not earlier or is_greedy(round_, part):
+        return None
+    return text_of(round_, part) not in {text_of(each, part) for each in earlier}
+
+
+@trial("effects.unseeded-answers-differ", scenario=SAMPLING, parts=("greedy", "hot"), expected="a text not seen before")
+def answers_without_a_seed_differ(round_: Round, earlier: Sequence[Round]) -> bool | None:
+    """Without a seed the same sampled request gives other texts: the seed is random."""
+    return _is_new(round_, earlier, "hot")
+
+
+@trial("effects.seeds-differ", scenario=SAMPLING, parts=("greedy", "seeded"), expected="a text not seen before")
+def other_seeds_give_other_texts(round_: Round, earlier: Sequence[Round]) -> bool | None:
+    """Every seed gives another text, at a temperature at which texts vary."""
+    return _is_new(round_, earlier, "seeded")
+
+
+@trial(
+    "effects.seed-repeats",
+    scenario=SAMPLING,
+    parts=("greedy", "seeded", "seeded-again"),
+    expected="the same text twice",
+)
+def same_seed_gives_the_same_text(round_: Round, _: Sequence[Round]) -> bool | None:
+    """The same request with the same seed gives the same text, at a temperature at which texts vary."""
+    if is_greedy(round_, "seeded"):
+        return None
+    return text_of(round_, "seeded") == text_of(round_, "seeded-again")
+
+
+@trial(
+    "effects.seeds-read-whole",
+    scenario=SAMPLING,
+    parts=("greedy", "seeded", "seeded-far"),
+    test=AT_SIGHT,
+    expected="another text than that of the seed less 2**32",
+)
+def seeds_that_differ_beyond_32_bits_differ(round_: Round, _: Sequence[Round]) -> bool | None:
+    """Two seeds with the same lowest 32 bits do not always give the same text: all of a seed is read."""
+    greedy, seeded, far = (text_of(round_, part) for part in ("greedy", "seeded", "seeded-far"))
+    long_enough(greedy)
+    return None if len(seeded) < FEW_CHARACTERS or is_greedy(round_, "seeded") else far != seeded

@@ -1,0 +1,183 @@
+"""TODO."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from conformance.check import Context, Finding, NoOccasion, NotObserved, check, relation
+from conformance.judge.acceptance import why_not_refused
+from conformance.judge.applicability import REFUSAL, REFUSAL_OF_VALUE, shown
+from conformance.judge.error_envelope import envelope_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from conformance.exchange import Exchange
+
+TRACES = re.compile(  # of Python, the Java machine, JavaScript, Go and Rust
+    r'Traceback \(most recent call last\)|File "[^"]+", line \d+|\bat [\w.$<>]+ ?\([^()\s]+:\d+(?::\d+)?\)'
+    r"|\bgoroutine \d+ \[\w+\]:|\bpanicked at \S+:\d+:\d+"
+)
+
+IS_JSON = re.compile(r"application/(?:[^/]+\+)?json")  # "+json" by RFC 6839; problem details by RFC 9457
+
+BULKY = 65_536  # bytes of a request that a server may find too many
+
+LONGEST = 16_384  # bytes; one that is longer repeats the request
+
+HTTP_CODES = range(100, 600)
+
+
+def _statuses_of_http(exchange: Exchange) -> set[int]:
+    """The statuses that HTTP has for what is strange around this request, whatever a dialect documents."""
+    headers = {name.lower(): value for name, value in exchange.request.headers}
+    found = {413} if len(exchange.request.body) > BULKY else set()
+    if headers.get("content-type", "").lower() != "application/json" or "content-encoding" in headers:
+        found.add(415)
+    expected = {"accept": 406, "transfer-encoding": 411, "expect": 417}
+    return found | {status for name, status in expected.items() if headers.get(name, "*/*") != "*/*"}
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from _texts(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _texts(item)
+
+
+@check("errors.client-fault-is-4xx", on=REFUSAL)
+def clients_fault_is_not_the_servers(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """A request that the client got wrong is refused with 4xx, never with 5xx.
+
+    A 5xx makes clients retry and operators search for a fault that is not theirs.
+    """
+    if exchange.status is not None and exchange.status >= 500:
+        yield Finding("/status", "4xx", shown(exchange))
+
+
+@check("errors.status-as-documented", on=REFUSAL)
+def status_is_the_dialects(exchange: Exchange, context: Context) -> Iterator[Finding]:
+    """A refused request gets the status that the dialect's servers use."""
+    kinds = context.contract.errors.kinds
+    known = {kinds[name].status for name in ("invalid_json", "invalid_request", "unknown_model", "unauthorized")}
+    if context.contract.auth == "none":
+        known.discard(kinds["unauthorized"].status)
+    known |= _statuses_of_http(exchange)
+    if exchange.status not in known and exchange.status is not None and exchange.status < 500:
+        yield Finding("/status", " or ".join(map(str, sorted(known))), f"{exchange.status}")
+
+
+@check("errors.body-is-json-object", on=REFUSAL)
+def refusal_is_a_json_object(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """The body of a refusal is a JSON object."""
+    if not isinstance(exchange.json, dict):
+        yield Finding("/body", "a JSON object", shown(exchange))
+
+
+@check("errors.envelope-fits", on=REFUSAL)
+def refusal_fits_the_dialects_envelope(exchange: Exchange, context: Context) -> Iterator[Finding]:
+    """The body of a refusal is valid against the dialect's error envelope."""
+    for problem in context.validator.problems("ErrorEnvelope", exchange.json if exchange.json_error == "" else None):
+        got = f"{problem.message} (the body is {envelope_of(exchange).name})"
+        yield Finding(problem.where or "/", f"{problem.keyword} {problem.bound}", got)
+
+
+@check("errors.json-content-type", on=REFUSAL)
+def refusal_is_sent_as_json(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """A refusal is sent as application/json, or as a type of JSON's own suffix such as application/problem+json."""
+    if not IS_JSON.fullmatch(exchange.content_type):
+        yield Finding("/headers/content-type", "application/json", exchange.header("content-type") or "no header")
+
+
+def _members(value: Any) -> Iterator[str]:
+    """The names of all members within a value."""
+    if isinstance(value, dict):
+        for name, item in value.items():
+            yield name
+            yield from _members(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _members(item)
+
+
+@check("errors.names-the-parameter", on=REFUSAL_OF_VALUE)
+def refusal_names_the_parameter(exchange: Exchange, context: Context) -> Iterator[Finding]:
+    """The refusal of a bad value names the parameter, or a member of what was sent for it."""
+    subject = context.scenario.subject
+    if subject is None:
+        raise NotObserved("the request is not about one parameter")
+    # A word of its own: "n" stands in almost every message. ASCII, for Chinese needs no space around it.
+    names = "|".join(re.escape(name) for name in (subject.parameter, *_members(subject.value)))
+    named = re.compile(rf"(?<!\w)(?:{names})(?!\w)", re.ASCII | re.IGNORECASE)
+    if not any(named.search(text) for text in _texts(exchange.json)):
+        yield Finding("/body", f"a message that names {subject.parameter}", shown(exchange))
+
+
+@check("errors.no-traceback", on=REFUSAL)
+def refusal_shows_no_traceback(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """A refusal shows nothing of the server's inside: no traceback, no files and lines."""
+    for text in (exchange.text, *_texts(exchange.json)):  # in JSON the quotes of a traceback are escaped
+        if found := TRACES.search(text):
+            yield Finding("/body", "no traceback", found.group()[:120])
+            return
+
+
+@check("errors.envelope-known", on=REFUSAL)
+def envelope_is_of_a_known_form(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """A refusal has an envelope that clients know: one of those that servers of this kind have in use."""
+    found = envelope_of(exchange)
+    if found.form is None:
+        yield Finding("/body", "an envelope of a known form", f"{found.name}: {shown(exchange)}")
+
+
+@check("errors.message-given", on=REFUSAL)
+def message_says_something(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """The message of a refusal says something."""
+    found = envelope_of(exchange)
+    if found.form is None:
+        raise NoOccasion(f"the body is {found.name}")
+    if not any(character.isalpha() for character in str(found.message or "")):
+        yield Finding(f"/{found.form.message.replace('.', '/')}", "words", repr(found.message))
+
+
+@check("errors.code-is-status", on=REFUSAL)
+def code_repeats_the_status(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """A code or status in the envelope, where it is a number of HTTP, is the status of the answer."""
+    found = envelope_of(exchange)
+    codes = {name: found.member(name) for name in ("code", "status", "status_code")}
+    numbers = {name: code for name, code in codes.items() if type(code) is int and code in HTTP_CODES}
+    if not numbers:
+        raise NoOccasion("the envelope has no code of HTTP")
+    for name, code in numbers.items():
+        if code != exchange.status:
+            yield Finding(f"/{name}", f"{exchange.status}, as the status", f"{code}")
+
+
+@check("errors.param-is-the-parameter", on=REFUSAL_OF_VALUE)
+def param_names_what_was_wrong(exchange: Exchange, context: Context) -> Iterator[Finding]:
+    """`param` of a refusal, where it is not null, names the parameter whose value was refused."""
+    subject, param = context.scenario.subject, envelope_of(exchange).member("param")
+    if subject is None or subject.check != "parameters.invalid-refused" or not isinstance(param, str) or not param:
+        raise NoOccasion("the refusal names no param")
+    if subject.parameter not in param.replace("[", ".").replace("/", ".").replace("]", "").split("."):
+        yield Finding("/error/param", subject.parameter, param)
+
+
+@check("errors.refusal-is-short", on=REFUSAL)
+def refusal_does_not_repeat_the_request(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """A refusal is short: it does not send a long request back."""
+    if len(exchange.body) > LONGEST:
+        yield Finding("/body", f"at most {LONGEST} bytes", f"{len(exchange.body)} bytes")
+
+
+@relation("errors.envelopes-alike", over=("bad-json", "bad-value", "bad-model", "bad-object"), lacks=why_not_refused)
+def refusals_have_one_form(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """All refusals of a server have one form, whatever was wrong: clients read one form only."""
+    forms = {name: envelope_of(exchange).name for name, exchange in exchanges.items()}
+    if len(set(forms.values())) > 1:
+        yield Finding("/body", "one form", ", ".join(f"{name}: {form}" for name, form in forms.items()))

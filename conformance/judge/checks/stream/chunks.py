@@ -1,0 +1,169 @@
+"""TODO."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from conformance.check import Context, Finding, NoOccasion, check, relation
+from conformance.judge.answer_fields import asked_choices, created_faults
+from conformance.judge.applicability import SEVERAL_STREAMED, STREAM, STREAMED_ANSWER, unsuccessful
+from conformance.judge.streams import breaches, choices, chunks
+from conformance.judge.unknown_fields import unknown_members
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from conformance.exchange import Exchange
+
+
+def _constant(exchange: Exchange, name: str) -> Iterator[Finding]:
+    values = [(at, chunk.get(name)) for at, chunk in chunks(exchange)]
+    first = values[0][1]
+    for at, value in values:
+        if value != first:
+            yield Finding(f"/events/{at}/{name}", f"{first!r} as in the first chunk", repr(value))
+            return
+
+
+@check("stream.chunks-fit-schema", on=STREAM)
+def chunks_fit_the_description(exchange: Exchange, context: Context) -> Iterator[Finding]:
+    """Every chunk is valid against the description of the dialect."""
+    for at, chunk in chunks(exchange):
+        for problem in context.validator.problems("ChatCompletionChunk", chunk):
+            yield Finding(f"/events/{at}{problem.where}", f"{problem.keyword} {problem.bound}", problem.message)
+
+
+@check("stream.object-named", on=STREAM)
+def object_is_chat_completion_chunk(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """`object` of every chunk is "chat.completion.chunk"."""
+    for at, chunk in chunks(exchange):
+        if chunk.get("object") != "chat.completion.chunk":
+            yield Finding(f"/events/{at}/object", "chat.completion.chunk", repr(chunk.get("object")))
+
+
+@check("stream.id-constant", on=STREAM)
+def id_is_the_same_in_every_chunk(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """Every chunk has the same `id`, a text that is not empty."""
+    first = chunks(exchange)[0][1].get("id")
+    if not isinstance(first, str) or not first:
+        yield Finding("/events/0/id", "a text", repr(first))
+    yield from _constant(exchange, "id")
+
+
+@check("stream.created-constant", on=STREAM)
+def created_is_the_same_in_every_chunk(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """Every chunk has the same `created`."""
+    yield from _constant(exchange, "created")
+
+
+@check("stream.created-now", on=STREAM)
+def created_of_chunks_is_the_time_of_the_answer(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """`created` of the chunks is the Unix time of the answer in seconds, as in plain answers."""
+    at, first = chunks(exchange)[0]
+    yield from created_faults(f"/events/{at}/created", first.get("created"), exchange)
+
+
+@check("stream.model-constant", on=STREAM)
+def model_is_the_same_in_every_chunk(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """Every chunk names the same model."""
+    yield from _constant(exchange, "model")
+
+
+@check("stream.index-integer", on=STREAM)
+def index_is_an_integer(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """`choices` of every chunk is a list, and every choice has an integer `index`."""
+    yield from breaches(exchange, "index-is-an-integer", "choices-is-a-list")
+
+
+@check("stream.one-choice-by-default", on=STREAM)
+def one_choice_is_streamed_when_none_is_asked_for(exchange: Exchange, context: Context) -> Iterator[Finding]:
+    """Only the choice with index 0 is streamed when `n` is not given or is 1."""
+    sent: Any = exchange.request_json
+    if isinstance(sent, dict) and asked_choices(exchange, context) not in (None, 1):
+        raise NoOccasion("the request asks for more choices")
+    found = sorted(exchange.choices)
+    if found != [0]:
+        yield Finding("/events/*/choices/*/index", "[0]", f"{found}")
+
+
+@check("stream.one-choice-per-chunk", on=STREAM)
+def chunk_carries_one_choice(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """Every chunk carries exactly one choice, as the dialect's examples do."""
+    for at, chunk in chunks(exchange):
+        if len(choices(chunk)) != 1:
+            yield Finding(f"/events/{at}/choices", "1 choice", f"{len(choices(chunk))} choices")
+            return
+
+
+@check("stream.model-echoed", on=STREAMED_ANSWER)
+def model_of_chunks_is_the_requested_one(exchange: Exchange, context: Context) -> Iterator[Finding]:
+    """`model` of the chunks is the model that was asked for, as in plain answers."""
+    sent: Any = exchange.request_json
+    asked = sent.get("model", context.model) if isinstance(sent, dict) else context.model
+    at, first = chunks(exchange)[0]
+    if first.get("model") != asked:
+        yield Finding(f"/events/{at}/model", repr(asked), repr(first.get("model")))
+
+
+@check("stream.as-many-choices-as-asked", on=SEVERAL_STREAMED)
+def choices_of_a_stream_are_as_many_as_asked(exchange: Exchange, context: Context) -> Iterator[Finding]:
+    """A stream holds the choices 0 to `n` - 1 when `n` asks for more than one."""
+    asked, found = asked_choices(exchange, context), sorted(exchange.choices)
+    if found != list(range(asked)):
+        yield Finding("/events/*/choices/*/index", f"{list(range(asked))}", f"{found}")
+
+
+@check("stream.choices-never-empty", on=STREAM)
+def chunk_without_usage_has_a_choice(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """Every chunk has a choice, unless it holds usage; many clients read the first choice of each."""
+    for at, chunk in chunks(exchange):
+        if not choices(chunk) and not isinstance(chunk.get("usage"), dict):
+            yield Finding(f"/events/{at}/choices", "a choice", "none")
+            return
+
+
+@check("stream.finish-reason-always-there", on=STREAM)
+def reason_is_null_before_the_end(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """Every choice of every chunk has a finish_reason, null before the end; strict clients demand the member."""
+    for at, chunk in chunks(exchange):
+        for choice in choices(chunk):
+            if "finish_reason" not in choice:
+                yield Finding(f"/events/{at}/choices/{choice.get('index')}/finish_reason", "null", "absent")
+                return
+
+
+@check("stream.deltas-not-messages", on=STREAM)
+def chunk_holds_deltas_alone(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """A choice of a chunk holds what it says in `delta`, not in the `message` or `text` of other interfaces."""
+    for at, chunk in chunks(exchange):
+        for choice in choices(chunk):
+            if strange := [name for name in ("message", "text") if choice.get(name) is not None]:
+                yield Finding(f"/events/{at}/choices/{choice.get('index')}", "delta alone", ", ".join(strange))
+                return
+
+
+@check("stream.json-unambiguous", on=STREAM)
+def chunk_names_each_member_once(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """No object of a chunk names a member twice: parsers disagree on which of the two counts."""
+    for at, oddity in exchange.walk.oddities:
+        if "duplicate" in oddity:
+            yield Finding(f"/events/{at}", "every member once", oddity)
+
+
+@check("stream.members-known", on=STREAM)
+def chunk_has_no_further_members(exchange: Exchange, context: Context) -> Iterator[Finding]:
+    """Chunks have the members that the description names and no others."""
+    for at, chunk in chunks(exchange):
+        if found := unknown_members(context.validator.document, "ChatCompletionChunk", chunk):
+            yield Finding(f"/events/{at}", "members of the description", ", ".join(found))
+            return
+
+
+@relation("stream.ids-differ", over=("streamed", "streamed-again"), lacks=unsuccessful)
+def streams_have_ids_of_their_own(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """Two streams have two ids."""
+    first, second = (chunks(exchanges[name])[0][1].get("id") for name in ("streamed", "streamed-again"))
+    if first is None or second is None:
+        raise NoOccasion("the chunks have no id")
+    if first == second:
+        yield Finding("/events/0/id", f"another id than {first!r}", repr(second))

@@ -1,0 +1,143 @@
+"""TODO."""
+
+from __future__ import annotations
+
+from itertools import accumulate, pairwise
+from typing import TYPE_CHECKING
+
+from conformance.check import Context, Finding, NoOccasion, check, relation
+from conformance.judge.applicability import STREAM, STREAMED_ANSWER, greedy, unsuccessful, written
+from conformance.judge.streams import breaches, deltas
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from conformance.exchange import Exchange
+    from openapi.stream.accumulated_choice import Folded
+
+FORGIVEN_ROLES = 2
+
+ENOUGH_DELTAS = 5
+
+ENOUGH_TEXT = 16
+
+ENOUGH_LETTERS = 4
+
+
+@check("stream.role-assistant", on=STREAM)
+def role_is_assistant_where_given(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """A role, where a delta has one, is "assistant"."""
+    for where, delta in deltas(exchange):
+        if delta.get("role") not in (None, "assistant"):
+            yield Finding(f"{where}/role", "assistant", repr(delta["role"]))
+
+
+@check("stream.role-in-every-delta", on=STREAM)
+def role_is_in_every_delta(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """Every delta carries the role, as the dialect's examples do."""
+    for where, delta in deltas(exchange):
+        if delta.get("role") != "assistant":
+            yield Finding(f"{where}/role", "assistant", repr(delta.get("role")))
+            return
+
+
+@check("stream.role-before-text", on=STREAM)
+def role_comes_before_the_text(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """The role of a choice, where one is sent, comes no later than its first text."""
+    yield from breaches(exchange, "role-first")
+
+
+@check("stream.role-given", on=STREAMED_ANSWER)
+def role_is_sent(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """The deltas of every choice say who speaks; clients that fold them have no role otherwise."""
+    for index, choice in exchange.choices.items():
+        if not choice.roles:
+            yield Finding(f"/events/*/choices/{index}/delta/role", "assistant", "no role in any delta")
+
+
+@check("stream.role-not-repeated", on=STREAMED_ANSWER)
+def role_is_not_sent_with_every_text(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """The role is not sent again with every text; clients that join texts read "assistantassistant" otherwise.
+
+    Twice is forgiven: some servers open with a chunk of its own and say the role again with the first text.
+    """
+    for index, choice in exchange.choices.items():
+        if len(choice.roles) > FORGIVEN_ROLES:
+            where = f"/events/*/choices/{index}/delta/role"
+            yield Finding(where, f"at most {FORGIVEN_ROLES} times", f"{len(choice.roles)} times")
+
+
+def _telling(exchange: Exchange) -> Iterator[tuple[int, Folded]]:
+    """The choices whose texts are so many, long and mixed that they do not repeat themselves by chance."""
+    if exchange.walk.full_text is not None:
+        raise NoOccasion("the stream sends its full text")
+    found = [
+        (index, choice)
+        for index, choice in exchange.choices.items()
+        if len(choice.deltas) >= ENOUGH_DELTAS
+        and len(choice.content_incremental) >= ENOUGH_TEXT
+        and len(set(choice.content_incremental)) >= ENOUGH_LETTERS
+    ]
+    if not found:
+        raise NoOccasion("the answer is too short to tell")
+    yield from found
+
+
+@check("stream.deltas-add-up", on=written(STREAMED_ANSWER))
+def deltas_are_not_cumulative(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """A delta holds what is new, not the whole text so far.
+
+    Blamed is a stream without `full_text` in which each of five or more texts begins with the one before it and is
+    longer; the last may be a repetition.
+    """
+    for index, choice in _telling(exchange):
+        texts = choice.deltas
+        if all(later.startswith(earlier) for earlier, later in pairwise(texts)) and len(set(texts)) >= len(texts) - 1:
+            yield Finding(f"/events/*/choices/{index}/delta/content", "what is new", f"{texts[-1]!r}"[:80])
+
+
+@check("stream.text-not-repeated", on=written(STREAMED_ANSWER))
+def no_delta_repeats_the_whole_text(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """No delta repeats all that was said before it, as the last one of some servers does."""
+    for index, choice in _telling(exchange):
+        for at, so_far in enumerate(accumulate(choice.deltas[:-1]), 1):
+            if at >= ENOUGH_DELTAS and len(so_far) >= ENOUGH_TEXT and choice.deltas[at] == so_far:
+                where = f"/events/{choice.delta_at[at]}/choices/{index}/delta/content"
+                yield Finding(where, "what is new", f"all so far: {so_far!r}"[:80])
+
+
+@check("stream.full-text-is-whole", on=STREAMED_ANSWER)
+def full_text_is_the_whole_answer(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """`full_text`, where a server sends it, is what the deltas add up to."""
+    whole = exchange.walk.full_text
+    folded = exchange.choices.get(0)
+    if whole is None or folded is None:
+        return
+    last = folded.deltas[-1] if folded.deltas else ""
+    if whole not in (last, folded.content_incremental):
+        yield Finding("/events/*/full_text", repr(last)[:80], repr(whole)[:80])
+
+
+@check("stream.text-well-encoded", on=greedy(written(STREAM)))
+def streamed_text_holds_no_replacement_character(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """No delta holds U+FFFD, which stands where a character was cut between two chunks."""
+    for index, folded in exchange.choices.items():
+        for at, text in zip(folded.delta_at, folded.deltas, strict=True):
+            if "\ufffd" in text:
+                yield Finding(f"/events/{at}/choices/{index}/delta/content", "whole characters", repr(text)[:80])
+
+
+@relation("stream.text-as-plain", over=("plain", "streamed", "plain-again", "streamed-again"), lacks=unsuccessful)
+def streamed_text_equals_the_plain_one(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """The same greedy request gives the same text, streamed and plain.
+
+    Both are asked for twice: only a server whose plain answers agree with each other, and whose streamed ones do,
+    is blamed for a difference between the two.
+    """
+    texts = {name: exchange.content() or "" for name, exchange in exchanges.items()}
+    if texts["plain"] != texts["plain-again"] or texts["streamed"] != texts["streamed-again"]:
+        raise NoOccasion("greedy answers of this server do not repeat")
+    if texts["plain"] != texts["streamed"]:
+        yield Finding(
+            "/choices/0/message/content", repr(texts["plain"])[:200], f"streamed: {texts['streamed']!r}"[:200]
+        )

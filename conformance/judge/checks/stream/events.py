@@ -1,0 +1,170 @@
+"""TODO."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from conformance.check import Context, Finding, NoOccasion, check
+from conformance.judge.answer_fields import KNOWN
+from conformance.judge.applicability import EXPECTED_STREAM, STREAM, STREAMED_ANSWER, shown
+from conformance.judge.streams import breaches, choices, chunks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from conformance.exchange import Exchange
+
+
+def _asks_for_usage(exchange: Exchange) -> bool:
+    sent: Any = exchange.request_json
+    options = sent.get("stream_options") if isinstance(sent, dict) else None
+    return isinstance(options, dict) and options.get("include_usage") is True
+
+
+@check("stream.accepted", on=EXPECTED_STREAM)
+def stream_is_sent_when_asked_for(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """A request with `stream: true` is answered with an event stream, to its end."""
+    if exchange.status != 200 or not exchange.complete:
+        yield Finding("/status", "200 and a complete stream", shown(exchange))
+    elif not exchange.is_stream:
+        yield Finding("/body", "an event stream", f"{exchange.content_type or 'no content type'}, {shown(exchange)}")
+
+
+@check("stream.done-last", on=STREAM)
+def done_is_last(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """The stream ends with the event `[DONE]`.
+
+    Schemas cannot say this: a description models one event, never their order.
+    """
+    yield from breaches(exchange, "done-last")
+
+
+@check("stream.done-once", on=STREAM)
+def done_is_sent_once(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """`[DONE]` is sent no more than once."""
+    yield from breaches(exchange, "done-once")
+
+
+@check("stream.nothing-after-done", on=STREAM)
+def nothing_follows_done(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """No chunk follows `[DONE]`; clients stop reading there."""
+    yield from breaches(exchange, "nothing-after-done")
+
+
+@check("stream.events-are-json", on=STREAM)
+def events_hold_json_objects(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """The data of every event but `[DONE]` is one JSON object."""
+    yield from breaches(exchange, "events-are-json", "events-are-objects")
+
+
+@check("stream.one-finish-per-choice", on=STREAM)
+def choice_finishes_once(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """Every choice gets exactly one finish_reason that is not null."""
+    yield from breaches(exchange, "one-finish-per-choice")
+
+
+@check("stream.nothing-after-finish", on=STREAM)
+def choice_is_silent_after_its_finish(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """A choice says nothing more after its finish_reason."""
+    yield from breaches(exchange, "nothing-after-finish")
+
+
+@check("stream.finish-reason-known", on=STREAM)
+def streamed_reason_is_a_documented_one(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """A finish_reason in a stream is stop, length, tool_calls, or null before the end.
+
+    An empty text is none of them; clients take it for the end.
+    """
+    for at, chunk in chunks(exchange):
+        for choice in choices(chunk):
+            found = choice.get("finish_reason")
+            if found is not None and found not in KNOWN:
+                where = f"/events/{at}/choices/{choice.get('index')}/finish_reason"
+                yield Finding(where, f"{', '.join(KNOWN)} or null", repr(found))
+
+
+@check("stream.no-error-event", on=STREAM)
+def stream_reports_no_error(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """The stream of a valid request reports no error."""
+    for at, chunk in exchange.walk.errors:
+        yield Finding(f"/events/{at}", "a chunk", repr(chunk)[:120])
+
+
+@check("stream.errors-fit-envelope", on=STREAM)
+def error_event_fits_the_envelope(exchange: Exchange, context: Context) -> Iterator[Finding]:
+    """An error that is reported in mid-stream comes in the dialect's envelope, as a refusal does."""
+    if not exchange.walk.errors:
+        raise NoOccasion("the stream reports no error")
+    for at, chunk in exchange.walk.errors:
+        for problem in context.validator.problems("ErrorEnvelope", chunk):
+            yield Finding(f"/events/{at}{problem.where}", f"{problem.keyword} {problem.bound}", problem.message)
+
+
+@check("stream.nothing-after-error", on=STREAM)
+def error_event_is_the_last_word(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """After an error that is reported in mid-stream nothing is said: at most `[DONE]` follows."""
+    if not exchange.walk.errors:
+        raise NoOccasion("the stream reports no error")
+    failed = exchange.walk.errors[0][0]
+    for at, chunk in exchange.walk.chunks:
+        if at > failed and choices(chunk):
+            yield Finding(f"/events/{at}", "nothing after the error", repr(chunk)[:80])
+            return
+
+
+@check("stream.usage-with-finish", on=STREAMED_ANSWER)
+def usage_comes_with_the_finish_reason(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """Usage stands in the chunk that carries the finish_reason."""
+    finished = {
+        at for at, chunk in chunks(exchange) for choice in choices(chunk) if choice.get("finish_reason") is not None
+    }
+    given = {at for at, _ in exchange.walk.usages}
+    if not finished & given:
+        yield Finding("/events/*/usage", f"in event {sorted(finished)}", f"in events {sorted(given)}")
+
+
+@check("stream.usage-once", on=STREAMED_ANSWER)
+def usage_is_sent_once_per_choice(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """Usage is sent once for each choice, not with every chunk."""
+    given = [at for at, _ in exchange.walk.usages]
+    if len(given) > max(1, len(exchange.choices)):
+        yield Finding("/events/*/usage", f"{max(1, len(exchange.choices))} times", f"{len(given)} times")
+
+
+@check("stream.usage-on-request", on=STREAMED_ANSWER)
+def usage_chunk_is_sent_when_asked_for(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """With include_usage the last chunk before `[DONE]` holds usage and an empty list of choices."""
+    if not _asks_for_usage(exchange):
+        raise NoOccasion("the request does not ask for usage")
+    at, last = chunks(exchange)[-1]
+    if not isinstance(last.get("usage"), dict):
+        yield Finding(f"/events/{at}/usage", "an object", repr(last.get("usage")))
+    if last.get("choices") != []:
+        yield Finding(f"/events/{at}/choices", "[]", repr(last.get("choices"))[:80])
+
+
+@check("stream.usage-null-elsewhere", on=STREAMED_ANSWER)
+def usage_is_null_in_all_other_chunks(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """With include_usage every other chunk has `usage: null`."""
+    if not _asks_for_usage(exchange):
+        raise NoOccasion("the request does not ask for usage")
+    for at, chunk in chunks(exchange)[:-1]:
+        if "usage" not in chunk or chunk["usage"] is not None:
+            yield Finding(f"/events/{at}/usage", "null", repr(chunk.get("usage", "absent"))[:80])
+            return
+
+
+@check("stream.usage-after-choices", on=STREAM)
+def usage_chunk_comes_after_the_choices(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """A chunk with usage and no choices comes after every choice has finished."""
+    yield from breaches(exchange, "usage-after-finish")
+
+
+@check("stream.usage-only-on-request", on=STREAMED_ANSWER)
+def usage_is_not_sent_unasked(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """Without include_usage no chunk holds usage."""
+    if _asks_for_usage(exchange):
+        raise NoOccasion("the request asks for usage")
+    for at, usage in exchange.walk.usages:
+        yield Finding(f"/events/{at}/usage", "no usage", repr(usage)[:80])
+        return

@@ -1,0 +1,69 @@
+"""TODO."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from conformance.check import Context, Finding, NoOccasion, check
+from conformance.judge.applicability import STREAM, STREAMED_ANSWER
+from conformance.judge.streams import SLOW_S, flaws, timed_response
+from openapi.stream.sse import MEDIA_TYPE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from conformance.exchange import Exchange
+
+MANY = 64  # fewer events than these may well have been read at once by chance
+
+FASTEST_S = 0.0001  # for each event: 10,000 of them a second, several times what any server streams
+
+
+@check("stream.event-stream-type", on=STREAM)
+def content_type_is_event_stream(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """A stream is sent as text/event-stream; browsers refuse it otherwise."""
+    if exchange.content_type != MEDIA_TYPE:
+        yield Finding("/headers/content-type", MEDIA_TYPE, exchange.header("content-type") or "no header")
+
+
+@check("stream.well-formed", on=STREAM)
+def lines_are_fields_of_the_standard(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """Every line of the stream is a field of the event-stream format, a comment or empty.
+
+    Decoders drop other lines without a word, so a chunk without its `data:` is lost.
+    """
+    yield from flaws(exchange, "unknown-field", "no-colon-line")
+
+
+@check("stream.utf8", on=STREAM)
+def stream_is_utf8(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """The stream is UTF-8 throughout, and holds no halves of surrogate pairs."""
+    yield from flaws(exchange, "invalid-utf8")
+    for at, oddity in exchange.walk.oddities:
+        if "surrogate" in oddity:
+            yield Finding(f"/events/{at}", "whole characters", oddity)
+
+
+@check("stream.last-event-ended", on=STREAM)
+def last_event_has_its_blank_line(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """The last event is followed by a blank line; without it decoders drop the event."""
+    yield from flaws(exchange, "unterminated-event")
+
+
+@check("stream.arrives-bit-by-bit", on=STREAMED_ANSWER)
+def events_arrive_while_they_are_made(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """The text of a slow answer does not arrive all at once: nothing holds the stream back until its end.
+
+    Judged where an answer took a second and at least 64 events brought text. A quarter of them may come early; the
+    others are blamed when they came within so short a time that no server could have made them in it. How long the
+    first took does not matter: a server may be busy. So may this machine: where the client itself did not run, nobody
+    knows when the events came.
+    """
+    response = timed_response(exchange)
+    spoke = sorted(exchange.events[at].at_s for choice in exchange.choices.values() for at in choice.spoke_at)
+    if response.ended_at_s < SLOW_S or len(spoke) < MANY:
+        raise NoOccasion("the answer came too fast or is too short to tell")
+    late = spoke[len(spoke) // 4 :]
+    if late[-1] - late[0] < FASTEST_S * len(late):
+        got = f"{len(late)} events within {(late[-1] - late[0]) * 1000:.1f} ms, after {late[0]:.2f} s"
+        yield Finding("/events", "events that arrive while they are made", got)

@@ -1,0 +1,195 @@
+"""TODO."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import jsonschema_rs
+
+from conformance.check import Context, Finding, NoOccasion, NotObserved, check, relation
+from conformance.judge.applicability import STREAMED_ANSWER, unsuccessful
+from conformance.judge.checks.tools.choice import OFFERED, offering
+from openapi.stream.strict_json import read_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from conformance.exchange import Exchange
+    from openapi.stream.accumulated_choice import ToolCall
+
+OFFERED_STREAM = offering(STREAMED_ANSWER)
+
+
+def _calls(exchange: Exchange) -> list[tuple[str, ToolCall]]:
+    """Every call with its place; raises NoOccasion where no tool is called."""
+    found = [
+        (f"/choices/{index}/message/tool_calls/{at}", call)
+        for index, choice in exchange.choices.items()
+        for at, call in enumerate(choice.tool_calls)
+    ]
+    if not found:
+        raise NoOccasion("no tool is called")
+    return found
+
+
+def _whole_calls(exchange: Exchange) -> list[tuple[str, ToolCall]]:
+    """Every call of an answer that was not cut off."""
+    if any(choice.finish_reason == "length" for choice in exchange.choices.values()):
+        raise NoOccasion("the answer was cut off")
+    return _calls(exchange)
+
+
+def _offered(exchange: Exchange) -> dict[str, dict[str, Any]]:
+    """The functions that the request offers, by name."""
+    functions = [tool.get("function") for tool in exchange.request_json.get("tools") or () if isinstance(tool, dict)]
+    return {function["name"]: function for function in functions if isinstance(function, dict) and "name" in function}
+
+
+@check("tools.name-offered", on=OFFERED)
+def called_name_is_one_of_those_offered(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """The name of every call is one that the request offers: whole, and said once."""
+    offered = _offered(exchange)
+    for where, call in _whole_calls(exchange):
+        if call.name not in offered:
+            yield Finding(f"{where}/function/name", " or ".join(offered)[:200], repr(call.name)[:120])
+
+
+@check("tools.arguments-are-an-object", on=OFFERED)
+def arguments_are_a_json_object(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """The arguments of every whole call are the text of one JSON object."""
+    for where, call in _whole_calls(exchange):
+        reading = read_json(call.arguments or "")
+        if reading.error or not isinstance(reading.value, dict):
+            yield Finding(f"{where}/function/arguments", "one JSON object", repr(call.arguments)[:200])
+
+
+@check("tools.arguments-fit-schema", on=OFFERED)
+def arguments_fit_their_schema(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """The arguments of every whole call are valid against the parameters of its function."""
+    offered = _offered(exchange)
+    for where, call in _whole_calls(exchange):
+        reading = read_json(call.arguments or "")
+        schema = offered.get(call.name, {}).get("parameters")
+        if reading.error or not isinstance(schema, dict):
+            continue  # judged by other checks
+        for problem in jsonschema_rs.validator_for(schema).iter_errors(reading.value):
+            yield Finding(f"{where}/function/arguments", "what the schema demands", problem.message[:200])
+
+
+@check("tools.ids-given", on=OFFERED)
+def every_call_has_an_id(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """Every call has an id, by which its result is sent back."""
+    for where, call in _calls(exchange):
+        if not call.ids:
+            yield Finding(f"{where}/id", "a text", "none")
+
+
+@check("tools.ids-unique", on=OFFERED)
+def ids_of_calls_differ(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """No two calls of an answer have the same id."""
+    ids = [(where, call.ids[0]) for where, call in _calls(exchange) if call.ids]
+    for at, (where, identity) in enumerate(ids):
+        if identity in [other for _, other in ids[:at]]:
+            yield Finding(f"{where}/id", "an id of its own", repr(identity)[:80])
+
+
+@check("tools.type-function", on=OFFERED)
+def type_of_a_call_is_function(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """Every call says once that its type is "function"."""
+    for where, call in _calls(exchange):
+        if set(call.types) != {"function"}:
+            yield Finding(f"{where}/type", "function", f"{list(call.types)}"[:80])
+
+
+def _pieces(exchange: Exchange) -> Iterator[tuple[str, int, dict[str, Any]]]:
+    """Every piece of a call in a stream: its place, its choice and itself; raises NoOccasion where there are none."""
+    found = False
+    for at, chunk in exchange.walk.chunks:
+        choices = chunk.get("choices")
+        for choice in choices if isinstance(choices, list) else []:
+            delta = choice.get("delta") if isinstance(choice, dict) else None
+            pieces = delta.get("tool_calls") if isinstance(delta, dict) else None
+            for place, piece in enumerate(pieces if isinstance(pieces, list) else []):
+                if isinstance(piece, dict):
+                    found = True
+                    yield f"/events/{at}/tool_calls/{place}", choice.get("index"), piece
+    if not found:
+        raise NoOccasion("no tool is called")
+
+
+@check("tools.streamed-index-given", on=OFFERED_STREAM)
+def every_piece_has_an_index(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """Every piece of a call in a stream says by an integer to which call it belongs."""
+    for where, _choice, piece in _pieces(exchange):
+        if type(piece.get("index")) is not int or piece["index"] < 0:
+            yield Finding(f"{where}/index", "an integer", repr(piece.get("index", "absent"))[:80])
+
+
+@check("tools.streamed-indices-in-order", on=OFFERED_STREAM)
+def indices_of_calls_count_from_zero(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """The calls of a stream have the indices 0, 1, ... in the order in which they begin."""
+    seen: dict[int, list[int]] = {}
+    for where, choice, piece in _pieces(exchange):
+        index, known = piece.get("index"), seen.setdefault(choice, [])
+        if type(index) is int and index not in known:
+            if index != len(known):
+                yield Finding(f"{where}/index", f"{len(known)}", f"{index}")
+            known.append(index)
+
+
+@check("tools.streamed-index-per-call", on=OFFERED_STREAM)
+def every_call_has_an_index_of_its_own(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """Two calls of a stream never share an index: pieces with another id belong to another call."""
+    known: dict[tuple[int, object], str] = {}
+    for where, choice, piece in _pieces(exchange):
+        identity = piece.get("id")
+        if isinstance(identity, str) and identity:
+            first = known.setdefault((choice, piece.get("index")), identity)
+            if first != identity:
+                yield Finding(f"{where}/index", f"another than that of {first!r}", repr(piece.get("index"))[:80])
+
+
+@check("tools.streamed-name-once", on=OFFERED_STREAM)
+def name_of_a_call_is_streamed_once(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """The name of a call comes once: clients join the pieces, and a name sent twice names nothing."""
+    for where, call in _calls(exchange):
+        if len(call.names) != 1:
+            yield Finding(f"{where}/function/name", "once", f"{list(call.names)}"[:120])
+
+
+@check("tools.streamed-name-first", on=OFFERED_STREAM)
+def name_comes_before_the_arguments(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """The name of a call comes before, or with, the first piece of its arguments."""
+    named: set[tuple[int, object]] = set()
+    for where, choice, piece in _pieces(exchange):
+        function = piece.get("function")
+        function = function if isinstance(function, dict) else {}
+        key = (choice, piece.get("index"))
+        if function.get("name"):
+            named.add(key)
+        if function.get("arguments") and key not in named:
+            yield Finding(f"{where}/function/arguments", "the name first", repr(function["arguments"])[:80])
+            return
+
+
+@relation("tools.streamed-as-plain", over=("plain", "streamed", "plain-again", "streamed-again"), lacks=unsuccessful)
+def streamed_calls_are_the_plain_ones(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """The same greedy request calls the same tools with the same arguments, streamed and plain."""
+    if not any(choice.tool_calls for exchange in exchanges.values() for choice in exchange.choices.values()):
+        raise NoOccasion("no tool is called")
+    said = {
+        name: [_meant(call) for call in each.choices[0].tool_calls]
+        for name, each in exchanges.items()
+        if 0 in each.choices
+    }
+    if len(said) < len(exchanges):
+        raise NotObserved("an answer has no choices")
+    if said["plain"] != said["plain-again"] or said["streamed"] != said["streamed-again"]:
+        raise NoOccasion("greedy answers of this server do not repeat")
+    if said["plain"] != said["streamed"]:
+        yield Finding("/choices/0/message/tool_calls", repr(said["plain"])[:200], f"streamed: {said['streamed']}"[:200])
+
+
+def _meant(call: ToolCall) -> tuple[str, Any]:
+    reading = read_json(call.arguments or "")
+    return call.name, call.arguments if reading.error else reading.value

@@ -1,0 +1,97 @@
+"""TODO."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from conformance.proof.editing.answers import edit_answer, edit_choice
+from conformance.proof.editing.responses import refuse, with_body, with_header, with_json
+from conformance.proof.mutants.mutant import mutant
+from openapi.stream import sse
+
+if TYPE_CHECKING:
+    from conformance.exchange import Exchange
+
+
+@mutant("answer.accepted")
+def valid_request_is_refused(exchange: Exchange) -> Exchange:
+    """A valid request is refused with 422."""
+    return refuse(exchange, 422)
+
+
+@mutant("answer.no-error-inside")
+def error_comes_with_success(exchange: Exchange) -> Exchange:
+    """An error comes with status 200."""
+    return with_json(exchange, {"error": "the model failed"})
+
+
+@mutant("answer.json-content-type")
+def answer_is_sent_as_text(exchange: Exchange) -> Exchange:
+    """A plain answer is sent as text/plain."""
+    return with_header(exchange, "content-type", "text/plain")
+
+
+@mutant("answer.fits-schema")
+def logprobs_are_a_text(exchange: Exchange) -> Exchange:
+    """`logprobs` of a choice is an empty text instead of null."""
+    return edit_choice(exchange, lambda choice: choice.update(logprobs=""))
+
+
+@mutant("answer.object-named")
+def object_is_of_the_older_api(exchange: Exchange) -> Exchange:
+    """`object` is "text_completion", the name of the older API."""
+    return edit_answer(exchange, lambda answer: answer.update(object="text_completion"))
+
+
+@mutant("answer.id-given")
+def id_is_empty(exchange: Exchange) -> Exchange:
+    """`id` is an empty text."""
+    return edit_answer(exchange, lambda answer: answer.update(id=""))
+
+
+@mutant("answer.created-now")
+def created_is_in_milliseconds(exchange: Exchange) -> Exchange:
+    """`created` is in milliseconds."""
+    return edit_answer(exchange, lambda answer: answer.update(created=answer["created"] * 1000))
+
+
+@mutant("answer.model-echoed")
+def model_is_another(exchange: Exchange) -> Exchange:
+    """The answer names another model than the request."""
+    return edit_answer(exchange, lambda answer: answer.update(model="another-model"))
+
+
+@mutant("answer.usage-present")
+def usage_is_absent(exchange: Exchange) -> Exchange:
+    """A plain answer has no usage."""
+    return edit_answer(exchange, lambda answer: answer.pop("usage"))
+
+
+@mutant("answer.timings-non-negative")
+def prefill_time_is_negative(exchange: Exchange) -> Exchange:
+    """`prefill_time` is negative."""
+    return edit_answer(exchange, lambda answer: answer.update(prefill_time=-1))
+
+
+@mutant("answer.utf8")
+def answer_starts_with_a_mark(exchange: Exchange) -> Exchange:
+    """A byte order mark comes before the answer."""
+    return with_body(exchange, b"\xef\xbb\xbf" + exchange.body)
+
+
+@mutant("answer.json-unambiguous")
+def member_is_named_twice(exchange: Exchange) -> Exchange:
+    """The answer names its object twice."""
+    return with_body(exchange, exchange.body.rstrip()[:-1] + b',"object":"chat.completion.chunk"}')
+
+
+@mutant("answer.plain-unless-asked")
+def answer_comes_as_an_event(exchange: Exchange) -> Exchange:
+    """A request that asks for no stream is answered with one."""
+    return with_header(with_body(exchange, sse.encode(exchange.body)), "content-type", sse.MEDIA_TYPE)
+
+
+@mutant("answer.members-known")
+def answer_has_a_further_member(exchange: Exchange) -> Exchange:
+    """The answer has a member that no document names."""
+    return edit_answer(exchange, lambda answer: answer.update(x_note="extra"))

@@ -1,0 +1,35 @@
+"""TODO."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from conformance.proof.editing.answers import STORY, with_text
+from conformance.proof.mutants.mutant import mutant
+
+if TYPE_CHECKING:
+    from conformance.exchange import Exchange
+
+
+@mutant("effects.temperature-varies", steps="*")
+def every_answer_is_greedy(exchange: Exchange) -> Exchange:
+    """Every answer is the greedy one, whatever the temperature."""
+    return with_text(exchange, STORY)
+
+
+@mutant("effects.top-p-narrows", steps="narrow.*")
+def top_p_is_ignored(exchange: Exchange) -> Exchange:
+    """top_p is ignored: answers are as random as without it."""
+    return with_text(exchange, f"{STORY} {exchange.id}")
+
+
+@mutant("effects.top-k-one-is-greedy", steps="top-one.*")
+def top_k_is_ignored(exchange: Exchange) -> Exchange:
+    """top_k is ignored: answers are as random as without it."""
+    return with_text(exchange, f"{STORY} {exchange.id}")
+
+
+@mutant("effects.min-p-narrows", steps="min-p.*")
+def min_p_is_ignored(exchange: Exchange) -> Exchange:
+    """min_p is ignored: answers are as random as without it."""
+    return with_text(exchange, f"{STORY} {exchange.id}")

@@ -1,0 +1,54 @@
+"""TODO."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from conformance.proof.editing.answers import STORY, add_tokens, with_text
+from conformance.proof.editing.logprobs import edit_each
+from conformance.proof.mutants.mutant import mutant
+
+if TYPE_CHECKING:
+    from conformance.exchange import Exchange
+
+
+@mutant("effects.logit-bias-heeded", steps="*")
+def logit_bias_is_ignored(exchange: Exchange) -> Exchange:
+    """logit_bias changes nothing."""
+    return with_text(exchange, "1, 2, 3, 4, 5")
+
+
+@mutant("effects.logit-bias-whole", steps="leaning")
+def half_of_a_bias_is_added(exchange: Exchange) -> Exchange:
+    """Half of a bias is added, so that tokens are chosen which lie behind others of the whole one."""
+    return edit_each(exchange, lambda entry: entry.update(logprob=entry["logprob"] - 8.0))
+
+
+@mutant("effects.allowed-token-ids-heeded", steps="*")
+def allowed_tokens_are_ignored(exchange: Exchange) -> Exchange:
+    """allowed_token_ids changes nothing."""
+    return with_text(exchange, STORY)
+
+
+@mutant("effects.stop-token-ids-heeded", steps="*")
+def stop_tokens_are_ignored(exchange: Exchange) -> Exchange:
+    """stop_token_ids changes nothing."""
+    return with_text(exchange, STORY)
+
+
+@mutant("effects.bad-words-not-said", steps="*")
+def bad_words_are_said(exchange: Exchange) -> Exchange:
+    """bad_words changes nothing."""
+    return with_text(exchange, "1, 2, 3, 4, 5")
+
+
+@mutant("effects.min-tokens-reached")
+def answer_ends_too_soon(exchange: Exchange) -> Exchange:
+    """min_tokens is ignored: the answer ends where the model ends it."""
+    return add_tokens(exchange, completion=-20)
+
+
+@mutant("effects.newer-limit-kept")
+def newer_limit_is_ignored(exchange: Exchange) -> Exchange:
+    """max_completion_tokens is ignored: the answer goes on."""
+    return add_tokens(exchange, completion=20)

@@ -1,0 +1,38 @@
+"""TODO."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from conformance.proof.editing.logprobs import alternative, edit_each
+from conformance.proof.mutants.mutant import mutant
+
+if TYPE_CHECKING:
+    from conformance.exchange import Exchange
+
+
+@mutant("logprobs.as-many-alternatives-as-asked", scenario="logprobs")
+def one_token_lacks_an_alternative(exchange: Exchange) -> Exchange:
+    """Tokens have one alternative less than was asked for, and nine where none is left."""
+    return edit_each(
+        exchange, lambda entry: entry.update(top_logprobs=entry["top_logprobs"][1:] or [alternative()] * 9)
+    )
+
+
+@mutant("logprobs.alternatives-as-asked-or-fewer")
+def nine_alternatives_come_always(exchange: Exchange) -> Exchange:
+    """Nine alternatives come, however many are asked for."""
+    return edit_each(exchange, lambda entry: entry.update(top_logprobs=[alternative()] * 9))
+
+
+@mutant("logprobs.alternatives-sorted", scenario="logprobs")
+def alternatives_are_sorted_by_id(exchange: Exchange) -> Exchange:
+    """Alternatives stand in the order of their ids, the likeliest somewhere."""
+    listed = [alternative("a", -3.0), alternative("b", -0.5), alternative("c", -4.0)]
+    return edit_each(exchange, lambda entry: entry.update(top_logprobs=listed))
+
+
+@mutant("logprobs.alternatives-differ")
+def one_alternative_comes_twice(exchange: Exchange) -> Exchange:
+    """The same alternative stands twice in the list."""
+    return edit_each(exchange, lambda entry: entry.update(top_logprobs=[alternative()] * 2))

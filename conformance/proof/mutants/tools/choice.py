@@ -1,0 +1,91 @@
+"""TODO."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from conformance.proof.editing.answers import edit_choice, edit_message
+from conformance.proof.editing.responses import refuse
+from conformance.proof.editing.streams import FIRST, edit_deltas
+from conformance.proof.mutants.mutant import mutant
+from conformance.proof.mutants.tools.calls import edit_calls, silenced
+
+if TYPE_CHECKING:
+    from conformance.exchange import Exchange
+
+    Call = dict[str, Any]
+
+
+def _with_call(exchange: Exchange) -> Exchange:
+    """The answer with a call, streamed or plain."""
+    function = {"name": "get_weather", "arguments": "{}"}
+    calls: list[Call] = [{"index": 0, "id": "call-1", "type": "function", "function": function}]
+    if exchange.is_stream:
+        return edit_deltas(exchange, lambda delta: delta.update(tool_calls=calls), FIRST)
+    return edit_message(exchange, lambda message: message.update(tool_calls=calls))
+
+
+@mutant("tools.none-calls-nothing")
+def tool_is_called_all_the_same(exchange: Exchange) -> Exchange:
+    """With the tool_choice "none" a tool is called all the same."""
+    return _with_call(exchange)
+
+
+@mutant("tools.unoffered-not-called")
+def tool_is_made_up(exchange: Exchange) -> Exchange:
+    """A tool is called that nobody offered."""
+    return _with_call(exchange)
+
+
+@mutant("tools.required-calls")
+def required_is_ignored(exchange: Exchange) -> Exchange:
+    """With the tool_choice "required" the model talks."""
+    return silenced(exchange)
+
+
+@mutant("tools.named-is-called")
+def another_tool_is_called(exchange: Exchange) -> Exchange:
+    """Another tool is called than the one that was named."""
+    return edit_calls(
+        exchange, lambda call: call["function"].update(name="get_weather") if call["function"].get("name") else None
+    )
+
+
+@mutant("tools.no-markers-in-text")
+def call_stands_in_the_text(exchange: Exchange) -> Exchange:
+    """A call stands in the text, in the model's own marks."""
+    text = '<tool_call>{"name": "get_weather"}</tool_call>'
+    if exchange.is_stream:
+        return edit_deltas(exchange, lambda delta: delta.update(content=text), FIRST)
+    return edit_message(exchange, lambda message: message.update(content=text))
+
+
+@mutant("tools.one-at-a-time")
+def two_tools_are_called_at_once(exchange: Exchange) -> Exchange:
+    """With parallel_tool_calls false two calls come at once."""
+    function = {"name": "get_weather", "arguments": '{"city": "Rome"}'}
+    calls: list[Call] = [{"id": f"call-{at}", "type": "function", "function": function} for at in range(2)]
+    return edit_message(exchange, lambda message: message.update(tool_calls=calls))
+
+
+@mutant("tools.history-answered")
+def conversation_with_calls_is_not_understood(exchange: Exchange) -> Exchange:
+    """A conversation that holds calls ends in a 500."""
+    return refuse(exchange, 500)
+
+
+@mutant("tools.bad-history-survived")
+def bad_history_breaks_the_server(exchange: Exchange) -> Exchange:
+    """A result without its call ends in a 500."""
+    return refuse(exchange, 500)
+
+
+@mutant("tools.text-or-call")
+def what_was_written_is_lost(exchange: Exchange) -> Exchange:
+    """What the model wrote is neither text nor call: it is lost."""
+
+    def change(choice: dict[str, Any]) -> None:
+        choice["message"].update(content="", tool_calls=[])
+        choice.update(finish_reason="stop")
+
+    return edit_choice(exchange, change)
