@@ -57,8 +57,8 @@ def parameter_schema(parameter: Parameter) -> Schema:
         notes["default"] = parameter.default
     if parameter.capability:
         notes["x-capability"] = parameter.capability
-    if parameter.reading:
-        notes["x-reading"] = parameter.reading
+    if parameter.interpretation:
+        notes["x-interpretation"] = parameter.interpretation
     shown = example.values(parameter)
     if shown:
         notes["examples"] = copy.deepcopy(shown)
@@ -177,7 +177,7 @@ def describe(contract: Contract) -> dict[str, Any]:
             "version": contract.document.version,
             "description": (
                 f"What {contract.document.vendor} documents for {contract.document.product} "
-                f"{contract.document.version}, with every contradiction read as `x-reading` says."
+                f"{contract.document.version}, with every contradiction read as `x-interpretation` says."
             ),
             "license": LICENSE,
             "x-dialect": contract.name,

@@ -31,7 +31,8 @@ HEAD: Final = """\
 What each document says, as the contract reads it. A dash: the dialect does not have it. `(0, 1]` leaves 0 out and takes
 1; `2^31-1` is 2147483647. *null* is taken, *no null* is refused, *null?* is not said by the document. *required of
 some* holds for some kinds of a message or part only. *if tools* marks what a server may lack. Where a document
-contradicts itself or says nothing, the descriptions in `openapi/specs` name the reading under `x-reading`.
+contradicts itself or says nothing, the descriptions in `openapi/specs` name the interpretation under
+`x-interpretation`.
 """
 
 

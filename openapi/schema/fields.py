@@ -51,7 +51,7 @@ def members_of(schema: Schema, schemas: Schemas, path: str = "") -> tuple[Member
 
 def branches(schema: Schema, schemas: Schemas) -> Iterator[Schema]:
     """The forms of a value without references: the schema itself, or what its branches say where it says nothing."""
-    schema = followed(schema, schemas)
+    schema = dereference(schema, schemas)
     split = [key for key in ("anyOf", "oneOf", "allOf") if key in schema and "properties" not in schema]
     if not split:
         yield schema

@@ -27,7 +27,7 @@ def notation(schema: Schema, schemas: Schemas) -> str:
 
 def takes_null(schema: Schema, schemas: Schemas) -> bool:
     """Whether null is one of the values."""
-    schema = followed(schema, schemas)
+    schema = dereference(schema, schemas)
     for key in ("anyOf", "oneOf"):
         if key in schema and not any(takes_null(branch, schemas) for branch in schema[key]):
             return False
@@ -49,7 +49,7 @@ def number(value: float) -> str:
 
 
 def _forms(schema: Schema, schemas: Schemas) -> Iterator[str]:
-    schema = followed(schema, schemas)
+    schema = dereference(schema, schemas)
     for key in ("anyOf", "oneOf"):
         if key in schema and "properties" not in schema:
             for branch in schema[key]:

@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from openapi.contract.contract import ABSENT, Keyword
-from openapi.reading.facts.fact import UNSTATED, Fact, InWords
-from openapi.reading.facts.interval import Interval, Range, exact, merged
+from openapi.reading.facts.fact import Fact
+from openapi.reading.grammar.interval import Interval, Range, exact, merged
+from openapi.reading.grammar.statement import UNSTATED, DescribedDefault
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -69,7 +70,7 @@ def _of_parameter(fact: Fact, parameter: Parameter) -> Fact:
     settled = parameter.null.keyword is Keyword.MUST
     default: Any = parameter.default
     if default is ABSENT:
-        default = UNSTATED if parameter.default_note is None else InWords(parameter.default_note)
+        default = UNSTATED if parameter.default_note is None else DescribedDefault(parameter.default_note)
     return replace(
         fact,
         required="yes" if parameter.required else "no",

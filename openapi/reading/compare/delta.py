@@ -11,7 +11,8 @@ from openapi.reading.compare.contract_facts import held
 from openapi.reading.compare.delta_placement import Placing
 from openapi.reading.compare.drift import WORDING, Status, compare, fact_key, words
 from openapi.reading.compare.schema_keywords import branch_of, changed, is_settable, schema_of
-from openapi.reading.facts.fact import MEMBERS, UNSTATED, Fact, InWords, is_stated
+from openapi.reading.facts.fact import MEMBERS, Fact, is_stated
+from openapi.reading.grammar.statement import UNSTATED, DescribedDefault
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -160,7 +161,9 @@ def _default(fact: Fact) -> Mapping[str, Any]:
     """The member of a parameter's row that holds the default; none where none is stated."""
     if fact.default is UNSTATED:
         return {}
-    return {"default_note": str(fact.default)} if isinstance(fact.default, InWords) else {"default": fact.default}
+    return (
+        {"default_note": str(fact.default)} if isinstance(fact.default, DescribedDefault) else {"default": fact.default}
+    )
 
 
 def _null(allowed: bool, level: str = "MUST") -> Tree:

@@ -9,9 +9,10 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
 from openapi.reading.compare.contract_facts import Held, held
-from openapi.reading.facts.fact import MEMBERS, RANGES, UNSTATED, Fact, InWords, is_stated
+from openapi.reading.facts.fact import MEMBERS, RANGES, Fact, is_stated
 from openapi.reading.facts.facts import figures
-from openapi.reading.facts.interval import Interval, same, spoken
+from openapi.reading.grammar.interval import Interval, same, spoken
+from openapi.reading.grammar.statement import UNSTATED, DescribedDefault
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -141,8 +142,8 @@ def _agree(member: str, page: Fact, contract: Fact) -> bool:
         return one == f"ignored outside {page.format}" and not contract.range and contract.format is None
     if member == "empty":
         return contract.nullable is True and not any(item.low for item in contract.items)
-    if member == "default" and isinstance(one, InWords):
-        return isinstance(other, InWords) and one.lower() in other.lower()
+    if member == "default" and isinstance(one, DescribedDefault):
+        return isinstance(other, DescribedDefault) and one.lower() in other.lower()
     if member in ("enum", "formats", "types"):
         return sorted(map(repr, one)) == sorted(map(repr, other))
     if member == "default" and isinstance(one, (int, float)) and isinstance(other, (int, float)):
@@ -223,6 +224,6 @@ def words(member: str, value: Any) -> str | None:
         return " or ".join(value)
     if isinstance(value, bool) and member != "default":
         return "yes" if value else "no"
-    if isinstance(value, str) and (member != "default" or isinstance(value, InWords)):
+    if isinstance(value, str) and (member != "default" or isinstance(value, DescribedDefault)):
         return str(value)
     return json.dumps(value, ensure_ascii=False)

@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from openapi.contract.contract import load, names
-from openapi.contract.interpretations import readings
+from openapi.contract.interpretations import interpretations
 from openapi.contract.loading import check_members
 from openapi.contract.resolution import ContractError, read
 from openapi.reading.compare.drift import WORDING, Difference, Status
@@ -76,9 +76,9 @@ def recorded(dialect: str) -> Mapping[Key, Reason]:
     data = read(FILE)
     check_members(data, {"readings", "differences", "words"}, FILE)
     own: dict[str, str] = data["readings"]
-    doubled = sorted(set(own) & set(readings()))
+    doubled = sorted(set(own) & set(interpretations()))
     if doubled:
-        raise ContractError(f"openapi/{FILE}: {', '.join(doubled)}: there already, in readings.yaml")
+        raise ContractError(f"openapi/{FILE}: {', '.join(doubled)}: there already, in interpretations.yaml")
     table: dict[Key, Reason] = {}
     for row in data["differences"]:
         where = f"openapi/{FILE}: {row.get('path')}/{row.get('member')}"
@@ -107,10 +107,10 @@ def _reason(slug: str, own: Mapping[str, str], dialect: str, where: str) -> Reas
     if slug in own:
         return Reason(slug, own[slug])
     contract = load(dialect)
-    if slug in readings():
-        if contract.document.id not in readings()[slug].where:
-            raise ContractError(f"{where}: the reading {slug} is not about {contract.document.id}")
-        return Reason(slug, readings()[slug].reading)
+    if slug in interpretations():
+        if contract.document.id not in interpretations()[slug].where:
+            raise ContractError(f"{where}: the interpretation {slug} is not about {contract.document.id}")
+        return Reason(slug, interpretations()[slug].interpretation)
     kind, _, name = slug.partition("/")
     holders: dict[str, Mapping[str, Any]] = {"rules": contract.rules, "schemas": contract.schemas}
     if kind not in holders or name not in holders[kind]:

@@ -6,12 +6,12 @@ import copy
 from typing import TYPE_CHECKING, Any, Final
 
 from openapi.reading.facts.fact import MEMBERS, Fact, is_stated
-from openapi.reading.facts.interval import Interval, closed_and_merged
+from openapi.reading.grammar.interval import Interval, closed_and_merged
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from openapi.reading.facts.interval import Number, Range
+    from openapi.reading.grammar.interval import Number, Range
     from openapi.schema.json_schema import Schema
 
 

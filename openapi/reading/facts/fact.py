@@ -5,39 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from openapi.reading.grammar.statement import UNSTATED
+
 if TYPE_CHECKING:
-    from openapi.reading.facts.interval import Range
+    from openapi.reading.grammar.interval import Range
+    from openapi.reading.grammar.statement import Statement
     from openapi.reading.pages.row import Part
-
-
-class Unstated:
-    """Nothing is said; None would be a null that is said."""
-
-    def __repr__(self) -> str:
-        return "unstated"
-
-
-UNSTATED: Final = Unstated()
-
-
-class InWords(str):
-    """A default that is no value: where it comes from, in words."""
-
-    __slots__ = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """One thing that a stretch of text says.
-
-    `member` is the name of a member of Fact, `at` whom it is about: "" the parameter itself, `[]` each of its
-    elements, `.name` a member of it. `text` is the exact stretch.
-    """
-
-    member: str
-    value: Any
-    text: str = field(default="", compare=False)
-    at: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +43,7 @@ class Fact:
     beyond: str | None = None
     empty: str | None = None
     unread: tuple[str, ...] = field(default=(), compare=False)
-    read: tuple[Piece, ...] = field(default=(), compare=False)
+    read: tuple[Statement, ...] = field(default=(), compare=False)
 
 
 RANGES: Final = ("range", "length", "items", "characters", "media_bytes", "media_count")

@@ -7,14 +7,15 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from openapi.reading.facts.cells import read_cell
-from openapi.reading.facts.fact import MEMBERS, RANGES, UNSTATED, Fact, Piece, is_stated
-from openapi.reading.facts.interval import same
+from openapi.reading.facts.fact import MEMBERS, RANGES, Fact, is_stated
 from openapi.reading.facts.required_cells import required, typed
+from openapi.reading.grammar.interval import same
+from openapi.reading.grammar.statement import UNSTATED, Statement
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from openapi.reading.facts.clauses import Said
+    from openapi.reading.grammar.clauses import ParsedText
     from openapi.reading.pages.row import Left, Row, Rows
 
 
@@ -53,10 +54,10 @@ def facts_of(page: Rows) -> Facts:
     return Facts(page.form, tuple(found.values()), page.left, Count(*tally), len(page.rows))
 
 
-def _read_row(row: Row, tally: list[int]) -> tuple[list[Piece], list[str]]:
+def _read_row(row: Row, tally: list[int]) -> tuple[list[Statement], list[str]]:
     """What all cells of a row say. `tally` counts them: read, partly, left; the name is a cell as well."""
     name = row.path[-1]
-    said: list[Said] = []
+    said: list[ParsedText] = []
     if row.required:
         said.append(required(row.required.text))
     if row.type:
@@ -80,9 +81,9 @@ def _path(row: Row, found: dict[tuple[str, str], Fact]) -> str:
     return path
 
 
-def _facts(row: Row, path: str, pieces: Sequence[Piece], unread: Sequence[str]) -> list[Fact]:
+def _facts(row: Row, path: str, pieces: Sequence[Statement], unread: Sequence[str]) -> list[Fact]:
     """The fact of a row and those of the elements and members that its cells speak of."""
-    by_place: dict[str, list[Piece]] = {"": []}
+    by_place: dict[str, list[Statement]] = {"": []}
     for piece in pieces:
         by_place.setdefault(piece.at, []).append(piece)
     facts = []
@@ -102,11 +103,11 @@ def _facts(row: Row, path: str, pieces: Sequence[Piece], unread: Sequence[str]) 
     return facts
 
 
-def _members(pieces: Iterable[Piece]) -> tuple[dict[str, Any], list[str]]:
+def _members(pieces: Iterable[Statement]) -> tuple[dict[str, Any], list[str]]:
     """Pieces about one place as members. Where two disagree, neither counts and both are left."""
-    by_member: dict[str, list[Piece]] = {}
+    by_member: dict[str, list[Statement]] = {}
     for piece in pieces:
-        by_member.setdefault(piece.member, []).append(piece)
+        by_member.setdefault(piece.attribute, []).append(piece)
     also = tuple(name for piece in by_member.pop("also", ()) for name in piece.value)
     by_member.pop("exists", None)
     members: dict[str, Any] = {}
@@ -132,7 +133,7 @@ def _members(pieces: Iterable[Piece]) -> tuple[dict[str, Any], list[str]]:
     return members, doubts
 
 
-def _agreed(member: str, said: Sequence[Piece]) -> Piece | None:
+def _agreed(member: str, said: Sequence[Statement]) -> Statement | None:
     """The piece that says most, when all agree."""
     most, *others = said
     for piece in others:

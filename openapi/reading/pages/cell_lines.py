@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from openapi.reading.facts.clauses import read_text
+from openapi.reading.grammar.clauses import read_text
 from openapi.reading.pages.blocks import Block, blocks, cell
 from openapi.reading.pages.columns import columns, part
 from openapi.reading.pages.nesting import DASHES, place
@@ -112,6 +112,6 @@ def _halves(found: Sequence[Block], name: str) -> tuple[Sequence[Block], Sequenc
     for at in range(1, len(found)):
         block = found[at]
         said = read_text(block.items[0].text, name)
-        if block.is_list or (said.pieces and said.pieces[0].member == "types"):
+        if block.is_list or (said.pieces and said.pieces[0].attribute == "types"):
             return found[:at], found[at:]
     return (found[:1], found[1:]) if len(found) == 2 else ([], found)

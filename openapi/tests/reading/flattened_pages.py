@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from openapi.reading.facts.fact import Fact, InWords
-from openapi.reading.facts.interval import Interval
+from openapi.reading.facts.fact import Fact
+from openapi.reading.grammar.interval import Interval
+from openapi.reading.grammar.statement import DescribedDefault
 
 PIPED = """\
 The API
@@ -295,7 +296,7 @@ PARAGRAPHS_FACTS = (
         *("request", "dim"),
         types=("integer",),
         range=(Interval(-2, 2, None, None),),
-        default=InWords("all tokens"),
+        default=DescribedDefault("all tokens"),
         required="no",
     ),
     Fact("request", "heat", supported=False),

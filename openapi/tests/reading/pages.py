@@ -6,7 +6,7 @@ from decimal import Decimal
 
 from openapi.reading.facts.fact import Fact
 from openapi.reading.facts.facts import Facts, facts_of
-from openapi.reading.facts.interval import Interval
+from openapi.reading.grammar.interval import Interval
 from openapi.reading.pages.page import rows_of
 
 MARKDOWN = """\

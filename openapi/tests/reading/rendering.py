@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any, Literal
 
-from openapi.reading.facts.fact import UNSTATED, Fact, InWords
+from openapi.reading.facts.fact import Fact
+from openapi.reading.grammar.statement import UNSTATED, DescribedDefault
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from openapi.reading.facts.interval import Interval, Range
+    from openapi.reading.grammar.interval import Interval, Range
 
 Language = Literal["en", "zh"]
 TYPES: dict[Language, dict[str, str]] = {
@@ -109,7 +110,7 @@ def sentences(fact: Fact, element: Fact | None, language: Language) -> list[str]
         said.append(words["range"].format(_range(fact.range, words)))
     if len(fact.enum) == 1:
         said.append(words["only"].format(json.dumps(fact.enum[0])))
-    if isinstance(fact.default, InWords):
+    if isinstance(fact.default, DescribedDefault):
         said.append(words.get(fact.default) or words["default"].format(fact.default))
     elif fact.default is not UNSTATED:
         said.append(words["default"].format(json.dumps(fact.default)))

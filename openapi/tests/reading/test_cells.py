@@ -80,9 +80,9 @@ from openapi.tests.reading.wording import Said, cell, one, said
 )
 def test_clauses_and_lists_of_a_cell_are_read_together(lines: tuple[str, ...], expected: Said) -> None:
     pieces = read_cell(cell(*lines), "p").pieces
-    actual = {f"{piece.at}.{piece.member}" if piece.at else piece.member: piece.value for piece in pieces}
+    actual = {f"{piece.at}.{piece.attribute}" if piece.at else piece.attribute: piece.value for piece in pieces}
     if "also" in actual:
-        assert sorted(piece.value for piece in pieces if piece.member == "also") == [("array",), ("string",)]
+        assert sorted(piece.value for piece in pieces if piece.attribute == "also") == [("array",), ("string",)]
         actual["also"] = expected["also"]
     assert expected == actual
 
@@ -91,7 +91,7 @@ def test_unread_clauses_leave_the_read_ones_beside_them() -> None:
     actual = read_cell(cell("float类型,随机性越大越好,默认值1.0,不建议修改。取值范围[0, 1]。"), "p")
     assert actual.unread == ("随机性越大越好", "不建议修改")
     assert {"types": ("number",), "default": 1.0, "range": one(0, 1)} == {
-        piece.member: piece.value for piece in actual.pieces
+        piece.attribute: piece.value for piece in actual.pieces
     }
 
 

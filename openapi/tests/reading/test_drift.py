@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from openapi.contract.contract import load, names
-from openapi.contract.interpretations import readings
+from openapi.contract.interpretations import interpretations
 from openapi.contract.resolution import ContractError, read
 from openapi.reading.compare import recorded_differences as recorded
 from openapi.reading.compare.contract_facts import held
@@ -272,7 +272,7 @@ def test_the_readings_of_the_table_are_all_cited() -> None:
         for slug in row["as"]
     }
     assert set(data["readings"]) <= cited
-    assert not set(data["readings"]) & set(readings())
+    assert not set(data["readings"]) & set(interpretations())
 
 
 @pytest.mark.parametrize(
@@ -280,7 +280,7 @@ def test_the_readings_of_the_table_are_all_cited() -> None:
     [
         ({"reading": "no-such-reading"}, "no reading, rule or schema is called 'no-such-reading'"),
         ({"reading": "rules/no-such-rule"}, "no reading, rule or schema is called 'rules/no-such-rule'"),
-        ({"reading": "ovms-ranges"}, "the reading ovms-ranges is not about siliconstorm-api"),
+        ({"reading": "ovms-ranges"}, "the interpretation ovms-ranges is not about siliconstorm-api"),
         ({"dialects": ["siliconstorm", "nobody"]}, "no dialect is called nobody"),
         ({"typo": 1}, "unknown typo"),
     ],

@@ -6,7 +6,7 @@ import pytest
 
 from openapi.reading.facts.fact import Fact
 from openapi.reading.facts.facts import facts_of
-from openapi.reading.facts.interval import Interval
+from openapi.reading.grammar.interval import Interval
 from openapi.reading.pages.columns import part
 from openapi.reading.pages.page import rows_of
 from openapi.tests.reading.flattened_pages import CELLS, CELLS_FACTS, PARAGRAPHS, PARAGRAPHS_FACTS, PIPED, PIPED_FACTS

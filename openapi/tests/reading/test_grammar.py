@@ -7,8 +7,8 @@ from decimal import Decimal
 import pytest
 
 from openapi.reading.facts.cells import read_cell
-from openapi.reading.facts.fact import InWords
-from openapi.reading.facts.interval import spoken
+from openapi.reading.grammar.interval import spoken
+from openapi.reading.grammar.statement import DescribedDefault
 from openapi.tests.reading.wording import Said, cell, one, said
 
 TOP = 2**64 - 1
@@ -76,16 +76,16 @@ VALUES: list[tuple[str, Said]] = [
     ("default value is false", {"default": False}),
     ("default is null", {"default": None}),
     ('The default value is "auto".', {"default": "auto"}),
-    ("默认值maxIterTimes", {"default": InWords("maxIterTimes")}),
-    ("默认值为Some Server配置文件中的maxIterTimes", {"default": InWords("maxIterTimes")}),
-    ("The default value is the value of maxIterTimes.", {"default": InWords("maxIterTimes")}),
-    ("字段未设置时,默认值由后端模型确定", {"default": InWords("decided by the backend model")}),
+    ("默认值maxIterTimes", {"default": DescribedDefault("maxIterTimes")}),
+    ("默认值为Some Server配置文件中的maxIterTimes", {"default": DescribedDefault("maxIterTimes")}),
+    ("The default value is the value of maxIterTimes.", {"default": DescribedDefault("maxIterTimes")}),
+    ("字段未设置时,默认值由后端模型确定", {"default": DescribedDefault("decided by the backend model")}),
     (
         "If the field is not set, the default value is determined by the backend model.",
-        {"default": InWords("decided by the backend model")},
+        {"default": DescribedDefault("decided by the backend model")},
     ),
-    ("If not provided, the system generates a random seed value.", {"default": InWords("random")}),
-    ("不传递该参数,系统会产生一个随机p值", {"default": InWords("random")}),
+    ("If not provided, the system generates a random seed value.", {"default": DescribedDefault("random")}),
+    ("不传递该参数,系统会产生一个随机p值", {"default": DescribedDefault("random")}),
     ("可以为null", {"nullable": True}),
     ("不能为null", {"nullable": False}),
     ("Also, the value can be null.", {"nullable": True}),
@@ -192,7 +192,7 @@ def test_a_clause_says_exactly_this_and_nothing_of_it_is_left(text: str, expecte
 )
 def test_what_is_no_clear_statement_is_left_whole(text: str, left: str | None) -> None:
     actual = read_cell(cell(text), "p")
-    facts = {piece.member for piece in actual.pieces} - {"types"}
+    facts = {piece.attribute for piece in actual.pieces} - {"types"}
     assert set() == facts
     assert actual.unread != ()
     assert left is None or (left.rstrip("."),) == tuple(each.rstrip(".") for each in actual.unread)

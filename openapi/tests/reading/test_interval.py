@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from decimal import Decimal
 
-from openapi.reading.facts.interval import Interval, Range, closed_and_merged, exact, merged, number, same, spoken
+from openapi.reading.grammar.interval import Interval, Range, closed_and_merged, exact, merged, number, same, spoken
 
 
 def values(each: Range, low: int, high: int) -> set[int]:

@@ -12,9 +12,10 @@ import pytest
 from openapi.contract.contract import load, names
 from openapi.reading.compare.contract_facts import held
 from openapi.reading.compare.drift import Status, compare
-from openapi.reading.facts.fact import UNSTATED, Fact, InWords
+from openapi.reading.facts.fact import Fact
 from openapi.reading.facts.facts import facts_of
-from openapi.reading.facts.interval import Interval, Range
+from openapi.reading.grammar.interval import Interval, Range
+from openapi.reading.grammar.statement import UNSTATED, DescribedDefault
 from openapi.reading.pages.page import rows_of
 from openapi.reading.pages.row import Cell, Item, Row, Rows
 from openapi.tests.reading.rendering import PAGES, Language, Line, html_page, line, sentences
@@ -76,7 +77,7 @@ def some_fact(rng: random.Random, name: str) -> tuple[Fact, Fact | None]:
 
 
 def defaults(rng: random.Random, kind: str) -> tuple[Any, ...]:
-    words = tuple(map(InWords, ("random", "decided by the backend model", "maxIterTimes")))
+    words = tuple(map(DescribedDefault, ("random", "decided by the backend model", "maxIterTimes")))
     return {
         "string": ("auto", "a b"),
         "boolean": (True, False),
@@ -152,9 +153,9 @@ def nested(rng: random.Random) -> list[tuple[str, ...]]:
 def sayable(fact: Fact) -> Fact:
     """What a page can say of a fact of the contract."""
     default = fact.default
-    if isinstance(default, InWords):
+    if isinstance(default, DescribedDefault):
         phrases = ("random", "decided by the backend model")
-        default = InWords(next((phrase for phrase in phrases if phrase in default), "maxIterTimes"))
+        default = DescribedDefault(next((phrase for phrase in phrases if phrase in default), "maxIterTimes"))
     required = "yes" if fact.required is None or fact.required.startswith("unless") else fact.required
     return replace(
         fact,

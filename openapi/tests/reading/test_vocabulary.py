@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from openapi.reading.facts.vocabulary import literal, plain, size, type_of
+from openapi.reading.grammar.vocabulary import literal, plain, size, type_of
 
 
 def test_plain_text_keeps_every_place() -> None:

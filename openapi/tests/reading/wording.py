@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from openapi.reading.facts.cells import read_cell
-from openapi.reading.facts.interval import Interval, Range
+from openapi.reading.grammar.interval import Interval, Range
 from openapi.reading.pages.row import Cell, Item
 
 Said = dict[str, Any]
@@ -22,7 +22,7 @@ def said(*lines: str, name: str = "p", prose: bool = False) -> Said:
     pieces = read_cell(cell(*lines), name, prose=prose).pieces
     found: Said = {}
     for piece in pieces:
-        key = f"{piece.at}.{piece.member}" if piece.at else piece.member
+        key = f"{piece.at}.{piece.attribute}" if piece.at else piece.attribute
         assert key not in found or found[key] == piece.value, f"{key} is said twice"
         found[key] = piece.value
     return found

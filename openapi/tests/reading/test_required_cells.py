@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from openapi.reading.facts.fact import InWords
 from openapi.reading.facts.required_cells import required, typed
+from openapi.reading.grammar.statement import DescribedDefault
 
 if TYPE_CHECKING:
     from openapi.tests.reading.wording import Said
@@ -48,10 +48,10 @@ def test_other_requirements_are_left(text: str) -> None:
         ),
         ("bool (optional, default: false)", {"types": ("boolean",), "required": "no", "default": False}, ()),
         ("float (default: 1.0)", {"types": ("number",), "default": 1.0}, ()),
-        ("int (default: all tokens)", {"types": ("integer",), "default": InWords("all tokens")}, ()),
+        ("int (default: all tokens)", {"types": ("integer",), "default": DescribedDefault("all tokens")}, ()),
         (
             "bool (default: false if stream=false, true if stream=true)",
-            {"types": ("boolean",), "default": InWords("false for a plain answer, true for a stream")},
+            {"types": ("boolean",), "default": DescribedDefault("false for a plain answer, true for a stream")},
             (),
         ),
         ("int (default: the moon)", {"types": ("integer",)}, ("default: the moon",)),
@@ -60,5 +60,5 @@ def test_other_requirements_are_left(text: str) -> None:
 )
 def test_types_with_their_brackets(text: str, expected: Said, unread: tuple[str, ...]) -> None:
     actual = typed(text, "p")
-    assert expected == {f"{p.at}.{p.member}" if p.at else p.member: p.value for p in actual.pieces}
+    assert expected == {f"{p.at}.{p.attribute}" if p.at else p.attribute: p.value for p in actual.pieces}
     assert unread == actual.unread

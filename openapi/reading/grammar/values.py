@@ -5,77 +5,77 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-from openapi.reading.facts.fact import InWords, Piece
-from openapi.reading.facts.grammar.rule import After, rule
-from openapi.reading.facts.grammar.types import said, types_of
-from openapi.reading.facts.interval import Interval
-from openapi.reading.facts.vocabulary import NAME, NUMBER, QUOTED, TYPE, literal
+from openapi.reading.grammar.interval import Interval
+from openapi.reading.grammar.rule import Preceding, rule
+from openapi.reading.grammar.statement import DescribedDefault, Statement
+from openapi.reading.grammar.types import said, types_of
+from openapi.reading.grammar.vocabulary import NAME, NUMBER, QUOTED, TYPE, literal
 
 if TYPE_CHECKING:
     import re
     from collections.abc import Iterator
 
-    from openapi.reading.facts.grammar.rule import Build
+    from openapi.reading.grammar.rule import Build
 
 LITERAL: Final = rf"(?:{QUOTED}|{NUMBER}|true\b|false\b|null\b)"
 _NOT_SET: Final = r"(?:not (?:set|passed|provided|specified))"
 _PYTHON: Final = frozenset({"none", "true", "false", "null"})  # near a literal, and none of JSON
 
 
-def _default(match: re.Match[str], _name: str) -> list[Piece]:
-    return [Piece("default", literal(match["value"].lower() if match["value"][0] != '"' else match["value"]))]
+def _default(match: re.Match[str], _name: str) -> list[Statement]:
+    return [Statement("default", literal(match["value"].lower() if match["value"][0] != '"' else match["value"]))]
 
 
-def _default_by_name(match: re.Match[str], _name: str) -> list[Piece] | None:
+def _default_by_name(match: re.Match[str], _name: str) -> list[Statement] | None:
     word = match["value"]
-    return None if word.lower() in _PYTHON else [Piece("default", InWords(word))]
+    return None if word.lower() in _PYTHON else [Statement("default", DescribedDefault(word))]
 
 
 def _in_words(words: str) -> Build:
-    return lambda _match, _name: [Piece("default", InWords(words))]
+    return lambda _match, _name: [Statement("default", DescribedDefault(words))]
 
 
-def _of_stream(match: re.Match[str], _name: str) -> list[Piece]:
-    return [Piece("default", InWords(f"{match[1]} for a plain answer, {match[2]} for a stream"))]
+def _of_stream(match: re.Match[str], _name: str) -> list[Statement]:
+    return [Statement("default", DescribedDefault(f"{match[1]} for a plain answer, {match[2]} for a stream"))]
 
 
 def _null(allowed: bool, at: str = "") -> Build:
-    return lambda _match, _name: [Piece("nullable", allowed, at=at)]
+    return lambda _match, _name: [Statement("nullable", allowed, at=at)]
 
 
-def _omitted(match: re.Match[str], name: str) -> list[Piece] | None:
+def _omitted(match: re.Match[str], name: str) -> list[Statement] | None:
     if match["self"] != name:
         return None
-    found = [Piece("required", f"unless role={match['role']} and {match['beside']}")]
-    return found + ([Piece("length", (Interval(1),))] if "非空" in match[0].rpartition(",")[2] else [])
+    found = [Statement("required", f"unless role={match['role']} and {match['beside']}")]
+    return found + ([Statement("length", (Interval(1),))] if "非空" in match[0].rpartition(",")[2] else [])
 
 
-def _members_of_each(match: re.Match[str], _name: str) -> list[Piece] | None:
+def _members_of_each(match: re.Match[str], _name: str) -> list[Statement] | None:
     types = types_of(match["type"])
     if types is None:
         return None
     names = (match["one"], match["other"])
     return [
-        Piece(piece.member, piece.value, at=f"[].{name}{piece.at}")
+        Statement(piece.attribute, piece.value, at=f"[].{name}{piece.at}")
         for name in names
-        for piece in (*said(types), Piece("required", "yes"))
+        for piece in (*said(types), Statement("required", "yes"))
     ]
 
 
-def _fields(match: re.Match[str], _name: str) -> list[Piece] | None:
+def _fields(match: re.Match[str], _name: str) -> list[Statement] | None:
     types = types_of(match["type"])
     names = (*match["names"].replace(",", " ").split(), match["last"])
     counted = {"two": 2, "three": 3, "four": 4, "five": 5}.get(match["count"].lower())
     if types is None or len(names) != counted:
         return None
-    return [Piece(piece.member, piece.value, at=f".{name}{piece.at}") for name in names for piece in said(types)]
+    return [Statement(piece.attribute, piece.value, at=f".{name}{piece.at}") for name in names for piece in said(types)]
 
 
-def _members_of_values(match: re.Match[str], _name: str) -> list[Piece]:
-    return [Piece("exists", True, at=f".*.{match[name]}") for name in ("one", "other")]
+def _members_of_values(match: re.Match[str], _name: str) -> list[Statement]:
+    return [Statement("exists", True, at=f".*.{match[name]}") for name in ("one", "other")]
 
 
-def _form(match: re.Match[str], _name: str) -> list[Piece] | None:
+def _form(match: re.Match[str], _name: str) -> list[Statement] | None:
     """An object shown as the form of the value: its members, and the value of `type`, which tells forms apart."""
     try:
         shown = json.loads(match["form"])
@@ -84,16 +84,16 @@ def _form(match: re.Match[str], _name: str) -> list[Piece] | None:
     return list(_shown(shown, "")) if isinstance(shown, dict) else None
 
 
-def _shown(value: Any, at: str) -> Iterator[Piece]:
+def _shown(value: Any, at: str) -> Iterator[Statement]:
     if isinstance(value, dict):
         if at:
-            yield Piece("types", ("object",), at=at)
+            yield Statement("types", ("object",), at=at)
         for name, item in value.items():
             yield from _shown(item, f"{at}.{name}")
     elif isinstance(value, str):
-        yield Piece("types", ("string",), at=at)
+        yield Statement("types", ("string",), at=at)
         if at.endswith(".type"):
-            yield Piece("enum", (value,), at=at)
+            yield Statement("enum", (value,), at=at)
 
 
 RULES: Final = (
@@ -139,8 +139,8 @@ RULES: Final = (
         r"(?: that .*)?",
         _fields,
     ),
-    rule(rf"包含(?P<one>{NAME})和(?P<other>{NAME})两个参数", _members_of_values, After.ANYTHING),
-    rule(rf"containing (?P<one>{NAME}) and (?P<other>{NAME}) fields", _members_of_values, After.ANYTHING),
+    rule(rf"包含(?P<one>{NAME})和(?P<other>{NAME})两个参数", _members_of_values, Preceding.ANYTHING),
+    rule(rf"containing (?P<one>{NAME}) and (?P<other>{NAME}) fields", _members_of_values, Preceding.ANYTHING),
     rule(
         rf"the value is of the dict type and indicates the \w+ description,"
         rf" including the (?P<one>{NAME}) and (?P<other>{NAME}) parameters",

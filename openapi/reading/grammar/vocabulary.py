@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Final
 
-from openapi.reading.facts.fact import UNSTATED
-from openapi.reading.facts.interval import Interval, Number, Range, number
+from openapi.reading.grammar.interval import Interval, Number, Range, number
+from openapi.reading.grammar.statement import UNSTATED
 
 NUMBER: Final = r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?"
 QUOTED: Final = r'"[^"]*"'

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from openapi.reading.facts.fact import UNSTATED, Piece
-from openapi.reading.facts.grammar.rule import After, rule
-from openapi.reading.facts.vocabulary import NAME, NUMBER, QUOTED, TYPE, Type, literal, type_of
+from openapi.reading.grammar.rule import Preceding, rule
+from openapi.reading.grammar.statement import UNSTATED, Statement
+from openapi.reading.grammar.vocabulary import NAME, NUMBER, QUOTED, TYPE, Type, literal, type_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -25,37 +25,37 @@ def types_of(words: str) -> list[Type] | None:
     return None if None in found else [each for each in found if each is not None]
 
 
-def said(found: Iterable[Type], member: str = "types") -> list[Piece]:
+def said(found: Iterable[Type], member: str = "types") -> list[Statement]:
     """Types as pieces: names, formats, null and elements apart."""
     each = list(found)
-    pieces = [Piece(member, tuple(sorted({one.name for one in each} - {"null"})))]
-    pieces += [Piece("format", one.format) for one in each if one.format]
-    pieces += [Piece("nullable", True) for one in each if one.name == "null"]
+    pieces = [Statement(member, tuple(sorted({one.name for one in each} - {"null"})))]
+    pieces += [Statement("format", one.format) for one in each if one.format]
+    pieces += [Statement("nullable", True) for one in each if one.name == "null"]
     for element in (one.element for one in each if one.element):
-        pieces += [Piece("types", (element.name,), at="[]")]
-        pieces += [Piece("format", element.format, at="[]")] if element.format else []
+        pieces += [Statement("types", (element.name,), at="[]")]
+        pieces += [Statement("format", element.format, at="[]")] if element.format else []
     return [piece for piece in pieces if piece.value != ()]
 
 
-def _types(match: re.Match[str], _name: str) -> list[Piece] | None:
+def _types(match: re.Match[str], _name: str) -> list[Statement] | None:
     found = types_of(match["types"])
     if found is None:
         return None
-    return said(found) + ([Piece("nullable", True)] if match["null"] else [])
+    return said(found) + ([Statement("nullable", True)] if match["null"] else [])
 
 
-def _by_model(match: re.Match[str], _name: str) -> list[Piece] | None:
+def _by_model(match: re.Match[str], _name: str) -> list[Statement] | None:
     found = [types_of(words) for words in match.groups() if words]
     return None if None in found else [piece for each in found for piece in said(each or [], "also")]
 
 
-def _text(_match: re.Match[str], _name: str) -> list[Piece]:
-    return [Piece("types", ("string",))]
+def _text(_match: re.Match[str], _name: str) -> list[Statement]:
+    return [Statement("types", ("string",))]
 
 
-def _only(match: re.Match[str], _name: str) -> list[Piece]:
+def _only(match: re.Match[str], _name: str) -> list[Statement]:
     value = _value(match["value"])
-    return [Piece("enum", (value,)), *([Piece("types", ("string",))] if isinstance(value, str) else [])]
+    return [Statement("enum", (value,)), *([Statement("types", ("string",))] if isinstance(value, str) else [])]
 
 
 def _value(text: str) -> Any:
@@ -63,17 +63,17 @@ def _value(text: str) -> Any:
     return text if found is UNSTATED else found
 
 
-def _values(match: re.Match[str], _name: str) -> list[Piece]:
+def _values(match: re.Match[str], _name: str) -> list[Statement]:
     words = match["values"] or match.groupdict().get("listed") or ""
-    return [Piece("enum", tuple(each[1:-1] for each in re.findall(QUOTED, words)))]
+    return [Statement("enum", tuple(each[1:-1] for each in re.findall(QUOTED, words)))]
 
 
-def _unary(match: re.Match[str], _name: str) -> list[Piece]:
-    return [Piece("enum", (match[1],)), Piece("unread", match[2])]
+def _unary(match: re.Match[str], _name: str) -> list[Statement]:
+    return [Statement("enum", (match[1],)), Statement("unread", match[2])]
 
 
-def _reasons(match: re.Match[str], _name: str) -> list[Piece]:
-    return [Piece("enum", (match[1], match[2])), Piece("nullable", True)]
+def _reasons(match: re.Match[str], _name: str) -> list[Statement]:
+    return [Statement("enum", (match[1], match[2])), Statement("nullable", True)]
 
 
 _ONE: Final = rf"(?P<value>{QUOTED}|{NAME}|{NUMBER})"
@@ -87,18 +87,18 @@ RULES: Final = (
         _by_model,
     ),
     rule(r"使用JSON格式的字符串|an? (?:JSON-formatted )?string(?: representing .*)?", _text),
-    rule(rf"(?:目前|当前)?[仅只]支持(?:字符串)?{_ONE}", _only, After.ANYTHING),
+    rule(rf"(?:目前|当前)?[仅只]支持(?:字符串)?{_ONE}", _only, Preceding.ANYTHING),
     rule(rf"only supports (?:the )?(?:(?:character )?string )?{_ONE}", _only),
-    rule(rf"currently only supports (?:the )?(?:(?:character )?string )?{_ONE}", _only, After.ANYTHING),
+    rule(rf"currently only supports (?:the )?(?:(?:character )?string )?{_ONE}", _only, Preceding.ANYTHING),
     rule(rf"(?:currently )?only (?:the )?(?:(?:character )?string )?{_ONE} is (?:currently )?supported", _only),
-    rule(rf"(?:[\u4e00-\u9fff]{{0,8}})?(?:目前|当前)都?返回(?P<value>{QUOTED})", _only, After.ANYTHING),
-    rule(rf"currently (?:always )?(?:returns )?(?P<value>{QUOTED})", _only, After.ANYTHING),
-    rule(rf"currently hardcoded as {_ONE}", _only, After.ANYTHING),
-    rule(rf"(?:当前|目前)只能[为是](?P<value>{NUMBER})", _only, After.ANYTHING),
+    rule(rf"(?:[\u4e00-\u9fff]{{0,8}})?(?:目前|当前)都?返回(?P<value>{QUOTED})", _only, Preceding.ANYTHING),
+    rule(rf"currently (?:always )?(?:returns )?(?P<value>{QUOTED})", _only, Preceding.ANYTHING),
+    rule(rf"currently hardcoded as {_ONE}", _only, Preceding.ANYTHING),
+    rule(rf"(?:当前|目前)只能[为是](?P<value>{NUMBER})", _only, Preceding.ANYTHING),
     rule(
         rf"(?:which can )?(?:currently )?only (?:be )?(?P<value>{NUMBER})(?: is (?:allowed|supported))?(?: currently)?",
         _only,
-        After.ANYTHING,
+        Preceding.ANYTHING,
     ),
     rule(rf"(?:可?取值|可选值)(?:可以?)?[为是:]?(?P<values>{QUOTED}(?:(?:、|,|或者?|和){QUOTED})+)", _values),
     rule(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from openapi.reading.facts.fact import Piece
-from openapi.reading.facts.grammar.rule import After, rule
-from openapi.reading.facts.interval import Interval, number
-from openapi.reading.facts.vocabulary import COMPARISON, NAME, NUMBER, SET, compared, union
+from openapi.reading.grammar.interval import Interval, number
+from openapi.reading.grammar.rule import Preceding, rule
+from openapi.reading.grammar.statement import Statement
+from openapi.reading.grammar.vocabulary import COMPARISON, NAME, NUMBER, SET, compared, union
 
 if TYPE_CHECKING:
     import re
@@ -22,48 +22,48 @@ _COMPARED: Final = (
 )
 
 
-def _sets(match: re.Match[str], _name: str) -> list[Piece] | None:
+def _sets(match: re.Match[str], _name: str) -> list[Statement] | None:
     found = union(match["sets"])
-    return None if found is None else [Piece("range", found)]
+    return None if found is None else [Statement("range", found)]
 
 
-def _compared(match: re.Match[str], _name: str) -> list[Piece] | None:
+def _compared(match: re.Match[str], _name: str) -> list[Statement] | None:
     one = compared(match["one"].lower(), number(match["bound"]))
     if match["other"] is None:
-        return [Piece("range", (one,))]
+        return [Statement("range", (one,))]
     other = compared(match["other"].lower(), number(match["limit"]))
     if (one.low is None) == (other.low is None):
         return None  # two lower ends, or two upper ones
     low, high = (one, other) if other.low is None else (other, one)
-    return [Piece("range", (Interval(low.low, high.high, low.low_open, high.high_open),))]
+    return [Statement("range", (Interval(low.low, high.high, low.low_open, high.high_open),))]
 
 
-def _between(match: re.Match[str], _name: str) -> list[Piece] | None:
+def _between(match: re.Match[str], _name: str) -> list[Statement] | None:
     low, high = number(match["low"]), number(match["high"])
     ends = False if match.groupdict().get("closed") else None
-    return [Piece("range", (Interval(low, high, ends, ends),))] if low < high else None
+    return [Statement("range", (Interval(low, high, ends, ends),))] if low < high else None
 
 
-def _up_to_another(match: re.Match[str], name: str) -> list[Piece] | None:
+def _up_to_another(match: re.Match[str], name: str) -> list[Statement] | None:
     if match[2].lower() != name.lower():
         return None
-    return [Piece("range", (Interval(number(match[1]), match[3].lower()),))]
+    return [Statement("range", (Interval(number(match[1]), match[3].lower()),))]
 
 
-def _from_another(match: re.Match[str], name: str) -> list[Piece] | None:
-    return [Piece("range", (Interval(match[2]),))] if match[1] == name else None
+def _from_another(match: re.Match[str], name: str) -> list[Statement] | None:
+    return [Statement("range", (Interval(match[2]),))] if match[1] == name else None
 
 
 RULES: Final = (
     rule(rf"(?:{_LEAD})(?P<sets>{_ONE}(?:{_OR}{_ONE})*)", _sets),
     rule(rf"(?:{_LEAD}|{_MUST}){_COMPARED}", _compared),
-    rule(_COMPARED, _compared, After.NOTHING),
+    rule(_COMPARED, _compared, Preceding.NOTHING),
     rule(rf"[\u4e00-\u9fff]{{0,8}}介于(?P<low>{NUMBER})和(?P<high>{NUMBER})之间", _between),
     rule(
         rf"(?:(?:the value )?(?:is|must be) )?between (?P<low>{NUMBER}) and (?P<high>{NUMBER})"
         r"(?P<closed>,? inclusive)?",
         _between,
-        After.NOTHING,
+        Preceding.NOTHING,
     ),
     rule(rf"(?:a )?number between (?P<low>{NUMBER}) and (?P<high>{NUMBER})", _between),
     rule(

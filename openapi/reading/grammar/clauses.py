@@ -6,10 +6,10 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from openapi.reading.facts.fact import Piece
-from openapi.reading.facts.grammar import pieces
-from openapi.reading.facts.grammar.rule import After
-from openapi.reading.facts.vocabulary import plain
+from openapi.reading.grammar.rule import Preceding
+from openapi.reading.grammar.rules import pieces
+from openapi.reading.grammar.statement import Statement
+from openapi.reading.grammar.vocabulary import plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -31,10 +31,10 @@ _TELLING: Final = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ParsedText:
     """What a text says, and the stretches that no rule reads."""
 
-    pieces: tuple[Piece, ...] = ()
+    pieces: tuple[Statement, ...] = ()
     unread: tuple[str, ...] = ()
 
 
@@ -43,36 +43,36 @@ def is_telling(text: str) -> bool:
     return bool(_TELLING.search(plain(text)))
 
 
-def read_text(text: str, name: str) -> Said:
+def read_text(text: str, name: str) -> ParsedText:
     """Reads a paragraph about the parameter `name`, sentence by sentence."""
-    found: list[Piece] = []
+    found: list[Statement] = []
     unread: list[str] = []
     for start, end in _cut(plain(text), _is_full_stop):
         said = _read_sentence(text[start:end], name)
         found += said.pieces
         unread += said.unread
-    return Said(tuple(found), tuple(unread))
+    return ParsedText(tuple(found), tuple(unread))
 
 
-def _read_sentence(text: str, name: str) -> Said:
+def _read_sentence(text: str, name: str) -> ParsedText:
     """Clause by clause; the longest run of clauses that a rule reads wins.
 
     What follows an unread condition depends on it and is left with it; so is all before one that ends the sentence.
     """
     spans = list(_cut(plain(text), _is_comma))
-    found: list[Piece] = []
+    found: list[Statement] = []
     unread: list[str] = []
     begun = False  # whether the first clause is read
     begin = None  # of a stretch of clauses that no rule reads
     at = 0
     while at < len(spans):
-        before = After.NOTHING if not unread and begin is None else After.BEGUN if begun else After.ANYTHING
+        before = Preceding.NOTHING if not unread and begin is None else Preceding.BEGUN if begun else Preceding.ANYTHING
         end, read = _longest(text, spans, at, name, before)
         stretch = text[spans[at][0] : spans[end - 1][1]].strip()
         if read is None and _CONDITION.fullmatch(_bare(stretch)):
             if at > 0 and end == len(spans):
-                return Said((), (text.strip(),))
-            return Said(tuple(found), (*unread, text[spans[at if begin is None else begin][0] :].strip()))
+                return ParsedText((), (text.strip(),))
+            return ParsedText(tuple(found), (*unread, text[spans[at if begin is None else begin][0] :].strip()))
         begun = begun or (at == 0 and read is not None)
         if read is None:
             begin = at if begin is None else begin
@@ -80,19 +80,19 @@ def _read_sentence(text: str, name: str) -> Said:
             unread.append(text[spans[begin][0] : spans[at - 1][1]].strip())
             begin = None
         for piece in read or ():
-            if piece.member == "unread":
+            if piece.attribute == "unread":
                 unread.append(piece.value.strip())
             else:
-                found.append(Piece(piece.member, piece.value, stretch, piece.at))
+                found.append(Statement(piece.attribute, piece.value, stretch, piece.at))
         at = end
     if begin is not None:
         unread.append(text[spans[begin][0] : spans[-1][1]].strip())
-    return Said(tuple(found), tuple(unread))
+    return ParsedText(tuple(found), tuple(unread))
 
 
 def _longest(
-    text: str, spans: list[tuple[int, int]], at: int, name: str, before: After
-) -> tuple[int, list[Piece] | None]:
+    text: str, spans: list[tuple[int, int]], at: int, name: str, before: Preceding
+) -> tuple[int, list[Statement] | None]:
     """The end of the longest run of clauses that is read, and what it says; the next clause alone where none is."""
     for end in range(min(len(spans), at + MOST_CLAUSES), at, -1):
         read = pieces(_bare(text[spans[at][0] : spans[end - 1][1]]), name, before)

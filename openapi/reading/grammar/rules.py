@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from openapi.reading.facts.grammar import limits, notes, ranges, types, values
-from openapi.reading.facts.grammar.rule import After
+from openapi.reading.grammar import limits, notes, ranges, types, values
+from openapi.reading.grammar.rule import Preceding
 
 if TYPE_CHECKING:
-    from openapi.reading.facts.fact import Piece
-    from openapi.reading.facts.grammar.rule import Rule
+    from openapi.reading.grammar.rule import GrammarRule
+    from openapi.reading.grammar.statement import Statement
 
-RULES: Final[tuple[Rule, ...]] = (*values.RULES, *types.RULES, *ranges.RULES, *limits.RULES, *notes.RULES)
+RULES: Final[tuple[GrammarRule, ...]] = (*values.RULES, *types.RULES, *ranges.RULES, *limits.RULES, *notes.RULES)
 
 
-def pieces(text: str, name: str, before: After = After.NOTHING) -> list[Piece] | None:
+def pieces(text: str, name: str, before: Preceding = Preceding.NOTHING) -> list[Statement] | None:
     """What a stretch of plain text says of the parameter `name`; None when no rule reads the whole of it.
 
     An empty list: the stretch is understood and holds no fact. `before`: what stands before it in its sentence.

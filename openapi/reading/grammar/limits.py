@@ -6,13 +6,13 @@ import re
 from math import prod
 from typing import TYPE_CHECKING, Final
 
-from openapi.reading.facts.fact import Piece
-from openapi.reading.facts.grammar.rule import rule
-from openapi.reading.facts.interval import Interval
-from openapi.reading.facts.vocabulary import SIZE, compared, size
+from openapi.reading.grammar.interval import Interval
+from openapi.reading.grammar.rule import rule
+from openapi.reading.grammar.statement import Statement
+from openapi.reading.grammar.vocabulary import SIZE, compared, size
 
 if TYPE_CHECKING:
-    from openapi.reading.facts.grammar.rule import Build
+    from openapi.reading.grammar.rule import Build
 
 COUNT: Final = r"\d+"
 _SPAN: Final = rf"(?P<low>{COUNT})\s*[~-]\s*(?P<high>{COUNT})"
@@ -24,69 +24,69 @@ _MEDIUM: Final = r"(?:images?|videos?|video files?|audios?|audio files?|图片|�
 
 
 def _span(member: str, at: str = "") -> Build:
-    def build(match: re.Match[str], _name: str) -> list[Piece] | None:
+    def build(match: re.Match[str], _name: str) -> list[Statement] | None:
         low, high = int(match["low"]), int(match["high"])
-        return [Piece(member, (Interval(low, high),), at=at)] if low <= high else None
+        return [Statement(member, (Interval(low, high),), at=at)] if low <= high else None
 
     return build
 
 
 def _at_most(member: str, at: str = "") -> Build:
-    def build(match: re.Match[str], _name: str) -> list[Piece] | None:
+    def build(match: re.Match[str], _name: str) -> list[Statement] | None:
         limit, product = int(match["limit"]), match.groupdict().get("product")
         if product and prod(int(part) for part in product.split("*")) != limit:
             return None  # the page contradicts itself
-        return [Piece(member, (Interval(0, limit),), at=at)]
+        return [Statement(member, (Interval(0, limit),), at=at)]
 
     return build
 
 
 def _from(member: str, at: str = "") -> Build:
-    return lambda match, _name: [Piece(member, (Interval(int(match["low"])),), at=at)]
+    return lambda match, _name: [Statement(member, (Interval(int(match["low"])),), at=at)]
 
 
 def _at_least(member: str, at: str = "") -> Build:
-    return lambda match, _name: [Piece(member, (compared(match["compared"].lower(), int(match["limit"])),), at=at)]
+    return lambda match, _name: [Statement(member, (compared(match["compared"].lower(), int(match["limit"])),), at=at)]
 
 
-def _plainly(*pieces: Piece) -> Build:
+def _plainly(*pieces: Statement) -> Build:
     return lambda _match, _name: list(pieces)
 
 
-def _characters(match: re.Match[str], _name: str) -> list[Piece] | None:
+def _characters(match: re.Match[str], _name: str) -> list[Statement] | None:
     low, high = size(match["low"]), size(match["high"])
     if low is None or high is None or low >= high:
         return None
     named = match.groupdict()
     between = "left" not in named
     opened = (None, None) if between else (named["left"] in ("<", "greater than"), named["right"] in ("<", "less than"))
-    return [Piece("characters", (Interval(low, high, *opened),))]
+    return [Statement("characters", (Interval(low, high, *opened),))]
 
 
-def _media_size(match: re.Match[str], _name: str) -> list[Piece] | None:
+def _media_size(match: re.Match[str], _name: str) -> list[Statement] | None:
     limit = size(match["limit"])
-    return None if limit is None else [Piece("media_bytes", (Interval(0, limit),))]
+    return None if limit is None else [Statement("media_bytes", (Interval(0, limit),))]
 
 
-def _media_formats(match: re.Match[str], _name: str) -> list[Piece] | None:
+def _media_formats(match: re.Match[str], _name: str) -> list[Statement] | None:
     words = re.split(r"\s*(?:、|和|,|\band\b)\s*", match["formats"], flags=re.IGNORECASE)
     found = {
         re.sub(rf"base64[ -]?(?:encoded |编码的)?|\s*{_MEDIUM}$", "", word.strip(), flags=re.IGNORECASE).upper()
         for word in words
         if word.strip()
     }
-    return [Piece("formats", tuple(sorted(found)))] if found and found <= _FORMATS else None
+    return [Statement("formats", tuple(sorted(found)))] if found and found <= _FORMATS else None
 
 
-def _beyond(match: re.Match[str], _name: str) -> list[Piece]:
-    return [Piece("beyond", f"ignored outside {match['format'].lower()}", at="[]")]
+def _beyond(match: re.Match[str], _name: str) -> list[Statement]:
+    return [Statement("beyond", f"ignored outside {match['format'].lower()}", at="[]")]
 
 
 RULES: Final = (
-    rule(r"非空|(?:the value )?cannot be empty", _plainly(Piece("length", (Interval(1),)))),
+    rule(r"非空|(?:the value )?cannot be empty", _plainly(Statement("length", (Interval(1),)))),
     rule(
         r"其余情况(?P<self>\w+?)非空",
-        lambda match, name: [Piece("length", (Interval(1),))] if match["self"] == name else None,
+        lambda match, name: [Statement("length", (Interval(1),))] if match["self"] == name else None,
     ),
     rule(rf"(?:string|字符串)类型长度范围[为是]\s*{_SPAN}", _span("length")),
     rule(rf"for (?:the )?string type, the length range is {_SPAN}(?: characters)?", _span("length")),
@@ -109,8 +109,8 @@ RULES: Final = (
     rule(rf"up to {_PRODUCT} sequences(?: where .*)?", _at_most("items")),
     rule(rf"列表元素总长度不超过{_PRODUCT}", _at_most("characters")),
     rule(rf"the total length of the list elements (?:should|must) not exceed {_PRODUCT}", _at_most("characters")),
-    rule(r"列表为空时?相当于null", _plainly(Piece("empty", "null"))),
-    rule(r"an empty list is equivalent to null", _plainly(Piece("empty", "null"))),
+    rule(r"列表为空时?相当于null", _plainly(Statement("empty", "null"))),
+    rule(r"an empty list is equivalent to null", _plainly(Statement("empty", "null"))),
     rule(
         rf"(?P<low>{SIZE})\s*(?P<left><=?)\s*[\w\u4e00-\u9fff]*?字符数\s*(?P<right><=?)\s*(?P<high>{SIZE})", _characters
     ),
@@ -136,7 +136,7 @@ RULES: Final = (
     rule(
         rf"单个请求中[\w、]+数量总和\s*<=\s*(?P<limit>{COUNT})个?"
         rf"|the total number of [\w, ]+ in a single request should be <= (?P<limit_en>{COUNT})",
-        lambda match, _name: [Piece("media_count", (Interval(0, int(match["limit"] or match["limit_en"])),))],
+        lambda match, _name: [Statement("media_count", (Interval(0, int(match["limit"] or match["limit_en"])),))],
     ),
     rule(r"超出(?P<format>u?int\d+)的元素(?:将会|会|将)?被忽略", _beyond),
     rule(r"elements exceeding (?P<format>u?int\d+) (?:will be|are) ignored", _beyond),

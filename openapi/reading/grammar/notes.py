@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from openapi.reading.facts.grammar.rule import rule
+from openapi.reading.grammar.rule import rule
 
 if TYPE_CHECKING:
     import re
 
-    from openapi.reading.facts.fact import Piece
+    from openapi.reading.grammar.statement import Statement
 
 
-def _nothing(_match: re.Match[str], _name: str) -> list[Piece]:
+def _nothing(_match: re.Match[str], _name: str) -> list[Statement]:
     return []
 
 

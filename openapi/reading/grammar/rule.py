@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from openapi.reading.facts.fact import Piece
+    from openapi.reading.grammar.statement import Statement
 
-    Build = Callable[[re.Match[str], str], list[Piece] | None]
+    Build = Callable[[re.Match[str], str], list[Statement] | None]
 
 
-class After(IntEnum):
+class Preceding(IntEnum):
     """What may stand before a clause in its sentence, so that the clause still means what it says alone."""
 
     NOTHING = 0  # only clauses that are read
@@ -24,14 +24,14 @@ class After(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class GrammarRule:
     """`build` gets the match and the parameter's name; it may still decline, with None. `after`: where it may stand."""
 
     pattern: re.Pattern[str]
     build: Build
-    after: After = After.BEGUN
+    after: Preceding = Preceding.BEGUN
 
-    def read(self, text: str, name: str, before: After = After.NOTHING) -> list[Piece] | None:
+    def read(self, text: str, name: str, before: Preceding = Preceding.NOTHING) -> list[Statement] | None:
         """What the whole text says, or None. `before`: what stands before it in its sentence."""
         if before > self.after:
             return None
@@ -39,6 +39,6 @@ class Rule:
         return None if match is None else self.build(match, name)
 
 
-def rule(pattern: str, build: Build, after: After = After.BEGUN) -> Rule:
+def rule(pattern: str, build: Build, after: Preceding = Preceding.BEGUN) -> GrammarRule:
     """A rule whose pattern ignores case and takes any run of spaces for one."""
-    return Rule(re.compile(pattern.replace(" ", r"\s+"), re.IGNORECASE), build, after)
+    return GrammarRule(re.compile(pattern.replace(" ", r"\s+"), re.IGNORECASE), build, after)
