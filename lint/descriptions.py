@@ -21,7 +21,7 @@ from rich.table import Table
 
 from openapi.contract.contract import Contract, load, names
 from openapi.description.spec_files import DOWN_SUFFIX
-from openapi.tests.opinions import (
+from openapi.tests.contract.validators import (
     agreed_bodies,
     coverage_cases,
     openapi_core,

@@ -1,7 +1,7 @@
 """Check that prose and loop variables avoid the words in `vocabulary.yaml`.
 
 `python lint/vocabulary.py [PATH...]` prints each use as `file:line: word: write instead` and exits with 1 if there are
-any. Prose is what people read: docstrings, comments and strings of Python files, Markdown without code blocks, and YAML.
+any. It reads the docstrings, comments and strings of Python files, Markdown without code blocks, and YAML.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def _prose(suffix: str, source: str) -> Iterator[tuple[int, str]]:
 def _files(paths: list[str]) -> Iterator[Path]:
     """The tracked files to check: all of them, or those below the given paths."""
     command = ["git", "ls-files", "--", *(paths or ["."])]
-    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout  # noqa: S603 - no input
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     for name in listed.splitlines():
         path = ROOT / name
         exempt = any(name.startswith(prefix) for prefix in RULES["exempt"])
