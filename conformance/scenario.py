@@ -42,7 +42,7 @@ class Subject:
     summary: str
     value: Any
     expect: Literal["accept", "reject"]
-    reading: str | None = None
+    interpretation: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,9 @@ import click
 from rich.markup import escape
 from rich.table import Table
 
-from conformance.check import gather
 from conformance.cli.trace_command import reach_of, trace
 from conformance.errors import UsageError
+from conformance.judge.check_registry import gather_checks
 from conformance.judge.schemathesis_oracle import CHECKS, ORACLES
 from conformance.proof import kill_table as ledger
 from conformance.proof.kill_matrix import faults_of
@@ -55,7 +55,7 @@ def list_checks(dialect: str | None) -> None:
 
 
 def _of(contract: Contract | None) -> Iterator[Check]:
-    for identity, found in sorted(gather().items()):
+    for identity, found in sorted(gather_checks().items()):
         if contract is None or identity in contract.requirements:
             yield found
 
@@ -64,7 +64,7 @@ def _of(contract: Contract | None) -> Iterator[Check]:
 @click.argument("identity", metavar="ID")
 def show_check(identity: str) -> None:
     """One check: claim, help, who asks for it and in which words, its mutant, and what exercises it."""
-    known = {**gather(), **CHECKS}
+    known = {**gather_checks(), **CHECKS}
     if identity not in known:
         near = [name for name in known if identity.split(".")[-1] in name or name.startswith(identity)]
         near = near or nearest(identity, known, 5)
@@ -78,7 +78,7 @@ def show_check(identity: str) -> None:
     if identity in CHECKS:
         console.print(f"\n[dim]drawn[/dim]   {escape(_drawn(identity))}", soft_wrap=True)
         return
-    console.print(f"\n[dim]mutant[/dim]  {escape(mutant.gather()[identity].sin)}")
+    console.print(f"\n[dim]mutant[/dim]  {escape(mutant.gather_mutants()[identity].sin)}")
     for line in _faults(identity):
         console.print(f"[dim]fault[/dim]   {escape(line)}", soft_wrap=True)
     console.print()
@@ -122,11 +122,11 @@ def _faults(identity: str) -> Iterator[str]:
 
 def _requirements(askers: list[Contract], identity: str) -> Table:
     table = Table(box=None, pad_edge=False, header_style="dim")
-    for column in ("dialect", "keyword", "source", "reading"):
+    for column in ("dialect", "keyword", "source", "interpretation"):
         table.add_column(column, overflow="fold")
     for contract in askers:
         row = contract.requirements[identity]
-        table.add_row(contract.name, row.keyword.value, escape(row.source), row.reading or "")
+        table.add_row(contract.name, row.keyword.value, escape(row.source), row.interpretation or "")
     return table
 
 

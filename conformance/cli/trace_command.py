@@ -16,8 +16,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from conformance.check import gather
 from conformance.errors import UsageError
+from conformance.judge.check_registry import gather_checks
 from conformance.plan.capabilities import Declaration
 from conformance.plan.coverage_map import Reach
 from conformance.run.session import contract_of, draft
@@ -79,7 +79,7 @@ def everything(contract: Contract) -> Declaration:
 
 def trace(contract: Contract) -> tuple[Traced, ...]:
     """Every sentence of the dialect's document with what stands behind it, in the order of the document."""
-    checks, tree, reach = gather(), resolve(contract.name), reach_of(contract)
+    checks, tree, reach = gather_checks(), resolve(contract.name), reach_of(contract)
     return tuple(
         Traced(
             sentence, tuple(_assertions(sentence.home, reach)), tuple(_dangling(sentence.home, contract, checks, tree))
@@ -191,7 +191,7 @@ def _data(contract: Contract, found: tuple[Traced, ...]) -> dict[str, Any]:
                 "keyword": each.sentence.keyword.value,
                 "says": each.sentence.says,
                 "source": each.sentence.source,
-                "reading": each.sentence.reading,
+                "reading": each.sentence.interpretation,
                 "home": {"kind": each.sentence.home.kind, "of": _of(each.sentence.home)},
                 "dangling": list(each.dangling),
                 "checks": list(each.checks),

@@ -131,7 +131,7 @@ def _assertions(contract: Contract, scenario: Scenario, checks: Mapping[str, Che
                 found.append(Assertion(check, scenario, step, row, check.claim))
             elif scenario.subject is not None and scenario.subject.check == check.id:
                 subject = scenario.subject
-                own = Requirement(subject.requirement, subject.keyword, subject.source, subject.reading)
+                own = Requirement(subject.requirement, subject.keyword, subject.source, subject.interpretation)
                 found.append(Assertion(check, scenario, step, own, subject.summary))
     return found
 

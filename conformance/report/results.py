@@ -1,6 +1,6 @@
-"""results.json: the one file that every report is made from, and from which a run can be judged again.
+"""Build the content of results.json, from which every report is made and a run can be judged again.
 
-`schema_version` 2; its JSON Schema is `results.schema.json` beside this module.
+The JSON Schema is `conformance/results.schema.json`. `results_file` reads files of this and of older versions.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from conformance.plan.scenarios.schemathesis_cases import NOTHING, Draw
 
 if TYPE_CHECKING:
     from conformance.plan.capabilities import Declaration
-    from conformance.report.verdict import Report
+    from conformance.report.verdict import Report, RequirementRow
     from conformance.run.run import Record
     from openapi.contract.contract import Contract
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 
 @dataclass(frozen=True, slots=True)
 class RunFacts:
-    """What a report says of a run besides its rows."""
+    """The facts about a run that a report shows in addition to its rows."""
 
     url: str
     model: str
@@ -41,8 +41,8 @@ class RunFacts:
     known: tuple[str, ...] = ()  # all capabilities of the dialect
 
 
-def build(report: Report, record: Record, contract: Contract, facts: RunFacts) -> dict[str, Any]:
-    """The content of results.json. The API key is in none of it: exchanges are redacted when recorded."""
+def build_results(report: Report, record: Record, contract: Contract, facts: RunFacts) -> dict[str, Any]:
+    """Return the content of results.json. It never contains the API key: exchanges are redacted when recorded."""
     document, declaration = contract.document, facts.declaration
     return {
         "schema_version": SCHEMA_VERSION,
@@ -55,7 +55,7 @@ def build(report: Report, record: Record, contract: Contract, facts: RunFacts) -
             "capabilities": sorted(declaration.declared),
             "capabilities_from": declaration.whence,
             "capability_origins": {
-                name: {"word": declaration.word(name), "from": declaration.origin(name)}
+                name: {"status": declaration.word(name), "from": declaration.origin(name)}
                 for name in sorted({*declaration.declared, *declaration.denied, *facts.known})
             },
             "tls_verified": not facts.insecure,
@@ -75,13 +75,16 @@ def build(report: Report, record: Record, contract: Contract, facts: RunFacts) -
         },
         "verdict": report.verdict.value,
         "counts": report.counts,
+<<<<<<< mine
+        "requirements": [_row(row, fails=report.fails(row, strict=facts.strict)) for row in report.rows],
+=======
         "requirements": [
             {
                 "id": row.id,
                 "check": row.check,
                 "keyword": row.keyword.value,
                 "source": row.source,
-                "reading": row.reading,
+                "reading": row.interpretation,
                 "summary": row.summary,
                 "outcome": row.outcome.value,
                 "fails": report.fails(row, strict=facts.strict),
@@ -102,16 +105,45 @@ def build(report: Report, record: Record, contract: Contract, facts: RunFacts) -
             }
             for row in report.rows
         ],
+>>>>>>> theirs
         "missing": [
-            {"scenario": scenario, "step": step, "reason": str(why), "applies": not isinstance(why, NoOccasion)}
-            for (scenario, step), why in record.missing.items()
+            {"scenario": scenario, "step": step, "reason": str(reason), "applies": not isinstance(reason, NoOccasion)}
+            for (scenario, step), reason in record.missing.items()
         ],
         "exchanges": [{**exchange.to_dict(), "curl": curl(exchange)} for exchange in record.exchanges.values()],
     }
 
 
-def with_others(results: dict[str, Any], others: list[dict[str, Any]]) -> dict[str, Any]:
-    """The results with those of further dialects under `also`; exchanges that they share stand there once."""
+def _row(row: RequirementRow, *, fails: bool) -> dict[str, Any]:
+    waiver = row.waiver
+    return {
+        "id": row.id,
+        "check": row.check,
+        "keyword": row.keyword.value,
+        "source": row.source,
+        "interpretation": row.interpretation,
+        "summary": row.summary,
+        "outcome": row.outcome.value,
+        "fails": fails,
+        "note": row.note,
+        "waiver": None
+        if waiver is None
+        else {
+            "id": waiver.id,
+            "reason": waiver.reason,
+            "owner": waiver.owner,
+            "expires": waiver.expires.isoformat(),
+        },
+        "exchanges": row.exchanges,
+        "findings": [
+            {**asdict(located.finding), "scenario": located.scenario, "exchange": located.exchange}
+            for located in row.findings
+        ],
+    }
+
+
+def add_dialects(results: dict[str, Any], others: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the results with those of further dialects under `also`; exchanges that they share are listed once."""
     known = {exchange["id"] for exchange in results["exchanges"]}
     also = []
     for other in others:
@@ -123,59 +155,36 @@ def with_others(results: dict[str, Any], others: list[dict[str, Any]]) -> dict[s
     return {**results, "also": also}
 
 
-def counted(results: dict[str, Any]) -> str:
-    """How many requirements came to each outcome, as words of one line."""
+def format_counts(results: dict[str, Any]) -> str:
+    """Return the number of requirements with each outcome, on one line."""
     return ", ".join(f"{count} {name.lower().replace('_', ' ')}" for name, count in results["counts"].items() if count)
 
 
-def differences(results: dict[str, Any], other: dict[str, Any]) -> list[tuple[str, str, str, str]]:
-    """Where two dialects come to different words of which one is bad: (requirement, word, other word, what was seen).
+def compare_dialects(results: dict[str, Any], other: dict[str, Any]) -> list[tuple[str, str, str, str]]:
+    """Return the requirements whose outcomes differ between two dialects, if at least one of them is bad.
 
-    A word is empty where the dialect asks for no such thing.
+    Each item is (requirement, outcome, other outcome, first finding). An outcome is empty if the dialect does not have
+    the requirement.
     """
-    ours = {row["id"]: row for row in results["requirements"]}
-    theirs = {row["id"]: row for row in other["requirements"]}
-    found = []
-    for identity in dict.fromkeys([*ours, *theirs]):
-        rows = (ours.get(identity), theirs.get(identity))
-        one, two = (row["outcome"] if row else "" for row in rows)
-        if one != two and {one, two} & {"FAIL", "WARN", "ERROR"}:
-            findings = [finding for row in reversed(rows) if row for finding in row["findings"]]
+    rows = {row["id"]: row for row in results["requirements"]}
+    other_rows = {row["id"]: row for row in other["requirements"]}
+    differing = []
+    for identity in dict.fromkeys([*rows, *other_rows]):
+        pair = (rows.get(identity), other_rows.get(identity))
+        outcome, other_outcome = (row["outcome"] if row else "" for row in pair)
+        if outcome != other_outcome and {outcome, other_outcome} & {"FAIL", "WARN", "ERROR"}:
+            findings = [finding for row in reversed(pair) if row for finding in row["findings"]]
             seen = f"expected {findings[0]['expected']}, got {findings[0]['got']}" if findings else ""
-            found.append((identity, one, two, seen))
-    return found
+            differing.append((identity, outcome, other_outcome, seen))
+    return differing
 
 
-def current(content: dict[str, Any]) -> dict[str, Any]:
-    """The content of a results file of any version, as today's version would tell it; it fits the schema.
-
-    Version 1 said NOT_APPLICABLE for what is not declared and for what had no occasion. What is not declared are the
-    rows called `capability.NAME`, so all others had no occasion.
-    """
-    if content["schema_version"] == SCHEMA_VERSION:
-        return content
-    also = {"also": [_told_apart(each) for each in content["also"]]} if "also" in content else {}
-    return {**_told_apart(content), **also, "schema_version": SCHEMA_VERSION}
-
-
-def _told_apart(judged: dict[str, Any]) -> dict[str, Any]:
-    idle = {
-        row["id"]
-        for row in judged["requirements"]
-        if row["outcome"] == "NOT_APPLICABLE" and not row["id"].startswith("capability.")
-    }
-    rows = [{**row, "outcome": "NO_OCCASION"} if row["id"] in idle else row for row in judged["requirements"]]
-    counts = {**judged["counts"], "NO_OCCASION": len(idle)}
-    counts["NOT_APPLICABLE"] -= len(idle)
-    return {**judged, "counts": counts, "requirements": rows}
-
-
-def text(results: dict[str, Any]) -> str:
-    """The bytes of the file."""
+def to_json(results: dict[str, Any]) -> str:
+    """Return the content of the file as text."""
     return json.dumps(results, indent=1, ensure_ascii=False) + "\n"
 
 
-def schema() -> dict[str, Any]:
-    """The JSON Schema of results.json."""
+def load_schema() -> dict[str, Any]:
+    """Return the JSON Schema of results.json."""
     content: dict[str, Any] = json.loads(files("conformance").joinpath("results.schema.json").read_text("utf-8"))
     return content

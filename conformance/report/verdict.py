@@ -1,16 +1,18 @@
-"""Verdict: judgements + requirement rows -> one outcome per requirement, and one word for the whole run.
+"""Decide the outcome of each requirement and the verdict of the whole run.
 
-|        | no finding | finding                | not observed       | no occasion | not declared   |
-|--------|------------|------------------------|--------------------|-------------|----------------|
-| MUST   | PASS       | FAIL                   | UNTESTABLE (fails) | NO_OCCASION | NOT_APPLICABLE |
-| SHOULD | PASS       | WARN (fails if strict) | UNTESTABLE (warns) | NO_OCCASION | NOT_APPLICABLE |
-| MAY    | OBSERVED, with what was seen                             | NO_OCCASION | NOT_APPLICABLE |
+The outcome depends on what the exchanges showed and on the keyword of the requirement:
 
-NOT_APPLICABLE tells what the server lacks, NO_OCCASION that nothing came which the rule speaks of (`NoOccasion`: usage
-that may be absent is absent): neither fails, and nobody is to blame.
+|        | no finding | finding                | not observed       | not exercised | not declared   |
+|--------|------------|------------------------|--------------------|---------------|----------------|
+| MUST   | PASS       | FAIL                   | UNTESTABLE (fails) | NOT_EXERCISED | NOT_APPLICABLE |
+| SHOULD | PASS       | WARN (fails if strict) | UNTESTABLE (warns) | NOT_EXERCISED | NOT_APPLICABLE |
+| MAY    | OBSERVED, with what was seen                             | NOT_EXERCISED | NOT_APPLICABLE |
 
-A row that fails and is waived is WAIVED and fails nothing; an expired waiver, and one that nothing needs any more, are
-rows that FAIL.
+NOT_EXERCISED means that the condition of the requirement did not occur (`NoOccasion`), for example because usage that
+may be absent is absent. NOT_APPLICABLE means that the server does not declare the capability. Neither fails the run.
+
+A failing requirement that a waiver covers is WAIVED and does not fail the run. An expired waiver, and one that no
+failure needs any more, add a row that FAILs.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from conformance.judge.rounds import DECIDED
-from conformance.report.waivers import owed
+from conformance.report.waivers import find_waiver
 from openapi.contract.contract import Keyword
 
 if TYPE_CHECKING:
@@ -34,25 +36,25 @@ if TYPE_CHECKING:
 
 
 class Outcome(StrEnum):
-    """What became of one requirement."""
+    """The outcome of one requirement."""
 
     PASS = "PASS"  # noqa: S105 - no password
     FAIL = "FAIL"
     WARN = "WARN"
     OBSERVED = "OBSERVED"
     UNTESTABLE = "UNTESTABLE"
-    NO_OCCASION = "NO_OCCASION"  # nothing came that it speaks of
+    NOT_EXERCISED = "NOT_EXERCISED"  # the condition of the requirement did not occur
     NOT_APPLICABLE = "NOT_APPLICABLE"  # the capability is not declared
-    WAIVED = "WAIVED"  # it fails, and somebody answers for it
-    ERROR = "ERROR"  # a defect of ours
+    WAIVED = "WAIVED"  # it fails, and a waiver accepts that
+    ERROR = "ERROR"  # an internal error of the suite
 
 
-UNJUDGED = (Outcome.NO_OCCASION, Outcome.NOT_APPLICABLE)
-"""The outcomes that say nothing of the server's conduct."""
+UNJUDGED = (Outcome.NOT_EXERCISED, Outcome.NOT_APPLICABLE)
+"""The outcomes of requirements that were not judged at all."""
 
 
 class Verdict(StrEnum):
-    """The word for the whole run."""
+    """The result of the whole run."""
 
     CONFORMANT = "conformant"
     NONCONFORMANT = "nonconformant"
@@ -60,8 +62,8 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """One finding and where it was made."""
+class LocatedFinding:
+    """A finding, with the ids of its scenario and its exchange."""
 
     finding: Finding
     scenario: str
@@ -69,42 +71,42 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """One requirement and what became of it. `exchanges` counts what it was judged on."""
+class RequirementRow:
+    """One requirement and its outcome. `exchanges` is the number of judgements that it rests on."""
 
     id: str
     check: str
     keyword: Keyword
     source: str
-    reading: str | None
+    interpretation: str | None
     summary: str
     outcome: Outcome
-    findings: tuple[Found, ...]
+    findings: tuple[LocatedFinding, ...]
     exchanges: int
-    note: str  # why it was not judged, what was seen, or what broke
+    note: str  # why it was not judged, what was seen, or the internal error
     waiver: Waiver | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Every row and the verdict. `exhausted` names the budget that ended the run early."""
+    """All rows and the verdict. `exhausted` names the limit that ended the run early, if any."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[RequirementRow, ...]
     verdict: Verdict
     exhausted: str | None
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many rows came to each outcome; every outcome is there."""
-        return {each.value: sum(row.outcome is each for row in self.rows) for each in Outcome}
+        """The number of rows with each outcome, including outcomes that no row has."""
+        return {outcome.value: sum(row.outcome is outcome for row in self.rows) for outcome in Outcome}
 
-    def fails(self, row: Row, *, strict: bool) -> bool:
-        """Whether this row alone makes the run nonconformant."""
+    def fails(self, row: RequirementRow, *, strict: bool) -> bool:
+        """Return whether this row alone makes the run nonconformant."""
         return row_fails(row.outcome, row.keyword, strict=strict)
 
 
 def row_fails(outcome: Outcome, keyword: Keyword, *, strict: bool) -> bool:
-    """Whether an outcome fails a run."""
+    """Return whether a row with this outcome and keyword fails the run."""
     if outcome is Outcome.FAIL:
         return True
     if outcome is Outcome.WARN:
@@ -112,7 +114,7 @@ def row_fails(outcome: Outcome, keyword: Keyword, *, strict: bool) -> bool:
     return outcome is Outcome.UNTESTABLE and (keyword is Keyword.MUST or (strict and keyword is Keyword.SHOULD))
 
 
-def report(
+def build_report(
     plan: Plan,
     judgements: Iterable[Judgement],
     *,
@@ -121,25 +123,32 @@ def report(
     waivers: tuple[Waiver, ...] = (),
     today: date | None = None,
 ) -> Report:
-    """One row per requirement, in the plan's order, then those of waivers that fail; and the verdict.
+    """Make one row per requirement in the order of the plan, add the rows of waivers that fail, and decide the verdict.
 
-    A budget that ran out leaves the run inconclusive unless something failed on an exchange that was made.
+    A run that ended early is inconclusive unless a finding or a waiver fails it.
     """
     grouped: dict[str, list[Judgement]] = {}
     for judgement in judgements:
         grouped.setdefault(judgement.assertion.requirement.id, []).append(judgement)
-    rows = [_row(group) for group in grouped.values()]
+    rows = [_judged_row(group) for group in grouped.values()]
     rows += [
-        _plain_row(row.id, row.keyword, row.source, "", Outcome.UNTESTABLE, "no scenario reaches it")
-        for row in plan.uncovered
-    ]
-    rows += [
-        _plain_row(
-            f"capability.{each.name}", Keyword.MAY, each.source, each.summary, Outcome.NOT_APPLICABLE, "not declared"
+        _unjudged_row(
+            requirement.id, requirement.keyword, requirement.source, "", Outcome.UNTESTABLE, "no scenario exercises it"
         )
-        for each in plan.undeclared
+        for requirement in plan.uncovered
     ]
-    rows = _waived(rows, waivers, today or datetime.now(UTC).date(), strict=strict, whole=exhausted is None)
+    rows += [
+        _unjudged_row(
+            f"capability.{capability.name}",
+            Keyword.MAY,
+            capability.source,
+            capability.summary,
+            Outcome.NOT_APPLICABLE,
+            "not declared",
+        )
+        for capability in plan.undeclared
+    ]
+    rows = _apply_waivers(rows, waivers, today or datetime.now(UTC).date(), strict=strict, complete=exhausted is None)
     failing = [row for row in rows if row_fails(row.outcome, row.keyword, strict=strict)]
     proven = [row for row in failing if row.outcome is not Outcome.UNTESTABLE]
     if any(row.outcome is Outcome.ERROR for row in rows) or (exhausted and not proven):
@@ -149,60 +158,65 @@ def report(
     return Report(tuple(rows), verdict, exhausted)
 
 
-def _waived(rows: list[Row], waivers: tuple[Waiver, ...], today: date, *, strict: bool, whole: bool) -> list[Row]:
-    """The rows with what is waived marked, and a row for each waiver that fails.
+def _apply_waivers(
+    rows: list[RequirementRow], waivers: tuple[Waiver, ...], today: date, *, strict: bool, complete: bool
+) -> list[RequirementRow]:
+    """Mark the waived rows, and add a row for each waiver that fails.
 
-    A waiver is stale when all that it covers was judged and nothing of it fails. One that covers nothing of this plan
-    is left alone, for a run may be narrowed, and so is one over what was not judged this time.
+    A waiver is stale if everything that it covers was judged and none of it fails. A waiver that covers nothing in this
+    plan is ignored, because a run may be narrowed, and so is one for requirements that were not judged this time.
     """
     failing = {row.id for row in rows if row_fails(row.outcome, row.keyword, strict=strict)}
-    found = [
-        replace(row, outcome=Outcome.WAIVED, note=f"{waiver.words}; else {row.outcome}", waiver=waiver)
-        if row.id in failing and (waiver := owed(waivers, row.id, today))
+    marked = [
+        replace(row, outcome=Outcome.WAIVED, note=f"{waiver.description}; otherwise {row.outcome}", waiver=waiver)
+        if row.id in failing and (waiver := find_waiver(waivers, row.id, today))
         else row
         for row in rows
     ]
     for waiver in waivers:
         covered = [row for row in rows if waiver.covers(row.id)]
-        if waiver.expired(today):
+        if waiver.has_expired(today):
             reason = f"it expired on {waiver.expires.isoformat()}"
-        elif whole and covered and not any(row.id in failing or row.outcome in UNJUDGED for row in covered):
-            reason = "nothing that it covers fails any more: take it out"
+        elif complete and covered and not any(row.id in failing or row.outcome in UNJUDGED for row in covered):
+            reason = "none of the requirements that it covers fails any more: remove it"
         else:
             continue
-        summary = "a waiver is in force and needed"
+        summary = "Every waiver is in force and needed."
         note = f"{reason} ({waiver.owner}: {waiver.reason})"
-        row = _plain_row(f"waivers.{waiver.id}", Keyword.MUST, waiver.source, summary, Outcome.FAIL, note)
-        found.append(replace(row, check="waivers.needed"))
-    return found
+        row = _unjudged_row(f"waivers.{waiver.id}", Keyword.MUST, waiver.source, summary, Outcome.FAIL, note)
+        marked.append(replace(row, check="waivers.needed"))
+    return marked
 
 
-def _plain_row(identity: str, keyword: Keyword, source: str, summary: str, outcome: Outcome, note: str) -> Row:
-    return Row(identity, identity, keyword, source, None, summary, outcome, (), 0, note)
+def _unjudged_row(
+    identity: str, keyword: Keyword, source: str, summary: str, outcome: Outcome, note: str
+) -> RequirementRow:
+    return RequirementRow(identity, identity, keyword, source, None, summary, outcome, (), 0, note)
 
 
-def _row(group: list[Judgement]) -> Row:
+def _judged_row(group: list[Judgement]) -> RequirementRow:
+    """Combine all judgements of one requirement."""
     first = group[0].assertion
     requirement = first.requirement
     findings = tuple(
-        Found(finding, judgement.assertion.scenario.id, judgement.exchanges[-1])
+        LocatedFinding(finding, judgement.assertion.scenario.id, judgement.exchanges[-1])
         for judgement in group
         for finding in judgement.findings
     )
     observed = [judgement for judgement in group if judgement.unobserved is None and judgement.error is None]
     errors = [judgement.error for judgement in group if judgement.error]
-    outcome, note = _outcome(requirement.keyword, bool(findings), group, len(observed), errors)
+    outcome, note = _decide(requirement.keyword, bool(findings), group, len(observed), errors)
     summaries = dict.fromkeys(judgement.assertion.summary for judgement in group)
     failing = [judgement.assertion.summary for judgement in group if judgement.findings]
     summary = failing[0] if failing else next(iter(summaries))
     if first.check.by_subject and not failing and len(summaries) > 1:
         summary = f"{summary} (and {len(summaries) - 1} more)"
-    return Row(
+    return RequirementRow(
         id=requirement.id,
         check=first.check.id,
         keyword=requirement.keyword,
         source=requirement.source,
-        reading=requirement.reading,
+        interpretation=requirement.interpretation,
         summary=summary,
         outcome=outcome,
         findings=findings,
@@ -211,25 +225,29 @@ def _row(group: list[Judgement]) -> Row:
     )
 
 
-def _outcome(
-    keyword: Keyword, found: bool, group: list[Judgement], observed: int, errors: list[str]
+def _decide(
+    keyword: Keyword, has_findings: bool, group: list[Judgement], observed: int, errors: list[str]
 ) -> tuple[Outcome, str]:
+    """Return the outcome by the table above, and the note of the row."""
     if errors:
         return Outcome.ERROR, errors[0]
-    if found or observed:
+    if has_findings or observed:
         if keyword is Keyword.MAY:
-            return Outcome.OBSERVED, "otherwise" if found else "as described"
+            return Outcome.OBSERVED, "not as described" if has_findings else "as described"
         bad = Outcome.FAIL if keyword is Keyword.MUST else Outcome.WARN
-        return (bad if found else Outcome.PASS), ""
-    idle = [judgement for judgement in group if not judgement.applies]
-    why = _reasons(idle or group)
-    if idle:
-        return Outcome.NO_OCCASION, why
-    return (Outcome.OBSERVED, f"not seen: {why}") if keyword is Keyword.MAY else (Outcome.UNTESTABLE, why)
+        return (bad if has_findings else Outcome.PASS), ""
+    not_exercised = [judgement for judgement in group if not judgement.applies]
+    reasons = _reasons(not_exercised or group)
+    if not_exercised:
+        return Outcome.NOT_EXERCISED, reasons
+    return (Outcome.OBSERVED, f"not seen: {reasons}") if keyword is Keyword.MAY else (Outcome.UNTESTABLE, reasons)
 
 
 def _reasons(group: list[Judgement]) -> str:
-    """The first two reasons why nothing was judged. DECIDED explains nothing, so it is told only where all say it."""
+    """Return the first two reasons why nothing was judged.
+
+    DECIDED explains nothing to the reader, so it is left out unless there is no other reason.
+    """
     reasons = dict.fromkeys(judgement.unobserved or "" for judgement in group)
     others = [reason for reason in reasons if reason != DECIDED]
     return "; ".join((others or list(reasons))[:2])

@@ -27,7 +27,7 @@ class Capability:
     summary: str
     source: str
     assumed: bool
-    reading: str | None = None
+    interpretation: str | None = None
 
 
 def narrow_parameter(parameter: Parameter, gone: frozenset[str]) -> Parameter:

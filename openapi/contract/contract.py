@@ -69,7 +69,7 @@ class Requirement:
     id: str
     keyword: Keyword
     source: str
-    reading: str | None = None
+    interpretation: str | None = None
     capability: str | None = None
 
 
@@ -190,4 +190,4 @@ def contract_of(tree: dict[str, Any]) -> Contract:
 
 def _requirement(key: str, row: dict[str, Any]) -> Requirement:
     loading.check_members(row, loading.REQUIREMENT, f"requirements/{key}")
-    return Requirement(key, Keyword(row["keyword"]), row["source"], row.get("reading"), row.get("capability"))
+    return Requirement(key, Keyword(row["keyword"]), row["source"], row.get("interpretation"), row.get("capability"))

@@ -1,4 +1,4 @@
-"""Readings: how the documents are read where they contradict each other or say nothing."""
+"""Interpretations: how the documents are read where they contradict each other or say nothing."""
 
 from __future__ import annotations
 
@@ -13,25 +13,28 @@ from openapi.contract.resolution import read
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-MEMBERS = {"where", "question", "reading"}
+MEMBERS = {"where", "question", "interpretation"}
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class Interpretation:
     """One question that the documents leave open, and the answer that the data follows. `where`: document ids."""
 
     slug: str
     where: tuple[str, ...]
     question: str
-    reading: str
+    interpretation: str
 
 
 @cache
-def readings() -> Mapping[str, Reading]:
-    """Every reading by its slug. Raises ContractError for a row with a member that means nothing."""
-    rows = read("readings.yaml")
+def interpretations() -> Mapping[str, Interpretation]:
+    """Every interpretation by its slug. Raises ContractError for a row with a member that means nothing."""
+    rows = read("interpretations.yaml")
     for slug, row in rows.items():
-        check_members(row, MEMBERS, f"readings.yaml: {slug}")
+        check_members(row, MEMBERS, f"interpretations.yaml: {slug}")
     return MappingProxyType(
-        {slug: Reading(slug, tuple(row["where"]), row["question"], row["reading"]) for slug, row in rows.items()}
+        {
+            slug: Interpretation(slug, tuple(row["where"]), row["question"], row["interpretation"])
+            for slug, row in rows.items()
+        }
     )

@@ -21,14 +21,14 @@ DIALECT = {
 }
 PARAMETER = {
     *("summary", "source", "schema", "null_value", "required", "default", "default_note", "levels", "probes"),
-    *("capability", "neutral", "needs", "reading"),
+    *("capability", "neutral", "needs", "interpretation"),
 }
-PROBE = {"name", "value", "expect", "level", "reading", "capability"}
-NULL_VALUE = {"expect", "level", "reading"}
-RULE = {"summary", "source", "level", "trigger", "schema", "broken", "kept", "capability", "reading"}
-REQUIREMENT = {"keyword", "source", "reading", "capability"}
-CAPABILITY = {"summary", "source", "assumed", "reading"}
-SENTENCE = {"id", "says", "source", "keyword", "home", "reading"}
+PROBE = {"name", "value", "expect", "level", "interpretation", "capability"}
+NULL_VALUE = {"expect", "level", "interpretation"}
+RULE = {"summary", "source", "level", "trigger", "schema", "broken", "kept", "capability", "interpretation"}
+REQUIREMENT = {"keyword", "source", "interpretation", "capability"}
+CAPABILITY = {"summary", "source", "assumed", "interpretation"}
+SENTENCE = {"id", "says", "source", "keyword", "home", "interpretation"}
 HOME = {"check", "schema", "excluded"}
 
 
@@ -55,13 +55,13 @@ def parameter(name: str, row: Row) -> Parameter:
     check_members(row, PARAMETER, where)
     null = row["null_value"]
     check_members(null, NULL_VALUE, f"{where}/null_value")
-    optional = {key: row[key] for key in ("default", "default_note", "capability", "reading") if key in row}
+    optional = {key: row[key] for key in ("default", "default_note", "capability", "interpretation") if key in row}
     return Parameter(
         name=name,
         summary=row["summary"],
         source=row["source"],
         schema=row["schema"],
-        null=Probe("null", None, null["expect"], Keyword(null["level"]), null.get("reading")),
+        null=Probe("null", None, null["expect"], Keyword(null["level"]), null.get("interpretation")),
         required=row.get("required", False),
         levels={key: Keyword(level) for key, level in row.get("levels", {}).items()},
         probes=tuple(probe(each, where) for each in row.get("probes", ())),
@@ -81,7 +81,7 @@ def probe(row: Row, where: str) -> Probe:
         value=value,
         expect=row["expect"],
         keyword=Keyword(row.get("level", "MUST")),
-        reading=row.get("reading"),
+        interpretation=row.get("interpretation"),
         capability=row.get("capability"),
     )
 
@@ -113,14 +113,14 @@ def rule(key: str, row: Row) -> Rule:
         broken=row.get("broken"),
         kept=row.get("kept"),
         capability=row.get("capability"),
-        reading=row.get("reading"),
+        interpretation=row.get("interpretation"),
     )
 
 
 def capability(key: str, row: Row) -> Capability:
     """A row of `capabilities`."""
     check_members(row, CAPABILITY, f"capabilities/{key}")
-    return Capability(key, row["summary"], row["source"], row["assumed"], row.get("reading"))
+    return Capability(key, row["summary"], row["source"], row["assumed"], row.get("interpretation"))
 
 
 def sentences(rows: list[Row]) -> tuple[Sentence, ...]:
@@ -147,7 +147,7 @@ def sentence(row: Row) -> Sentence:
         source=row["source"],
         keyword=Keyword(row["keyword"]),
         home=Home(_texts(home, "check"), _texts(home, "schema"), home.get("excluded")),
-        reading=row.get("reading"),
+        interpretation=row.get("interpretation"),
     )
 
 

@@ -31,7 +31,7 @@ class Probe:
     value: Any
     expect: Expect
     keyword: Keyword = Keyword.MUST
-    reading: str | None = None
+    interpretation: str | None = None
     capability: str | None = None
 
 
@@ -52,7 +52,7 @@ class Parameter:
     capability: str | None = None
     neutral: tuple[Any, ...] = ()
     needs: Mapping[str, Any] = field(default_factory=dict)
-    reading: str | None = None
+    interpretation: str | None = None
     lacking: bool = False  # the server lacks the capability: neutral values only
 
     def level(self, keyword: str) -> Keyword:
@@ -77,4 +77,4 @@ class Rule:
     broken: Mapping[str, Any] | None
     kept: Mapping[str, Any] | None
     capability: str | None
-    reading: str | None
+    interpretation: str | None

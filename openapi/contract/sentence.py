@@ -47,7 +47,7 @@ class Sentence:
     source: str
     keyword: Keyword
     home: Home
-    reading: str | None = None
+    interpretation: str | None = None
 
 
 def is_place(tree: Any, place: str) -> bool:

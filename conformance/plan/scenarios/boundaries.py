@@ -1,6 +1,7 @@
 """Generated scenarios: every bound of every parameter just inside and just outside, wrong types, null, and rules.
 
-The values follow from the parameter's schema; probes of the contract stand in for them where a reading says more.
+The values follow from the parameter's schema; probes of the contract replace them where an
+interpretation says more.
 Each request carries one fact only, a small max_tokens, and the companions that the parameter needs for its effect.
 """
 
@@ -70,7 +71,7 @@ def _of(parameter: Parameter, contract: Contract, validator: Validator) -> Itera
         if any(_same(value, other) for other in settled):
             continue
         level = Keyword.MUST if expect == "accept" else parameter.level(rule)
-        probe = _probe(value, expect, level, parameter.reading)
+        probe = _probe(value, expect, level, parameter.interpretation)
         refused = bool(validator.request_problems(_body(parameter, value)))
         if refused == (expect == "reject"):  # a rule across parameters may refuse a value that is in range
             yield _scenario(parameter, probe, rule, f"{parameter.name}-{probe.name}")
@@ -82,15 +83,15 @@ def _of(parameter: Parameter, contract: Contract, validator: Validator) -> Itera
         if parameter.level(rule) is Keyword.MAY or level is Keyword.MAY:
             level, expect = Keyword.MAY, "reject" if refused else "accept"
         if refused == (expect == "reject"):
-            probe = _probe(value, expect, level, parameter.reading)
+            probe = _probe(value, expect, level, parameter.interpretation)
             yield _scenario(parameter, probe, rule, f"{parameter.name}-{probe.name}")
     yield _scenario(parameter, parameter.null, "null", f"{parameter.name}-null")
 
 
-def _probe(value: Any, expect: Expect, level: Keyword, reading: str | None) -> Probe:
+def _probe(value: Any, expect: Expect, level: Keyword, interpretation: str | None) -> Probe:
     slug = _slug(value if isinstance(value, str) else json.dumps(value))
     kind = "" if value in ([], {}) else KINDS.get(type(value), "")
-    return Probe(f"{kind}{slug}", value, expect, level, reading)
+    return Probe(f"{kind}{slug}", value, expect, level, interpretation)
 
 
 def _derived(schema: dict[str, Any]) -> Iterator[tuple[str, Expect, Any]]:
@@ -177,7 +178,7 @@ def _scenario(parameter: Parameter, probe: Probe, rule: str, identity: str) -> S
         summary=f"{parameter.name}: {shown} is {verb}",
         value=probe.value,
         expect=probe.expect,
-        reading=probe.reading or parameter.reading,
+        interpretation=probe.interpretation or parameter.interpretation,
     )
     return Scenario(
         id=f"{identity}-{verb}",
@@ -194,7 +195,7 @@ def _expectation(keyword: Keyword, expect: Expect) -> Expectation:
 
 
 def _requirement(rule: str, probe: Probe) -> str:
-    """Values of one rule and one keyword share a row; a reading that differs in keyword gets its own."""
+    """Values of one rule and one keyword share a row; an interpretation that differs in keyword gets its own."""
     side = "inside" if probe.expect == "accept" else "outside"
     name = {"null": "null", "type": "type" if probe.expect == "reject" else "value"}.get(rule, f"{_slug(rule)}-{side}")
     return name if probe.keyword is Keyword.MUST else f"{name}-{probe.keyword.lower()}"
@@ -258,7 +259,7 @@ def _rules(contract: Contract) -> Iterator[Scenario]:
                 summary=f"{rule.summary} {_shown(body)} is {verb}",
                 value=dict(body),
                 expect=expect,
-                reading=rule.reading,
+                interpretation=rule.interpretation,
             )
             step = Step(body={"messages": GREETING, "max_tokens": 2, **body}, expect=expected)
             yield Scenario(f"{rule.id}-{verb}", subject.summary, (step,), subject=subject)
@@ -274,7 +275,7 @@ def _unknown() -> Scenario:
         summary="a member that no document names is ignored",
         value=1,
         expect="accept",
-        reading="unknown-fields",
+        interpretation="unknown-fields",
     )
     body = {"messages": GREETING, "max_tokens": 2, "chatproof_unknown": 1}
     return Scenario("unknown-member", subject.summary, (Step(body=body, expect="either"),), subject=subject)

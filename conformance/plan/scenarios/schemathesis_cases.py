@@ -186,7 +186,7 @@ def _named(case: Any, contract: Contract, name: str, place: str, body: Any, raw:
         summary=f"{words[:120]}: {'refused' if negative else 'accepted'}",
         value=body,
         expect="reject" if negative else "accept",
-        reading=parameter.reading if parameter else None,
+        interpretation=parameter.interpretation if parameter else None,
     )
     expect = "either" if keyword is Keyword.MAY else "refusal" if negative else "answer"
     step = Step(body=body, expect=expect) if isinstance(body, dict) else Step(raw=raw, expect=expect)  # type: ignore[arg-type]
@@ -218,7 +218,7 @@ def _small(body: dict[str, Any], about: str) -> dict[str, Any] | None:
 
 
 def _binding(contract: Contract, name: str, rule: str, body: Any, *, negative: bool) -> Keyword:
-    """How sure the contract is: never surer than its readings of the parameter and of each null."""
+    """How sure the contract is: never surer than its interpretations of the parameter and of each null."""
     members = body if isinstance(body, dict) else {}
     known = [contract.parameters[member] for member in members if member in contract.parameters]
     if negative:

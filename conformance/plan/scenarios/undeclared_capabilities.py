@@ -40,7 +40,7 @@ def generate(contract: Contract, declaration: Declaration) -> Iterator[Scenario]
             summary=f"{name} is not declared: a request for it is refused, never silently ignored",
             value=body,
             expect="reject",
-            reading="unsupported-parameters",
+            interpretation="unsupported-parameters",
         )
         step = Step(body={"messages": GREETING, "max_tokens": 2, **body}, expect="either")
         yield Scenario(f"{name}-lacking", subject.summary, (step,), subject=subject)
