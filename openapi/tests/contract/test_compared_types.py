@@ -8,9 +8,9 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import pytest
 
-from openapi.tests.compared import CONTRACTS
+from openapi.tests.contract.compared_dialects import CONTRACTS
 
-PROJECT = Path(__file__).parents[2] / "pyproject.toml"
+PROJECT = Path(__file__).parents[3] / "pyproject.toml"
 VERSION = CONTRACTS["openai"].document.version.rpartition(" ")[2]
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from openapi.tests.compared import CALL, COMPARED, VALIDATORS
+from openapi.tests.contract.compared_dialects import CALL, COMPARED, VALIDATORS
 
 IMAGE = {"type": "image_url", "image_url": {"url": "https://example.org/a.png", "detail": "low"}}
 SOUND = {"type": "input_audio", "input_audio": {"data": "AAAA", "format": "wav"}}

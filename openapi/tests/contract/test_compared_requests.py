@@ -9,7 +9,7 @@ import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
 
 from openapi.description.description import describe_down
-from openapi.tests.compared import COMPARED, CONTRACTS, VALIDATORS, WEATHER
+from openapi.tests.contract.compared_dialects import COMPARED, CONTRACTS, VALIDATORS, WEATHER
 
 
 @pytest.mark.parametrize("dialect", COMPARED)

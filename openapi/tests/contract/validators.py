@@ -18,7 +18,7 @@ from schemathesis.generation import GenerationMode
 from openapi.contract.resolution import members
 from openapi.description.description import COMPONENTS, REQUEST, describe
 from openapi.description.validation import BodyRequest, Validator
-from openapi.tests.corpus import bodies
+from openapi.tests.contract.generated_bodies import bodies
 
 if TYPE_CHECKING:
     from collections.abc import Callable

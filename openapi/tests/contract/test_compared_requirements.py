@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from openapi.contract.contract import Keyword
-from openapi.tests.compared import COMPARED, CONTRACTS
+from openapi.tests.contract.compared_dialects import COMPARED, CONTRACTS
 
 OF_FEATURES = (
     *("choices.", "logprobs.", "tools.", "structured.", "reasoning.", "effects.", "relations."),

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from openapi.contract.contract import ABSENT, Keyword, Parameter, load
-from openapi.tests.documented import DIALECTS, VALIDATORS
+from openapi.tests.contract.documented_dialects import DIALECTS, VALIDATORS
 
 NATIVE = [
     *("model", "messages", "stream", "presence_penalty", "frequency_penalty", "repetition_penalty", "temperature"),

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from openapi.tests.compared import CALL, COMPARED, CONTRACTS, VALIDATORS
+from openapi.tests.contract.compared_dialects import CALL, COMPARED, CONTRACTS, VALIDATORS
 
 
 def answer(**members: Any) -> dict[str, Any]:

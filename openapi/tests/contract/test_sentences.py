@@ -12,7 +12,7 @@ import pytest
 import openapi
 from openapi.contract import loading
 from openapi.contract.contract import load
-from openapi.contract.interpretations import readings
+from openapi.contract.interpretations import interpretations
 from openapi.contract.parameter import Keyword
 from openapi.contract.resolution import ContractError, members, resolve
 from openapi.contract.sentence import Home, Sentence, is_place
@@ -98,9 +98,9 @@ def test_sentences_cite_a_part_of_their_own_document(contract: Contract) -> None
 
 
 def test_readings_of_sentences_are_about_their_document(contract: Contract) -> None:
-    cited = {sentence.reading for sentence in contract.sentences if sentence.reading}
-    assert cited <= set(readings())
-    assert sorted(slug for slug in cited if contract.document.id not in readings()[slug].where) == []
+    cited = {sentence.interpretation for sentence in contract.sentences if sentence.interpretation}
+    assert cited <= set(interpretations())
+    assert sorted(slug for slug in cited if contract.document.id not in interpretations()[slug].where) == []
 
 
 def covered(cited: str, anchors: set[str]) -> bool:
@@ -206,7 +206,7 @@ ROW: dict[str, Any] = {"id": "a", "says": "a is b", "source": "#request/a", "key
 
 
 def test_a_row_becomes_a_sentence() -> None:
-    row = {**ROW, "home": {"check": ["a.b", "a.c"]}, "reading": "r"}
+    row = {**ROW, "home": {"check": ["a.b", "a.c"]}, "interpretation": "r"}
     assert loading.sentence(row) == Sentence(
         "a", "a is b", "#request/a", Keyword.MUST, Home(checks=("a.b", "a.c")), "r"
     )

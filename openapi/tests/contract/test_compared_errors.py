@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from openapi.contract.forms import ErrorKind, ErrorTable
-from openapi.tests.compared import COMPARED, CONTRACTS, VALIDATORS
+from openapi.tests.contract.compared_dialects import COMPARED, CONTRACTS, VALIDATORS
 
 
 def test_errors_stand_inside_an_object() -> None:

@@ -1,4 +1,4 @@
-"""The data of the dialects against themselves: probes, rules, sources, readings and capabilities all fit together."""
+"""The data of the dialects against themselves: probes, rules, sources, interpretations and capabilities all fit together."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from openapi.contract.contract import ABSENT, Contract, Keyword, Parameter, documents, load, names
-from openapi.contract.interpretations import readings
+from openapi.contract.interpretations import interpretations
 from openapi.contract.resolution import members, read, resolve
 from openapi.description.description import describe
 from openapi.description.validation import Validator
@@ -172,18 +172,21 @@ def test_every_source_that_is_listed_is_cited() -> None:
 
 def test_readings_are_those_that_the_data_cite() -> None:
     cited = {
-        value for dialect in DIALECTS for key, value, _ in members(resolve(dialect)) if key in ("reading", "x-reading")
+        value
+        for dialect in DIALECTS
+        for key, value, _ in members(resolve(dialect))
+        if key in ("interpretation", "x-interpretation")
     }
-    assert cited == set(readings())
+    assert cited == set(interpretations())
 
 
 def test_readings_name_documents_and_answer_in_sentences() -> None:
-    for slug, row in readings().items():
+    for slug, row in interpretations().items():
         assert row.slug == slug
         assert row.where
         assert set(row.where) <= set(documents()), slug
         assert row.question.endswith((".", "?")), slug
-        assert row.reading.endswith("."), slug
+        assert row.interpretation.endswith("."), slug
 
 
 def test_what_no_document_says_is_never_demanded_of_a_server() -> None:

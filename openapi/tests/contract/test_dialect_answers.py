@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from openapi.contract.contract import load
-from openapi.tests.documented import DIALECTS, VALIDATORS
+from openapi.tests.contract.documented_dialects import DIALECTS, VALIDATORS
 
 
 def answer(**members: Any) -> dict[str, Any]:

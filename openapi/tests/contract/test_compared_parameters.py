@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from openapi.contract.contract import ABSENT, Keyword, Parameter
-from openapi.tests.compared import COMPARED, CONTRACTS, VALIDATORS, WEATHER
+from openapi.tests.contract.compared_dialects import COMPARED, CONTRACTS, VALIDATORS, WEATHER
 
 SHARED = [
     *("messages", "model", "frequency_penalty", "logit_bias", "logprobs", "top_logprobs", "max_tokens"),
