@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from inspect import cleandoc
 from typing import TYPE_CHECKING, Literal
 
-from openapi.did_you_mean import nearest
+from openapi.did_you_mean import similar_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
@@ -68,16 +68,18 @@ def said(function: Callable[..., object]) -> str:
 
 
 def gather() -> dict[str, Fault]:
-    """Every fault that is written down, by name, in order of topic and file. Raises ValueError on a double name."""
-    import reference_server.faults.topics as room
+    """Return every fault that a module below `topics` defines, by name, in the order of topic, module and definition.
 
-    found: dict[str, Fault] = {}
-    for info in pkgutil.iter_modules(room.__path__):
-        module = importlib.import_module(f"reference_server.faults.topics.{info.name}")
-        for item in vars(module).values():
-            if isinstance(item, Fault) and found.setdefault(item.name, item) is not item:
-                raise ValueError(f"two faults are called {item.name}")
-    return found
+    Raises ValueError if two faults have the same name.
+    """
+    from reference_server.faults import topics
+
+    gathered: dict[str, Fault] = {}
+    for info in pkgutil.walk_packages(topics.__path__, f"{topics.__name__}."):
+        for item in vars(importlib.import_module(info.name)).values():
+            if isinstance(item, Fault) and gathered.setdefault(item.name, item) is not item:
+                raise ValueError(f"duplicate fault name: {item.name}")
+    return gathered
 
 
 def faults_of(contract: Contract, served: Contract) -> dict[str, Fault]:
@@ -100,7 +102,7 @@ def _known(names: Iterable[str], known: dict[str, Fault]) -> Iterator[Fault]:
     for name in names:
         if name not in known:
             near = [each for each in known if name in each or each.partition(":")[0] == name.partition(":")[0]]
-            near = near or nearest(name, known, 5)
+            near = near or similar_names(name, known, 5)
             hint = f"; near: {', '.join(near[:5])}" if near else ""
             raise UnknownFault(f"no fault of this dialect is called {name!r}{hint}; --fault list shows them")
         yield known[name]

@@ -1,4 +1,4 @@
-"""Keys that are not asked for, or asked for too late."""
+"""Faults in how the server checks API keys."""
 
 from __future__ import annotations
 
@@ -130,3 +130,18 @@ def key_is_judged_by_its_beginning(
         await app({**scope, "headers": headers}, receive, note)
 
     return ask
+
+
+@fault("challenge-missing", "refusal", fits=lambda contract: contract.auth == "bearer")
+def challenge_is_missing(head: Head, body: Any, _told: Told) -> Any:
+    """A 401 does not say how to sign in."""
+    head.headers.pop("www-authenticate", None)
+    return body
+
+
+@fault("key-refused-with-400", "refusal", fits=lambda contract: contract.auth == "bearer")
+def key_is_refused_with_400(head: Head, body: Any, _told: Told) -> Any:
+    """A missing or wrong key is refused with 400."""
+    if head.status in (401, 403):
+        head.status = 400
+    return body

@@ -1,19 +1,27 @@
-"""Log-probabilities that are missing, misshapen, or of other tokens."""
+"""Faults in log-probabilities."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from reference_server.faults.decorators import at_seams, demands, fault, knows, said_by
+from reference_server.faults.decorators import at_seams, demands, fault, knows, said_by, sampled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from reference_server.engine import SamplingParams
     from reference_server.faults.fault import Fault
     from reference_server.faults.hooks import Json, Told
 
 BUTTON = knows("logprobs")
 SURE: Final = -0.05
+
+
+logprobs_empty_text = said_by(
+    "logprobs-empty-text", lambda choice, _told: choice.update(logprobs=""),
+    "`logprobs` is an empty text where null is due.", bugs=[32],
+)  # fmt: skip
 
 
 def told_of(name: str, edit: Callable[[Json], object], line: str, **options: Any) -> Fault:
@@ -155,12 +163,6 @@ logprobs_without_token = told_of(
 )
 
 
-@fault("logprobs-infinite", "plain", bugs=[101], fits=BUTTON)
-def logprobs_infinite(body: bytes, _told: Told) -> bytes:
-    """A log-probability is minus infinity, which is no JSON."""
-    return body.replace(b'"logprob":-', b'"logprob":-Infinity,"rest":-', 1)
-
-
 @fault("logprobs-in-first-chunk", "chunk", fits=BUTTON)
 def logprobs_in_first_chunk(chunk: Json, told: Told) -> None:
     """Only the first chunk of a stream has log-probabilities."""
@@ -179,3 +181,9 @@ logprobs_lost_at_stop = at_seams(
     "logprobs-lost-at-stop", "An answer that a stop text ends has lost its log-probabilities but the last.",
     answer=_nothing_told_when_stopped, fits=BUTTON,
 )  # fmt: skip
+
+
+@sampled("end-always-ignored", bugs=[56])
+def end_always_ignored(params: SamplingParams) -> SamplingParams:
+    """The model's end of an answer is ignored: every answer runs to its limit."""
+    return replace(params, ignore_eos=True, max_tokens=params.max_tokens or 64)

@@ -1,4 +1,4 @@
-"""Thoughts that leak into the answer, or stand under another name."""
+"""Faults in how the server returns reasoning."""
 
 from __future__ import annotations
 
@@ -11,6 +11,14 @@ if TYPE_CHECKING:
     from reference_server.faults.hooks import Json, Told
 
 MEMBERS: Final = ("reasoning_content", "reasoning")
+
+
+thought_empty = said_by(
+    "thought-empty",
+    lambda choice, _told: spoken(choice).update(reasoning_content=7),
+    "A thought is a number.",
+    bugs=[139],
+)
 
 
 def thinks(contract: Contract) -> bool:
@@ -84,12 +92,6 @@ def _think_always(told: Told) -> None:
     told.sent.pop("reasoning_effort", None)
 
 
-def _uncounted(answer: Json, _told: Told) -> None:
-    if any(any(choice["message"].get(name) for name in MEMBERS) for choice in answer["choices"]):
-        answer["usage"]["completion_tokens"] = 1
-        answer["usage"]["total_tokens"] = answer["usage"]["prompt_tokens"] + 1
-
-
 def _counted_as_none(holder: Json, _told: Told) -> None:
     details = (holder.get("usage") or {}).get("completion_tokens_details")
     if isinstance(details, dict) and "reasoning_tokens" in details:
@@ -110,4 +112,3 @@ thoughts_at_the_end = said_by(
     "thoughts-at-the-end", _last_thought, "The last delta of a stream holds a thought.", plain=False, fits=thinks
 )
 thoughts_not_off = at_seams("thoughts-not-off", "Thoughts cannot be turned off.", request=_think_always, fits=thinks)
-thoughts_uncounted = at_seams("thoughts-uncounted", "Thoughts count no tokens.", answer=_uncounted, fits=thinks)

@@ -1,11 +1,10 @@
-"""A form of the answer that is asked for and not kept."""
+"""Faults in structured output."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from reference_server.faults.decorators import at_seams
-from reference_server.faults.hooks import Refused
 
 if TYPE_CHECKING:
     from openapi.contract.contract import Contract
@@ -15,23 +14,8 @@ STRUCTURED = ("structured_output",)
 FORMS = ("response_format", "structured_outputs", "guided_json", "guided_regex", "guided_choice")
 
 
-def _has_forms(contract: Contract) -> bool:
+def has_forms(contract: Contract) -> bool:
     return "response_format" in contract.parameters and "structured_output" in contract.capabilities
-
-
-def _refuse_null(told: Told) -> None:
-    if told.sent.get("response_format", "") is None:
-        raise Refused("invalid_request", "response_format must not be null")
-
-
-null_form_refused = at_seams(
-    "null-form-refused",
-    "`response_format: null` is refused.",
-    request=_refuse_null,
-    fits=_has_forms,
-    declares=STRUCTURED,
-    bugs=[110],
-)
 
 
 def _forget(told: Told) -> None:
@@ -45,20 +29,20 @@ def _broken_when_streamed(answer: Json, told: Told) -> None:
             choice["message"]["content"] = "{}"
 
 
-def _forms_of(told: Told) -> bool:
+def has_form(told: Told) -> bool:
     form = told.sent.get("response_format")
     return isinstance(form, dict) and form.get("type") != "text"
 
 
 def _fenced(answer: Json, told: Told) -> None:
-    if _forms_of(told):
+    if has_form(told):
         for choice in answer["choices"]:
             choice["message"]["content"] = f"```json\n{choice['message']['content']}\n```"
 
 
 def _fence_begun(chunk: Json, told: Told) -> None:
     for choice in chunk["choices"]:
-        if _forms_of(told) and choice["delta"].get("content") and not told.memory.get("begun"):
+        if has_form(told) and choice["delta"].get("content") and not told.memory.get("begun"):
             told.memory["begun"] = True
             choice["delta"]["content"] = f"```json\n{choice['delta']['content']}"
 
@@ -68,23 +52,23 @@ def _forget_outputs(told: Told) -> None:
 
 
 fenced_json = at_seams(
-    "json-fenced", "JSON that was asked for stands in a fence of Markdown.", answer=_fenced, fits=_has_forms,
+    "json-fenced", "JSON that was asked for stands in a fence of Markdown.", answer=_fenced, fits=has_forms,
     declares=STRUCTURED, bugs=[108],
 )  # fmt: skip
 fenced_json_in_streams = at_seams(
     "json-fenced-in-streams", "JSON that was asked for begins with a fence of Markdown where it is streamed.",
-    chunk=_fence_begun, fits=_has_forms, declares=STRUCTURED, bugs=[108],
+    chunk=_fence_begun, fits=has_forms, declares=STRUCTURED, bugs=[108],
 )  # fmt: skip
 outputs_ignored = at_seams(
     "structured-outputs-ignored", "`structured_outputs` is taken and ignored.", request=_forget_outputs,
-    fits=lambda contract: _has_forms(contract) and "structured_outputs" in contract.parameters, declares=STRUCTURED,
+    fits=lambda contract: has_forms(contract) and "structured_outputs" in contract.parameters, declares=STRUCTURED,
     bugs=[108],
 )  # fmt: skip
 forms_ignored = at_seams(
     "forms-ignored",
     "A form of the answer is accepted and not kept.",
     request=_forget,
-    fits=_has_forms,
+    fits=has_forms,
     declares=STRUCTURED,
     bugs=[108],
 )
@@ -93,18 +77,7 @@ forms_kept_in_plain_answers = at_seams(
     "Plain answers keep the form that was asked for, streams do not.",
     request=_forget,
     answer=_broken_when_streamed,
-    fits=_has_forms,
+    fits=has_forms,
     declares=STRUCTURED,
     bugs=[108],
 )
-
-
-def _whole_though_cut(answer: Json, told: Told) -> None:
-    for choice in answer["choices"] if _forms_of(told) else ():
-        choice["finish_reason"] = "stop"
-
-
-cut_forms_stop = at_seams(
-    "cut-forms-stop", "JSON of a form that the limit cuts off ends with stop.", answer=_whole_though_cut,
-    fits=_has_forms, declares=STRUCTURED,
-)  # fmt: skip

@@ -1,83 +1,55 @@
-"""Prompts that are cut, changed, or not read."""
+"""Faults in which part of the prompt does not reach the model."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
 
-from reference_server.faults.decorators import at_seams, demands, fault
+from reference_server.faults.decorators import at_seams, demands
+from reference_server.faults.request_edits import LONG, text_messages
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from reference_server.faults.hooks import Head, Json, Told
-
-LONG: Final = 2_000  # characters
-
-
-def _messages(told: Told) -> list[Json]:
-    """The messages of a request that are objects with a text."""
-    messages = told.sent.get("messages")
-    found = messages if isinstance(messages, list) else []
-    return [each for each in found if isinstance(each, dict) and isinstance(each.get("content"), str)]
+    from reference_server.faults.hooks import Json, Told
 
 
 def _cut(told: Told) -> None:
-    for message in _messages(told):
+    for message in text_messages(told):
         if len(message["content"]) > LONG:
             message["content"] = message["content"][-LONG // 8 :]
 
 
 def _last_only(told: Told) -> None:
-    found = _messages(told)
+    found = text_messages(told)
     if len(found) > 1 and found[-1].get("role") == "user":
         told.sent["messages"] = found[-1:]
 
 
 def _no_system(told: Told) -> None:
-    found = _messages(told)
+    found = text_messages(told)
     if any(each.get("role") == "system" for each in found) and any(each.get("role") == "user" for each in found):
         told.sent["messages"] = [message for message in told.sent["messages"] if message.get("role") != "system"]
 
 
 def _no_results(told: Told) -> None:
-    for message in _messages(told):
+    for message in text_messages(told):
         if message.get("role") == "tool":
             message["content"] = "-"
 
 
-def _misread_when_streaming(told: Told) -> None:
-    if told.sent.get("stream") is True:
-        for message in _messages(told):
-            message["content"] = message["content"].encode("utf-8").decode("latin-1")
-
-
-streamed_prompts_misread = at_seams(
-    "streamed-prompts-misread",
-    "Requests for streams are read as Latin-1, those for plain answers as UTF-8.",
-    request=_misread_when_streaming,
-)
 long_prompts_cut = at_seams(
     "long-prompts-cut", "A prompt that is too long is cut without a word.", request=_cut, bugs=[123]
 )
 history_ignored = at_seams("history-ignored", "Only the last message is read.", request=_last_only)
 system_ignored = at_seams("system-ignored", "The system's message is ignored.", request=_no_system)
-
 tool_results_ignored = at_seams(
     "tool-results-ignored", "What tools say never reaches the model.", request=_no_results,
     fits=demands("usage.tool-results-counted"),
 )  # fmt: skip
 
 
-@fault("long-prompts-500", "refusal", bugs=[124])
-def long_prompts_are_500(head: Head, body: Any, told: Told) -> Any:
-    """A prompt that is too long gets a 500."""
-    if len(told.body) > LONG:
-        head.status = 500
-    return body
-
-
 def _told_by(role: str, told: Told) -> Iterator[Json]:
-    return (message for message in _messages(told) if message.get("role") == role)
+    return (message for message in text_messages(told) if message.get("role") == role)
 
 
 def _no_answers(told: Told) -> None:
@@ -86,13 +58,13 @@ def _no_answers(told: Told) -> None:
 
 
 def _no_rare_characters(told: Told) -> None:
-    for message in _messages(told):
+    for message in text_messages(told):
         if any(ord(letter) >= 0x10000 for letter in message["content"]):
             message["content"] = "".join(letter for letter in message["content"] if ord(letter) < 0x10000) or "-"
 
 
 def _up_to_nul(told: Told) -> None:
-    for message in _messages(told):
+    for message in text_messages(told):
         if "\0" in message["content"]:
             message["content"] = message["content"].split("\0")[0] or "-"
 

@@ -1,4 +1,4 @@
-"""What every document allows of a stream: how its lines, events, segments and chunks may be cut."""
+"""Variations of the stream format that every document allows."""
 
 from __future__ import annotations
 

@@ -1,27 +1,48 @@
-"""Usage that does not add up, or comes when it should not."""
+"""Faults in the token counts of usage."""
 
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import orjson
-
-from openapi.stream import sse
-from reference_server.faults.decorators import around, at_seams, demands, fault, held_by, knows
+from reference_server.faults.decorators import around, at_seams, demands, held_by, knows, sampled
 from reference_server.faults.fault_middleware import Faulty
-from reference_server.faults.hooks import DATA, Seams
+from reference_server.faults.hooks import Seams
+from reference_server.faults.topics.reasoning import MEMBERS, thinks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from starlette.types import ASGIApp
 
     from openapi.contract.contract import Contract
+    from reference_server.engine import SamplingParams
     from reference_server.faults.fault import Fault
     from reference_server.faults.hooks import Json, Told
 
 COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
+
+
+def _uncounted(answer: Json, _told: Told) -> None:
+    if any(any(choice["message"].get(name) for name in MEMBERS) for choice in answer["choices"]):
+        answer["usage"]["completion_tokens"] = 1
+        answer["usage"]["total_tokens"] = answer["usage"]["prompt_tokens"] + 1
+
+
+thoughts_uncounted = at_seams("thoughts-uncounted", "Thoughts count no tokens.", answer=_uncounted, fits=thinks)
+
+
+@sampled("limit-ignored", bugs=[128])
+def limit_ignored(params: SamplingParams) -> SamplingParams:
+    """`max_tokens` is ignored: a limit of the server's own, three times as high, ends answers."""
+    return replace(params, max_tokens=None if params.max_tokens is None else 3 * params.max_tokens + 8)
+
+
+@sampled("limit-off-by-one", bugs=[71])
+def limit_off_by_one(params: SamplingParams) -> SamplingParams:
+    """One token more than max_tokens is generated."""
+    return replace(params, max_tokens=None if params.max_tokens is None else params.max_tokens + 1)
 
 
 def counted(
@@ -103,12 +124,6 @@ prompt_counted_otherwise_in_streams = counted(
     plain=False, bugs=[74],
 )  # fmt: skip
 counts_missing = counted("total-missing", lambda usage: usage.pop("total_tokens"), "`total_tokens` is missing.")
-batch_sizes_negative = counted(
-    "batch-sizes-negative",
-    lambda usage: usage.update(batch_size=[-1 for _ in usage.get("batch_size", [])]),
-    "Batch sizes are negative.",
-    fits=demands("answer.timings-non-negative"),
-)
 waits_for_no_token = counted(
     "waits-for-no-token",
     lambda usage: usage.update(queue_wait_time=usage.get("queue_wait_time", [])[:-1]),
@@ -121,14 +136,6 @@ cached_beyond_prompt = counted(
     "More prompt tokens are cached than there are.",
     fits=demands("usage.details-within-totals"),
 )
-usage_absent = held_by(
-    "usage-absent", lambda answer, _told: answer.pop("usage", None), "Plain answers have no usage.",
-    streamed=False, bugs=[77],
-)  # fmt: skip
-prefill_negative = held_by(
-    "prefill-negative", lambda answer, _told: answer.update(prefill_time=-1), "`prefill_time` is negative.",
-    streamed=False, fits=demands("answer.timings-non-negative"),
-)  # fmt: skip
 
 
 def _first_choice_only(answer: Json, _told: Told) -> None:
@@ -141,79 +148,6 @@ def _first_choice_only(answer: Json, _told: Told) -> None:
 first_choice_counted = held_by(
     "first-choice-counted", _first_choice_only, "Usage counts the tokens of one choice only.", streamed=False
 )
-
-
-def _drop_options(told: Told) -> None:
-    told.sent.pop("stream_options", None)
-
-
-include_usage_ignored = at_seams(
-    "include-usage-ignored", "include_usage is ignored.", request=_drop_options, bugs=[66],
-    fits=demands("stream.usage-on-request"),
-)  # fmt: skip
-
-
-@fault("usage-in-every-chunk", "chunk", bugs=[67])
-def usage_in_every_chunk(chunk: Json, _told: Told) -> None:
-    """Usage comes with every chunk of a stream."""
-    if not isinstance(chunk.get("usage"), dict):
-        chunk["usage"] = {"prompt_tokens": 9, "completion_tokens": 1, "total_tokens": 10}
-
-
-@fault("usage-unasked", "event", bugs=[68], fits=demands("stream.usage-only-on-request"))
-def usage_unasked(frame: bytes, told: Told) -> Iterator[bytes]:
-    """A chunk of usage comes whether it was asked for or not."""
-    if frame.startswith(b"data: {"):
-        told.memory["last"] = frame
-    elif not told.sent.get("stream_options"):
-        chunk = orjson.loads(told.memory["last"].removeprefix(DATA))
-        usage = {"prompt_tokens": 9, "completion_tokens": 9, "total_tokens": 18}
-        yield sse.encode(orjson.dumps({**chunk, "choices": [], "usage": usage}))
-    yield frame
-
-
-@fault("usage-absent-elsewhere", "chunk", bugs=[70], fits=demands("stream.usage-null-elsewhere"))
-def usage_absent_elsewhere(chunk: Json, _told: Told) -> None:
-    """With include_usage the other chunks lack `usage: null`."""
-    if chunk.get("usage") is None:
-        chunk.pop("usage", None)
-
-
-@fault("usage-after-finish", "event", fits=demands("stream.usage-with-finish"))
-def usage_after_finish(frame: bytes, _told: Told) -> Iterator[bytes]:
-    """Usage comes in a chunk of its own after the finish_reason."""
-    if b'"finish_reason":"' not in frame or b'"usage":{' not in frame:
-        yield frame
-        return
-    chunk = orjson.loads(frame.removeprefix(DATA))
-    usage = chunk.pop("usage")
-    yield sse.encode(orjson.dumps(chunk))
-    yield sse.encode(orjson.dumps({**chunk, "choices": [], "usage": usage}))
-
-
-@fault("usage-before-choices-end", "event", fits=demands("stream.usage-on-request"))
-def usage_before_choices_end(frame: bytes, told: Told) -> Iterator[bytes]:
-    """The chunk of usage comes before the one with the finish_reason."""
-    if b'"finish_reason":"' in frame and told.sent.get("stream_options"):
-        told.memory["held"] = frame
-        return
-    yield frame
-    if b'"usage":{' in frame and "held" in told.memory:
-        yield told.memory.pop("held")
-
-
-@fault("usage-with-last-choice", "event", fits=demands("stream.usage-on-request"))
-def usage_with_last_choice(frame: bytes, told: Told) -> Iterator[bytes]:
-    """The usage that was asked for stands in the last chunk with a choice, not in one of its own."""
-    if b'"finish_reason":"' in frame and (told.sent.get("stream_options") or {}).get("include_usage"):
-        told.memory["held"] = frame
-        return
-    if "held" in told.memory and frame.startswith(b"data: {"):
-        usage = orjson.loads(frame.removeprefix(DATA))["usage"]
-        chunk = orjson.loads(told.memory.pop("held").removeprefix(DATA))
-        yield sse.encode(orjson.dumps({**chunk, "usage": usage}))
-        return
-    yield frame
 
 
 def _room_too(holder: Json, told: Told) -> None:

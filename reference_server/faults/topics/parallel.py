@@ -1,14 +1,17 @@
-"""Several requests at the same time, or one after another, that are not kept apart."""
+"""Faults that show when several requests run at the same time."""
 
 from __future__ import annotations
 
 import asyncio
 from typing import TYPE_CHECKING, Any
 
+import orjson
+
 from reference_server.faults.decorators import around
 from reference_server.faults.fault_middleware import Faulty, chats
 from reference_server.faults.hooks import Reply, Seams
-from reference_server.faults.topics.refusals import ANSWER
+from reference_server.faults.request_edits import messages_of
+from reference_server.faults.topics.errors.refusal import ANSWER
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -19,6 +22,72 @@ if TYPE_CHECKING:
     from reference_server.faults.hooks import Head, Json, Told
 
     Ask = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+
+@around("one-at-a-time", bugs=[20], restless=True)
+def one_at_a_time(app: ASGIApp, contract: Contract) -> Ask:
+    """A stream that starts while another one runs ends without its end."""
+    running: set[int] = set()
+
+    async def ask(scope: Scope, receive: Receive, send: Send) -> None:
+        if not chats(scope, contract):
+            await app(scope, receive, send)
+            return
+        others, own = bool(running), id(scope)
+        running.add(own)
+        sent = 0
+
+        async def cut(message: Message) -> None:
+            nonlocal sent
+            sent += 1
+            if others and sent > 3 and message.get("more_body"):
+                return
+            if others and sent > 3:
+                message = {**message, "body": b""}
+            await send(message)
+
+        try:
+            await app(scope, receive, cut)
+        finally:
+            running.discard(own)
+
+    return ask
+
+
+@around("answers-crossed", bugs=[21], restless=True)
+def answers_are_crossed(app: ASGIApp, contract: Contract) -> Ask:
+    """Of two requests at the same time one is answered with what the other asked."""
+    waiting: list[bytes] = []
+
+    async def ask(scope: Scope, receive: Receive, send: Send) -> None:
+        if not chats(scope, contract):
+            await app(scope, receive, send)
+            return
+        message = await receive()
+        body = message.get("body", b"")
+        told = messages_of(body)
+        other = waiting[-1] if waiting else b""
+        if told is not None and other:
+            swapped = {**orjson.loads(body), "messages": orjson.loads(other)["messages"]}
+            body = orjson.dumps(swapped)
+        if told is not None:
+            waiting.append(message["body"])
+        pending: list[Message] = [{**message, "body": body}]
+
+        async def again() -> Message:
+            return pending.pop() if pending else await receive()
+
+        try:
+            await app({**scope, "headers": _without_length(scope)}, again, send)
+        finally:
+            if told is not None:
+                waiting.remove(message["body"])
+
+    return ask
+
+
+def _without_length(scope: Scope) -> list[tuple[bytes, bytes]]:
+    return [pair for pair in scope["headers"] if pair[0] != b"content-length"]
 
 
 def _counting(app: ASGIApp, contract: Contract, running: list[int]) -> Ask:
@@ -113,17 +182,3 @@ def one_after_another(app: ASGIApp, contract: Contract) -> Ask:
             await asyncio.sleep(0.01)
 
     return ask
-
-
-@around("refused-otherwise-again", restless=True)
-def refused_otherwise_again(app: ASGIApp, contract: Contract) -> Ask:
-    """Every other time the same bad request gets a 500."""
-    seen: set[bytes] = set()
-
-    def again(head: Head, body: Any, told: Told) -> Any:
-        if told.body in seen:
-            head.status = 500
-        seen.symmetric_difference_update([told.body])
-        return body
-
-    return Faulty(app, contract, Seams(refusal=again))

@@ -1,13 +1,14 @@
-"""Stop texts that leak, are ignored, or take too much with them."""
+"""Faults in the handling of stop strings."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from reference_server.faults.decorators import around, at_seams, demands, fault, knows, sampled
+from reference_server.faults.decorators import around, at_seams, demands, fault, knows, said_by, sampled, spoken
 from reference_server.faults.fault_middleware import Faulty
 from reference_server.faults.hooks import Seams
+from reference_server.faults.request_edits import ignoring
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
@@ -19,6 +20,46 @@ if TYPE_CHECKING:
     from reference_server.faults.hooks import Json, Told
 
 
+def _three_stops(told: Told) -> None:
+    if isinstance(told.sent.get("stop"), list):
+        told.sent["stop"] = told.sent["stop"][:3]
+
+
+def _no_lists_in_streams(told: Told) -> None:
+    stop = told.sent.get("stop")
+    if told.sent.get("stream") is True and isinstance(stop, list) and all(isinstance(each, str) for each in stop):
+        told.sent.pop("stop")
+
+
+fourth_stop_ignored = at_seams(
+    "fourth-stop-ignored", "Of several stop texts three are heeded.", request=_three_stops, bugs=[65]
+)
+stop_lists_ignored_in_streams = at_seams(
+    "stop-lists-ignored-in-streams", "A list of stop texts is ignored in streams.", request=_no_lists_in_streams,
+    bugs=[63],
+)  # fmt: skip
+
+
+def _no_stop_for_several(told: Told) -> None:
+    if (told.sent.get("n") or 1) != 1:
+        told.sent.pop("stop", None)
+
+
+def _no_stop_with_a_form(told: Told) -> None:
+    if told.sent.get("response_format"):
+        told.sent.pop("stop", None)
+
+
+stop_ignored_for_several = at_seams(
+    "stop-ignored-for-several", "`stop` is ignored where several choices are asked for.", request=_no_stop_for_several,
+    fits=knows("n"), declares=("n",), bugs=[63],
+)  # fmt: skip
+stop_ignored_with_a_form = at_seams(
+    "stop-ignored-with-a-form", "`stop` is ignored where a response_format is given.", request=_no_stop_with_a_form,
+    fits=knows("response_format"), declares=("structured_output",), bugs=[63],
+)  # fmt: skip
+
+
 def _stop_of(told: Told) -> str:
     stop = told.sent.get("stop")
     if isinstance(stop, list) and stop:
@@ -26,16 +67,9 @@ def _stop_of(told: Told) -> str:
     return stop if isinstance(stop, str) else ""
 
 
-def _without(name: str) -> object:
-    def edit(told: Told) -> None:
-        told.sent.pop(name, None)
-
-    return edit
-
-
-stop_ignored = at_seams("stop-ignored", "`stop` is ignored.", request=_without("stop"), bugs=[63])
+stop_ignored = at_seams("stop-ignored", "`stop` is ignored.", request=ignoring("stop"), bugs=[63])
 include_stop_ignored = at_seams(
-    "include-stop-ignored", "include_stop_str_in_output is ignored.", request=_without("include_stop_str_in_output"),
+    "include-stop-ignored", "include_stop_str_in_output is ignored.", request=ignoring("include_stop_str_in_output"),
     fits=demands("stop.included-on-request"),
 )  # fmt: skip
 
@@ -142,12 +176,6 @@ stop_token_kept = at_seams(
 )  # fmt: skip
 
 
-newer_limit_ignored = at_seams(
-    "newer-limit-ignored", "`max_completion_tokens` is taken and ignored.", request=_without("max_completion_tokens"),
-    fits=knows("max_completion_tokens"), bugs=[128],
-)  # fmt: skip
-
-
 def _drop_lists(told: Told) -> None:
     if isinstance(told.sent.get("stop"), list) and told.sent["stop"]:
         told.sent.pop("stop")
@@ -190,3 +218,22 @@ def stop_is_remembered(app: ASGIApp, contract: Contract) -> Callable[[Scope, Rec
         await Faulty(app, contract, Seams(request=remember))(scope, receive, send)
 
     return ask
+
+
+def _special(choice: Json, _told: Told) -> None:
+    if choice["finish_reason"] is not None:
+        spoken(choice)["content"] = (spoken(choice).get("content") or "") + "<|im_end|>"
+
+
+special_tokens_leak = said_by(
+    "special-tokens-leak", _special, "The special token that ends an answer stands in its text.", bugs=[64]
+)
+
+
+def _eaten(answer: Json, told: Told) -> None:
+    if told.sent.get("stop"):
+        for choice in answer["choices"]:
+            choice["message"]["content"] = (choice["message"]["content"] or "")[1:]
+
+
+stop_eats = at_seams("stop-eats", "A stop text eats the first character of an answer.", answer=_eaten, bugs=[60])

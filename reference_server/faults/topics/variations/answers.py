@@ -1,4 +1,4 @@
-"""What every document allows in JSON, header fields and members: nobody may be blamed for it."""
+"""Variations of answers and headers that every document allows."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from reference_server.faults.fault import Fault
     from reference_server.faults.hooks import Head, Json, Told
+
 EXTRA: Final[Json] = {"x_note": "extra", "x_list": [1, {"deep": None}]}
 
 
@@ -114,7 +115,6 @@ padded_json = allowed(
     "White space stands around the JSON of plain answers.",
     plain=lambda body, _told: b" \r\n\t" + body + b"  \n",
 )
-
 no_charset = _typed("no-charset", "Content types have no charset.", lambda value: value.partition(";")[0])
 charset_tight = _typed(
     "charset-without-space",

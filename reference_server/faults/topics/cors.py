@@ -1,0 +1,85 @@
+"""Faults in the CORS headers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from reference_server.faults.decorators import around
+from reference_server.faults.hooks import Reply
+from reference_server.faults.http_gate import chat_requests, header_of, reply_instead
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from openapi.contract.contract import Contract
+
+    Ask = Callable[[Scope, Receive, Send], Awaitable[None]]
+    Headers = list[tuple[bytes, bytes]]
+
+ORIGIN = (b"access-control-allow-origin", b"*")
+METHODS = (b"access-control-allow-methods", b"POST, OPTIONS")
+FIELDS = (b"access-control-allow-headers", b"authorization, content-type")
+
+
+def _cors(app: ASGIApp, preflight: Headers | None, edit: Callable[[Scope, int], Headers]) -> Ask:
+    """Answers preflights with these fields (None: as ever), and adds fields to answers by their status."""
+
+    async def ask(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["method"] == "OPTIONS" and preflight is not None:
+            await send({"type": "http.response.start", "status": 204, "headers": preflight})
+            await send({"type": "http.response.body", "body": b""})
+            return
+
+        async def sent(message: Message) -> None:
+            if message["type"] == "http.response.start" and scope["method"] != "OPTIONS":
+                message = {**message, "headers": [*message["headers"], *edit(scope, message["status"])]}
+            await send(message)
+
+        await app(scope, receive, sent)
+
+    return ask
+
+
+@around("origins-denied-answers")
+def origins_are_denied_answers(app: ASGIApp, _contract: Contract) -> Ask:
+    """The preflight allows every origin, the answer none."""
+    return _cors(app, [ORIGIN, METHODS, FIELDS], lambda _scope, _status: [])
+
+
+@around("origins-denied-refusals")
+def origins_are_denied_refusals(app: ASGIApp, _contract: Contract) -> Ask:
+    """Answers are allowed to every origin, refusals to none."""
+    return _cors(app, [ORIGIN, METHODS, FIELDS], lambda _scope, status: [ORIGIN] if status < 400 else [])
+
+
+@around("origins-denied-fields", bugs=[132])
+def origins_are_denied_fields(app: ASGIApp, _contract: Contract) -> Ask:
+    """The preflight allows every origin and no header fields."""
+    return _cors(app, [ORIGIN, METHODS], lambda _scope, _status: [ORIGIN])
+
+
+@around("origins-denied-preflight", bugs=[132])
+def origins_are_denied_the_preflight(app: ASGIApp, contract: Contract) -> Ask:
+    """Answers are allowed to every origin, and the preflight gets a 405."""
+    allowing = _cors(app, None, lambda _scope, _status: [ORIGIN])
+    return reply_instead(allowing, chat_requests(contract, "OPTIONS"), Reply(405, b"{}"))
+
+
+@around("origins-not-varied")
+def origins_are_not_varied(app: ASGIApp, _contract: Contract) -> Ask:
+    """Answers repeat the origin and tell no cache that they do."""
+
+    def echoed(scope: Scope, _status: int) -> Headers:
+        origin = header_of(scope, b"origin")
+        return [(ORIGIN[0], origin)] if origin else []
+
+    return _cors(app, [(ORIGIN[0], b"http://localhost"), METHODS, FIELDS], echoed)
+
+
+@around("origins-with-credentials")
+def origins_with_credentials(app: ASGIApp, _contract: Contract) -> Ask:
+    """Every origin may send credentials."""
+    fields = [ORIGIN, (b"access-control-allow-credentials", b"true")]
+    return _cors(app, [*fields, METHODS, FIELDS], lambda _scope, _status: fields)

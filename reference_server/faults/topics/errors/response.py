@@ -1,0 +1,125 @@
+"""Faults in the body and headers of error responses."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from reference_server.faults.decorators import demands, fault
+
+if TYPE_CHECKING:
+    from reference_server.faults.hooks import Head, Told
+
+BAD = range(400, 500)
+TRACE = 'Traceback (most recent call last):\n  File "/srv/app.py", line 7, in chat\nValueError: bad value'
+
+
+@fault("status-418", "refusal", bugs=[114], fits=demands("errors.status-as-documented"))
+def status_is_another(head: Head, body: Any, _told: Told) -> Any:
+    """Bad requests get a status that no document has."""
+    if head.status in BAD:
+        head.status = 418
+    return body
+
+
+@fault("status-200", "refusal", bugs=[118])
+def status_is_200(head: Head, body: Any, _told: Told) -> Any:
+    """Refusals come with status 200."""
+    head.status = 200
+    return body
+
+
+@fault("refusals-are-text", "refusal", bugs=[133])
+def refusals_are_text(_head: Head, _body: Any, _told: Told) -> Any:
+    """Refusals are a bare text, sent as JSON."""
+    return b"Bad Request"
+
+
+@fault("refusals-are-pages", "refusal")
+def refusals_are_pages(head: Head, _body: Any, _told: Told) -> Any:
+    """Refusals are a page of HTML."""
+    head.headers["content-type"] = "text/html"
+    return b"<html><body>Bad Request</body></html>"
+
+
+@fault("refusals-typed-as-text", "refusal")
+def refusals_typed_as_text(head: Head, body: Any, _told: Told) -> Any:
+    """Refusals are sent as text/plain."""
+    head.headers["content-type"] = "text/plain"
+    return body
+
+
+@fault("refusals-of-another-api", "refusal", bugs=[111, 112])
+def refusals_of_another_api(_head: Head, _body: Any, _told: Told) -> Any:
+    """Refusals have the envelope of a web framework: detail, a list."""
+    return {"detail": [{"loc": ["body"], "msg": "bad value", "type": "value_error"}]}
+
+
+@fault("refusals-empty", "refusal", bugs=[111])
+def refusals_are_empty(_head: Head, _body: Any, _told: Told) -> Any:
+    """Refusals are an empty object."""
+    return {}
+
+
+@fault("refusals-are-lists", "refusal")
+def refusals_are_lists(_head: Head, body: Any, _told: Told) -> Any:
+    """Refusals stand in a list."""
+    return [body]
+
+
+@fault("refusals-say-nothing", "refusal")
+def refusals_say_nothing(_head: Head, body: Any, _told: Told) -> Any:
+    """Refusals do not name what was wrong."""
+    return _said(body, "bad request")
+
+
+@fault("refusals-show-traces", "refusal")
+def refusals_show_traces(_head: Head, body: Any, _told: Told) -> Any:
+    """Refusals show a traceback of the server."""
+    return _said(body, TRACE)
+
+
+def _said(body: Any, message: str) -> Any:
+    """The refusal with another message, wherever it stands."""
+    if isinstance(body, dict):
+        return {
+            name: message
+            if name == "message" or (name == "error" and isinstance(value, str))
+            else _said(value, message)
+            for name, value in body.items()
+        }
+    return body
+
+
+@fault("refusals-of-no-api", "refusal", bugs=[111])
+def refusals_of_no_api(_head: Head, _body: Any, _told: Told) -> Any:
+    """Refusals are an object with members that no client knows."""
+    return {"oops": True, "why": 7}
+
+
+@fault("refusals-without-words", "refusal")
+def refusals_without_words(_head: Head, body: Any, _told: Told) -> Any:
+    """The message of a refusal is empty."""
+    return _said(body, "")
+
+
+@fault("refusals-repeat-requests", "refusal")
+def refusals_repeat_requests(_head: Head, body: Any, told: Told) -> Any:
+    """A refusal repeats the request many times."""
+    return _said(body, f"max_tokens: {told.body.decode(errors='replace')[:4000]}" * 64)
+
+
+@fault("refusals-of-another-status", "refusal", fits=demands("errors.code-is-status"))
+def refusals_of_another_status(_head: Head, body: Any, _told: Told) -> Any:
+    """The code in the envelope is that of another status."""
+    if isinstance(body, dict):
+        holder = body["error"] if isinstance(body.get("error"), dict) else body
+        holder["code"] = 500
+    return body
+
+
+@fault("param-is-another", "refusal", fits=demands("errors.param-is-the-parameter"))
+def param_is_another(_head: Head, body: Any, _told: Told) -> Any:
+    """`param` names a parameter that was not wrong."""
+    if isinstance(body, dict) and isinstance(body.get("error"), dict):
+        body["error"]["param"] = "user"
+    return body

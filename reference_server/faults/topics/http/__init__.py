@@ -1,0 +1,1 @@
+"""Faults in HTTP around the chat endpoint."""

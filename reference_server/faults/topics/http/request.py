@@ -1,0 +1,78 @@
+"""Faults in how the server reads the headers and the body of a request."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import orjson
+
+from reference_server.faults.decorators import around
+from reference_server.faults.http_gate import chat_requests, header_of, refusing
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from openapi.contract.contract import Contract
+
+    Ask = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+
+@around("charset-refused")
+def charset_is_refused(app: ASGIApp, contract: Contract) -> Ask:
+    """`application/json; charset=utf-8` is refused with 415."""
+    return refusing(app, contract, lambda scope: b"charset" in header_of(scope, b"content-type").lower(), 415)
+
+
+@around("chunked-bodies-lost")
+def chunked_bodies_are_lost(app: ASGIApp, contract: Contract) -> Ask:
+    """A body in chunks is taken for an empty one."""
+    return refusing(app, contract, lambda scope: bool(header_of(scope, b"transfer-encoding")), 400)
+
+
+@around("offers-of-http2-lose-the-body", bugs=[140])
+def offers_of_http2_lose_the_body(app: ASGIApp, contract: Contract) -> Ask:
+    """The body of a request that offers HTTP/2 is lost."""
+    return refusing(app, contract, lambda scope: bool(header_of(scope, b"http2-settings")), 400)
+
+
+@around("expectations-refused")
+def expectations_are_refused(app: ASGIApp, contract: Contract) -> Ask:
+    """`Expect: 100-continue` is refused as a bad request."""
+    return refusing(app, contract, lambda scope: bool(header_of(scope, b"expect")), 400)
+
+
+def _with_stream(app: ASGIApp, contract: Contract, accepted: bytes, *, stream: bool) -> Ask:
+    """Lets the Accept header decide whether an answer is streamed."""
+
+    async def ask(scope: Scope, receive: Receive, send: Send) -> None:
+        if not chat_requests(contract)(scope) or accepted not in header_of(scope, b"accept"):
+            await app(scope, receive, send)
+            return
+        message = await receive()
+        try:
+            body = orjson.dumps({**orjson.loads(message["body"]), "stream": stream})
+        except (orjson.JSONDecodeError, TypeError):
+            body = message["body"]
+        rest: list[Message] = [{**message, "body": body}]
+
+        async def again() -> Message:
+            return rest.pop() if rest else await receive()
+
+        headers = [pair for pair in scope["headers"] if pair[0] != b"content-length"]
+        await app({**scope, "headers": headers}, again, send)
+
+    return ask
+
+
+@around("accept-starts-streams")
+def accept_starts_streams(app: ASGIApp, contract: Contract) -> Ask:
+    """`Accept: text/event-stream` turns a plain answer into a stream."""
+    return _with_stream(app, contract, b"text/event-stream", stream=True)
+
+
+@around("accept-ends-streams")
+def accept_ends_streams(app: ASGIApp, contract: Contract) -> Ask:
+    """`Accept: application/json` turns a stream into a plain answer."""
+    return _with_stream(app, contract, b"application/json", stream=False)

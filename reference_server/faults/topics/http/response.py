@@ -1,0 +1,75 @@
+"""Faults in the headers of a response."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from reference_server.faults.decorators import around, fault
+from reference_server.faults.http_gate import with_headers
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+    from openapi.contract.contract import Contract
+    from reference_server.faults.hooks import Head, Told
+
+    Ask = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+
+@fault("types-missing", "head")
+def types_are_missing(head: Head, _told: Told) -> None:
+    """Nothing says its content type."""
+    head.headers.pop("content-type", None)
+
+
+@fault("charset-latin", "head")
+def charset_is_latin(head: Head, _told: Told) -> None:
+    """Content types name a charset that JSON does not have."""
+    head.headers["content-type"] = head.headers.get("content-type", "").partition(";")[0] + "; charset=iso-8859-1"
+
+
+@fault("cached-for-all", "head")
+def answers_are_cached(head: Head, _told: Told) -> None:
+    """Answers may be kept by caches and given to others."""
+    head.headers["cache-control"] = "public, max-age=3600"
+
+
+@fault("says-gzip", "head")
+def says_gzip(head: Head, _told: Told) -> None:
+    """Bodies are said to be compressed, though nobody asked for it."""
+    head.headers["content-encoding"] = "gzip"
+
+
+@around("date-of-old")
+def date_is_of_old(app: ASGIApp, _contract: Contract) -> Ask:
+    """The Date of answers is years old."""
+
+    async def ask(scope: Scope, receive: Receive, send: Send) -> None:
+        cycle: Any = getattr(send, "__self__", None)
+        if cycle is not None:  # uvicorn's own, which adds a date to every answer
+            cycle.default_headers = [(b"date", b"Thu, 01 Jan 2015 00:00:00 GMT")]
+        await app(scope, receive, send)
+
+    return ask
+
+
+@around("types-twice")
+def types_are_sent_twice(app: ASGIApp, _contract: Contract) -> Ask:
+    """The content type is sent twice, as a gateway and the server behind it each add it."""
+    return with_headers(app, lambda _scope, headers: [*headers, *(pair for pair in headers if b"type" in pair[0])])
+
+
+@around("message-illegal")
+def message_is_illegal(app: ASGIApp, contract: Contract) -> Ask:
+    """An answer begins with a status line that no client can read."""
+
+    async def ask(scope: Scope, receive: Receive, send: Send) -> None:
+        cycle: Any = getattr(send, "__self__", None)
+        if cycle is not None and scope["path"] == contract.path and scope["method"] == "GET":
+            cycle.transport.write(b"HTTP/1.1 OK fine\r\nnothing: here\r\n\r\n")
+            cycle.transport.close()
+        await app(scope, receive, send)
+
+    return ask

@@ -1,0 +1,91 @@
+"""Faults in which a stream loses, repeats or corrupts text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import orjson
+
+from openapi.stream import sse
+from reference_server.faults.decorators import fault
+from reference_server.faults.hooks import DATA, DONE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from reference_server.faults.hooks import Json, Told
+
+
+def _text(choice: Json) -> str:
+    return choice["delta"].get("content") or ""
+
+
+@fault("cumulative-text", "chunk", bugs=[17])
+def cumulative_text(chunk: Json, told: Told) -> None:
+    """Deltas hold all the text so far."""
+    for choice in chunk["choices"]:
+        key = f"text{choice['index']}"
+        told.memory[key] = told.memory.get(key, "") + _text(choice)
+        choice["delta"]["content"] = told.memory[key]
+
+
+@fault("repeats-last-character", "chunk", bugs=[14])
+def repeats_last_character(chunk: Json, told: Told) -> None:
+    """Each delta begins with the last character of the one before."""
+    for choice in chunk["choices"]:
+        said = _text(choice)
+        if said:
+            choice["delta"]["content"] = told.memory.get("last", "") + said
+            told.memory["last"] = said[-1]
+
+
+@fault("first-text-lost", "chunk", bugs=[16])
+def first_text_lost(chunk: Json, told: Told) -> None:
+    """The text of the first chunk that has some is lost."""
+    for choice in chunk["choices"]:
+        if _text(choice) and not told.memory.get("lost"):
+            told.memory["lost"] = True
+            choice["delta"]["content"] = ""
+
+
+@fault("last-text-lost", "event", bugs=[16])
+def last_text_lost(frame: bytes, told: Told) -> Iterator[bytes]:
+    """The chunk before the one that ends a stream is lost."""
+    held = told.memory.pop("held", None)
+    if held is not None and b'"finish_reason":null' in frame:
+        yield held
+    elif held is not None and not told.memory.get("ended"):
+        told.memory["ended"] = True
+    elif held is not None:
+        yield held
+    if b'"finish_reason":null' in frame:
+        told.memory["held"] = frame
+    else:
+        yield frame
+
+
+@fault("spaces-lost", "chunk", bugs=[16])
+def spaces_lost(chunk: Json, _told: Told) -> None:
+    """White space at the start of a delta is lost."""
+    for choice in chunk["choices"]:
+        choice["delta"]["content"] = _text(choice).lstrip()
+
+
+@fault("characters-cut", "chunk", bugs=[13])
+def characters_cut(chunk: Json, _told: Told) -> None:
+    """A character beyond ASCII is cut between two tokens and comes as U+FFFD."""
+    for choice in chunk["choices"]:
+        choice["delta"]["content"] = "".join(char if char.isascii() else "\ufffd\ufffd" for char in _text(choice))
+
+
+@fault("whole-text-again", "event", bugs=[14])
+def whole_text_comes_again(frame: bytes, told: Told) -> Iterator[bytes]:
+    """Before the last chunk comes one more, with the whole answer."""
+    chunk = {} if frame == DONE else orjson.loads(frame.removeprefix(DATA))
+    for choice in chunk.get("choices") or ():
+        told.memory["text"] = told.memory.get("text", "") + (choice["delta"].get("content") or "")
+        if choice["finish_reason"] is not None and told.memory["text"]:
+            again = {**choice, "delta": {**choice["delta"], "content": told.memory["text"]}, "finish_reason": None}
+            spare = {name: value for name, value in chunk.items() if name not in ("usage", "full_text")}
+            yield sse.encode(orjson.dumps({**spare, "choices": [again]}))
+    yield frame

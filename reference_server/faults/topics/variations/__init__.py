@@ -1,0 +1,1 @@
+"""Variations that every document allows: checks must not report them."""
