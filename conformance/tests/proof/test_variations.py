@@ -16,16 +16,7 @@ from conformance.proof.editing.answers import edit_text
 from conformance.proof.editing.responses import dump
 from conformance.proof.editing.streams import FIRST, Frame, edit_deltas, frames
 from conformance.report.verdict import Outcome
-from conformance.tests.variations import (
-    VARIATIONS,
-    carried_by,
-    in_full,
-    in_one_chunk,
-    is_formed,
-    with_json,
-    with_response,
-    with_single,
-)
+from conformance.tests.proof.variations import VARIATIONS, carried_by, in_full, in_one_chunk, is_formed, with_json, with_response, with_single
 from openapi.contract.contract import Keyword
 from openapi.stream import sse
 

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from conformance.tests.sinner import Reply, Sent, Sinner, on_answers, on_replies, on_requests, on_streams
+from conformance.tests.faulty_proxy import Reply, Sent, Sinner, on_answers, on_replies, on_requests, on_streams
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from conformance.tests.conftest import Said
-    from conformance.tests.sinner import Forward, Sin
+    from conformance.tests.faulty_proxy import Forward, Sin
 
 
 def clipped(pieces: tuple[bytes, ...]) -> tuple[bytes, ...]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from conformance.exchange import Exchange, Response, Segment
 from conformance.proof.editing.responses import dump
 from conformance.proof.editing.streams import Frame, edit_chunks, edit_deltas, edit_frames
-from conformance.tests.carriage import WIRE
+from conformance.tests.proof.transport_variations import WIRE
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from conformance.check import NoOccasion
+from conformance.check import NotExercised
 from conformance.judge.check_registry import gather_checks
 from conformance.judge.rounds import pending, trial
 from conformance.proof.editing.answers import with_text
@@ -83,7 +83,7 @@ def test_a_model_that_is_sure_of_its_answer_says_nothing_about_seeds(mindie: Goo
 def test_no_occasion_ends_a_trial(mindie: Good) -> None:
     def never(_: Round, __: Sequence[Round]) -> bool | None:
         """Nothing is shown."""
-        raise NoOccasion("never")
+        raise NotExercised("never")
 
     found: Check = trial("effects.never", scenario=SAMPLING, parts=("greedy", "hot"), expected="nothing")(never)
     scenario = next(each for each in mindie.plan.scenarios if each.id == SAMPLING)

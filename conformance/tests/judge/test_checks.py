@@ -9,26 +9,7 @@ import pytest
 
 from conformance.proof.editing.responses import accept, cut, dump, refuse, with_header, with_json
 from conformance.proof.editing.streams import FIRST, LAST, edit_choices, edit_chunks
-from conformance.tests.edits import (
-    both,
-    call,
-    coded,
-    ending,
-    function,
-    lasting,
-    of_answer,
-    of_choice,
-    of_chunks,
-    of_message,
-    of_request,
-    of_usage,
-    rewritten,
-    shouted,
-    spread,
-    status,
-    typed,
-    unchanged,
-)
+from conformance.tests.judge.exchange_edits import both, call, coded, ending, function, lasting, of_answer, of_choice, of_chunks, of_message, of_request, of_usage, rewritten, shouted, spread, status, typed, unchanged
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from conformance.check import Check, Finding, NoOccasion, NotObserved, Occasion
+from conformance.check import Check, Finding, NotExercised, NotObserved, Occasion
 from conformance.judge.judgement import MOST_FINDINGS
-from conformance.report.verdict import Outcome, Verdict, report
+from conformance.report.verdict import Outcome, Verdict, build_report
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -53,7 +53,7 @@ def test_a_judge_that_finds_without_end_is_stopped(one: Callable[..., Judgement]
     assert one(endless).findings == (BAD,) * MOST_FINDINGS
 
 
-@pytest.mark.parametrize(("reason", "applies"), [(NotObserved("too fast"), True), (NoOccasion("too fast"), False)])
+@pytest.mark.parametrize(("reason", "applies"), [(NotObserved("too fast"), True), (NotExercised("too fast"), False)])
 def test_what_is_not_observed_is_no_finding(one: Callable[..., Judgement], reason: Exception, applies: bool) -> None:
     def judgement(*_: Any) -> Iterator[Finding]:
         yield BAD
@@ -78,7 +78,7 @@ def test_a_run_with_a_broken_judge_is_inconclusive(one: Callable[..., Judgement]
     def judgement(*_: Any) -> Iterator[Finding]:
         raise ValueError("x")
 
-    found = report(read_good("mindie-2.3").plan, [one(judgement)], strict=True, exhausted=None)
+    found = build_report(read_good("mindie-2.3").plan, [one(judgement)], strict=True, exhausted=None)
     assert (found.rows[0].outcome, found.verdict) == (Outcome.ERROR, Verdict.INCONCLUSIVE)
 
 

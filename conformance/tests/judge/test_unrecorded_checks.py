@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from conformance.check import Context, NoOccasion
+from conformance.check import Context, NotExercised
 from conformance.judge.check_registry import gather_checks
-from conformance.plan.capabilities import Declaration
+from conformance.plan.capabilities import DeclaredCapabilities
 from conformance.proof.editing.answers import edit_answer, edit_choice, edit_message
 from conformance.proof.editing.streams import FIRST, LAST, edit_choices, edit_deltas
 from conformance.proof.mutants import mutant
@@ -106,13 +106,13 @@ def test_an_answer_that_ends_with_tool_calls_calls_one(
     identity, good = "finish.tool-calls-when-called", request.getfixturevalue(form)
     assert judge(identity, calling(good)) == []
     assert [each.expected for each in judge(identity, MUTANTS[identity].change(good))] == ["a tool call"]
-    with pytest.raises(NoOccasion):
+    with pytest.raises(NotExercised):
         judge(identity, good)
 
 
 def test_they_judge_what_asks_for_it_and_nothing_else() -> None:
     contract = load("mindie-2.3")
-    plan = draft(contract, Declaration(frozenset(contract.capabilities), frozenset(), "a test"))
+    plan = draft(contract, DeclaredCapabilities(frozenset(contract.capabilities), frozenset(), "a test"))
     asked = ("answer.as-many-choices-as-asked", "answer.logprobs-when-asked", "tools.none-calls-nothing")
     judged = {identity: set[str]() for identity in asked}
     for assertion in plan.assertions:
