@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from reference_server.engine.params import MOST_LOGPROBS, SamplingParams
+from reference_server.engine.params import MAX_LOGPROBS, SamplingParams
 from reference_server.engine.protocol import (
     ChatTemplateError,
     CheckpointError,
@@ -24,13 +24,13 @@ from reference_server.engine.protocol import (
     UnusableGrammar,
 )
 from reference_server.engine.repetition import Repetition
-from reference_server.engine.tool_use import CallPiece, Keyword, Tool, ToolUse
+from reference_server.engine.tool_use import CallPiece, Tool, ToolParameter, ToolUse
 
 if TYPE_CHECKING:
     from reference_server.engine.loop.local_engine import LocalEngine
 
 __all__ = [
-    "MOST_LOGPROBS",
+    "MAX_LOGPROBS",
     "CallPiece",
     "ChatTemplateError",
     "CheckpointError",
@@ -39,7 +39,6 @@ __all__ = [
     "EngineError",
     "FinishReason",
     "Generation",
-    "Keyword",
     "LocalEngine",
     "Prompt",
     "PromptTooLong",
@@ -48,6 +47,7 @@ __all__ = [
     "SamplingParams",
     "TokenLogprob",
     "Tool",
+    "ToolParameter",
     "ToolUse",
     "Unavailable",
     "UnusableGrammar",

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 REPLACEMENT = "\ufffd"
 # A character is at most four bytes, so at most three replacement characters can stand for its beginning.
-LONGEST_BEGINNING = 3
+MAX_PARTIAL_LENGTH = 3
 # Bytes that never become characters, or tokens without text, must not make the window grow for ever.
-LONGEST_WINDOW = 16
+MAX_WINDOW = 16
 SHORTENED_WINDOW = 8
 
 
@@ -31,12 +31,15 @@ class Detokenizer:
     """
 
     def __init__(
-        self, tokenizer: Tokenizer, skip_special_tokens: bool, whole: Callable[[int], str | None] | None = None
+        self,
+        tokenizer: Tokenizer,
+        skip_special_tokens: bool,
+        context_free_text: Callable[[int], str | None] | None = None,
     ) -> None:
         self._tokenizer = tokenizer
         self._skip_special_tokens = skip_special_tokens
-        self._whole = whole
-        self._cut = False  # whether the window ends in what may be the beginning of a character
+        self._context_free_text = context_free_text
+        self._ends_in_partial = False  # whether the window ends in what may be the beginning of a character
         self._window: list[int] = []
         self._settled = 0  # how many ids at the window's beginning are only there for what follows
         self._shown = 0  # how many characters of the window's text were released already
@@ -49,21 +52,21 @@ class Detokenizer:
 
     def push(self, token_id: int) -> str:
         """The text that this token makes certain; possibly empty."""
-        if self._whole is not None and not self._cut and self._settled == len(self._window):
-            text = self._whole(token_id)
+        if self._context_free_text is not None and not self._ends_in_partial and self._settled == len(self._window):
+            text = self._context_free_text(token_id)
             if text is not None:
                 self._window = [token_id]
                 self._settled, self._shown = 1, len(text)
                 return text
         self._window.append(token_id)
         text = self._decode()
-        certain = len(text) - _unfinished(text)
+        certain = len(text) - _partial_length(text)
         new = text[self._shown : certain]
         self._shown = max(self._shown, certain)
         if new and certain == len(text):
             self._keep(self._settled)
-        elif len(self._window) > LONGEST_WINDOW:
-            self._keep(LONGEST_WINDOW - SHORTENED_WINDOW)
+        elif len(self._window) > MAX_WINDOW:
+            self._keep(MAX_WINDOW - SHORTENED_WINDOW)
         return new
 
     def _decode(self) -> str:
@@ -74,13 +77,13 @@ class Detokenizer:
         del self._window[:first]
         self._settled = len(self._window)
         text = self._decode()
-        self._shown = len(text) - _unfinished(text)
-        self._cut = self._shown < len(text)
+        self._shown = len(text) - _partial_length(text)
+        self._ends_in_partial = self._shown < len(text)
 
 
-def _unfinished(text: str) -> int:
+def _partial_length(text: str) -> int:
     """How many characters at the end may stand for the beginning of one character."""
-    end = text[-LONGEST_BEGINNING:]
+    end = text[-MAX_PARTIAL_LENGTH:]
     return len(end) - len(end.rstrip(REPLACEMENT))
 
 
@@ -95,7 +98,7 @@ class StopScanner:
         self._stops = stops
         self._include_stop = include_stop
         self._held = ""
-        self.found: str | None = None  # the stop text that ended the sequence
+        self.matched: str | None = None  # the stop text that ended the sequence
 
     def push(self, text: str) -> tuple[str, bool]:
         """(text to release, whether a stop text was found); after a find, nothing more may be pushed."""
@@ -106,9 +109,9 @@ class StopScanner:
         if found:
             end, begin = min(found)
             self._held = ""
-            self.found = text[begin:end]
+            self.matched = text[begin:end]
             return text[: end if self._include_stop else begin], True
-        cut = len(text) - length_begun(text, self._stops)
+        cut = len(text) - partial_match_length(text, self._stops)
         self._held = text[cut:]
         return text[:cut], False
 
@@ -118,11 +121,11 @@ class StopScanner:
         return held
 
 
-def length_begun(text: str, wholes: tuple[str, ...]) -> int:
+def partial_match_length(text: str, targets: tuple[str, ...]) -> int:
     """Length of the longest end of the text that begins one of some texts, and is not all of it."""
-    longest = max(map(len, wholes)) - 1
+    longest = max(map(len, targets)) - 1
     for length in range(min(longest, len(text)), 0, -1):
         end = text[-length:]
-        if any(whole.startswith(end) for whole in wholes):
+        if any(whole.startswith(end) for whole in targets):
             return length
     return 0

@@ -53,11 +53,11 @@ def select_device(name: str) -> torch.device:
         device = torch.device(name)
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError, ModuleNotFoundError, AttributeError) as error:
-        raise ValueError(f"device {name!r} cannot be used ({_why(name, error)}): use 'auto' or 'cpu'") from error
+        raise ValueError(f"device {name!r} cannot be used ({_explain(name, error)}): use 'auto' or 'cpu'") from error
     return device
 
 
-def _why(name: str, error: BaseException) -> str:
+def _explain(name: str, error: BaseException) -> str:
     kind = name.partition(":")[0]
     if kind == "npu" and sys.modules.get(NPU) is None:
         found = NPU in sys.modules or importlib.util.find_spec(NPU) is not None

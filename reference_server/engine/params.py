@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from reference_server.engine.tool_use import ToolUse
 
 SEED_LIMIT = 2**64
-MOST_LOGPROBS = 20
-MOST_SEQUENCES = 128
+MAX_LOGPROBS = 20
+MAX_SEQUENCES = 128
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,18 +151,18 @@ class SamplingParams:
             raise ValueError(f"seed is {self.seed}: it must be from 0 to 2**64 - 1")
         for name in ("logprobs", "prompt_logprobs"):
             asked = getattr(self, name)
-            if asked is not None and not 0 <= asked <= MOST_LOGPROBS:
-                raise ValueError(f"{name} is {asked}: it must be from 0 to {MOST_LOGPROBS}")
+            if asked is not None and not 0 <= asked <= MAX_LOGPROBS:
+                raise ValueError(f"{name} is {asked}: it must be from 0 to {MAX_LOGPROBS}")
         if self.truncate_prompt_tokens is not None and not (
             self.truncate_prompt_tokens == -1 or self.truncate_prompt_tokens >= 1
         ):
             raise ValueError(f"truncate_prompt_tokens is {self.truncate_prompt_tokens}: it must be -1 or at least 1")
         if self.thinking_budget is not None and self.thinking_budget < 0:
             raise ValueError(f"thinking_budget is {self.thinking_budget}: it must be at least 0")
-        if not 1 <= self.n <= MOST_SEQUENCES:
-            raise ValueError(f"n is {self.n}: it must be from 1 to {MOST_SEQUENCES}")
-        if self.best_of is not None and not self.n <= self.best_of <= MOST_SEQUENCES:
-            raise ValueError(f"best_of is {self.best_of}: it must be from n, {self.n}, to {MOST_SEQUENCES}")
+        if not 1 <= self.n <= MAX_SEQUENCES:
+            raise ValueError(f"n is {self.n}: it must be from 1 to {MAX_SEQUENCES}")
+        if self.best_of is not None and not self.n <= self.best_of <= MAX_SEQUENCES:
+            raise ValueError(f"best_of is {self.best_of}: it must be from n, {self.n}, to {MAX_SEQUENCES}")
         if self.beam_groups < 1 or self.width % self.beam_groups:
             raise ValueError(f"beam_groups is {self.beam_groups}: it must divide the number of beams, {self.width}")
         if "" in self.stop:
@@ -174,7 +174,7 @@ class SamplingParams:
         return (self.presence_penalty, self.frequency_penalty, self.repetition_penalty) != (0.0, 0.0, 1.0)
 
     @property
-    def tells_prompt(self) -> bool:
+    def includes_prompt(self) -> bool:
         """Whether the first delta holds the prompt."""
         return self.returns_prompt or self.prompt_logprobs is not None
 
@@ -193,7 +193,7 @@ class SamplingParams:
         """Whether no answer is known before all are."""
         return self.beam_search or self.ranked
 
-    def truncated(self, prompt: list[int], room: int) -> list[int]:
+    def truncate_prompt(self, prompt: list[int], room: int) -> list[int]:
         """The prompt as it is generated from, cut where that is asked for; room: tokens that fit."""
         most = room if self.truncate_prompt_tokens == -1 else self.truncate_prompt_tokens
         if most is None or len(prompt) <= most:

@@ -23,7 +23,7 @@ class Repetition:
             raise ValueError(f"the least count of a pattern is {self.count}: it must be at least 2")
 
 
-class RepetitionWatch:
+class RepetitionDetector:
     """Takes tokens, and says when the last ones are a repetition; in a time that grows with equal tokens only."""
 
     def __init__(self, repetition: Repetition) -> None:
@@ -32,9 +32,9 @@ class RepetitionWatch:
         self._places: dict[int, list[int]] = {}  # of each token
         self._runs: dict[int, int] = {}  # distance -> how many of the last tokens equal the one so far before them
 
-    def fork(self) -> RepetitionWatch:
+    def fork(self) -> RepetitionDetector:
         """Another one that begins with the same tokens."""
-        other = RepetitionWatch(self._repetition)
+        other = RepetitionDetector(self._repetition)
         other._length, other._runs = self._length, self._runs
         other._places = {token: list(places) for token, places in self._places.items()}
         return other

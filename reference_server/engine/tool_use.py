@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Keyword:
+class ToolParameter:
     """One argument of a tool. schema: as JSON text."""
 
     name: str
@@ -24,10 +24,10 @@ class Tool:
     """
 
     name: str
-    quoted: str
+    quoted_name: str
     schema: str
-    keywords: tuple[Keyword, ...] | None
-    exact: bool = True
+    parameters: tuple[ToolParameter, ...] | None
+    strict: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 FALLBACK_BYTE = re.compile("<0x[0-9A-F]{2}>")
 # Byte-level vocabularies spell bytes that are no printable Latin-1 character with the characters from U+0100 on.
 PRINTABLE = (*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100))
-OTHERS = tuple(byte for byte in range(256) if byte not in PRINTABLE)
-BYTE_OF = {chr(byte): byte for byte in PRINTABLE} | {chr(0x100 + at): byte for at, byte in enumerate(OTHERS)}
+UNPRINTABLE = tuple(byte for byte in range(256) if byte not in PRINTABLE)
+BYTE_OF = {chr(byte): byte for byte in PRINTABLE} | {chr(0x100 + at): byte for at, byte in enumerate(UNPRINTABLE)}
 SPACE_BYTE = chr(0x120)
 # The texts around a thought, by the families of models that have them as tokens.
 THOUGHT_MARKERS = (("<think>", "</think>"), ("[THINK]", "[/THINK]"), ("<seed:think>", "</seed:think>"))
-LONGEST_OPENING = 16  # tokens, white space behind it included
+MAX_OPENING_TOKENS = 16  # tokens, white space behind it included
 
 
 class Vocabulary:
@@ -44,39 +44,39 @@ class Vocabulary:
         self.thought_markers = next(known, THOUGHT_MARKERS[0])
         decoder = tokenizer.decoder
         self._byte_level = decoder is not None and decoder.decode([SPACE_BYTE]) == " "
-        # What `spelling` and `whole` have said: as much as the tokenizer.
+        # What `decode_token` and `context_free_text` have said: as much as the tokenizer.
         self._known: tuple[dict[int, tuple[str, bytes]], dict[int, tuple[str, bytes]]] = ({}, {})
-        self._wholes: dict[int, str | None] = {}
+        self._context_free_texts: dict[int, str | None] = {}
         self._joined = isinstance(decoder, ByteLevel)
-        self._before = None if self._byte_level else next(self._words(), None)
+        self._preceding_token = None if self._byte_level else next(self._find_word_tokens(), None)
 
-    def data(self, token_id: int, *, first: bool) -> bytes:
+    def token_bytes(self, token_id: int, *, first: bool) -> bytes:
         """The bytes of a token, also those that are only a part of a character.
 
         first: whether no text stands before it, where some tokenizers drop a word's space. Empty for an id
         that the tokenizer does not know. The bytes of a text's tokens, joined, are the text in UTF-8.
         """
-        return self.spelling(token_id, first=first)[1]
+        return self.decode_token(token_id, first=first)[1]
 
-    def spelling(self, token_id: int, *, first: bool) -> tuple[str, bytes]:
+    def decode_token(self, token_id: int, *, first: bool) -> tuple[str, bytes]:
         """(the text, the bytes) of a token; U+FFFD for bytes that are no whole characters. first: as for `data`."""
         known = self._known[first].get(token_id)
         if known is None:
-            data = self._data(token_id, first)
+            data = self._find_bytes(token_id, first)
             known = self._known[first][token_id] = data.decode(errors="replace"), data
         return known
 
-    def whole(self, token_id: int) -> str | None:
+    def context_free_text(self, token_id: int) -> str | None:
         """The text of a token of whole characters that adds just that, wherever it stands; None for any other."""
         try:
-            return self._wholes[token_id]
+            return self._context_free_texts[token_id]
         except KeyError:
-            text, data = self.spelling(token_id, first=False)
+            text, data = self.decode_token(token_id, first=False)
             plain = self._joined and token_id not in self._added and data == text.encode() and text
-            self._wholes[token_id] = text if plain and REPLACEMENT not in text else None
-            return self._wholes[token_id]
+            self._context_free_texts[token_id] = text if plain and REPLACEMENT not in text else None
+            return self._context_free_texts[token_id]
 
-    def _data(self, token_id: int, first: bool) -> bytes:
+    def _find_bytes(self, token_id: int, first: bool) -> bytes:
         if token_id in self._added:
             return self._added[token_id]
         piece = self.tokenizer.id_to_token(token_id)
@@ -87,23 +87,23 @@ class Vocabulary:
         alone = self._decode([token_id])
         if FALLBACK_BYTE.fullmatch(piece) and alone == REPLACEMENT:
             return bytes([int(piece[3:5], 16)])
-        if first or self._before is None:
+        if first or self._preceding_token is None:
             return alone.encode()
-        return self._decode([self._before, token_id])[len(self._decode([self._before])) :].encode()
+        return self._decode([self._preceding_token, token_id])[len(self._decode([self._preceding_token])) :].encode()
 
     def encode(self, text: str) -> tuple[int, ...]:
         """The tokens of a text that a model writes."""
         return tuple(self.tokenizer.encode(text, add_special_tokens=False).ids)
 
-    def text(self, token_id: int) -> str:
+    def token_text(self, token_id: int) -> str:
         """The text of a token inside a text; U+FFFD for bytes that are no whole characters."""
-        return self.spelling(token_id, first=False)[0]
+        return self.decode_token(token_id, first=False)[0]
 
-    def opens_thought(self, prompt: list[int]) -> bool:
+    def ends_in_open_thought(self, prompt: list[int]) -> bool:
         """Whether a prompt ends where a thought has just been opened, as some chat templates do."""
-        return self._decode(prompt[-LONGEST_OPENING:]).rstrip().endswith(self.thought_markers[0])
+        return self._decode(prompt[-MAX_OPENING_TOKENS:]).rstrip().endswith(self.thought_markers[0])
 
-    def _words(self) -> Iterator[int]:
+    def _find_word_tokens(self) -> Iterator[int]:
         """Ordinary tokens whose text does not depend on what follows."""
         for token_id in range(self.tokenizer.get_vocab_size()):
             if token_id not in self._added:

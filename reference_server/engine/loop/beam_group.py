@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from collections.abc import Sequence as Seq
 
-    from reference_server.engine.sampling.scores import Score, Scorer
-    from reference_server.engine.text.transcript import Terms, Transcript
+    from reference_server.engine.sampling.scores import Scorer, TokenScore
+    from reference_server.engine.text.transcript import AnswerSpec, Transcript
     from reference_server.engine.tools.grammar import Matcher
 
 # No finite parameter may overflow: beyond these a penalty decides everything already.
-GREATEST_EXPONENT = 50.0
-GREATEST_PENALTY = 1e30
+MAX_EXPONENT = 50.0
+MAX_PENALTY = 1e30
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +33,13 @@ class Hypothesis:
 
     tokens: tuple[int, ...]
     total: float
-    scores: tuple[Score, ...]
+    scores: tuple[TokenScore, ...]
     parent: int
     transcript: Transcript | None
     stopped: bool = False
     matcher: Matcher | None = None
 
-    def continued(self, parent: int, token: int, total: float, scorer: Scorer | None) -> Hypothesis:
+    def extend(self, parent: int, token: int, total: float, scorer: Scorer | None) -> Hypothesis:
         """This one, with one more token."""
         transcript = self.transcript
         stopped = False
@@ -50,7 +50,7 @@ class Hypothesis:
         if matcher is not None:
             matcher = matcher.fork()
             matcher.consume(token)
-            stopped = stopped or matcher.over
+            stopped = stopped or matcher.complete
         scores = () if scorer is None else (*self.scores, scorer.score(parent, token))
         return Hypothesis((*self.tokens, token), total, scores, parent, transcript, stopped, matcher)
 
@@ -66,15 +66,15 @@ class BeamGroup:
     running: best first. finished: (score, hypothesis), best first. over: nothing more will change.
     """
 
-    def __init__(self, size: int, terms: Terms, transcript: Transcript | None) -> None:
+    def __init__(self, size: int, spec: AnswerSpec, transcript: Transcript | None) -> None:
         self._size = size
-        self._limit = terms.limit
-        self._end_ids = terms.ends
-        self._exponent = max(-GREATEST_EXPONENT, min(terms.params.length_penalty, GREATEST_EXPONENT))
-        self._diversity = max(-GREATEST_PENALTY, min(terms.params.diversity_penalty, GREATEST_PENALTY))
-        self.running = [Hypothesis((), 0.0, (), 0, transcript, matcher=terms.matcher)]
+        self._limit = spec.max_tokens
+        self._end_ids = spec.end_ids
+        self._exponent = max(-MAX_EXPONENT, min(spec.params.length_penalty, MAX_EXPONENT))
+        self._diversity = max(-MAX_PENALTY, min(spec.params.diversity_penalty, MAX_PENALTY))
+        self.running = [Hypothesis((), 0.0, (), 0, transcript, matcher=spec.matcher)]
         self.finished: list[tuple[float, Hypothesis]] = []
-        self.over = False
+        self.done = False
 
     def advance(self, logprobs: torch.Tensor, others: Seq[int], scorer: Scorer | None) -> None:
         """One step further.
@@ -83,27 +83,29 @@ class BeamGroup:
         others: the tokens with which other groups go on in this step; each costs a continuation with the same
         token the diversity penalty, once for every time.
         """
-        totals = logprobs + torch.tensor([each.total for each in self.running], dtype=torch.float64)[:, None]
+        totals = (
+            logprobs + torch.tensor([hypothesis.total for hypothesis in self.running], dtype=torch.float64)[:, None]
+        )
         if others:
             cost = torch.bincount(torch.tensor(others), minlength=totals.shape[1]).double() * self._diversity
             totals = totals - cost
         length = len(self.running[0].tokens) + 1
         best = list(self._continuations(totals, self._size, scorer))
-        ended = best if length == self._limit else [each for each in best if self._ends(each)]
-        scored = [(each.total / length**self._exponent, each) for each in ended]
+        ended = best if length == self._limit else [hypothesis for hypothesis in best if self._is_ended(hypothesis)]
+        scored = [(hypothesis.total / length**self._exponent, hypothesis) for hypothesis in ended]
         self.finished = sorted([*self.finished, *scored], key=lambda item: -item[0])[: self._size]
-        self.running = self._going_on(totals, scorer)
-        self.over = length == self._limit or not self.running or self._settled(length)
+        self.running = self._select_running(totals, scorer)
+        self.done = length == self._limit or not self.running or self._is_decided(length)
 
-    def _settled(self, length: int) -> bool:
+    def _is_decided(self, length: int) -> bool:
         """Whether the finished ones are as good as those that go on can be expected to become."""
-        hope = self.running[0].total / length**self._exponent
-        return len(self.finished) == self._size and hope <= self.finished[-1][0]
+        attainable = self.running[0].total / length**self._exponent
+        return len(self.finished) == self._size and attainable <= self.finished[-1][0]
 
-    def _ends(self, hypothesis: Hypothesis) -> bool:
+    def _is_ended(self, hypothesis: Hypothesis) -> bool:
         return hypothesis.stopped or hypothesis.tokens[-1] in self._end_ids
 
-    def _going_on(self, totals: torch.Tensor, scorer: Scorer | None) -> list[Hypothesis]:
+    def _select_running(self, totals: torch.Tensor, scorer: Scorer | None) -> list[Hypothesis]:
         """The best continuations that do not end; stop texts may end more of them than were looked at."""
         ends = [token for token in self._end_ids if 0 <= token < totals.shape[1]]
         totals = totals.index_fill(1, torch.tensor(ends, dtype=torch.long), -torch.inf)
@@ -122,4 +124,4 @@ class BeamGroup:
         for total, at in zip(best.values.tolist(), best.indices.tolist(), strict=True):
             if total > -torch.inf:
                 parent, token = divmod(at, totals.shape[1])
-                yield self.running[parent].continued(parent, token, total, scorer)
+                yield self.running[parent].extend(parent, token, total, scorer)

@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from reference_server.engine.loop.beam_group import Hypothesis
     from reference_server.engine.loop.sequence import Cancellation
     from reference_server.engine.protocol import Delta
-    from reference_server.engine.text.transcript import Step, Terms
+    from reference_server.engine.text.transcript import AnswerSpec, StepStats
 
 
 class Beam(Sequence):
     """A row of a search: the hypothesis that it holds changes from step to step."""
 
-    def __init__(self, prompt: list[int], terms: Terms, cancellation: Cancellation, search: BeamSearch) -> None:
-        super().__init__(prompt, terms.params, cancellation, terms.bias)
+    def __init__(self, prompt: list[int], spec: AnswerSpec, cancellation: Cancellation, search: BeamSearch) -> None:
+        super().__init__(prompt, spec.params, cancellation, spec.bias)
         self.search = search
-        self.matcher = terms.matcher
+        self.matcher = spec.matcher
 
 
 class BeamSearch:
@@ -38,24 +38,24 @@ class BeamSearch:
     beams: as many rows as the search is wide; until enough hypotheses exist, some are idle.
     """
 
-    def __init__(self, prompt: list[int], terms: Terms, cancellation: Cancellation, *, ready_at: float) -> None:
-        self.params = terms.params
-        self.beams = tuple(Beam(prompt, terms, cancellation, self) for _ in range(terms.params.width))
-        self._terms = terms
+    def __init__(self, prompt: list[int], spec: AnswerSpec, cancellation: Cancellation, *, ready_at: float) -> None:
+        self.params = spec.params
+        self.beams = tuple(Beam(prompt, spec, cancellation, self) for _ in range(spec.params.width))
+        self._spec = spec
         self._ready_at = ready_at
-        self._steps: list[Step] = []
-        size = terms.params.width // terms.params.beam_groups
+        self._steps: list[StepStats] = []
+        size = spec.params.width // spec.params.beam_groups
         self._groups = [
-            BeamGroup(size, terms, Transcript(terms) if terms.params.stop or terms.params.repetition else None)
-            for _ in range(terms.params.beam_groups)
+            BeamGroup(size, spec, Transcript(spec) if spec.params.stop or spec.params.repetition else None)
+            for _ in range(spec.params.beam_groups)
         ]
         rows = [self.beams[first : first + size] for first in range(0, len(self.beams), size)]
         self._rows = dict(zip(self._groups, rows, strict=True))  # those of running hypotheses first, in their order
 
     @property
-    def over(self) -> bool:
+    def done(self) -> bool:
         """Whether the answers are known."""
-        return all(group.over for group in self._groups)
+        return all(group.done for group in self._groups)
 
     def advance(self, logits: torch.Tensor, penalised: torch.Tensor) -> list[tuple[Beam, Beam]]:
         """One step further, from the logits [beams, vocabulary], as the model made them and after penalties.
@@ -67,48 +67,48 @@ class BeamSearch:
         moves: list[tuple[Beam, Beam]] = []
         tokens: list[int] = []
         for group in self._groups:
-            if not group.over:
-                rows = [place[beam] for beam in self._running(group)]
+            if not group.done:
+                rows = [place[beam] for beam in self._running_beams(group)]
                 scorer = (
                     None
                     if self.params.logprobs is None
                     else Scorer(logits[rows], self.params.logprobs, self.params.logprob_token_ids)
                 )
                 group.advance(logprobs[rows], tokens, scorer)
-                moves += self._seat(group)
+                moves += self._assign_beams(group)
                 tokens += [hypothesis.tokens[-1] for hypothesis in group.running]
         return moves
 
-    def running(self) -> list[Beam]:
+    def running_beams(self) -> list[Beam]:
         """The beams that are not idle."""
-        return [beam for group in self._groups if not group.over for beam in self._running(group)]
+        return [beam for group in self._groups if not group.done for beam in self._running_beams(group)]
 
-    def _running(self, group: BeamGroup) -> tuple[Beam, ...]:
+    def _running_beams(self, group: BeamGroup) -> tuple[Beam, ...]:
         return self._rows[group][: len(group.running)]
 
-    def _seat(self, group: BeamGroup) -> list[tuple[Beam, Beam]]:
+    def _assign_beams(self, group: BeamGroup) -> list[tuple[Beam, Beam]]:
         """Give every hypothesis of a group a beam: its parent's if that is free, else an idle one."""
         before = self._rows[group]
-        heirs: dict[Beam, int] = {}
+        inherited: dict[Beam, int] = {}
         for place, hypothesis in enumerate(group.running):
-            heirs.setdefault(before[hypothesis.parent], place)
-        idle = [beam for beam in before if beam not in heirs]
-        seats = {place: beam for beam, place in heirs.items()}
+            inherited.setdefault(before[hypothesis.parent], place)
+        idle = [beam for beam in before if beam not in inherited]
+        assigned = {place: beam for beam, place in inherited.items()}
         moves = []
         for place, hypothesis in enumerate(group.running):
-            if place not in seats:
-                seats[place] = idle.pop(0)
-                moves.append((before[hypothesis.parent], seats[place]))
-            seats[place].generated = list(hypothesis.tokens)
-            seats[place].matcher = hypothesis.matcher
-        self._rows[group] = (*(seats[place] for place in range(len(group.running))), *idle)
+            if place not in assigned:
+                assigned[place] = idle.pop(0)
+                moves.append((before[hypothesis.parent], assigned[place]))
+            assigned[place].generated = list(hypothesis.tokens)
+            assigned[place].matcher = hypothesis.matcher
+        self._rows[group] = (*(assigned[place] for place in range(len(group.running))), *idle)
         return moves
 
-    def note(self, step: Step) -> None:
+    def record_step(self, step: StepStats) -> None:
         """What was measured of the step just taken."""
         self._steps.append(step)
 
-    def answers(self) -> list[list[Delta]]:
+    def collect_answers(self) -> list[list[Delta]]:
         """The deltas of the best n, the best first; raises EngineError where the model leaves fewer."""
         finished = [item for group in self._groups for item in group.finished]
         best = sorted(finished, key=lambda item: -item[0])[: self.params.n]
@@ -117,17 +117,17 @@ class BeamSearch:
         return [self._deltas(index, hypothesis) for index, (_, hypothesis) in enumerate(best)]
 
     def _deltas(self, index: int, hypothesis: Hypothesis) -> list[Delta]:
-        transcript = Transcript(self._terms, index)
+        transcript = Transcript(self._spec, index)
         ready = [self._ready_at, *(step.ended_at for step in self._steps)]
         last = len(hypothesis.tokens) - 1
-        whole = hypothesis.matcher is not None and hypothesis.matcher.over
+        whole = hypothesis.matcher is not None and hypothesis.matcher.complete
         return [
-            transcript.delta(
+            transcript.create_delta(
                 token,
                 hypothesis.scores[at] if hypothesis.scores else None,
                 self._steps[at],
                 ready[at],
-                over=whole and at == last,
+                complete=whole and at == last,
             )
             for at, token in enumerate(hypothesis.tokens)
         ]

@@ -11,24 +11,24 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
 from reference_server.engine.device import torch
-from reference_server.engine.loop.generation import LocalGeneration, hand_over
-from reference_server.engine.loop.output_worker import Choice, Teller, Told
+from reference_server.engine.loop.generation import LocalGeneration, deliver_all
+from reference_server.engine.loop.output_worker import ChosenToken, Output, OutputWorker
 from reference_server.engine.loop.scheduler import Batch, Scheduler
-from reference_server.engine.loop.sequence import Sampled
-from reference_server.engine.loop.step import Stepper
+from reference_server.engine.loop.sequence import SampledSequence
+from reference_server.engine.loop.step import StepExecutor
 from reference_server.engine.protocol import Delta, EngineError, Unavailable
 from reference_server.engine.sampling.sampler import Sampler
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from reference_server.engine.loop.restarts import Restarts
+    from reference_server.engine.loop.restarts import RestartPolicy
     from reference_server.engine.loop.sequence import Sequence
     from reference_server.engine.loop.submission import Submission
     from reference_server.engine.model.runner import Runner
     from reference_server.engine.protocol import Prompt
 
-CLOSED = "the engine was closed"
+CLOSED_REASON = "the engine was closed"
 HANG_S = 120.0
 """Far more than a step takes, the first of a shape on a device that compiles included."""
 _log = logging.getLogger(__name__)
@@ -54,25 +54,25 @@ class Driver:
         slots: int,
         prefill_tokens: int,
         prefix_reuse: bool,
-        restarts: Restarts,
+        restarts: RestartPolicy,
         hang_s: float,
     ) -> None:
         self._runner = runner
-        self._prompt = prompt
+        self._describe_prompt = prompt
         self._slots = slots
         self._prefill_tokens = prefill_tokens
         self._prefix_reuse = prefix_reuse
         self._restarts = restarts
         self._hang_s = hang_s
-        self._inbox: SimpleQueue[LocalGeneration | None] = SimpleQueue()
+        self._requests: SimpleQueue[LocalGeneration | None] = SimpleQueue()
         self._closing = threading.Event()
         self._failure: str | None = None  # why nothing is taken now
-        self._step_began_s: float | None = None
-        self._teller = Teller()
-        self._runner.begins = self._teller.begin
-        self._begin()
-        self._gate = threading.Lock()  # so that nothing enters the inbox after the thread has emptied it
-        self._thread = threading.Thread(target=self._serve, name="engine", daemon=True)
+        self._step_started_s: float | None = None
+        self._output_worker = OutputWorker()
+        self._runner.on_pass_start = self._output_worker.notify_pass_start
+        self._create_loop_state()
+        self._requests_lock = threading.Lock()  # so that nothing enters the inbox after the thread has emptied it
+        self._thread = threading.Thread(target=self._run_until_closed, name="engine", daemon=True)
         self._thread.start()
         atexit.register(self.close)  # a thread that computes while the interpreter goes away crashes it
 
@@ -84,148 +84,150 @@ class Driver:
     @property
     def dead(self) -> bool:
         """Whether none will be taken any more."""
-        return not self._thread.is_alive() or self._hangs
+        return not self._thread.is_alive() or self._is_hung
 
     @property
-    def _hangs(self) -> bool:
-        began = self._step_began_s
-        return began is not None and time.monotonic() - began > self._hang_s
+    def _is_hung(self) -> bool:
+        started_s = self._step_started_s
+        return started_s is not None and time.monotonic() - started_s > self._hang_s
 
-    def enter(self, generation: LocalGeneration) -> None:
+    def submit(self, generation: LocalGeneration) -> None:
         """Queue a request, from any thread; raises Unavailable."""
-        with self._gate:
+        with self._requests_lock:
             if self._failure is not None or self._closing.is_set():
-                raise Unavailable(self._failure or CLOSED)
-            self._inbox.put(generation)
+                raise Unavailable(self._failure or CLOSED_REASON)
+            self._requests.put(generation)
 
     def close(self) -> None:
         """End the thread; what is in flight fails. Harmless when repeated."""
         atexit.unregister(self.close)
-        with self._gate:
+        with self._requests_lock:
             self._closing.set()
-            self._inbox.put(None)
-        while self._thread.is_alive() and not self._hangs:
+            self._requests.put(None)
+        while self._thread.is_alive() and not self._is_hung:
             self._thread.join(0.1)
         if self._thread.is_alive():  # nothing can end it, so it is left alone; it touches no request any more
-            self._give_up("the engine hangs", None)
-        self._teller.close()
+            self._fail_all("the engine hangs", None)
+        self._output_worker.close()
 
-    def _begin(self) -> None:
+    def _create_loop_state(self) -> None:
         self.sampler = Sampler(self._slots, self._runner.vocabulary_size)
-        self._stepper = Stepper(self._runner, self.sampler)
+        self._executor = StepExecutor(self._runner, self.sampler)
         self.scheduler = Scheduler(self._slots, self._prefill_tokens, reuse=self._prefix_reuse)
         self.generations: dict[Sequence, LocalGeneration] = {}
 
-    def _serve(self) -> None:
+    def _run_until_closed(self) -> None:
         """The thread: run until closed; after a failure, begin again a few times."""
         with torch.inference_mode():
-            while (error := self._run()) is not None:
+            while (error := self._run_steps()) is not None:
                 _log.error("the engine died", exc_info=error)
-                self._give_up(f"the engine died: {type(error).__name__}: {error}", error)
-                pause_s = self._restarts.next_pause_s(time.monotonic())
+                self._fail_all(f"the engine died: {type(error).__name__}: {error}", error)
+                pause_s = self._restarts.schedule_restart(time.monotonic())
                 if pause_s is None or self._closing.wait(pause_s):
                     return
                 _log.warning("the engine begins again")
-                self._begin()
-        self._give_up(CLOSED, None)
+                self._create_loop_state()
+        self._fail_all(CLOSED_REASON, None)
 
-    def _run(self) -> Exception | None:
+    def _run_steps(self) -> Exception | None:
         """Step while there is work, wait while there is none; what ended that, None for `close`."""
         try:
             if self._failure is not None:
                 self._runner.reset()  # what has failed may have left anything in the cache
                 self._failure = None
-            while self._receive():
+            while self._accept_requests():
                 for sequence in self.scheduler.drop_cancelled():
                     del self.generations[sequence]
                 if batch := self.scheduler.schedule():
-                    self._step_began_s = time.monotonic()
+                    self._step_started_s = time.monotonic()
                     self._step(batch)
-                    self._step_began_s = None
+                    self._step_started_s = None
         except Exception as error:
             return error
         finally:
-            self._step_began_s = None
+            self._step_started_s = None
         return None
 
-    def _give_up(self, reason: str, cause: Exception | None) -> None:
+    def _fail_all(self, reason: str, cause: Exception | None) -> None:
         """Take nothing more, and fail what is left."""
-        with self._gate:
+        with self._requests_lock:
             self._failure = reason
         with suppress(Exception):
-            self._settle()
-        while not self._inbox.empty():
-            self._enter(self._inbox.get())
+            self._collect_finished()
+        while not self._requests.empty():
+            self._schedule(self._requests.get())
         left = dict.fromkeys(self.generations.values())  # each once
-        hand_over((generation, _failed(reason, cause)) for generation in left)
+        deliver_all((generation, _engine_error(reason, cause)) for generation in left)
 
-    def _receive(self) -> bool:
+    def _accept_requests(self) -> bool:
         """Take in what was submitted, waiting only if there is nothing else to do; False once closing."""
         if not self.scheduler.busy:
-            self._settle()
-        while not self._inbox.empty() or not self.scheduler.busy:
-            self._enter(self._inbox.get())
+            self._collect_finished()
+        while not self._requests.empty() or not self.scheduler.busy:
+            self._schedule(self._requests.get())
             if self._closing.is_set():
                 break
         return not self._closing.is_set()
 
-    def _enter(self, generation: LocalGeneration | None) -> None:
+    def _schedule(self, generation: LocalGeneration | None) -> None:
         if generation is not None:
-            for together in generation.submission.together:
-                self.generations |= dict.fromkeys(together, generation)
-                self.scheduler.add(*together)
+            for group in generation.submission.groups:
+                self.generations |= dict.fromkeys(group, generation)
+                self.scheduler.add(*group)
 
     def _step(self, batch: Batch) -> None:
         """One forward pass, and what follows from it; meanwhile what followed from the one before is told."""
-        told: list[Told] = []
-        for sequence, item in self._stepper.step(batch, self._settle):
+        outputs: list[Output] = []
+        for sequence, item in self._executor.execute(batch, self._collect_finished):
             generation = self.generations[sequence]
             if sequence.cancellation.requested:
                 continue
-            if item is not None and not isinstance(item, EngineError) and generation.owes_prompt:
-                item = self._with_prompt(generation, item)
+            if item is not None and not isinstance(item, EngineError) and generation.prompt_pending:
+                item = self._attach_prompt(generation, item)
             if isinstance(item, EngineError):
-                self.scheduler.forget(sequence)
+                self.scheduler.invalidate(sequence)
                 sequence.cancellation.requested = True  # a request fails as a whole
-                told.append(Told(generation, sequence, item))
+                outputs.append(Output(generation, sequence, item))
                 continue
             if item is not None:
-                told.append(Told(generation, sequence, item))
-            if _over(sequence, item):
+                outputs.append(Output(generation, sequence, item))
+            if _is_last(sequence, item):
                 self._finish(sequence)
-        self._settle()
-        self._teller.take(told)
+        self._collect_finished()
+        self._output_worker.submit(outputs)
 
-    def _settle(self) -> list[Sequence]:
+    def _collect_finished(self) -> list[Sequence]:
         """Wait until all is told; who is over by it, and was not before."""
-        over = [sequence for sequence in self._teller.settle() if sequence in self.generations]
-        for sequence in over:
+        finished = [sequence for sequence in self._output_worker.wait() if sequence in self.generations]
+        for sequence in finished:
             self._finish(sequence)
-        return over
+        return finished
 
     def _finish(self, sequence: Sequence) -> None:
         self.scheduler.finish(sequence)
         del self.generations[sequence]
 
-    def _with_prompt(self, generation: LocalGeneration, item: Choice | Delta) -> Choice | Delta | EngineError:
+    def _attach_prompt(
+        self, generation: LocalGeneration, item: ChosenToken | Delta
+    ) -> ChosenToken | Delta | EngineError:
         """What a step brought, once the prompt is known that comes with the first delta."""
-        generation.owes_prompt = False
+        generation.prompt_pending = False
         try:
-            generation.prompt = self._prompt(generation.submission)
+            generation.prompt = self._describe_prompt(generation.submission)
         except Exception as error:  # what one request asks for must not be everybody's end
             _log.exception("a prompt cannot be told")
-            return _failed(f"the prompt cannot be told: {type(error).__name__}: {error}", error)
+            return _engine_error(f"the prompt cannot be told: {type(error).__name__}: {error}", error)
         return item
 
 
-def _over(sequence: Sequence, item: Choice | Delta | None) -> bool:
+def _is_last(sequence: Sequence, item: ChosenToken | Delta | None) -> bool:
     """Whether what a step brought is certainly the last; a sample takes its token."""
-    if isinstance(item, Choice) and isinstance(sequence, Sampled):
-        return sequence.take(item.token)
+    if isinstance(item, ChosenToken) and isinstance(sequence, SampledSequence):
+        return sequence.append(item.token)
     return item is None or (isinstance(item, Delta) and item.finish_reason is not None)
 
 
-def _failed(reason: str, cause: Exception | None) -> EngineError:
+def _engine_error(reason: str, cause: Exception | None) -> EngineError:
     error = EngineError(reason)
     error.__cause__ = cause
     return error

@@ -10,30 +10,30 @@ from reference_server.engine.protocol import EngineError, Unavailable
 _log = logging.getLogger(__name__)
 
 
-def failure(error: Exception) -> EngineError:
+def to_engine_error(error: Exception) -> EngineError:
     """What a request is told: whatever a tokenizer or a grammar raises for one must not be everybody's end."""
     if isinstance(error, EngineError):
         return error
     _log.error("an answer cannot go on", exc_info=error)
-    told = EngineError(f"the answer cannot go on: {type(error).__name__}: {error}")
-    told.__cause__ = error
-    return told
+    failure = EngineError(f"the answer cannot go on: {type(error).__name__}: {error}")
+    failure.__cause__ = error
+    return failure
 
 
-def no_logits() -> EngineError:
+def unusable_logits_error() -> EngineError:
     """The failure of an answer whose logits are no numbers."""
     return EngineError("the model computed no usable logits for this answer")
 
 
-def no_memory(error: Exception) -> Unavailable:
+def out_of_memory_error(error: Exception) -> Unavailable:
     """The failure of a prompt for which the device has no memory left."""
     _log.error("no memory for a prompt", exc_info=error)
-    told = Unavailable("the device has no memory left for this prompt")
-    told.__cause__ = error
-    return told
+    failure = Unavailable("the device has no memory left for this prompt")
+    failure.__cause__ = error
+    return failure
 
 
-def out_of_memory(error: Exception) -> bool:
+def is_out_of_memory(error: Exception) -> bool:
     """Whether a device, or the machine, had no memory left: accelerators have a class for it, the CPU words."""
     return isinstance(error, (torch.OutOfMemoryError, MemoryError)) or "can't allocate memory" in str(error)
 

@@ -24,11 +24,11 @@ class LocalGeneration(Generation):
         self.prompt_tokens = len(submission.prompt)
         self.submission = submission
         self.loop = loop
-        self._arrived: deque[Item] = deque()  # a queue of asyncio's costs a third of what it is to send a token
-        self._waiting: asyncio.Future[None] | None = None
+        self._queue: deque[Item] = deque()  # a queue of asyncio's costs a third of what it is to send a token
+        self._waiter: asyncio.Future[None] | None = None
         self._unfinished = submission.params.n
         self._over = False
-        self.owes_prompt = submission.params.tells_prompt  # the engine's thread alone asks
+        self.prompt_pending = submission.params.includes_prompt  # the engine's thread alone asks
         self.prompt: Prompt | None = None  # to come with the next delta
 
     def __aiter__(self) -> LocalGeneration:
@@ -37,12 +37,12 @@ class LocalGeneration(Generation):
     async def __anext__(self) -> Delta:
         if self._over:
             raise StopAsyncIteration
-        while not self._arrived:
-            self._waiting = self.loop.create_future()
-            await self._waiting
+        while not self._queue:
+            self._waiter = self.loop.create_future()
+            await self._waiter
             if self._over:  # cancelled while waiting
                 raise StopAsyncIteration
-        item = self._arrived.popleft()
+        item = self._queue.popleft()
         if isinstance(item, Delta):
             if item.finish_reason is not None:
                 self._unfinished -= 1
@@ -59,15 +59,15 @@ class LocalGeneration(Generation):
 
     def deliver(self, item: Item) -> None:
         """Give the reader an item; on the loop's thread."""
-        self._arrived.append(item)
+        self._queue.append(item)
         self._wake()
 
     def _wake(self) -> None:
-        if self._waiting is not None and not self._waiting.done():
-            self._waiting.set_result(None)
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
 
 
-def hand_over(items: Iterable[tuple[LocalGeneration, Item]]) -> None:
+def deliver_all(items: Iterable[tuple[LocalGeneration, Item]]) -> None:
     """Deliver a step's items from the engine's thread, in one call for each event loop.
 
     A loop that was closed has no readers left: their requests are cancelled.
@@ -77,12 +77,12 @@ def hand_over(items: Iterable[tuple[LocalGeneration, Item]]) -> None:
         by_loop.setdefault(generation.loop, []).append((generation, item))
     for loop, batch in by_loop.items():
         try:
-            loop.call_soon_threadsafe(_deliver, batch)
+            loop.call_soon_threadsafe(_deliver_batch, batch)
         except RuntimeError:
             for generation, _ in batch:
                 generation.submission.cancellation.requested = True
 
 
-def _deliver(batch: list[tuple[LocalGeneration, Item]]) -> None:
+def _deliver_batch(batch: list[tuple[LocalGeneration, Item]]) -> None:
     for generation, item in batch:
         generation.deliver(item)

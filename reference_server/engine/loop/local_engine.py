@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 from reference_server.engine.device import select_device, torch
 from reference_server.engine.loop.driver import HANG_S, Driver
 from reference_server.engine.loop.generation import LocalGeneration
-from reference_server.engine.loop.restarts import Restarts
+from reference_server.engine.loop.restarts import RestartPolicy
 from reference_server.engine.loop.scheduler import PREFILL_TOKENS
 from reference_server.engine.loop.submission import Submission
 from reference_server.engine.model.allocator import keep_freed_memory
 from reference_server.engine.model.checkpoint import Checkpoint, load_checkpoint
-from reference_server.engine.model.runner import PROMPT_POSITIONS, Runner, verified_runner
+from reference_server.engine.model.runner import PROMPT_QUANTUM, Runner, create_verified_runner
 from reference_server.engine.protocol import (
     CheckpointError,
     Engine,
@@ -25,13 +25,13 @@ from reference_server.engine.protocol import (
     RankedLogprob,
     UnusableGrammar,
 )
-from reference_server.engine.sampling.bias import Bias, check_tokens
-from reference_server.engine.sampling.scores import along
-from reference_server.engine.text.transcript import Terms
-from reference_server.engine.tools.answer_grammar import answer_grammar
-from reference_server.engine.tools.grammar import Grammars
-from reference_server.engine.tools.lark_grammar import Spelling
-from reference_server.engine.tools.tool_format import ANY_OBJECT, spaced
+from reference_server.engine.sampling.bias import Bias, check_token_ids
+from reference_server.engine.sampling.scores import score_prompt
+from reference_server.engine.text.transcript import AnswerSpec
+from reference_server.engine.tools.answer_grammar import build_answer_grammar
+from reference_server.engine.tools.grammar import GrammarCompiler
+from reference_server.engine.tools.lark_grammar import LarkBuilder
+from reference_server.engine.tools.tool_format import ANY_OBJECT, json_terminal
 from reference_server.engine.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -42,11 +42,11 @@ if TYPE_CHECKING:
     from reference_server.engine.tool_use import Tool
     from reference_server.engine.tools.grammar import Matcher
 
-POSITIONS_UNLESS_ASKED = 4096
+DEFAULT_MAX_MODEL_LEN = 4096
 SMALL_MODEL_PARAMETERS = 50_000_000
 # What needs a form of calls in the chat template, and what needs a grammar, by the names of capabilities.
-CALLS = frozenset({"tools", "functions"})
-FORMS = frozenset({"structured_output"})
+TOOL_CAPABILITIES = frozenset({"tools", "functions"})
+GRAMMAR_CAPABILITIES = frozenset({"structured_output"})
 
 
 class LocalEngine(Engine):
@@ -67,7 +67,7 @@ class LocalEngine(Engine):
         max_new_tokens: int,
         prefill_tokens: int = PREFILL_TOKENS,
         prefix_reuse: bool = True,
-        restarts: Restarts | None = None,
+        restarts: RestartPolicy | None = None,
         hang_s: float = HANG_S,
     ) -> None:
         self.vocabulary_size = runner.vocabulary_size
@@ -75,21 +75,21 @@ class LocalEngine(Engine):
         self.max_new_tokens = max_new_tokens
         self._checkpoint = checkpoint
         self._vocabulary = Vocabulary(checkpoint.tokenizer)
-        self._grammars = Grammars(checkpoint.tokenizer, self.vocabulary_size, checkpoint.eos_token_ids)
+        self._grammar_compiler = GrammarCompiler(checkpoint.tokenizer, self.vocabulary_size, checkpoint.eos_token_ids)
         self.parsed_arguments = checkpoint.tool_format is None or checkpoint.tool_format.history == "parsed"
-        self.lacking = CALLS if checkpoint.tool_format is None else frozenset()
-        if not self._grammars.usable:
-            self.lacking = CALLS | FORMS
-        self._spelling = Spelling(self._vocabulary.control_ids)
+        self.lacking = TOOL_CAPABILITIES if checkpoint.tool_format is None else frozenset()
+        if not self._grammar_compiler.usable:
+            self.lacking = TOOL_CAPABILITIES | GRAMMAR_CAPABILITIES
+        self._lark = LarkBuilder(self._vocabulary.control_ids)
         self._runner = runner
         self._slots = slots
         self._driver = Driver(
             runner,
-            self._prompt,
+            self._describe_prompt,
             slots=slots,
             prefill_tokens=prefill_tokens,
             prefix_reuse=prefix_reuse,
-            restarts=restarts or Restarts(),
+            restarts=restarts or RestartPolicy(),
             hang_s=hang_s,
         )
 
@@ -106,7 +106,7 @@ class LocalEngine(Engine):
         threads: int | None = None,
         prefill_tokens: int = PREFILL_TOKENS,
         prefix_reuse: bool = True,
-        restarts: Restarts | None = None,
+        restarts: RestartPolicy | None = None,
         hang_s: float = HANG_S,
     ) -> LocalEngine:
         """Load a checkpoint directory and start the engine.
@@ -129,11 +129,11 @@ class LocalEngine(Engine):
         """
         if slots < 1:
             raise ValueError(f"slots is {slots}: at least 1 is needed")
-        if prefill_tokens < PROMPT_POSITIONS:
-            raise ValueError(f"prefill_tokens is {prefill_tokens}: at least {PROMPT_POSITIONS} are needed")
+        if prefill_tokens < PROMPT_QUANTUM:
+            raise ValueError(f"prefill_tokens is {prefill_tokens}: at least {PROMPT_QUANTUM} are needed")
         loaded = load_checkpoint(checkpoint, select_device(device), dtype)
         limit = loaded.position_limit
-        positions = min(limit, POSITIONS_UNLESS_ASKED) if max_model_len is None else max_model_len
+        positions = min(limit, DEFAULT_MAX_MODEL_LEN) if max_model_len is None else max_model_len
         if not 2 <= positions <= limit:
             raise ValueError(f"max_model_len is {positions}: this checkpoint allows 2 to {limit}")
         new_tokens = positions - 1 if max_new_tokens is None else max_new_tokens
@@ -145,7 +145,7 @@ class LocalEngine(Engine):
             torch.set_num_threads(threads)
         keep_freed_memory()
         try:
-            runner = verified_runner(loaded.model, slots=slots, max_model_len=positions)
+            runner = create_verified_runner(loaded.model, slots=slots, max_model_len=positions)
         except CheckpointError as error:
             raise CheckpointError(f"{checkpoint} {error}") from error
         return cls(
@@ -177,80 +177,80 @@ class LocalEngine(Engine):
         return self._checkpoint.chat.encode(messages, tools, template_kwargs)
 
     def prepare(self, prompt: list[int], params: SamplingParams) -> None:
-        self._matcher(params, self._thinking(prompt, params))
+        self._create_matcher(params, self._opens_thought(prompt, params))
 
     def submit(self, prompt: list[int], params: SamplingParams) -> LocalGeneration:
         if not prompt:
             raise ValueError("the prompt is empty: it needs at least one token")
         if min(prompt) < 0 or max(prompt) >= self.vocabulary_size:
             raise ValueError(f"the prompt holds a token id outside 0 to {self.vocabulary_size - 1}")
-        prompt = params.truncated(prompt, self.max_model_len - 1)
+        prompt = params.truncate_prompt(prompt, self.max_model_len - 1)
         if len(prompt) > self.max_model_len - 1:
             raise PromptTooLong(len(prompt), self.max_model_len - 1)
         if params.beam_search and params.width > min(self._slots, self.vocabulary_size):
             raise ValueError(f"a search with {params.width} beams needs as many slots, and there are {self._slots}")
-        room = min(self.max_new_tokens, self.max_model_len - len(prompt))
-        check_tokens("logprob_token_ids", params.logprob_token_ids, self.vocabulary_size)
+        available = min(self.max_new_tokens, self.max_model_len - len(prompt))
+        check_token_ids("logprob_token_ids", params.logprob_token_ids, self.vocabulary_size)
         ends = params.stop_token_ids if params.ignore_eos else params.stop_token_ids | self._checkpoint.eos_token_ids
-        thinking = self._thinking(prompt, params)
-        terms = Terms(
+        thinking = self._opens_thought(prompt, params)
+        spec = AnswerSpec(
             self._vocabulary,
             params,
-            room if params.max_tokens is None else min(room, params.max_tokens),
+            available if params.max_tokens is None else min(available, params.max_tokens),
             ends,
             thinking=thinking,
-            bias=Bias.of(params, self._vocabulary, self.vocabulary_size, ends, thinking=thinking),
-            matcher=self._matcher(params, thinking),
+            bias=Bias.from_params(params, self._vocabulary, self.vocabulary_size, ends, thinking=thinking),
+            matcher=self._create_matcher(params, thinking),
             tool_format=self._checkpoint.tool_format,
             predicted=None if params.predicted is None else self._vocabulary.encode(params.predicted),
         )
         seed = secrets.randbits(64) if params.seed is None else params.seed
-        submission = Submission(list(prompt), terms, seed=seed, ready_at=time.perf_counter())
+        submission = Submission(list(prompt), spec, seed=seed, ready_at=time.perf_counter())
         generation = LocalGeneration(submission, asyncio.get_running_loop())
-        self._driver.enter(generation)
+        self._driver.submit(generation)
         return generation
 
-    def _thinking(self, prompt: list[int], params: SamplingParams) -> bool:
-        return params.reasoning and self._vocabulary.opens_thought(prompt)
+    def _opens_thought(self, prompt: list[int], params: SamplingParams) -> bool:
+        return params.reasoning and self._vocabulary.ends_in_open_thought(prompt)
 
-    def _matcher(self, params: SamplingParams, thinking: bool) -> Matcher | None:
+    def _create_matcher(self, params: SamplingParams, thinking: bool) -> Matcher | None:
         """At the beginning of the grammar that a request asks for; the second time it is there already."""
         if params.tools is not None:
-            tools = tuple(self._possible(tool) for tool in params.tools.tools)
+            tools = tuple(self._make_compilable(tool) for tool in params.tools.tools)
             params = replace(params, tools=replace(params.tools, tools=tools))
-        grammar = answer_grammar(
+        grammar = build_answer_grammar(
             params,
-            form=self._checkpoint.tool_format,
-            spelling=self._spelling,
+            tool_format=self._checkpoint.tool_format,
+            lark=self._lark,
             thought_markers=self._vocabulary.thought_markers,
             thinking=thinking,
         )
         try:
-            return None if grammar is None else self._grammars.compile(grammar, endless=params.ignore_eos)
+            return None if grammar is None else self._grammar_compiler.compile(grammar, ignore_end=params.ignore_eos)
         except UnusableGrammar as error:
             raise UnusableGrammar(f"the answer cannot be held to the form that is asked for: {error}") from error
 
-    def _possible(self, tool: Tool) -> Tool:
+    def _make_compilable(self, tool: Tool) -> Tool:
         """The tool, or one that takes any arguments where only some were wished for and no grammar can hold to it."""
         try:
-            self._grammars.compile(f"start: {spaced(tool.schema)}")
+            self._grammar_compiler.compile(f"start: {json_terminal(tool.schema)}")
         except UnusableGrammar as error:
-            if tool.exact:
+            if tool.strict:
                 raise UnusableGrammar(
                     f"tools: calls of {tool.name} cannot be held to its parameters: {error}"
                 ) from error
-            return replace(tool, schema=ANY_OBJECT, keywords=None)
+            return replace(tool, schema=ANY_OBJECT, parameters=None)
         return tool
 
     def close(self) -> None:
         self._driver.close()
 
-    def _prompt(self, submission: Submission) -> Prompt:
+    def _describe_prompt(self, submission: Submission) -> Prompt:
         prompt, top = submission.prompt, submission.params.prompt_logprobs
         text = self._checkpoint.tokenizer.decode(prompt, skip_special_tokens=False)
         if top is None:
             return Prompt(tuple(prompt), text)
-        rows = along(self._runner.along(prompt), prompt, top)
-        name = self._vocabulary.text
-        told = [tuple(RankedLogprob(token, name(token), own, rank) for token, own, rank in row) for row in rows]
-        return Prompt(tuple(prompt), text, (None, *told))
+        rows = score_prompt(self._runner.prompt_logits(prompt), prompt, top)
+        name = self._vocabulary.token_text
+        entries = [tuple(RankedLogprob(token, name(token), own, rank) for token, own, rank in row) for row in rows]
+        return Prompt(tuple(prompt), text, (None, *entries))

@@ -7,9 +7,9 @@ from dataclasses import replace
 from threading import Event
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from reference_server.engine.loop.failures import failure
-from reference_server.engine.loop.generation import hand_over
-from reference_server.engine.loop.sequence import Sampled
+from reference_server.engine.loop.failures import to_engine_error
+from reference_server.engine.loop.generation import deliver_all
+from reference_server.engine.loop.sequence import SampledSequence
 from reference_server.engine.protocol import Delta, EngineError
 
 if TYPE_CHECKING:
@@ -19,31 +19,31 @@ if TYPE_CHECKING:
 
     from reference_server.engine.loop.generation import Item, LocalGeneration
     from reference_server.engine.loop.sequence import Sequence
-    from reference_server.engine.sampling.scores import Scored
-    from reference_server.engine.text.transcript import Step
+    from reference_server.engine.sampling.scores import ScoreRef
+    from reference_server.engine.text.transcript import StepStats
 
 
-LONGEST_S: Final = 0.002
+MAX_WAIT_S: Final = 0.002
 """Nobody waits longer for what has come: not where no pass begins."""
 
 
-class Choice(NamedTuple):  # made for every token, and cheaper than a dataclass
+class ChosenToken(NamedTuple):  # made for every token, and cheaper than a dataclass
     """The token that a step has chosen for a sample, of which nobody knows yet what it adds, nor its score."""
 
     token: int
-    scored: Scored | None
-    step: Step
+    score_ref: ScoreRef | None
+    step: StepStats
 
 
-class Told(NamedTuple):
+class Output(NamedTuple):
     """What a step brought to one sequence."""
 
     generation: LocalGeneration
     sequence: Sequence
-    item: Choice | Delta | EngineError
+    item: ChosenToken | Delta | EngineError
 
 
-class Teller:
+class OutputWorker:
     """A thread that makes texts of tokens, and hands them over.
 
     A forward pass needs neither Python nor its lock, so most of this costs a running answer no time. Its owner calls
@@ -52,63 +52,67 @@ class Teller:
     """
 
     def __init__(self) -> None:
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="teller")
-        self._pass_begun = Event()
-        self._begun: Future[list[Sequence]] | None = None
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="engine-output")
+        self._pass_started = Event()
+        self._pending: Future[list[Sequence]] | None = None
 
-    def take(self, told: Seq[Told]) -> None:
+    def submit(self, outputs: Seq[Output]) -> None:
         """Tell what a step brought, as soon as the next pass begins; all that was before is settled."""
-        if told:
-            self._pass_begun.clear()
-            self._begun = self._thread.submit(self._tell, told)
+        if outputs:
+            self._pass_started.clear()
+            self._pending = self._thread.submit(self._process, outputs)
 
-    def begin(self) -> None:
+    def notify_pass_start(self) -> None:
         """A pass begins: whoever takes Python's lock now holds up nobody."""
-        self._pass_begun.set()
+        self._pass_started.set()
 
-    def settle(self) -> list[Sequence]:
+    def wait(self) -> list[Sequence]:
         """Wait until all is told; who is over by it."""
-        self._pass_begun.set()
-        begun, self._begun = self._begun, None
-        return [] if begun is None else begun.result()
+        self._pass_started.set()
+        pending, self._pending = self._pending, None
+        return [] if pending is None else pending.result()
 
-    def _tell(self, told: Seq[Told]) -> list[Sequence]:
-        self._pass_begun.wait(LONGEST_S)
-        return _tell(told)
+    def _process(self, outputs: Seq[Output]) -> list[Sequence]:
+        self._pass_started.wait(MAX_WAIT_S)
+        return _process_outputs(outputs)
 
     def close(self) -> None:
         """End the thread, once all is told."""
         self._thread.shutdown(wait=False)
 
 
-def _tell(told: Iterable[Told]) -> list[Sequence]:
+def _process_outputs(outputs: Iterable[Output]) -> list[Sequence]:
     """Hand over what readers get; the sequences that are over."""
-    over: list[Sequence] = []
+    finished: list[Sequence] = []
     items: list[tuple[LocalGeneration, Item]] = []
-    for generation, sequence, item in told:
-        if isinstance(item, Choice) and isinstance(sequence, Sampled) and not sequence.cancellation.requested:
-            item = _delta(sequence, item)
+    for generation, sequence, item in outputs:
+        if (
+            isinstance(item, ChosenToken)
+            and isinstance(sequence, SampledSequence)
+            and not sequence.cancellation.requested
+        ):
+            item = _create_delta(sequence, item)
             if isinstance(item, EngineError):
                 sequence.cancellation.requested = True  # a request fails as a whole
             elif item.finish_reason is not None:
-                over.append(sequence)
+                finished.append(sequence)
         if isinstance(item, EngineError):
             items.append((generation, item))
         elif isinstance(item, Delta):
-            items += [(generation, each) for each in _released(generation, sequence, item)]
-    hand_over(items)
-    return over
+            items += [(generation, delta) for delta in _release(generation, sequence, item)]
+    deliver_all(items)
+    return finished
 
 
-def _delta(sample: Sampled, choice: Choice) -> Delta | EngineError:
+def _create_delta(sample: SampledSequence, choice: ChosenToken) -> Delta | EngineError:
     try:
-        token, scored, step = choice
-        return sample.tell(token, None if scored is None else scored.scores.at(scored.row), step)
+        token, score_ref, step = choice
+        return sample.create_delta(token, None if score_ref is None else score_ref.scores.at(score_ref.row), step)
     except Exception as error:
-        return failure(error)
+        return to_engine_error(error)
 
 
-def _released(generation: LocalGeneration, sequence: Sequence, delta: Delta) -> list[Delta]:
+def _release(generation: LocalGeneration, sequence: Sequence, delta: Delta) -> list[Delta]:
     """What the reader gets of a delta; the first one holds the prompt where that was asked for."""
     deltas = generation.submission.release(sequence, delta)
     if generation.prompt is not None and deltas:

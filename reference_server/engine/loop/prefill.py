@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from reference_server.engine.device import torch
-from reference_server.engine.loop.failures import failure, no_memory, out_of_memory, release_memory
+from reference_server.engine.loop.failures import is_out_of_memory, out_of_memory_error, release_memory, to_engine_error
 
 if TYPE_CHECKING:
     from collections.abc import Sequence as Seq
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Prefilled:
+class PrefillResult:
     """sequences: whose prompts are whole now. logits: [sequences, vocabulary], after their prompts.
 
     failures: of sequences that cannot go on; they are not among the others.
@@ -31,13 +31,13 @@ class Prefilled:
 
 
 @dataclass(slots=True)
-class _Piece:
+class _Chunk:
     """The next tokens of a prompt, which go through the model once, whoever shares it."""
 
     tokens: list[int]
     slot: int
     start: int
-    sharers: list[Sequence]
+    sequences: list[Sequence]
 
 
 class Prefiller:
@@ -47,57 +47,57 @@ class Prefiller:
         self._runner = runner
         self._sampler = sampler
 
-    def prefill(self, batch: Batch) -> Prefilled:
+    def prefill(self, batch: Batch) -> PrefillResult:
         """One batch. An exception means that the model failed for all; what fails for one prompt is its own."""
         for copy in batch.copies:
             self._runner.copy([(copy.source, copy.target)], copy.length)
         failures: dict[Sequence, EngineError] = {}
-        whole: list[tuple[Sequence, int]] = []
-        shares: list[tuple[int, int]] = []
-        pieces = _pieces(batch)
-        logits, lacking = self._forward(pieces)
-        for row, piece in enumerate(pieces):
-            for sequence in piece.sharers:
-                if row in lacking:
-                    failures[sequence] = lacking[row]
+        complete: list[tuple[Sequence, int]] = []
+        copies: list[tuple[int, int]] = []
+        chunks = _split_batch(batch)
+        logits, errors = self._forward(chunks)
+        for row, chunk in enumerate(chunks):
+            for sequence in chunk.sequences:
+                if row in errors:
+                    failures[sequence] = errors[row]
                 elif sequence.prefilled == len(sequence.prompt) and (slot := sequence.slot) is not None:
                     try:
-                        self._sampler.open(slot, sequence.params, sequence.prompt)
+                        self._sampler.reset_slot(slot, sequence.params, sequence.prompt)
                     except Exception as error:
-                        failures[sequence] = failure(error)
+                        failures[sequence] = to_engine_error(error)
                         continue
-                    whole.append((sequence, row))
-                    if slot != piece.slot:
-                        shares.append((piece.slot, slot))
-        if shares:
-            self._runner.copy(shares, max(len(sequence.prompt) for sequence, _ in whole))
-        rows = [row for _, row in whole]
+                    complete.append((sequence, row))
+                    if slot != chunk.slot:
+                        copies.append((chunk.slot, slot))
+        if copies:
+            self._runner.copy(copies, max(len(sequence.prompt) for sequence, _ in complete))
+        rows = [row for _, row in complete]
         if rows != list(range(len(logits))):
             logits = logits[rows]
-        return Prefilled(tuple(sequence for sequence, _ in whole), logits, failures)
+        return PrefillResult(tuple(sequence for sequence, _ in complete), logits, failures)
 
-    def _forward(self, pieces: Seq[_Piece]) -> tuple[torch.Tensor, dict[int, EngineError]]:
+    def _forward(self, chunks: Seq[_Chunk]) -> tuple[torch.Tensor, dict[int, EngineError]]:
         """(logits after each piece, the pieces for which there is no memory): where all do not fit, each goes alone."""
         try:
-            tokens = [piece.tokens for piece in pieces]
-            return self._runner.prefill(tokens, [piece.slot for piece in pieces], [piece.start for piece in pieces]), {}
+            tokens = [chunk.tokens for chunk in chunks]
+            return self._runner.prefill(tokens, [chunk.slot for chunk in chunks], [chunk.start for chunk in chunks]), {}
         except Exception as error:
-            if not out_of_memory(error):
+            if not is_out_of_memory(error):
                 raise
             release_memory()
-            if len(pieces) == 1:
-                return torch.zeros(1, self._runner.vocabulary_size), {0: no_memory(error)}
-        each = [self._forward([piece]) for piece in pieces]
-        lacking = {row: failed[0] for row, (_, failed) in enumerate(each) if failed}
-        return torch.cat([logits for logits, _ in each]), lacking
+            if len(chunks) == 1:
+                return torch.zeros(1, self._runner.vocabulary_size), {0: out_of_memory_error(error)}
+        results = [self._forward([chunk]) for chunk in chunks]
+        errors = {row: failed[0] for row, (_, failed) in enumerate(results) if failed}
+        return torch.cat([logits for logits, _ in results]), errors
 
 
-def _pieces(batch: Batch) -> list[_Piece]:
+def _split_batch(batch: Batch) -> list[_Chunk]:
     """What goes through the model; sequences that share a prompt stand side by side."""
-    pieces: list[_Piece] = []
-    for sequence, slot, start, until in zip(batch.sequences, batch.slots, batch.since, batch.until, strict=True):
-        if pieces and pieces[-1].sharers[0].prompt is sequence.prompt:
-            pieces[-1].sharers.append(sequence)
+    chunks: list[_Chunk] = []
+    for sequence, slot, start, until in zip(batch.sequences, batch.slots, batch.starts, batch.ends, strict=True):
+        if chunks and chunks[-1].sequences[0].prompt is sequence.prompt:
+            chunks[-1].sequences.append(sequence)
         else:
-            pieces.append(_Piece(sequence.prompt[start:until], slot, start, [sequence]))
-    return pieces
+            chunks.append(_Chunk(sequence.prompt[start:until], slot, start, [sequence]))
+    return chunks

@@ -7,23 +7,23 @@ from dataclasses import dataclass, field
 
 
 @dataclass(slots=True)
-class Restarts:
-    """At most `most` within `window_s` seconds; the wait doubles with each of them.
+class RestartPolicy:
+    """At most `max_restarts` within `window_s` seconds; the wait doubles with each of them.
 
     pause_s: before the first.
     """
 
-    most: int = 3
+    max_restarts: int = 3
     window_s: float = 600.0
     pause_s: float = 0.25
-    _taken: deque[float] = field(default_factory=deque)
+    _times: deque[float] = field(default_factory=deque)
 
-    def next_pause_s(self, now_s: float) -> float | None:
+    def schedule_restart(self, now_s: float) -> float | None:
         """Seconds to wait before the next restart, which counts from now on; None: there have been enough."""
-        while self._taken and self._taken[0] <= now_s - self.window_s:
-            self._taken.popleft()
-        if len(self._taken) >= self.most:
+        while self._times and self._times[0] <= now_s - self.window_s:
+            self._times.popleft()
+        if len(self._times) >= self.max_restarts:
             return None
-        pause: float = self.pause_s * 2 ** len(self._taken)
-        self._taken.append(now_s)
+        pause: float = self.pause_s * 2 ** len(self._times)
+        self._times.append(now_s)
         return pause

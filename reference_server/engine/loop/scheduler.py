@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from reference_server.engine.loop.sequence import Sequence, Status
-from reference_server.engine.model.prefix_cache import Prefixes
+from reference_server.engine.loop.sequence import Sequence, SequenceStatus
+from reference_server.engine.model.prefix_cache import PrefixCache
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,7 +18,7 @@ PREFILL_TOKENS = 256
 
 
 @dataclass(frozen=True, slots=True)
-class Copy:
+class RowCopy:
     """The first `length` positions of one slot's row that another one takes over."""
 
     source: int
@@ -37,9 +37,9 @@ class Batch:
 
     prefill: bool
     sequences: tuple[Sequence, ...]
-    since: tuple[int, ...] = ()
-    until: tuple[int, ...] = ()
-    copies: tuple[Copy, ...] = ()
+    starts: tuple[int, ...] = ()
+    ends: tuple[int, ...] = ()
+    copies: tuple[RowCopy, ...] = ()
 
     @property
     def slots(self) -> list[int]:
@@ -63,9 +63,9 @@ class Scheduler:
     def __init__(self, slots: int, prefill_tokens: int = PREFILL_TOKENS, *, reuse: bool = True) -> None:
         self._free = list(range(slots))  # a heap: the lowest slot first keeps the running rows together
         self._prefill_tokens = prefill_tokens
-        self._prefixes = Prefixes() if reuse else None
+        self._prefix_cache = PrefixCache() if reuse else None
         self._waiting: deque[tuple[Sequence, ...]] = deque()  # each entry starts together
-        self._begun: tuple[Sequence, ...] = ()  # they share a prompt of which a part is prefilled
+        self._partial: tuple[Sequence, ...] = ()  # they share a prompt of which a part is prefilled
         self._running: list[Sequence] = []
         self._decode_next = False
 
@@ -76,35 +76,35 @@ class Scheduler:
     @property
     def busy(self) -> bool:
         """Whether any sequence is waiting or running."""
-        return bool(self._running or self._begun or self._waiting)
+        return bool(self._running or self._partial or self._waiting)
 
-    def add(self, *together: Sequence) -> None:
+    def add(self, *group: Sequence) -> None:
         """Queue sequences that start together; no more than there are slots. Behind all of the same priority."""
         place = len(self._waiting)
-        while place and self._waiting[place - 1][0].params.priority > together[0].params.priority:
+        while place and self._waiting[place - 1][0].params.priority > group[0].params.priority:
             place -= 1
-        self._waiting.insert(place, together)
+        self._waiting.insert(place, group)
 
     def drop_cancelled(self) -> list[Sequence]:
         """Finish the sequences that were cancelled, waiting or running, and name them."""
         # Asked for once: somebody may be cancelling while this runs, and sequences of a request go together.
-        unfinished = [*self._running, *self._begun, *chain.from_iterable(self._waiting)]
-        asked = {sequence.cancellation for sequence in unfinished if sequence.cancellation.requested}
-        if not asked:
+        unfinished = [*self._running, *self._partial, *chain.from_iterable(self._waiting)]
+        cancelled = {sequence.cancellation for sequence in unfinished if sequence.cancellation.requested}
+        if not cancelled:
             return []
-        dropped = [sequence for sequence in unfinished if sequence.cancellation in asked]
-        self._waiting = deque(each for each in self._waiting if each[0].cancellation not in asked)
+        dropped = [sequence for sequence in unfinished if sequence.cancellation in cancelled]
+        self._waiting = deque(group for group in self._waiting if group[0].cancellation not in cancelled)
         for sequence in dropped:
             if sequence.slot is not None:
                 self.finish(sequence)
-            sequence.status = Status.FINISHED
+            sequence.status = SequenceStatus.FINISHED
         return dropped
 
     def schedule(self) -> Batch | None:
         """The next batch, or None when nobody is left."""
         decode = self._decode_next and bool(self._running)
         self._decode_next = False
-        if not decode and (batch := self._prefill()):
+        if not decode and (batch := self._schedule_prefill()):
             self._decode_next = True
             return batch
         return Batch(False, tuple(self._running)) if self._running else None
@@ -113,92 +113,92 @@ class Scheduler:
         """Take a running sequence out, and free its slot."""
         if sequence.slot is None:
             raise ValueError("a sequence without a slot is not running")
-        if sequence in self._begun:
-            self._begun = tuple(each for each in self._begun if each is not sequence)
+        if sequence in self._partial:
+            self._partial = tuple(other for other in self._partial if other is not sequence)
         else:
             self._running.remove(sequence)
         heapq.heappush(self._free, sequence.slot)
         sequence.slot = None
-        sequence.status = Status.FINISHED
+        sequence.status = SequenceStatus.FINISHED
 
-    def forget(self, sequence: Sequence) -> None:
+    def invalidate(self, sequence: Sequence) -> None:
         """Note that the row of a running sequence holds nothing that another could take over."""
-        if self._prefixes is not None and sequence.slot is not None:
-            self._prefixes.forget(sequence.slot)
+        if self._prefix_cache is not None and sequence.slot is not None:
+            self._prefix_cache.invalidate(sequence.slot)
 
-    def _prefill(self) -> Batch | None:
+    def _schedule_prefill(self) -> Batch | None:
         """The next tokens of prompts, in the order of their arrival, as many as go through at once."""
-        chosen = list(self._begun)
-        copies: list[Copy] = []
+        chosen = list(self._partial)
+        copies: list[RowCopy] = []
         longest = len(chosen[0].prompt) - chosen[0].prefilled if chosen else 0
         prompts = 1 if chosen else 0
         while self._waiting and len(self._waiting[0]) <= len(self._free):
-            together = self._waiting[0]
-            if chosen and chosen[-1].prompt is together[0].prompt:
-                self._admit(together, chosen[-1].prefilled)
+            group = self._waiting[0]
+            if chosen and chosen[-1].prompt is group[0].prompt:
+                self._admit(group, chosen[-1].prefilled)
             else:
-                source, length = self._longest(together[0])
-                left = max(longest, len(together[0].prompt) - length)
+                source, length = self._find_cached_prefix(group[0])
+                left = max(longest, len(group[0].prompt) - length)
                 if chosen and left * (prompts + 1) > self._prefill_tokens:
                     break
                 longest = left
                 prompts += 1
-                self._admit(together, length)
-                copies += self._place(together, source, length)
-            chosen += together
+                self._admit(group, length)
+                copies += self._prepare_rows(group, source, length)
+            chosen += group
         if not chosen:
             return None
         most = self._prefill_tokens // prompts
-        since = tuple(each.prefilled for each in chosen)
-        until = tuple(min(len(each.prompt), each.prefilled + most) for each in chosen)
-        for sequence, end in zip(chosen, until, strict=True):
+        starts = tuple(sequence.prefilled for sequence in chosen)
+        ends = tuple(min(len(sequence.prompt), sequence.prefilled + most) for sequence in chosen)
+        for sequence, end in zip(chosen, ends, strict=True):
             sequence.prefilled = end
-        whole = until[0] == len(chosen[0].prompt)  # then those after it are whole too, or they would not be here
-        self._hold(chosen if whole else chosen[:1])
-        self._begun = () if whole else tuple(chosen)
-        if whole:
+        complete = ends[0] == len(chosen[0].prompt)  # then those after it are whole too, or they would not be here
+        self._cache_prompts(chosen if complete else chosen[:1])
+        self._partial = () if complete else tuple(chosen)
+        if complete:
             self._running += chosen
-        return Batch(True, tuple(chosen), since, until, tuple(copies))
+        return Batch(True, tuple(chosen), starts, ends, tuple(copies))
 
-    def _admit(self, together: tuple[Sequence, ...], prefilled: int) -> None:
+    def _admit(self, group: tuple[Sequence, ...], prefilled: int) -> None:
         self._waiting.popleft()
-        for sequence in together:
+        for sequence in group:
             sequence.slot = heapq.heappop(self._free)
-            sequence.status = Status.RUNNING
-            sequence.prefilled = sequence.cached = prefilled
+            sequence.status = SequenceStatus.RUNNING
+            sequence.prefilled = sequence.cached_tokens = prefilled
 
-    def _longest(self, sequence: Sequence) -> tuple[int, int]:
+    def _find_cached_prefix(self, sequence: Sequence) -> tuple[int, int]:
         """(slot, length) of the longest head of a sequence's prompt that is in the cache."""
-        if self._prefixes is None:
+        if self._prefix_cache is None:
             return -1, 0
-        return self._prefixes.longest(sequence.prompt, sequence.params.cache_salt)
+        return self._prefix_cache.find_longest(sequence.prompt, sequence.params.cache_salt)
 
-    def _place(self, together: tuple[Sequence, ...], source: int, length: int) -> Iterator[Copy]:
+    def _prepare_rows(self, group: tuple[Sequence, ...], source: int, length: int) -> Iterator[RowCopy]:
         """Give the first of some sequences the head of its prompt, and save from their rows what may be of use."""
-        if self._prefixes is None:
+        if self._prefix_cache is None:
             return
-        first, *others = [sequence.slot for sequence in together if sequence.slot is not None]
+        first, *others = [sequence.slot for sequence in group if sequence.slot is not None]
         if length and source != first:
-            self._prefixes.touch(source)
-            yield from self._rescue(first, source)
-            yield Copy(source, first, length)
+            self._prefix_cache.touch(source)
+            yield from self._evict(first, source)
+            yield RowCopy(source, first, length)
         elif not length:
-            yield from self._rescue(first)
+            yield from self._evict(first)
         for slot in others:
-            yield from self._rescue(slot)
+            yield from self._evict(slot)
         for slot in (first, *others):
-            self._prefixes.forget(slot)
+            self._prefix_cache.invalidate(slot)
 
-    def _rescue(self, slot: int, source: int | None = None) -> Iterator[Copy]:
-        if self._prefixes is not None:
-            places = [each for each in self._free if each != source]
-            if (rescued := self._prefixes.rescue(slot, places)) is not None:
-                yield Copy(slot, *rescued)
+    def _evict(self, slot: int, source: int | None = None) -> Iterator[RowCopy]:
+        if self._prefix_cache is not None:
+            targets = [free for free in self._free if free != source]
+            if (moved := self._prefix_cache.evict(slot, targets)) is not None:
+                yield RowCopy(slot, *moved)
 
-    def _hold(self, sequences: list[Sequence]) -> None:
-        if self._prefixes is not None:
+    def _cache_prompts(self, sequences: list[Sequence]) -> None:
+        if self._prefix_cache is not None:
             for sequence in sequences:
                 if sequence.slot is not None:
-                    self._prefixes.hold(
+                    self._prefix_cache.insert(
                         sequence.slot, sequence.prompt[: sequence.prefilled], sequence.params.cache_salt
                     )

@@ -6,19 +6,19 @@ from dataclasses import replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from reference_server.engine.text.predicted_output import Prediction
+from reference_server.engine.text.predicted_output import PredictionTracker
 from reference_server.engine.text.transcript import Transcript
 
 if TYPE_CHECKING:
     from reference_server.engine.params import SamplingParams
     from reference_server.engine.protocol import Delta
     from reference_server.engine.sampling.bias import Bias
-    from reference_server.engine.sampling.scores import Score
-    from reference_server.engine.text.transcript import Step, Terms
+    from reference_server.engine.sampling.scores import TokenScore
+    from reference_server.engine.text.transcript import AnswerSpec, StepStats
     from reference_server.engine.tools.grammar import Matcher
 
 
-class Status(Enum):
+class SequenceStatus(Enum):
     """Where a sequence is: it only ever moves forward."""
 
     WAITING = "waiting"
@@ -50,11 +50,11 @@ class Sequence:
         self.bias = bias
         self.matcher: Matcher | None = None
         self.cancellation = cancellation
-        self.status = Status.WAITING
+        self.status = SequenceStatus.WAITING
         self.slot: int | None = None
         self.prefilled = 0
-        self.cached = 0
-        self.began_at: float | None = None
+        self.cached_tokens = 0
+        self.prefill_started_at: float | None = None
         self.generated: list[int] = []
 
     @property
@@ -67,7 +67,7 @@ class Sequence:
         return self.generated[-1] if self.generated else self.prompt[-1]
 
 
-class Sampled(Sequence):
+class SampledSequence(Sequence):
     """One answer that grows token by token: each is taken first, and told later.
 
     seed: 0 to 2**64 - 1, of this sequence's own stream of random numbers.
@@ -80,38 +80,38 @@ class Sampled(Sequence):
     def __init__(
         self,
         prompt: list[int],
-        terms: Terms,
+        spec: AnswerSpec,
         cancellation: Cancellation,
         *,
         seed: int,
         ready_at: float,
         index: int = 0,
     ) -> None:
-        super().__init__(prompt, terms.params, cancellation, terms.bias)
+        super().__init__(prompt, spec.params, cancellation, spec.bias)
         self.seed = seed
         self.ready_at = ready_at
-        self.top = 0 if terms.params.logprobs is None and terms.params.ranked else terms.params.logprobs
+        self.top_logprobs = 0 if spec.params.logprobs is None and spec.params.ranked else spec.params.logprobs
         self.logprob = 0.0
-        self.matcher = None if terms.matcher is None else terms.matcher.fork()
-        self._terms = terms
-        self._calls = terms.params.tools is not None  # within a call, what ends an answer may be a token like any other
-        self._transcript = Transcript(terms, index)
-        self._prediction = None if terms.predicted is None else Prediction(terms.predicted)
+        self.matcher = None if spec.matcher is None else spec.matcher.fork()
+        self._spec = spec
+        self._calls = spec.params.tools is not None  # within a call, what ends an answer may be a token like any other
+        self._transcript = Transcript(spec, index)
+        self._prediction = None if spec.predicted is None else PredictionTracker(spec.predicted)
 
-    def take(self, token_id: int) -> bool:
+    def append(self, token_id: int) -> bool:
         """Take the token that a step chose; whether it is certain already that nothing may follow."""
         self.generated.append(token_id)
-        return len(self.generated) >= self._terms.limit or (token_id in self._terms.ends and not self._calls)
+        return len(self.generated) >= self._spec.max_tokens or (token_id in self._spec.end_ids and not self._calls)
 
-    def tell(self, token_id: int, score: Score | None, step: Step) -> Delta:
+    def create_delta(self, token_id: int, score: TokenScore | None, step: StepStats) -> Delta:
         """What the next of the tokens that were taken adds. Of each once, in order; in whatever thread."""
         if score is not None:
             self.logprob += score.logprob
-        over = False
+        complete = False
         if self.matcher is not None:
             self.matcher.consume(token_id)
-            over = self.matcher.over
-            _ = over or self.matcher.mask  # worked out now, while nobody waits for it
-        delta = self._transcript.delta(token_id, score, step, self.ready_at, over=over)
+            complete = self.matcher.complete
+            _ = complete or self.matcher.mask  # worked out now, while nobody waits for it
+        delta = self._transcript.create_delta(token_id, score, step, self.ready_at, complete=complete)
         self.ready_at = step.ended_at
-        return delta if self._prediction is None else replace(delta, predicted=self._prediction.take(token_id))
+        return delta if self._prediction is None else replace(delta, predicted=self._prediction.push(token_id))

@@ -6,12 +6,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from reference_server.engine.loop.beam_search import BeamSearch
-from reference_server.engine.loop.sequence import Cancellation, Sampled, Sequence
-from reference_server.engine.sampling.sampler import stream_seed
+from reference_server.engine.loop.sequence import Cancellation, SampledSequence, Sequence
+from reference_server.engine.sampling.sampler import derive_seed
 
 if TYPE_CHECKING:
     from reference_server.engine.protocol import Delta
-    from reference_server.engine.text.transcript import Terms
+    from reference_server.engine.text.transcript import AnswerSpec
 
 
 class Submission:
@@ -24,37 +24,39 @@ class Submission:
     together: groups of sequences that must start at once; samples wait for each other no more than for others.
     """
 
-    def __init__(self, prompt: list[int], terms: Terms, *, seed: int, ready_at: float) -> None:
+    def __init__(self, prompt: list[int], spec: AnswerSpec, *, seed: int, ready_at: float) -> None:
         self.prompt = prompt
-        self.params = terms.params
+        self.params = spec.params
         self.cancellation = Cancellation()
         self._ranked = self.params.ranked
-        self._held: dict[Sequence, list[Delta]] = {}
+        self._buffered: dict[Sequence, list[Delta]] = {}
         self._unfinished = self.params.width
-        self._begun: set[int] = set()  # choices of which there was a delta
+        self._started: set[int] = set()  # choices of which there was a delta
         if self.params.beam_search:
-            search = BeamSearch(prompt, terms, self.cancellation, ready_at=ready_at)
-            self.together: tuple[tuple[Sequence, ...], ...] = (search.beams,)
+            search = BeamSearch(prompt, spec, self.cancellation, ready_at=ready_at)
+            self.groups: tuple[tuple[Sequence, ...], ...] = (search.beams,)
             return
         self._samples = [
-            Sampled(prompt, terms, self.cancellation, seed=stream_seed(seed, index), ready_at=ready_at, index=index)
+            SampledSequence(
+                prompt, spec, self.cancellation, seed=derive_seed(seed, index), ready_at=ready_at, index=index
+            )
             for index in range(self.params.width)
         ]
-        self.together = tuple((sample,) for sample in self._samples)
+        self.groups = tuple((sample,) for sample in self._samples)
 
     def release(self, sequence: Sequence, delta: Delta) -> list[Delta]:
         """What the reader gets now that a sequence has got a delta."""
         # What a later choice takes over was computed for this request. It counts the prompt once.
-        if (cached := self.together[0][0].cached) and delta.index not in self._begun:
-            self._begun.add(delta.index)
+        if (cached := self.groups[0][0].cached_tokens) and delta.index not in self._started:
+            self._started.add(delta.index)
             delta = replace(delta, cached_tokens=cached)
         if not self._ranked:
             return [delta]
-        self._held.setdefault(sequence, []).append(delta)
+        self._buffered.setdefault(sequence, []).append(delta)
         if delta.finish_reason is not None:
             self._unfinished -= 1
         if self._unfinished:
             return []
         # vLLM ranks by the sum of the log-probabilities too (cumulative_logprob): a longer answer pays for every token.
         best = sorted(self._samples, key=lambda sample: -sample.logprob)[: self.params.n]
-        return [replace(held, index=rank) for rank, each in enumerate(best) for held in self._held[each]]
+        return [replace(delta, index=rank) for rank, sample in enumerate(best) for delta in self._buffered[sample]]

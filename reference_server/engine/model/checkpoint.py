@@ -10,7 +10,7 @@ import tokenizers
 from reference_server.engine.device import load_npu, torch
 from reference_server.engine.protocol import CheckpointError
 from reference_server.engine.text.chat import ChatEncoder
-from reference_server.engine.tools.tool_format import chosen_format
+from reference_server.engine.tools.tool_format import detect_format
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,7 +34,7 @@ RESERVED_ARGUMENTS = {
     "tools",
     "truncation",
 }
-ROPES_THAT_LOOK_AT_THE_BATCH = {"dynamic", "longrope"}
+BATCH_DEPENDENT_ROPES = {"dynamic", "longrope"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ def load_checkpoint(path: Path, device: torch.device, dtype: str) -> Checkpoint:
         chat=ChatEncoder(render, backend),
         eos_token_ids=frozenset(token_id for token_id in ends if token_id is not None),
         position_limit=model.config.get_text_config().max_position_embeddings,
-        tool_format=chosen_format(_template_source(tokenizer.chat_template)),
+        tool_format=detect_format(_template_source(tokenizer.chat_template)),
     )
 
 
@@ -131,7 +131,7 @@ def _require_supported(path: Path, model: Any, tokenizer: Any) -> None:
     config = model.config.get_text_config()
     rope = (getattr(config, "rope_parameters", None) or {}).get("rope_type")
     problem = None
-    if rope in ROPES_THAT_LOOK_AT_THE_BATCH:
+    if rope in BATCH_DEPENDENT_ROPES:
         problem = f"scales its positions ({rope}) by the longest sequence of a batch"
     elif not hasattr(tokenizer, "backend_tokenizer"):
         problem = "has no tokenizer.json"

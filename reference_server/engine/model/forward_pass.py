@@ -12,20 +12,20 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from reference_server.engine.device import torch
 from reference_server.engine.model.kv_cache import CacheView
-from reference_server.engine.model.lm_head import Head
+from reference_server.engine.model.lm_head import LMHead
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from collections.abc import Sequence as Seq
 
-    from reference_server.engine.model.masks import Masks
+    from reference_server.engine.model.masks import AttentionMasks
     from reference_server.engine.model.packed_linear import PackedLinear
 
-    Forward = Callable[..., torch.Tensor]
+    PassFunction = Callable[..., torch.Tensor]
 
 _log = logging.getLogger(__name__)
 # By these, and by these alone, numbers in a tensor can decide what Python does next, or how large a tensor is.
-DECIDING: Final = frozenset(
+DATA_DEPENDENT_OPERATORS: Final = frozenset(
     {
         "aten::_local_scalar_dense",
         "aten::bincount",
@@ -48,10 +48,10 @@ class ForwardPass(torch.nn.Module):
     None: as the model does.
     """
 
-    def __init__(self, model: Any, masks: Masks, *, leading: bool, linear: PackedLinear | None = None) -> None:
+    def __init__(self, model: Any, masks: AttentionMasks, *, leading: bool, linear: PackedLinear | None = None) -> None:
         super().__init__()
         self._base = model.base_model
-        self._head = Head(model)
+        self._head = LMHead(model)
         self._masks = masks
         self._leading = leading
         self._linear = linear or nullcontext()
@@ -84,7 +84,7 @@ class ForwardPass(torch.nn.Module):
         return logits
 
 
-def traced(plain: Forward, *examples: Callable[[], Seq[torch.Tensor]]) -> Forward:
+def trace_pass(plain: PassFunction, *examples: Callable[[], Seq[torch.Tensor]]) -> PassFunction:
     """The pass as a graph of the operators that it runs, or the pass itself where a graph would not do the same.
 
     A model of millions of parameters takes as long for Python's way from operator to operator as for the operators, and
@@ -92,28 +92,28 @@ def traced(plain: Forward, *examples: Callable[[], Seq[torch.Tensor]]) -> Forwar
     decides what runs, and where it gives the bits of the pass for every example. The first is what it is made of; the
     others should have other shapes. Each makes its tensors anew, the same ones every time.
     """
-    seen = _Operators()
+    seen = _OperatorRecorder()
     with seen:
         expected = [plain(*example()) for example in examples]
-    if seen.names & DECIDING:
+    if seen.names & DATA_DEPENDENT_OPERATORS:
         return plain
     try:
-        with _silence():
+        with _suppress_warnings():
             graph = torch.jit.trace(  # type: ignore[no-untyped-call]
                 plain, tuple(examples[0]()), check_trace=False, strict=False
             )
             # One flat graph, of what depends on the input: otherwise every layer is a call that looks up its members.
             graph = torch.jit.freeze(graph.eval(), optimize_numerics=False)
-        found = [_run(graph, *example()) for example in examples]
+        found = [_run_graph(graph, *example()) for example in examples]
     except Exception as error:  # whatever a model does that no graph can hold
         _log.info("passes run as Python: %s", error)
         return plain
     same = all(torch.equal(one, other) for one, other in zip(expected, found, strict=True))
-    return partial(_run, graph) if same else plain
+    return partial(_run_graph, graph) if same else plain
 
 
 @contextmanager
-def _silence() -> Iterator[None]:
+def _suppress_warnings() -> Iterator[None]:
     """Nothing is said of shapes that decide, which the examples are for, nor that there are newer ways."""
     before = logging.root.manager.disable
     logging.disable(logging.WARNING)
@@ -125,14 +125,14 @@ def _silence() -> Iterator[None]:
         logging.disable(before)
 
 
-def _run(graph: Any, *tensors: torch.Tensor) -> torch.Tensor:
+def _run_graph(graph: Any, *tensors: torch.Tensor) -> torch.Tensor:
     """What the graph makes of tensors, operator by operator: nothing is made anew for a shape that comes again."""
     with torch.jit.optimized_execution(False):  # type: ignore[attr-defined]  # torch names no exports
         logits: torch.Tensor = graph(*tensors)
         return logits
 
 
-class _Operators(TorchDispatchMode):  # type: ignore[no-untyped-call]
+class _OperatorRecorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Notes which operators run."""
 
     def __init__(self) -> None:

@@ -19,7 +19,7 @@ class LayerShape(NamedTuple):
     value_size: int
 
 
-def layer_shapes(model: Any) -> list[LayerShape]:
+def find_layer_shapes(model: Any) -> list[LayerShape]:
     """What each layer of a model keeps of a token; raises CheckpointError where that is not a key and a value."""
     kept = getattr(model(input_ids=torch.zeros((1, 1), dtype=torch.long, device=model.device)), "past_key_values", None)
     shapes: list[LayerShape] = []

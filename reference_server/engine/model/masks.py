@@ -13,7 +13,7 @@ SLIDING: Final = "sliding_attention"
 
 
 @dataclass(frozen=True, slots=True)
-class Masks:
+class AttentionMasks:
     """How far the layers of a model look back.
 
     window: how many positions a sliding layer sees, the token's own among them; None: there is no such layer, or it
@@ -28,7 +28,7 @@ class Masks:
     additive: torch.dtype | None
 
     @classmethod
-    def of(cls, model: Any, positions: int) -> Masks:
+    def from_model(cls, model: Any, positions: int) -> AttentionMasks:
         """Those of a model whose sequences have so many positions; raises CheckpointError for other kinds of layers."""
         config = model.config.get_text_config()
         kinds = frozenset(getattr(config, "layer_types", None) or ())
@@ -45,12 +45,12 @@ class Masks:
     def __call__(self, seen: torch.Tensor, positions: torch.Tensor) -> torch.Tensor | dict[str, torch.Tensor]:
         """The masks of tokens at positions [rows, tokens] that may see what `seen` [rows, 1, tokens, read] says."""
         if self.window is None:
-            return self._formed(seen)
+            return self._to_model_format(seen)
         places = torch.arange(seen.shape[-1], device=seen.device)
-        near = self._formed(seen & (places > positions[:, None, :, None] - self.window))
-        return {FULL: self._formed(seen), SLIDING: near} if self.kinds else near
+        near = self._to_model_format(seen & (places > positions[:, None, :, None] - self.window))
+        return {FULL: self._to_model_format(seen), SLIDING: near} if self.kinds else near
 
-    def _formed(self, mask: torch.Tensor) -> torch.Tensor:
+    def _to_model_format(self, mask: torch.Tensor) -> torch.Tensor:
         if self.additive is None:
             return mask
         hidden = torch.full((), torch.finfo(self.additive).min, dtype=self.additive, device=mask.device)

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
     Product = Callable[[torch.Tensor, torch.Tensor, torch.Tensor | None], torch.Tensor]
 
-MOST_BYTES: Final = 1 << 28
+MAX_BYTES: Final = 1 << 28
 """Of all matrices together: the packed ones take as much memory again."""
-ROWS_EXPECTED: Final = 32
-CLOSE: Final = 1e-4
+EXPECTED_ROWS: Final = 32
+TOLERANCE: Final = 1e-4
 """Kernels add in another order: logits differ by so much of the largest one at most."""
 _log = logging.getLogger(__name__)
 
@@ -48,22 +48,22 @@ class PackedLinear(TorchFunctionMode):
         """
         super().__init__()
         self._product: Product = torch.jit.CompilationUnit(PRODUCT).product
-        self._kept = groups  # so that nothing else can have the identity of a matrix
+        self._groups = groups  # so that nothing else can have the identity of a matrix
         self.packed: list[torch.Tensor] = []
         self.biases: list[torch.Tensor | None] = []
-        self._places: dict[int, tuple[int, int, int]] = {}  # identity -> (group, its first output, the one after)
+        self._slices: dict[int, tuple[int, int, int]] = {}  # identity -> (group, its first output, the one after)
         for at, group in enumerate(groups):
             matrices = [matrix.detach() for matrix, _ in group]
             biases = [bias.detach() for _, bias in group if bias is not None]
-            self.packed.append(torch.ops.mkldnn._reorder_linear_weight(torch.cat(matrices), ROWS_EXPECTED))
+            self.packed.append(torch.ops.mkldnn._reorder_linear_weight(torch.cat(matrices), EXPECTED_ROWS))
             self.biases.append(torch.cat(biases) if biases else None)
             ends = accumulate((len(matrix) for matrix in matrices), initial=0)
             for (matrix, _), (begin, end) in zip(group, pairwise(ends), strict=True):
-                self._places[id(matrix)] = at, begin, end
+                self._slices[id(matrix)] = at, begin, end
         self._last: tuple[torch.Tensor, int, torch.Tensor] | None = None  # input, group, output
 
     @classmethod
-    def of(cls, model: Any) -> PackedLinear | None:
+    def from_model(cls, model: Any) -> PackedLinear | None:
         """A model's matrices, as a pass over it uses them; None where they are no float32 on a CPU, where they are too
         large, and where nothing comes of it: oneDNN is missing, or the model takes its layers' outputs otherwise."""
         if model.device.type != "cpu" or model.dtype is not torch.float32:
@@ -71,17 +71,17 @@ class PackedLinear(TorchFunctionMode):
         tokens = torch.arange(8).view(2, 4) % model.get_output_embeddings().weight.shape[0]
         with torch.inference_mode():
             try:
-                with (seen := _Products()):
+                with (seen := _LinearRecorder()):
                     expected = model(input_ids=tokens, use_cache=False).logits
                 groups = list(seen.groups())
-                if not groups or sum(matrix.nbytes for group in groups for matrix, _ in group) > MOST_BYTES:
+                if not groups or sum(matrix.nbytes for group in groups for matrix, _ in group) > MAX_BYTES:
                     return None
                 with (packed := cls(groups)):
                     found = model(input_ids=tokens, use_cache=False).logits
             except Exception as error:  # a model that asks more of its layers raises whatever it likes
                 _log.info("the model's matrices are not packed: %s", error)
                 return None
-        return packed if (found - expected).abs().max() <= CLOSE * expected.abs().max() else None
+        return packed if (found - expected).abs().max() <= TOLERANCE * expected.abs().max() else None
 
     def __exit__(self, *details: Any) -> None:
         self._last = None
@@ -90,9 +90,9 @@ class PackedLinear(TorchFunctionMode):
     def __torch_function__(
         self, function: Any, _types: Any, arguments: tuple[Any, ...] = (), options: dict[str, Any] | None = None
     ) -> Any:
-        if function is not torch.nn.functional.linear or options or id(arguments[1]) not in self._places:
+        if function is not torch.nn.functional.linear or options or id(arguments[1]) not in self._slices:
             return function(*arguments, **(options or {}))
-        inputs, place = arguments[0], self._places[id(arguments[1])]
+        inputs, place = arguments[0], self._slices[id(arguments[1])]
         group, begin, end = place
         if self._last is None or self._last[0] is not inputs or self._last[1] != group:
             self._last = inputs, group, self._product(inputs, self.packed[group], self.biases[group])
@@ -100,7 +100,7 @@ class PackedLinear(TorchFunctionMode):
         return whole if whole.shape[-1] == end - begin else whole[..., begin:end]
 
 
-class _Products(TorchFunctionMode):
+class _LinearRecorder(TorchFunctionMode):
     """Notes which inputs are multiplied by which matrices."""
 
     def __init__(self) -> None:

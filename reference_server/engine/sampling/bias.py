@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from reference_server.engine.vocabulary import Vocabulary
 
 Word = tuple[int, ...]
-LATEST_OPENING = 4  # a thought stands at the beginning, after white space at most
+MAX_OPENING_POSITION = 4  # a thought stands at the beginning, after white space at most
 
 
 class Bias:
@@ -45,27 +45,27 @@ class Bias:
         self._opening, self._closing = map(vocabulary.tokenizer.token_to_id, vocabulary.thought_markers)
         if self._budget is not None and (self._opening is None or self._closing is None):
             raise ValueError("thinking_token_budget needs a model that opens and closes a thought by single tokens")
-        check_tokens("logit_bias", (token for token, _ in params.logit_bias), vocabulary_size)
+        check_token_ids("logit_bias", (token for token, _ in params.logit_bias), vocabulary_size)
         self.added = dict(params.logit_bias)
         self._min_tokens = params.min_tokens
         self._ends = sorted(token for token in ends if 0 <= token < vocabulary_size)
         if params.end_bias:
             for token in set(self._ends) - params.stop_token_ids:
                 self.added[token] = self.added.get(token, 0.0) + params.end_bias
-        words = [word for text in params.bad_words for word in _spellings(text, vocabulary)]
+        words = [word for text in params.bad_words for word in _word_token_ids(text, vocabulary)]
         self._words = [word for word in words if len(word) > 1]
-        self._never = sorted({word[0] for word in words if len(word) == 1})
-        self.denied: torch.Tensor | None = None
+        self._always_banned = sorted({word[0] for word in words if len(word) == 1})
+        self.denied_mask: torch.Tensor | None = None
         if params.allowed_token_ids is not None:
-            check_tokens("allowed_token_ids", params.allowed_token_ids, vocabulary_size)
-            self.denied = torch.ones(vocabulary_size, dtype=torch.bool)
-            self.denied[torch.tensor(sorted(params.allowed_token_ids))] = False
-            left = params.allowed_token_ids.difference(self._never)
+            check_token_ids("allowed_token_ids", params.allowed_token_ids, vocabulary_size)
+            self.denied_mask = torch.ones(vocabulary_size, dtype=torch.bool)
+            self.denied_mask[torch.tensor(sorted(params.allowed_token_ids))] = False
+            left = params.allowed_token_ids.difference(self._always_banned)
             if not left or (params.min_tokens and left <= ends):
                 raise ValueError("allowed_token_ids leaves no token that may be generated: allow others")
 
     @classmethod
-    def of(
+    def from_params(
         cls,
         params: SamplingParams,
         vocabulary: Vocabulary,
@@ -81,21 +81,21 @@ class Bias:
             return None
         return cls(params, vocabulary, vocabulary_size, ends, thinking=thinking)
 
-    def forced(self, generated: Seq[int]) -> int | None:
+    def forced_token(self, generated: Seq[int]) -> int | None:
         """The only token that may follow these: the end of a thought whose budget is used up."""
         if self._budget is None:
             return None
         begin = 0
         if not self._thinking:
-            if self._opening not in generated[:LATEST_OPENING]:
+            if self._opening not in generated[:MAX_OPENING_POSITION]:
                 return None
             begin = generated.index(self._opening) + 1
         used_up = len(generated) - begin == self._budget and self._closing not in generated[begin:]
         return self._closing if used_up else None
 
-    def banned(self, generated: Seq[int]) -> list[int]:
+    def banned_tokens(self, generated: Seq[int]) -> list[int]:
         """The tokens that must not follow these."""
-        banned = list(self._never)
+        banned = list(self._always_banned)
         if len(generated) < self._min_tokens:
             banned += self._ends
         for word in self._words:
@@ -105,19 +105,19 @@ class Bias:
         return banned
 
 
-def apply(logits: torch.Tensor, rows: Seq[tuple[int, Bias, Seq[int]]]) -> None:
+def apply_biases(logits: torch.Tensor, rows: Seq[tuple[int, Bias, Seq[int]]]) -> None:
     """Change some rows of logits [rows, vocabulary] in place; for each its bias and what was generated before."""
     places: list[int] = []
     tokens: list[int] = []
     values: list[float] = []
     for row, bias, generated in rows:
-        if (token := bias.forced(generated)) is not None:
+        if (token := bias.forced_token(generated)) is not None:
             logits[row] = -torch.inf
             logits[row, token] = 0.0
             continue
-        if bias.denied is not None:
-            logits[row].masked_fill_(bias.denied, -torch.inf)
-        banned = bias.banned(generated)
+        if bias.denied_mask is not None:
+            logits[row].masked_fill_(bias.denied_mask, -torch.inf)
+        banned = bias.banned_tokens(generated)
         places += [row] * (len(banned) + len(bias.added))
         tokens += [*banned, *bias.added]
         values += [*[-torch.inf] * len(banned), *bias.added.values()]
@@ -126,7 +126,7 @@ def apply(logits: torch.Tensor, rows: Seq[tuple[int, Bias, Seq[int]]]) -> None:
         logits.index_put_((torch.tensor(places), torch.tensor(tokens)), added, accumulate=True)
 
 
-def _spellings(text: str, vocabulary: Vocabulary) -> list[Word]:
+def _word_token_ids(text: str, vocabulary: Vocabulary) -> list[Word]:
     """The tokens of a word at the beginning of a text and, where one as long exists, after a space, as in vLLM."""
     bare = text.lstrip()
     first = vocabulary.encode(bare)
@@ -136,7 +136,7 @@ def _spellings(text: str, vocabulary: Vocabulary) -> list[Word]:
     return [first] if first else []
 
 
-def check_tokens(name: str, tokens: Iterable[int], vocabulary_size: int) -> None:
+def check_token_ids(name: str, tokens: Iterable[int], vocabulary_size: int) -> None:
     """Raises ValueError where a token id, sent under a name, is none of the vocabulary."""
     for token in tokens:
         if not 0 <= token < vocabulary_size:

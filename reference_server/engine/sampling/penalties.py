@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from reference_server.engine.params import SamplingParams
 
 # No finite parameter may make a logit infinite or NaN: one request would end everybody's.
-EXTREME = 1e30
-HUGE = torch.finfo(torch.float32).max
-ORDINARY = 128.0  # up to here float32 has five digits behind the point, which is as many as differences need
-FIRST_WIDTH = 256
+MAX_MAGNITUDE = 1e30
+FLOAT32_MAX = torch.finfo(torch.float32).max
+MAX_UNSHIFTED = 128.0  # up to here float32 has five digits behind the point, which is as many as differences need
+INITIAL_WIDTH = 256
 
 
 class Penalties:
@@ -30,29 +30,29 @@ class Penalties:
         self._frequency = torch.zeros(slots, dtype=torch.float64)
         self._repetition = torch.ones(slots, dtype=torch.float64)
         self._columns: list[dict[int, int]] = [{} for _ in range(slots)]  # token -> its column in the two below
-        self._tokens = torch.zeros(slots, FIRST_WIDTH, dtype=torch.long)
-        self._counts = torch.zeros(slots, FIRST_WIDTH, dtype=torch.float64)
+        self._tokens = torch.zeros(slots, INITIAL_WIDTH, dtype=torch.long)
+        self._counts = torch.zeros(slots, INITIAL_WIDTH, dtype=torch.float64)
 
-    def open(self, slot: int, params: SamplingParams, prompt: Seq[int]) -> None:
+    def reset_slot(self, slot: int, params: SamplingParams, prompt: Seq[int]) -> None:
         """Forget what was said in a slot, for a new prompt; numbers too extreme to compute with count as EXTREME."""
-        self._presence[slot] = max(-EXTREME, min(params.presence_penalty, EXTREME))
-        self._frequency[slot] = max(-EXTREME, min(params.frequency_penalty, EXTREME))
-        self._repetition[slot] = max(1 / EXTREME, min(params.repetition_penalty, EXTREME))
+        self._presence[slot] = max(-MAX_MAGNITUDE, min(params.presence_penalty, MAX_MAGNITUDE))
+        self._frequency[slot] = max(-MAX_MAGNITUDE, min(params.frequency_penalty, MAX_MAGNITUDE))
+        self._repetition[slot] = max(1 / MAX_MAGNITUDE, min(params.repetition_penalty, MAX_MAGNITUDE))
         columns = {token: column for column, token in enumerate(dict.fromkeys(prompt))}
         self._columns[slot] = columns
         self._widen(len(columns))
         self._tokens[slot, : len(columns)] = torch.tensor(list(columns), dtype=torch.long)
         self._counts[slot] = 0
 
-    def count(self, slots: Seq[int], tokens: Seq[int]) -> None:
+    def count_tokens(self, slots: Seq[int], tokens: Seq[int]) -> None:
         """Count one token more in each of some slots."""
         places = []
         for slot, token in zip(slots, tokens, strict=True):
             columns = self._columns[slot]
             places.append(columns.setdefault(token, len(columns)))
         self._widen(max(places) + 1)
-        rows, at, said = torch.tensor([slots, places, tokens])
-        self._tokens[rows, at] = said
+        rows, at, counted = torch.tensor([slots, places, tokens])
+        self._tokens[rows, at] = counted
         self._counts[rows, at] += 1
 
     def copy(self, moves: Seq[tuple[int, int]]) -> None:
@@ -80,9 +80,9 @@ class Penalties:
         repetition = self._repetition[at, None]
         values = torch.where(values > 0, values / repetition, values * repetition)
         values -= self._frequency[at, None] * counts + self._presence[at, None] * (counts > 0)
-        large = ((values.abs() > ORDINARY) & (values > -torch.inf)).any(-1)
+        large = ((values.abs() > MAX_UNSHIFTED) & (values > -torch.inf)).any(-1)
         if large.any():
-            logits[large] = _moved(logits[large], tokens[large], values[large])
+            logits[large] = _replace_and_shift(logits[large], tokens[large], values[large])
             few = ~large
             logits[few] = logits[few].scatter_(1, tokens[few], values[few].float())
         else:
@@ -94,11 +94,11 @@ class Penalties:
             self._counts = torch.cat([self._counts, torch.zeros_like(self._counts)], 1)
 
 
-def _moved(logits: torch.Tensor, tokens: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
+def _replace_and_shift(logits: torch.Tensor, tokens: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
     """Logits [rows, vocabulary] with other values for some tokens [rows, tokens], each row moved to a largest of 0."""
     logits = logits.scatter(1, tokens, -torch.inf)
     largest = torch.maximum(logits.amax(-1).double(), values.amax(-1))[:, None]
     moved = largest.float()  # by the same number for all, or their differences would change
     largest = torch.where(moved.isfinite(), moved.double(), largest)
-    logits -= moved.clamp(-HUGE, HUGE)
+    logits -= moved.clamp(-FLOAT32_MAX, FLOAT32_MAX)
     return logits.scatter_(1, tokens, (values - largest).float())

@@ -10,9 +10,9 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from reference_server.engine.device import torch
-from reference_server.engine.sampling.block_sums import BLOCK, block_sums, blocks
-from reference_server.engine.sampling.penalties import EXTREME, Penalties
-from reference_server.engine.sampling.topk import largest
+from reference_server.engine.sampling.block_sums import BLOCK, split_blocks, sum_blocks
+from reference_server.engine.sampling.penalties import MAX_MAGNITUDE, Penalties
+from reference_server.engine.sampling.topk import topk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
 # Sorting a large vocabulary costs more than a forward pass: the set that top_k and top_p keep is looked for among so
 # many tokens first.
 CANDIDATES = (32, 64, 128, 1024)
-FIRST_GUESS = 64
-LONG_ROW = 1024  # sums of blocks are quicker for longer ones
+INITIAL_CANDIDATES = 64
+MAX_UNBLOCKED_COLUMNS = 1024  # sums of blocks are quicker for longer ones
 
 
-def uniform(seed: int, index: int) -> float:
+def draw_uniform(seed: int, index: int) -> float:
     """The number in [0, 1) that a seed (0 to 2**64 - 1) draws for its token number `index`, for ever."""
     digest = blake2b(seed.to_bytes(8, "little") + index.to_bytes(8, "little"), digest_size=8).digest()
     return (int.from_bytes(digest, "little") >> 11) * 2.0**-53
 
 
-def stream_seed(seed: int, choice: int) -> int:
+def derive_seed(seed: int, choice: int) -> int:
     """The seed of one of the choices that a request's seed stands for, for ever; the first one's is the request's."""
     if choice == 0:
         return seed
@@ -57,32 +57,32 @@ class Sampler:
         self._top_k = torch.zeros(slots, dtype=torch.long)
         self._min_p = torch.zeros(slots)
         # What tensors hold too, for quick answers: a small operator on one row costs as much as one on many.
-        self._drawn = [True] * slots
-        self._counted = [False] * slots
-        self._penalised = [False] * slots
+        self._samples = [True] * slots
+        self._has_top_k = [False] * slots
+        self._has_penalties = [False] * slots
         self._penalties = Penalties(slots)
 
-    def open(self, slot: int, params: SamplingParams, prompt: Seq[int]) -> None:
+    def reset_slot(self, slot: int, params: SamplingParams, prompt: Seq[int]) -> None:
         """Prepare a slot for a new sequence; numbers too extreme to compute with count as EXTREME."""
         counted = 0 < params.top_k < self._vocabulary_size
-        self._temperature[slot] = min(params.temperature, EXTREME)
+        self._temperature[slot] = min(params.temperature, MAX_MAGNITUDE)
         self._top_p[slot] = params.top_p
         self._top_k[slot] = params.top_k if counted else self._vocabulary_size
         self._min_p[slot] = params.min_p
-        self._drawn[slot] = bool(self._temperature[slot] > 0)
-        self._counted[slot] = counted
-        self._penalised[slot] = params.penalised
+        self._samples[slot] = bool(self._temperature[slot] > 0)
+        self._has_top_k[slot] = counted
+        self._has_penalties[slot] = params.penalised
         if params.penalised:
-            self._penalties.open(slot, params, prompt)
+            self._penalties.reset_slot(slot, params, prompt)
 
     def sample(self, logits: torch.Tensor, slots: Seq[int], uniforms: Seq[float]) -> list[int]:
         """One token for each row of logits [rows, vocabulary]; a slot and a uniform number for each row.
 
         The token is counted for the slot's penalties. A row must hold at least one finite logit and neither
-        NaN nor +inf: see `unusable`.
+        NaN nor +inf: see `find_unusable_rows`.
         """
-        logits, counted = self._after_penalties(logits, slots)
-        drawn = [row for row, slot in enumerate(slots) if self._drawn[slot]]
+        logits, counted = self._penalise(logits, slots)
+        drawn = [row for row, slot in enumerate(slots) if self._samples[slot]]
         if len(drawn) == len(slots):
             tokens = self._draw(logits, slots, uniforms)
         else:
@@ -93,24 +93,24 @@ class Sampler:
                 )
         chosen: list[int] = tokens.tolist()
         if counted:
-            self._penalties.count([slots[row] for row in counted], [chosen[row] for row in counted])
+            self._penalties.count_tokens([slots[row] for row in counted], [chosen[row] for row in counted])
         return chosen
 
-    def penalised(self, logits: torch.Tensor, slots: Seq[int]) -> torch.Tensor:
+    def apply_penalties(self, logits: torch.Tensor, slots: Seq[int]) -> torch.Tensor:
         """The logits [rows, vocabulary] from which the slots' tokens are chosen."""
-        return self._after_penalties(logits, slots)[0]
+        return self._penalise(logits, slots)[0]
 
-    def count(self, slots: Seq[int], tokens: Seq[int]) -> None:
+    def count_tokens(self, slots: Seq[int], tokens: Seq[int]) -> None:
         """Count tokens that were chosen elsewhere, one for each slot."""
-        self._penalties.count(slots, tokens)
+        self._penalties.count_tokens(slots, tokens)
 
     def copy(self, moves: Seq[tuple[int, int]]) -> None:
         """Give slots the counts of others; moves: (from, to), none is both."""
         self._penalties.copy(moves)
 
-    def _after_penalties(self, logits: torch.Tensor, slots: Seq[int]) -> tuple[torch.Tensor, list[int]]:
+    def _penalise(self, logits: torch.Tensor, slots: Seq[int]) -> tuple[torch.Tensor, list[int]]:
         """(the logits after penalties, the rows that have any)."""
-        rows = [row for row, slot in enumerate(slots) if self._penalised[slot]]
+        rows = [row for row, slot in enumerate(slots) if self._has_penalties[slot]]
         if len(rows) == len(slots):
             logits = logits.clone()
             self._penalties.apply(logits, slots)
@@ -123,61 +123,61 @@ class Sampler:
 
     def _draw(self, logits: torch.Tensor, slots: Seq[int], drawn: Seq[float]) -> torch.Tensor:
         at, uniforms = torch.tensor(slots), torch.tensor(drawn, dtype=torch.float64)
-        few = [row for row, slot in enumerate(slots) if self._counted[slot]]
-        if len(few) == len(slots):
-            return self._draw_among_few(logits, at, uniforms)
-        if not few:
-            return self._draw_among_all(logits, at, uniforms)
-        many = [row for row, slot in enumerate(slots) if not self._counted[slot]]
+        limited = [row for row, slot in enumerate(slots) if self._has_top_k[slot]]
+        if len(limited) == len(slots):
+            return self._draw_from_top_k(logits, at, uniforms)
+        if not limited:
+            return self._draw_from_all(logits, at, uniforms)
+        unlimited = [row for row, slot in enumerate(slots) if not self._has_top_k[slot]]
         tokens = torch.empty(len(at), dtype=torch.long)
-        tokens[few] = self._draw_among_few(logits[few], at[few], uniforms[few])
-        tokens[many] = self._draw_among_all(logits[many], at[many], uniforms[many])
+        tokens[limited] = self._draw_from_top_k(logits[limited], at[limited], uniforms[limited])
+        tokens[unlimited] = self._draw_from_all(logits[unlimited], at[unlimited], uniforms[unlimited])
         return tokens
 
-    def _draw_among_few(self, logits: torch.Tensor, at: torch.Tensor, uniforms: torch.Tensor) -> torch.Tensor:
+    def _draw_from_top_k(self, logits: torch.Tensor, at: torch.Tensor, uniforms: torch.Tensor) -> torch.Tensor:
         """For rows with top_k: of the vocabulary only the largest logits are looked at."""
         rows, tokens = torch.arange(len(at)), torch.empty(len(at), dtype=torch.long)
-        for candidates in self._rungs(int(self._top_k[at].max())):
-            best, ids = _largest_first(logits, candidates, -torch.inf)
+        for candidates in self._candidate_counts(int(self._top_k[at].max())):
+            best, ids = _sort_candidates(logits, candidates, -torch.inf)
             weights = self._weights(best, best[:, :1], at)
-            kept, settled = _narrow(weights, self._top_k[at], self._top_p[at])
-            tokens[rows] = ids.gather(1, _invert(kept, uniforms)[:, None])[:, 0]
+            kept, settled = _filter_candidates(weights, self._top_k[at], self._top_p[at])
+            tokens[rows] = ids.gather(1, _invert_cdf(kept, uniforms)[:, None])[:, 0]
             settled |= candidates == self._vocabulary_size
             if settled.all():
                 break
-            rows, logits, at, uniforms = (each[~settled] for each in (rows, logits, at, uniforms))
+            rows, logits, at, uniforms = (tensor[~settled] for tensor in (rows, logits, at, uniforms))
         return tokens
 
-    def _draw_among_all(self, logits: torch.Tensor, at: torch.Tensor, uniforms: torch.Tensor) -> torch.Tensor:
+    def _draw_from_all(self, logits: torch.Tensor, at: torch.Tensor, uniforms: torch.Tensor) -> torch.Tensor:
         """For rows without top_k: every token has a part in what top_p is a share of."""
         weights = self._weights(logits, logits.amax(-1, keepdim=True), at)
         narrow = self._top_p[at] < 1
         if not narrow.any():
-            return _invert(weights, uniforms)
+            return _invert_cdf(weights, uniforms)
         tokens = torch.empty(len(at), dtype=torch.long)
         if not narrow.all():
-            tokens[~narrow] = _invert(weights[~narrow], uniforms[~narrow])
+            tokens[~narrow] = _invert_cdf(weights[~narrow], uniforms[~narrow])
         rows = narrow.nonzero()[:, 0]
         weights, at, uniforms = weights[rows], at[rows], uniforms[rows]
-        total = block_sums(weights).sum(-1)
-        for candidates in self._rungs(FIRST_GUESS - 1):
-            best, ids = _largest_first(weights, candidates, 0)
-            kept, settled = _narrow(best, self._top_k[at], self._top_p[at], total)
-            tokens[rows] = ids.gather(1, _invert(kept, uniforms)[:, None])[:, 0]
+        total = sum_blocks(weights).sum(-1)
+        for candidates in self._candidate_counts(INITIAL_CANDIDATES - 1):
+            best, ids = _sort_candidates(weights, candidates, 0)
+            kept, settled = _filter_candidates(best, self._top_k[at], self._top_p[at], total)
+            tokens[rows] = ids.gather(1, _invert_cdf(kept, uniforms)[:, None])[:, 0]
             settled |= candidates == self._vocabulary_size
             if settled.all():
                 break
-            rows, weights, at, uniforms, total = (each[~settled] for each in (rows, weights, at, uniforms, total))
+            rows, weights, at, uniforms, total = (tensor[~settled] for tensor in (rows, weights, at, uniforms, total))
         return tokens
 
     def _weights(self, logits: torch.Tensor, largest_logit: torch.Tensor, at: torch.Tensor) -> torch.Tensor:
         """What tokens weigh in the draw, the likeliest 1: after temperature and min_p."""
         # The largest logit becomes 0 before the division, so that a tiny temperature cannot overflow.
         weights = (logits - largest_logit).div_(self._temperature[at, None]).exp_()
-        floors = self._min_p[at, None]
-        return torch.where(weights < floors, 0, weights) if floors.any() else weights
+        thresholds = self._min_p[at, None]
+        return torch.where(weights < thresholds, 0, weights) if thresholds.any() else weights
 
-    def _rungs(self, most: int) -> Iterator[int]:
+    def _candidate_counts(self, most: int) -> Iterator[int]:
         """How many candidates to look at, one number after the other; `most`: how many tokens are likely to be kept."""
         first = next((candidate for candidate in CANDIDATES if candidate > most), self._vocabulary_size)
         for candidates in sorted({first, CANDIDATES[-1]}):
@@ -186,13 +186,13 @@ class Sampler:
         yield self._vocabulary_size
 
 
-def unusable(logits: torch.Tensor) -> list[int]:
+def find_unusable_rows(logits: torch.Tensor) -> list[int]:
     """Rows of logits [rows, vocabulary] from which nothing can be sampled: NaN, +inf, or all -inf."""
     rows: list[int] = (~logits.amax(-1).isfinite()).nonzero()[:, 0].tolist()
     return rows
 
 
-def _largest_first(values: torch.Tensor, candidates: int, least: float) -> tuple[torch.Tensor, torch.Tensor]:
+def _sort_candidates(values: torch.Tensor, candidates: int, least: float) -> tuple[torch.Tensor, torch.Tensor]:
     """The largest values of each row, largest first, and their token ids; equal ones in the order of their ids.
 
     Of equal ones that do not all fit in, any may be there. least: such values are in any order.
@@ -200,7 +200,7 @@ def _largest_first(values: torch.Tensor, candidates: int, least: float) -> tuple
     if candidates == values.shape[1]:
         ordered = values.sort(descending=True, stable=True)
         return ordered.values, ordered.indices
-    best, ids = largest(values, candidates)
+    best, ids = topk(values, candidates)
     if ((best[:, 1:] == best[:, :-1]) & (best[:, 1:] > least)).any():
         ids, order = ids.sort(-1)
         best, order = best.gather(1, order).sort(stable=True, dim=-1, descending=True)
@@ -208,7 +208,7 @@ def _largest_first(values: torch.Tensor, candidates: int, least: float) -> tuple
     return best, ids
 
 
-def _narrow(
+def _filter_candidates(
     best: torch.Tensor, top_k: torch.Tensor, top_p: torch.Tensor, total: torch.Tensor | None = None
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """(best with zeros where top_k and then top_p remove a token, whether the candidates were enough).
@@ -224,20 +224,20 @@ def _narrow(
     return kept, (kept > 0).sum(-1) <= (best > best[:, -1:]).sum(-1)
 
 
-def _invert(weights: torch.Tensor, uniforms: torch.Tensor) -> torch.Tensor:
+def _invert_cdf(weights: torch.Tensor, uniforms: torch.Tensor) -> torch.Tensor:
     """For each row the first index at which the share of the weights so far exceeds the uniform number.
 
     There is one, because a number of at most 1 - 2**-53 times the total is below the total in float64 too. In a
     long row its block is looked for first: sums of blocks are quick.
     """
-    if weights.shape[1] <= LONG_ROW:
+    if weights.shape[1] <= MAX_UNBLOCKED_COLUMNS:
         reached = weights.double().cumsum(-1)
         return torch.searchsorted(reached, uniforms[:, None] * reached[:, -1:], right=True)[:, 0]
-    reached = block_sums(weights).cumsum(-1)
+    reached = sum_blocks(weights).cumsum(-1)
     wanted = uniforms[:, None] * reached[:, -1:]
     block = torch.searchsorted(reached, wanted, right=True)
     before = torch.where(block > 0, reached.gather(1, (block - 1).clamp(min=0)), 0)
-    inside = blocks(weights)[torch.arange(len(weights)), block[:, 0]]
+    inside = split_blocks(weights)[torch.arange(len(weights)), block[:, 0]]
     at = torch.searchsorted(before + inside.double().cumsum(-1), wanted, right=True)
     # Added up in another order, a block may end below its sum: then it is the block's last possible token.
     last = torch.where(inside > 0, torch.arange(BLOCK), 0).amax(-1, keepdim=True)

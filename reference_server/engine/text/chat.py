@@ -40,11 +40,11 @@ class ChatEncoder:
         added = tokenizer.get_added_tokens_decoder()
         control = [token for token in added.values() if token.special or not token.content.isspace()]
         self._control_ids = {token.content: token_id for token_id, token in added.items() if token in control}
-        self._all = _Spelling({token.content for token in control})
-        self._special = _Spelling({token.content for token in control if token.special})
+        self._all = _TokenMarker({token.content for token in control})
+        self._special = _TokenMarker({token.content for token in control if token.special})
         self._control_pattern = _control_pattern(control)
-        self._plain = _without_added_tokens(tokenizer)
-        self._around = _around(tokenizer)
+        self._plain = _remove_added_tokens(tokenizer)
+        self._surrounding = _find_surrounding_tokens(tokenizer)
 
     def encode(
         self,
@@ -58,7 +58,7 @@ class ChatEncoder:
         around the text what it puts around any other.
         """
         template_kwargs = dict(template_kwargs or {})
-        before, after = self._around if template_kwargs.pop("add_special_tokens", False) else ([], [])
+        before, after = self._surrounding if template_kwargs.pop("add_special_tokens", False) else ([], [])
         return [*before, *self._encode(messages, tools, template_kwargs), *after]
 
     def _encode(
@@ -67,21 +67,21 @@ class ChatEncoder:
         try:
             mark = _unused_mark([messages, tools, template_kwargs])
             text = self._render(
-                [self._marked_message(message, mark) for message in messages],
-                _marked(tools, self._all, mark),
-                _marked(template_kwargs, self._all, mark),
+                [self._mark_message(message, mark) for message in messages],
+                _mark_strings(tools, self._all, mark),
+                _mark_strings(template_kwargs, self._all, mark),
             )
             text.encode()  # a lone surrogate is no text
         except Exception as error:  # a template is a program of the checkpoint's author
             raise ChatTemplateError(f"the chat template cannot render the messages: {error}") from error
         if mark in text:
-            return [token_id for piece in self._pieces(text, mark) for token_id in self._ids(piece, mark)]
-        return _ids(self._tokenizer, text)
+            return [token_id for piece in self._split(text, mark) for token_id in self._encode_piece(piece, mark)]
+        return _encode_text(self._tokenizer, text)
 
-    def _marked_message(self, message: dict[str, Any], mark: str) -> Any:
-        return _marked(message, self._special if message.get("role") == ASSISTANT else self._all, mark)
+    def _mark_message(self, message: dict[str, Any], mark: str) -> Any:
+        return _mark_strings(message, self._special if message.get("role") == ASSISTANT else self._all, mark)
 
-    def _pieces(self, text: str, mark: str) -> Iterator[int | str]:
+    def _split(self, text: str, mark: str) -> Iterator[int | str]:
         """The template's control tokens as ids, and the text between them."""
         end = 0
         for match in re.finditer(f"{self._control_pattern}(?!{mark})", text):
@@ -92,22 +92,22 @@ class ChatEncoder:
         if end < len(text):
             yield text[end:]
 
-    def _ids(self, piece: int | str, mark: str) -> list[int]:
+    def _encode_piece(self, piece: int | str, mark: str) -> list[int]:
         if isinstance(piece, int):
             return [piece]
-        ids = _ids(self._plain, piece.replace(mark, ""))
+        ids = _encode_text(self._plain, piece.replace(mark, ""))
         if set(self._control_ids.values()).isdisjoint(ids):
             return ids
         # The model's own vocabulary spells a control token too: cut it where it was marked.
-        parts = [_ids(self._plain, part) for part in piece.split(mark)]
+        parts = [_encode_text(self._plain, part) for part in piece.split(mark)]
         return [token_id for part in parts for token_id in part]
 
 
-class _Spelling:
+class _TokenMarker:
     """Where a text spells one of some tokens, or ends in the beginning of one."""
 
     def __init__(self, tokens: set[str]) -> None:
-        self._whole = re.compile(f"(?={_one_of(tokens)})")
+        self._whole = re.compile(f"(?={_any_of(tokens)})")
         self._beginnings = {token[:length] for token in tokens for length in range(1, len(token))}
         self._longest = max(map(len, tokens), default=0)
 
@@ -120,41 +120,41 @@ class _Spelling:
         return mark.join(text[begin:end] for begin, end in pairwise(bounds))
 
 
-def _marked(value: Any, spelling: _Spelling, mark: str) -> Any:
+def _mark_strings(value: Any, marker: _TokenMarker, mark: str) -> Any:
     """The value with every text in it marked, keys too."""
     match value:
         case str():
-            return spelling.mark(value, mark)
+            return marker.mark(value, mark)
         case Mapping():
             items = value.items()
-            return {_marked(key, spelling, mark): _marked(item, spelling, mark) for key, item in items}
+            return {_mark_strings(key, marker, mark): _mark_strings(item, marker, mark) for key, item in items}
         case list() | tuple():
-            return [_marked(item, spelling, mark) for item in value]
+            return [_mark_strings(item, marker, mark) for item in value]
     return value
 
 
-def _texts(value: Any) -> Iterator[str]:
+def _iter_strings(value: Any) -> Iterator[str]:
     match value:
         case str():
             yield value
         case Mapping():
             for key, item in value.items():
-                yield from _texts(key)
-                yield from _texts(item)
+                yield from _iter_strings(key)
+                yield from _iter_strings(item)
         case list() | tuple():
             for item in value:
-                yield from _texts(item)
+                yield from _iter_strings(item)
 
 
 def _unused_mark(value: Any) -> str:
-    used = {character for text in _texts(value) for character in PRIVATE_USE.findall(text)}
+    used = {character for text in _iter_strings(value) for character in PRIVATE_USE.findall(text)}
     for code in range(0xE000, 0xF900):
         if chr(code) not in used:
             return chr(code)
     raise ChatTemplateError("the conversation uses every private-use character: remove some")
 
 
-def _one_of(texts: Iterable[str]) -> str:
+def _any_of(texts: Iterable[str]) -> str:
     """A pattern that matches any of the texts, the longest first, or nothing if there are none."""
     return f"(?:{'|'.join(map(re.escape, sorted(texts, key=len, reverse=True))) or '(?!)'})"
 
@@ -168,7 +168,7 @@ def _control_pattern(tokens: list[AddedToken]) -> str:
     return f"(?:{'|'.join(parts) or '(?!)'})"
 
 
-def _without_added_tokens(tokenizer: Tokenizer) -> Tokenizer:
+def _remove_added_tokens(tokenizer: Tokenizer) -> Tokenizer:
     plain = Tokenizer(tokenizer.model)
     if tokenizer.normalizer is not None:
         plain.normalizer = tokenizer.normalizer
@@ -177,14 +177,14 @@ def _without_added_tokens(tokenizer: Tokenizer) -> Tokenizer:
     return plain
 
 
-def _around(tokenizer: Tokenizer) -> tuple[list[int], list[int]]:
+def _find_surrounding_tokens(tokenizer: Tokenizer) -> tuple[list[int], list[int]]:
     """The tokens that a tokenizer puts before and after a text."""
     bare, whole = (tokenizer.encode("a", add_special_tokens=added).ids for added in (False, True))
     begin = next(at for at in range(len(whole)) if whole[at : at + len(bare)] == bare)
     return whole[:begin], whole[begin + len(bare) :]
 
 
-def _ids(tokenizer: Tokenizer, text: str) -> list[int]:
+def _encode_text(tokenizer: Tokenizer, text: str) -> list[int]:
     """Token ids of a text. As a batch of one, for the call on a single text keeps Python's lock: a prompt of
     megabytes would stall every stream for seconds."""
     ids: list[int] = tokenizer.encode_batch_fast([text], add_special_tokens=False)[0].ids

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence as Seq
 
 
-class Prediction:
+class PredictionTracker:
     """Follows an answer through the text that was predicted for it, in time that grows with the answer alone.
 
     A token came as predicted where it is the next one of the prediction. After another one the answer is found again at
@@ -24,7 +24,7 @@ class Prediction:
         for at in range(1, len(tokens)):
             self._pairs.setdefault((tokens[at - 1], tokens[at]), []).append(at)
 
-    def take(self, token: int) -> bool:
+    def push(self, token: int) -> bool:
         """Whether the answer's next token came as predicted."""
         last, self._last = self._last, token
         at = self._next

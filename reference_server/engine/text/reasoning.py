@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from enum import Enum
 
-from reference_server.engine.detokenizer import length_begun
+from reference_server.engine.detokenizer import partial_match_length
 
 
-class Place(Enum):
+class ReasoningState(Enum):
     """Where in an answer the text has got to."""
 
     BEGINNING = "beginning"
@@ -30,63 +30,63 @@ class ReasoningSplitter:
         self._opening = opening
         self._closing = closing
         self._opened = opened
-        self._place = Place.BEGINNING
+        self._state = ReasoningState.BEGINNING
         self._started = False  # whether anything of the thought was there
-        self._held = ""
+        self._buffer = ""
 
     @property
     def thinking(self) -> bool:
         """Whether more of a thought may come."""
-        return self._place in (Place.BEGINNING, Place.THOUGHT)
+        return self._state in (ReasoningState.BEGINNING, ReasoningState.THOUGHT)
 
     def push(self, text: str) -> tuple[str, str]:
         """(thought, answer) that the text adds for certain."""
         thought = ""
-        self._held += text
-        if self._place is Place.BEGINNING:
+        self._buffer += text
+        if self._state is ReasoningState.BEGINNING:
             self._begin()
-        if self._place is Place.THOUGHT:
+        if self._state is ReasoningState.THOUGHT:
             thought = self._think()
-        if self._place is Place.GAP:
-            self._held = self._held.lstrip("\n")
-            if self._held:
-                self._place = Place.ANSWER
-        if self._place is not Place.ANSWER:
+        if self._state is ReasoningState.GAP:
+            self._buffer = self._buffer.lstrip("\n")
+            if self._buffer:
+                self._state = ReasoningState.ANSWER
+        if self._state is not ReasoningState.ANSWER:
             return thought, ""
-        answer, self._held = self._held, ""
+        answer, self._buffer = self._buffer, ""
         return thought, answer
 
     def flush(self) -> tuple[str, str]:
         """(thought, answer) that was held back, once no more text comes."""
-        held, self._held = self._held, ""
+        held, self._buffer = self._buffer, ""
         if self._opened:
-            return held.strip("\n") if self._place is Place.BEGINNING else held.rstrip("\n"), ""
+            return held.strip("\n") if self._state is ReasoningState.BEGINNING else held.rstrip("\n"), ""
         return "", held
 
     def _begin(self) -> None:
-        text = self._held.lstrip()
+        text = self._buffer.lstrip()
         if text.startswith(self._opening):
             self._opened = True
             text = text.removeprefix(self._opening)
         elif self._opening.startswith(text):
             return  # nothing yet, or perhaps the beginning of the opening
         elif self._opened:
-            text = self._held
+            text = self._buffer
         else:
-            self._place = Place.ANSWER
+            self._state = ReasoningState.ANSWER
             return
-        self._place = Place.THOUGHT
-        self._held = text
+        self._state = ReasoningState.THOUGHT
+        self._buffer = text
 
     def _think(self) -> str:
         if not self._started:
-            self._held = self._held.lstrip("\n")
-            self._started = bool(self._held)
-        thought, closing, rest = self._held.partition(self._closing)
+            self._buffer = self._buffer.lstrip("\n")
+            self._started = bool(self._buffer)
+        thought, closing, rest = self._buffer.partition(self._closing)
         if closing:
-            self._place, self._held = Place.GAP, rest
+            self._state, self._buffer = ReasoningState.GAP, rest
             return thought.rstrip("\n")
-        certain = len(self._held) - length_begun(self._held, (self._closing,))
-        certain = len(self._held[:certain].rstrip("\n"))
-        thought, self._held = self._held[:certain], self._held[certain:]
+        certain = len(self._buffer) - partial_match_length(self._buffer, (self._closing,))
+        certain = len(self._buffer[:certain].rstrip("\n"))
+        thought, self._buffer = self._buffer[:certain], self._buffer[certain:]
         return thought

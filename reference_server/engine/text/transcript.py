@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from reference_server.engine.detokenizer import Detokenizer, StopScanner
 from reference_server.engine.protocol import Delta, FinishReason, TokenLogprob
-from reference_server.engine.repetition import RepetitionWatch
+from reference_server.engine.repetition import RepetitionDetector
 from reference_server.engine.text.reasoning import ReasoningSplitter
 from reference_server.engine.tools.tool_parser import CallParser
 
 if TYPE_CHECKING:
     from reference_server.engine.params import SamplingParams
     from reference_server.engine.sampling.bias import Bias
-    from reference_server.engine.sampling.scores import Score
+    from reference_server.engine.sampling.scores import TokenScore
     from reference_server.engine.tool_use import CallPiece
     from reference_server.engine.tools.grammar import Matcher
     from reference_server.engine.tools.tool_format import ToolFormat
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class AnswerSpec:
     """What all answers of a request are held to.
 
     limit: each is over after so many tokens, at least 1. ends: or with one of these token ids.
@@ -34,8 +34,8 @@ class Terms:
 
     vocabulary: Vocabulary
     params: SamplingParams
-    limit: int
-    ends: frozenset[int]
+    max_tokens: int
+    end_ids: frozenset[int]
     thinking: bool = False
     bias: Bias | None = None
     matcher: Matcher | None = None
@@ -44,7 +44,7 @@ class Terms:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class StepStats:
     """One forward pass and the choice of tokens, for so many sequences; seconds on time.perf_counter's clock."""
 
     batch_size: int
@@ -65,33 +65,40 @@ class Addition(NamedTuple):  # made for every token, and cheaper than a dataclas
 class Transcript:
     """Tokens to text, one at a time, until the answer is over. index: of the choice."""
 
-    def __init__(self, terms: Terms, index: int = 0) -> None:
-        params, vocabulary = terms.params, terms.vocabulary
-        self._terms = terms
+    def __init__(self, spec: AnswerSpec, index: int = 0) -> None:
+        params, vocabulary = spec.params, spec.vocabulary
+        self._spec = spec
         self._index = index
-        self._tells_logprobs = params.logprobs is not None
-        self._hidden = terms.ends | vocabulary.special if params.skip_special_tokens else terms.ends
+        self._with_logprobs = params.logprobs is not None
+        self._hidden_ids = spec.end_ids | vocabulary.special if params.skip_special_tokens else spec.end_ids
         self._tokens = 0
         self._spaced = params.skip_special_tokens or params.spaces_between_special_tokens
         self._after_special = False
-        self._watch = RepetitionWatch(params.repetition) if params.repetition is not None else None
+        self._repetition = RepetitionDetector(params.repetition) if params.repetition is not None else None
         self._first = True  # whether no text stands before the next token
-        self._detokenizer = Detokenizer(vocabulary.tokenizer, params.skip_special_tokens, vocabulary.whole)
+        self._detokenizer = Detokenizer(vocabulary.tokenizer, params.skip_special_tokens, vocabulary.context_free_text)
         # The text of the first min_tokens tokens ends nothing.
-        self._scanned_from = params.min_tokens + 1
+        self._stop_scan_start = params.min_tokens + 1
         self._stops = StopScanner(() if params.min_tokens else params.stop, params.include_stop_str_in_output)
         self._thought_stops = copy(self._stops)
         self._splitter: ReasoningSplitter | None = None
         self._markers: dict[int, str] = {}  # that the text leaves out
         self._calls: CallParser | None = None
         if params.reasoning:
-            self._splitter = ReasoningSplitter(*vocabulary.thought_markers, opened=terms.thinking)
+            self._splitter = ReasoningSplitter(*vocabulary.thought_markers, opened=spec.thinking)
             ids = {vocabulary.tokenizer.token_to_id(marker): marker for marker in vocabulary.thought_markers}
-            self._markers = {each: marker for each, marker in ids.items() if each is not None and each in self._hidden}
-        if params.tools is not None and params.tools.tools and terms.tool_format is not None:
-            self._calls = CallParser(terms.tool_format, params.tools)
-            texts = {each: vocabulary.data(each, first=False).decode() for each in vocabulary.special & self._hidden}
-            self._markers |= {each: text for each, text in texts.items() if text in terms.tool_format.texts}
+            self._markers = {
+                token_id: marker
+                for token_id, marker in ids.items()
+                if token_id is not None and token_id in self._hidden_ids
+            }
+        if params.tools is not None and params.tools.tools and spec.tool_format is not None:
+            self._calls = CallParser(spec.tool_format, params.tools)
+            texts = {
+                token_id: vocabulary.token_bytes(token_id, first=False).decode()
+                for token_id in vocabulary.special & self._hidden_ids
+            }
+            self._markers |= {token_id: text for token_id, text in texts.items() if text in spec.tool_format.fixed_text}
 
     def fork(self) -> Transcript:
         """Another one that begins with the same text."""
@@ -100,17 +107,19 @@ class Transcript:
         other._stops = copy(self._stops)
         other._thought_stops = copy(self._thought_stops)
         other._splitter = copy(self._splitter)
-        other._watch = self._watch and self._watch.fork()
+        other._repetition = self._repetition and self._repetition.fork()
         other._calls = None if self._calls is None else self._calls.fork()
         return other
 
-    def delta(self, token_id: int, score: Score | None, step: Step, ready_at: float, *, over: bool = False) -> Delta:
+    def create_delta(
+        self, token_id: int, score: TokenScore | None, step: StepStats, ready_at: float, *, complete: bool = False
+    ) -> Delta:
         """What a token adds that a step chose, after it could have been scheduled since `ready_at`.
 
         over: whether nothing may follow it.
         """
-        logprob = self.logprob(token_id, score) if score is not None and self._tells_logprobs else None
-        text, reasoning, finish_reason, stop_reason, calls = self.add(token_id, over=over)
+        logprob = self.create_logprob(token_id, score) if score is not None and self._with_logprobs else None
+        text, reasoning, finish_reason, stop_reason, calls = self.add(token_id, complete=complete)
         return Delta(
             text=text,
             token_id=token_id,
@@ -125,22 +134,22 @@ class Transcript:
             calls=calls,
         )
 
-    def add(self, token_id: int, *, over: bool = False) -> Addition:
+    def add(self, token_id: int, *, complete: bool = False) -> Addition:
         """Take a token.
 
         One that ends the answer by its id is counted but never shown. Where an end and the limit fall on the
         same token, the end is the reason. Within a call the request's own stop tokens are tokens like any other.
         """
         self._tokens += 1
-        if token_id in self._terms.ends and not (self._calls is not None and self._calls.calling):
-            return self._rest("", "", "stop")._replace(stop_reason=self._named_end(token_id))
-        if self._tokens == self._scanned_from > 1:
-            self._stops = StopScanner(self._terms.params.stop, self._terms.params.include_stop_str_in_output)
+        if token_id in self._spec.end_ids and not (self._calls is not None and self._calls.in_call):
+            return self._finish("", "", "stop")._replace(stop_reason=self._stop_token(token_id))
+        if self._tokens == self._stop_scan_start > 1:
+            self._stops = StopScanner(self._spec.params.stop, self._spec.params.include_stop_str_in_output)
             self._thought_stops = copy(self._stops)
-        self._first = self._first and token_id in self._hidden
+        self._first = self._first and token_id in self._hidden_ids
         piece = self._detokenizer.push(token_id)
         if not self._spaced:
-            special = token_id in self._terms.vocabulary.special
+            special = token_id in self._spec.vocabulary.special
             if special and self._after_special:
                 piece = piece.removeprefix(" ")
             self._after_special = special
@@ -155,29 +164,33 @@ class Transcript:
         else:
             reasoning, text, stopped, calls = self._scan(self._splitter, *self._splitter.push(piece))
         if stopped:
-            return Addition(text, reasoning, "stop", self._stopped_by, calls)
-        if over or self._tokens >= self._terms.limit:
-            return self._rest(reasoning, text, "stop" if over else "length", calls)
-        if self._watch is not None and self._watch.push(token_id) and self._tokens > self._terms.params.min_tokens:
-            return self._rest(reasoning, text, "repetition", calls)
+            return Addition(text, reasoning, "stop", self._stop_text, calls)
+        if complete or self._tokens >= self._spec.max_tokens:
+            return self._finish(reasoning, text, "stop" if complete else "length", calls)
+        if (
+            self._repetition is not None
+            and self._repetition.push(token_id)
+            and self._tokens > self._spec.params.min_tokens
+        ):
+            return self._finish(reasoning, text, "repetition", calls)
         return Addition(text, reasoning, None, None, calls)
 
-    def _named_end(self, token_id: int) -> int | None:
+    def _stop_token(self, token_id: int) -> int | None:
         """The token, where the request named it as an end; the model's own ends have no reason but themselves."""
-        return token_id if token_id in self._terms.params.stop_token_ids else None
+        return token_id if token_id in self._spec.params.stop_token_ids else None
 
     @property
-    def _stopped_by(self) -> str | None:
-        return self._stops.found if self._stops.found is not None else self._thought_stops.found
+    def _stop_text(self) -> str | None:
+        return self._stops.matched if self._stops.matched is not None else self._thought_stops.matched
 
-    def logprob(self, token_id: int, score: Score) -> TokenLogprob:
+    def create_logprob(self, token_id: int, score: TokenScore) -> TokenLogprob:
         """The score of the next token; asked before it is added."""
-        spelling, first, hidden = self._terms.vocabulary.spelling, self._first, self._hidden
+        decode_token, first, hidden = self._spec.vocabulary.decode_token, self._first, self._hidden_ids
         named: list[TokenLogprob] = []
         for alternative, likelihood in score.top:
-            text, data = spelling(alternative, first=first)
+            text, data = decode_token(alternative, first=first)
             named.append(TokenLogprob(text, None if alternative in hidden else data, likelihood, (), alternative))
-        text, data = spelling(token_id, first=first)
+        text, data = decode_token(token_id, first=first)
         return TokenLogprob(text, None if token_id in hidden else data, score.logprob, tuple(named), token_id)
 
     def _scan(
@@ -194,18 +207,18 @@ class Transcript:
             answer, calls = self._calls.push(answer)
         return (reasoning, *self._stops.push(answer), calls)
 
-    def _rest(self, reasoning: str, text: str, reason: FinishReason, calls: tuple[CallPiece, ...] = ()) -> Addition:
+    def _finish(self, reasoning: str, text: str, reason: FinishReason, calls: tuple[CallPiece, ...] = ()) -> Addition:
         """The addition with all that was held back."""
         if self._splitter is not None:
             thought, answer, stopped, more = self._scan(self._splitter, *self._splitter.flush())
             reasoning, text, calls = reasoning + thought + self._thought_stops.flush(), text + answer, calls + more
             if stopped:
-                return Addition(text, reasoning, "stop", self._stopped_by, calls)
+                return Addition(text, reasoning, "stop", self._stop_text, calls)
         if self._calls is not None:
             spoken, stopped = self._stops.push(self._calls.flush(cut=reason != "stop"))
             text += spoken
-            if self._calls.begun == self._calls.complete > 0 and reason == "stop":
+            if self._calls.started == self._calls.completed > 0 and reason == "stop":
                 reason = "tool_calls"
             elif stopped:
-                return Addition(text, reasoning, "stop", self._stopped_by, calls)
+                return Addition(text, reasoning, "stop", self._stop_text, calls)
         return Addition(text + self._stops.flush(), reasoning, reason, None, calls)

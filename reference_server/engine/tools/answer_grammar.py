@@ -8,15 +8,15 @@ from reference_server.engine.protocol import UnusableGrammar
 
 if TYPE_CHECKING:
     from reference_server.engine.params import SamplingParams
-    from reference_server.engine.tools.lark_grammar import Spelling
+    from reference_server.engine.tools.lark_grammar import LarkBuilder
     from reference_server.engine.tools.tool_format import ToolFormat
 
 
-def answer_grammar(
+def build_answer_grammar(
     params: SamplingParams,
     *,
-    form: ToolFormat | None,
-    spelling: Spelling,
+    tool_format: ToolFormat | None,
+    lark: LarkBuilder,
     thought_markers: tuple[str, str],
     thinking: bool,
 ) -> str | None:
@@ -29,13 +29,13 @@ def answer_grammar(
         return None
     if params.tools is None:
         rules = ["answer: spoken", params.grammar or ""]
-    elif form is None:
+    elif tool_format is None:
         raise UnusableGrammar("tools: the model's chat template has no form for calls")
     else:
-        rules = form.rules(params.tools, spelling, params.grammar)
+        rules = tool_format.rules(params.tools, lark, params.grammar)
     if not params.reasoning:
         return "\n".join(["start: answer", *rules])
     opening, closing = thought_markers
     begun = "thought SPACE answer"
-    start = begun if thinking else f"{spelling.text(opening)} {begun} | answer"
-    return "\n".join([f"start: {start}", *rules, *spelling.up_to("thought", closing), r"SPACE: /\n{0,2}/"])
+    start = begun if thinking else f"{lark.exact_text(opening)} {begun} | answer"
+    return "\n".join([f"start: {start}", *rules, *lark.text_until_rule("thought", closing), r"SPACE: /\n{0,2}/"])

@@ -25,7 +25,7 @@ _log = logging.getLogger(__name__)
 
 # A grammar is worked out in a request's own thread, a mask in the engine's: both have an end. Of what people send, the
 # largest schemas take a hundredth of these.
-LONGEST_GRAMMAR = 262_144  # characters
+MAX_GRAMMAR_LENGTH = 262_144  # characters
 LIMITS = llguidance.LLParserLimits(
     initial_lexer_fuel=500_000,
     step_lexer_fuel=50_000,
@@ -36,13 +36,15 @@ LIMITS = llguidance.LLParserLimits(
     verbose_errors=False,
 )
 DEAD_END = "it leaves nothing to say"
-TOO_MUCH = "it is too much to be held to, or refers to itself without an end"
-LIMIT = re.compile(r"\(limit |fuel exhausted|total fuel|lex fuel|check fuel|lexer precomputation|schema too large")
+TOO_COMPLEX = "it is too much to be held to, or refers to itself without an end"
+LIMIT_MESSAGE = re.compile(
+    r"\(limit |fuel exhausted|total fuel|lex fuel|check fuel|lexer precomputation|schema too large"
+)
 """How the library speaks of LIMITS that were reached."""
-KEPT = 256  # grammars; a conversation sends the same tools with every turn
+MAX_CACHED_GRAMMARS = 256  # grammars; a conversation sends the same tools with every turn
 
 
-class Grammars:
+class GrammarCompiler:
     """Compiles grammars for one checkpoint. It may be shared between threads.
 
     The tables of its tokens are built here, once: in 0.1 s for a vocabulary of 4,096, in 1.1 s for one of 151,936, and
@@ -67,38 +69,40 @@ class Grammars:
         """Whether the tokenizer allows grammars at all."""
         return self._tables is not None
 
-    def compile(self, grammar: str, *, endless: bool = False) -> Matcher:
+    def compile(self, grammar: str, *, ignore_end: bool = False) -> Matcher:
         """A matcher at the grammar's beginning; raises UnusableGrammar.
 
         grammar: in llguidance's variant of Lark. endless: no token may end the answer before nothing else can follow.
         It may take some tenths of a second.
         """
-        never = self._ends if endless else ()
+        banned = self._ends if ignore_end else ()
         with self._lock:
             known = self._compiled.get(grammar)
             if known is not None:
                 self._compiled.move_to_end(grammar)
-                return known.fork(never)
-        made = self._compile(grammar)
+                return known.fork(banned)
+        compiled = self._compile(grammar)
         with self._lock:
-            self._compiled[grammar] = made
-            while len(self._compiled) > KEPT:
+            self._compiled[grammar] = compiled
+            while len(self._compiled) > MAX_CACHED_GRAMMARS:
                 self._compiled.popitem(last=False)
-            return made.fork(never)
+            return compiled.fork(banned)
 
     def _compile(self, grammar: str) -> Matcher:
         if self._tables is None:
             raise UnusableGrammar("the model's tokenizer allows no grammar")
-        if len(grammar) > LONGEST_GRAMMAR:
-            raise UnusableGrammar(f"it takes {len(grammar)} characters as a grammar, and at most {LONGEST_GRAMMAR} fit")
+        if len(grammar) > MAX_GRAMMAR_LENGTH:
+            raise UnusableGrammar(
+                f"it takes {len(grammar)} characters as a grammar, and at most {MAX_GRAMMAR_LENGTH} fit"
+            )
         matcher = llguidance.LLMatcher(self._tables, grammar, log_level=0, limits=LIMITS)
         if matcher.is_error():
-            raise UnusableGrammar(_reason(matcher.get_error()))
-        self._probe(matcher.deep_copy(), self._tables)
+            raise UnusableGrammar(_summarise_error(matcher.get_error()))
+        self._check_startable(matcher.deep_copy(), self._tables)
         return Matcher(matcher, self._vocabulary_size)
 
     @staticmethod
-    def _probe(matcher: llguidance.LLMatcher, tables: llguidance.LLTokenizer) -> None:
+    def _check_startable(matcher: llguidance.LLMatcher, tables: llguidance.LLTokenizer) -> None:
         """Raises UnusableGrammar for a grammar that has no beginning, or too many, which compiling does not tell."""
         matcher.consume_tokens(matcher.compute_ff_tokens())
         matcher.compute_bitmask()
@@ -108,30 +112,30 @@ class Grammars:
         if matcher.try_consume_tokens(opening) == len(opening):
             matcher.compute_bitmask()
         if matcher.is_error():
-            raise UnusableGrammar(_reason(matcher.get_error()))
+            raise UnusableGrammar(_summarise_error(matcher.get_error()))
 
 
 class Matcher:
     """Where one answer stands in its grammar. never: tokens that may not follow, whatever it says."""
 
-    def __init__(self, matcher: llguidance.LLMatcher, vocabulary_size: int, never: tuple[int, ...] = ()) -> None:
+    def __init__(self, matcher: llguidance.LLMatcher, vocabulary_size: int, banned: tuple[int, ...] = ()) -> None:
         self._matcher = matcher
         self._vocabulary_size = vocabulary_size
-        self._never = never
+        self._banned = banned
         self._mask: Mask | None = None
 
-    def fork(self, never: tuple[int, ...] | None = None) -> Matcher:
+    def fork(self, banned: tuple[int, ...] | None = None) -> Matcher:
         """Another one at the same place."""
-        return Matcher(self._matcher.deep_copy(), self._vocabulary_size, self._never if never is None else never)
+        return Matcher(self._matcher.deep_copy(), self._vocabulary_size, self._banned if banned is None else banned)
 
     def consume(self, token_id: int) -> None:
         """Take the answer's next token; raises EngineError for one that the mask forbids."""
         self._mask = None
         if not self._matcher.consume_token(token_id):
-            raise EngineError(f"the grammar cannot go on: {_reason(self._matcher.get_error())}")
+            raise EngineError(f"the grammar cannot go on: {_summarise_error(self._matcher.get_error())}")
 
     @property
-    def over(self) -> bool:
+    def complete(self) -> bool:
         """Whether nothing but an end can follow; raises EngineError where the answer is not whole, and nothing can."""
         if not self._matcher.is_stopped():
             return False
@@ -147,12 +151,12 @@ class Matcher:
             self._matcher.unsafe_compute_mask_ptr(self._mask.ctypes.data, self._mask.nbytes)
             if self._matcher.is_error():
                 self._mask[:] = 0
-            for token in self._never:
+            for token in self._banned:
                 self._mask[token >> 3] &= 0xFF ^ (1 << (token & 7))
         return self._mask
 
 
-def forbid(logits: torch.Tensor, matchers: Mapping[int, Matcher]) -> None:
+def mask_forbidden(logits: torch.Tensor, matchers: Mapping[int, Matcher]) -> None:
     """Take what may not follow from some rows of logits [rows, vocabulary], in place. matchers: of rows."""
     vocabulary_size = logits.shape[1]
     bits = numpy.stack([matcher.mask for matcher in matchers.values()])
@@ -165,15 +169,15 @@ def forbid(logits: torch.Tensor, matchers: Mapping[int, Matcher]) -> None:
         logits[rows] = logits[rows].masked_fill(forbidden, -torch.inf)
 
 
-def _reason(error: str) -> str:
+def _summarise_error(error: str) -> str:
     """The library's first line, without its place in a text that the client has never seen."""
     wrong = re.search(r"^error: (.*)", error, re.MULTILINE)  # of a regular expression, under a picture of it
     line = wrong[1] if wrong else error.strip() or DEAD_END
     line = re.split(r"\n|; consider |\. Enable ", line, maxsplit=1)[0]  # what it advises is for programmers
     if line.startswith("NoExtension"):
         return DEAD_END
-    if LIMIT.search(line):
-        return TOO_MUCH
+    if LIMIT_MESSAGE.search(line):
+        return TOO_COMPLEX
     line = re.sub(r"^at \d+\(\d+\): ", "", line).removeprefix("failed to compile JSON schema: ")
     found = re.fullmatch(r"Unimplemented keys: \[(.*)\]", line)
     if found:

@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 ANYTHING = r"(.|\n)*"
 ESCAPES = {chr(code): rf"\u{code:04x}" for code in (*range(0x20), 0x7F)} | {'"': r"\"", "\\": r"\\"}
 # What means something else inside a regular expression, or ends it.
-MEANINGFUL = re.compile(r"([\\/.*+?()\[\]{}|^$])")
+REGEX_SPECIAL = re.compile(r"([\\/.*+?()\[\]{}|^$])")
 
 
-class Spelling:
+class LarkBuilder:
     """How texts are written with a vocabulary. tokens: the control tokens: text -> id.
 
     No text of a grammar matches a control token: where one is to stand, the grammar names it by its id.
@@ -25,27 +25,29 @@ class Spelling:
         spelt = "|".join(map(re.escape, sorted(tokens, key=len, reverse=True)))
         self._control = re.compile(f"({spelt or '(?!)'})")
 
-    def text(self, text: str) -> str:
+    def exact_text(self, text: str) -> str:
         """A text to the letter."""
         pieces = filter(None, self._control.split(text))
-        return " ".join(f"<[{self._tokens[piece]}]>" if piece in self._tokens else literal(piece) for piece in pieces)
+        return " ".join(
+            f"<[{self._tokens[piece]}]>" if piece in self._tokens else quote_terminal(piece) for piece in pieces
+        )
 
-    def any_text(self, rule: str, excluded: Iterable[str] = ()) -> list[str]:
+    def any_text_rule(self, rule: str, excluded: Iterable[str] = ()) -> list[str]:
         """A rule for any text in which some texts do not occur."""
-        missing = [each for each in excluded if each not in self._tokens]
-        without = "".join(f" & ~/{ANYTHING}{pattern(each)}{ANYTHING}/" for each in missing)
+        missing = [text for text in excluded if text not in self._tokens]
+        without = "".join(f" & ~/{ANYTHING}{escape_regex(text)}{ANYTHING}/" for text in missing)
         return [f"{rule}: {rule.upper()}", f"{rule.upper()}: /{ANYTHING}/{without}"]
 
-    def up_to(self, rule: str, end: str) -> list[str]:
+    def text_until_rule(self, rule: str, end: str) -> list[str]:
         """A rule for any text up to an end, and the end.
 
         An end that is no control token has to be part of the terminal: a terminal takes what it can, and a text would
         take the beginning of its end.
         """
         if end in self._tokens:
-            text, *terminal = self.any_text(f"{rule}_text")
-            return [f"{rule}: {rule}_text {self.text(end)}", text, *terminal]
-        return [f"{rule}[suffix={literal(end)}]: /{ANYTHING}/"]
+            text, *terminal = self.any_text_rule(f"{rule}_text")
+            return [f"{rule}: {rule}_text {self.exact_text(end)}", text, *terminal]
+        return [f"{rule}[suffix={quote_terminal(end)}]: /{ANYTHING}/"]
 
     @staticmethod
     def join(*parts: str) -> str:
@@ -53,14 +55,14 @@ class Spelling:
         return " ".join(filter(None, parts))
 
 
-def literal(text: str) -> str:
+def quote_terminal(text: str) -> str:
     """A text as a terminal: escaped as in JSON, and so is every control character."""
     return '"' + "".join(ESCAPES.get(character, character) for character in text) + '"'
 
 
-def pattern(text: str) -> str:
+def escape_regex(text: str) -> str:
     """A text inside a regular expression."""
-    return MEANINGFUL.sub(r"\\\1", text).replace("\n", r"\n")
+    return REGEX_SPECIAL.sub(r"\\\1", text).replace("\n", r"\n")
 
 
 def alternatives(rules: Iterable[str]) -> str:

@@ -13,22 +13,22 @@ KEY: Final = re.compile(r"([^\W\d]\w*)\s*=\s*")
 BLANK: Final = re.compile(r"\s*")
 PLAIN: Final = re.compile(r"[^\\'\"\x00-\x1f]+")
 ESCAPE: Final = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|([^xu]))")
-DEEPEST: Final = 64  # brackets in one another
-LONGEST_ESCAPE: Final = 6
-LONGEST_WORD: Final = 128  # characters; a name or a number
+MAX_DEPTH: Final = 64  # brackets in one another
+MAX_ESCAPE_LENGTH: Final = 6
+MAX_WORD_LENGTH: Final = 128  # characters; a name or a number
 CONSTANTS: Final = {"True": "true", "False": "false", "None": "null", "true": "true", "false": "false", "null": "null"}
 NUMBER: Final = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?")
 SAME_ESCAPES: Final = '"\\/bfnrt'
 BRACKETS: Final = {"[": ("[", "]"), "(": ("[", "]"), "{": ("{", "}")}
 CLOSERS: Final = {"]": "]", ")": "]", "}": "}"}
-MARKS: Final = {",": ", ", ":": ": "}
+SEPARATORS: Final = {",": ", ", ":": ": "}
 
 
 class ArgumentScanner(Protocol):
     """over: whether the arguments are complete. broken: whether they can no longer be."""
 
-    over: bool
-    broken: bool
+    complete: bool
+    invalid: bool
 
     def scan(self, text: str, at: int) -> tuple[str, int]:
         """(JSON text that is certain, how far the text was read), from a place in a text to its end at most."""
@@ -38,15 +38,15 @@ class JsonScanner:
     """Arguments that are JSON text already: one object, whose first brace is there."""
 
     def __init__(self) -> None:
-        self.over = False
-        self.broken = False
+        self.complete = False
+        self.invalid = False
         self._depth = 0
         self._quoted = False
         self._escaped = False  # whether the next character cannot end the string
 
     def scan(self, text: str, at: int) -> tuple[str, int]:
         begin = at
-        while at < len(text) and not self.over:
+        while at < len(text) and not self.complete:
             if self._escaped:
                 self._escaped = False
                 at += 1
@@ -56,17 +56,17 @@ class JsonScanner:
                 at = len(text)
                 break
             at = found.end()
-            self._meet(found[0])
+            self._read_structure(found[0])
         return text[begin:at], at
 
-    def _meet(self, character: str) -> None:
+    def _read_structure(self, character: str) -> None:
         if character == "\\":
             self._escaped = True
         elif character == '"':
             self._quoted = not self._quoted
         else:
             self._depth += 1 if character in OPENERS else -1
-            self.over = self._depth == 0
+            self.complete = self._depth == 0
 
 
 class KeywordScanner:
@@ -76,8 +76,8 @@ class KeywordScanner:
     """
 
     def __init__(self) -> None:
-        self.over = False
-        self.broken = False
+        self.complete = False
+        self.invalid = False
         self._names = 0
         self._named = False  # whether a value, or what follows one, is to come
         self._quote = ""
@@ -85,33 +85,33 @@ class KeywordScanner:
 
     def scan(self, text: str, at: int) -> tuple[str, int]:
         written: list[str] = []
-        while at < len(text) and not (self.over or self.broken):
+        while at < len(text) and not (self.complete or self.invalid):
             if self._quote:
-                found = self._text(text, at)
+                found = self._read_string(text, at)
             elif self._named:
-                found = self._value(text, at)
+                found = self._read_value(text, at)
             else:
-                found = self._name(text, at)
+                found = self._read_name(text, at)
             if found is None:
                 break
             piece, at = found
             written.append(piece)
         return "".join(written), at
 
-    def _name(self, text: str, at: int) -> tuple[str, int] | None:
+    def _read_name(self, text: str, at: int) -> tuple[str, int] | None:
         at = BLANK.match(text, at).end()  # type: ignore[union-attr]  # it matches anything
         if text[at : at + 1] == ")":
-            self.over = True
+            self.complete = True
             return "}" if self._names else "{}", at
-        found = KEY.match(text, at, at + LONGEST_WORD)
+        found = KEY.match(text, at, at + MAX_WORD_LENGTH)
         if found is None or found.end() == len(text):
-            self.broken = len(text) - at > LONGEST_WORD or (at < len(text) and WORD.match(text, at) is None)
+            self.invalid = len(text) - at > MAX_WORD_LENGTH or (at < len(text) and WORD.match(text, at) is None)
             return None
         self._named = True
         self._names += 1
         return f'{"{" if self._names == 1 else ", "}"{found[1]}": ', found.end()
 
-    def _value(self, text: str, at: int) -> tuple[str, int] | None:
+    def _read_value(self, text: str, at: int) -> tuple[str, int] | None:
         character = text[at]
         if character.isspace():
             return "", BLANK.match(text, at).end()  # type: ignore[union-attr]  # it matches anything
@@ -120,7 +120,7 @@ class KeywordScanner:
             return '"', at + 1
         if character in BRACKETS:
             opener, closer = BRACKETS[character]
-            self.broken = len(self._closers) == DEEPEST
+            self.invalid = len(self._closers) == MAX_DEPTH
             self._closers = (*self._closers, closer)
             return opener, at + 1
         if not self._closers and character in ",)":
@@ -128,31 +128,31 @@ class KeywordScanner:
             return "", at + (character == ",")
         if character in CLOSERS:
             return self._close(character, at)
-        if character in MARKS:
-            return MARKS[character], at + 1
-        return self._word(text, at)
+        if character in SEPARATORS:
+            return SEPARATORS[character], at + 1
+        return self._read_word(text, at)
 
     def _close(self, character: str, at: int) -> tuple[str, int] | None:
         closer = CLOSERS[character]
         if not self._closers or self._closers[-1] != closer:
-            self.broken = True
+            self.invalid = True
             return None
         self._closers = self._closers[:-1]
         return closer, at + 1
 
-    def _word(self, text: str, at: int) -> tuple[str, int] | None:
-        found = WORD.match(text, at, at + LONGEST_WORD)
-        if found is None or len(found[0]) == LONGEST_WORD:
-            self.broken = True
+    def _read_word(self, text: str, at: int) -> tuple[str, int] | None:
+        found = WORD.match(text, at, at + MAX_WORD_LENGTH)
+        if found is None or len(found[0]) == MAX_WORD_LENGTH:
+            self.invalid = True
             return None
         if found.end() == len(text):
             return None  # it may go on
         if found[0] in CONSTANTS:
             return CONSTANTS[found[0]], found.end()
-        self.broken = NUMBER.fullmatch(found[0]) is None
-        return None if self.broken else (found[0], found.end())
+        self.invalid = NUMBER.fullmatch(found[0]) is None
+        return None if self.invalid else (found[0], found.end())
 
-    def _text(self, text: str, at: int) -> tuple[str, int] | None:
+    def _read_string(self, text: str, at: int) -> tuple[str, int] | None:
         """A piece of a text in quotes."""
         if text[at] == self._quote:
             self._quote = ""
@@ -165,22 +165,22 @@ class KeywordScanner:
             return (text[at] if text[at] == "'" else f"\\u{ord(text[at]):04x}"), at + 1
         found = ESCAPE.match(text, at)
         if found is None:
-            self.broken = len(text) - at >= LONGEST_ESCAPE
+            self.invalid = len(text) - at >= MAX_ESCAPE_LENGTH
             return None
         byte, unit, other = found.groups()
         if other is None:
             return f"\\u{byte or unit:0>4}", found.end()
-        return self._escaped(other), found.end()
+        return self._escape(other), found.end()
 
     @staticmethod
-    def _escaped(character: str) -> str:
+    def _escape(character: str) -> str:
         """What stands behind a backslash; Python keeps a backslash that means nothing."""
         if character in SAME_ESCAPES and character != "/":
             return f"\\{character}"
         return character if character == "'" else "" if character == "\n" else f"\\\\{character}"
 
 
-def scanner(arguments: str) -> ArgumentScanner:
+def create_scanner(arguments: str) -> ArgumentScanner:
     """One for arguments of this kind."""
     return SCANNERS[arguments]()
 

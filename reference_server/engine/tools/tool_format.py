@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from reference_server.engine.protocol import UnusableGrammar
-from reference_server.engine.tools.lark_grammar import alternatives, literal
+from reference_server.engine.tools.lark_grammar import alternatives, quote_terminal
 
 if TYPE_CHECKING:
     from reference_server.engine.tool_use import Tool, ToolUse
-    from reference_server.engine.tools.lark_grammar import Spelling
+    from reference_server.engine.tools.lark_grammar import LarkBuilder
 
 # One way to write the spaces, or a model that finds spaces likely could go on with them for ever.
 SPACING = '"x-guidance": {"whitespace_flexible": false, "item_separator": ", ", "key_separator": ": "}'
@@ -35,7 +35,7 @@ class ToolFormat:
     history: how its templates take the arguments of earlier calls: "parsed", or as the "text" that they were.
     """
 
-    signs: tuple[str, ...]
+    template_markers: tuple[str, ...]
     before_name: str
     before_arguments: str
     after_arguments: str
@@ -53,83 +53,85 @@ class ToolFormat:
         return (self.opening or self.before_name).partition("\n")[0]
 
     @property
-    def texts(self) -> str:
+    def fixed_text(self) -> str:
         """Every text that is written around names and arguments."""
         parts = (self.opening, self.before_name, self.before_arguments, self.after_arguments, self.closing)
         return "".join(parts)
 
-    def rules(self, use: ToolUse, spelling: Spelling, form: str | None) -> list[str]:
+    def rules(self, use: ToolUse, lark: LarkBuilder, text_rules: str | None) -> list[str]:
         """The rule `answer`, and what it needs: calls alone where one is required, else after what is said.
 
         form: the rules of `spoken`, where not any text may be said; then calls take its place.
         """
-        spoken = spelling.any_text("spoken", (self.marker,) if self.marked else ()) if form is None else [form]
+        spoken = (
+            lark.any_text_rule("spoken", (self.marker,) if self.marked else ()) if text_rules is None else [text_rules]
+        )
         if not use.tools:
             return ["answer: spoken", *spoken]
-        rules = self._call_rules(use, spelling)
+        rules = self._call_rules(use, lark)
         if use.required:
-            return [f"answer: {self._calls(use, spelling, 'call', self.opening)}", *rules]
-        if form is not None or not self.marked:
-            calls = self._calls(use, spelling, "call", self.opening)
+            return [f"answer: {self._calls(use, lark, 'call', self.opening)}", *rules]
+        if text_rules is not None or not self.marked:
+            calls = self._calls(use, lark, "call", self.opening)
             said = "spoken" if self.marked else '"\\n" spoken'
             return [f"answer: {calls} | {said}", *rules, *spoken]
-        calls = self._calls(use, spelling, "marked_call", self.opening.removeprefix(self.marker))
-        before = spelling.up_to("before", self.marker)
-        return [f"answer: spoken | before {calls}", *rules, *self._marked_rules(use, spelling), *before, *spoken]
+        calls = self._calls(use, lark, "marked_call", self.opening.removeprefix(self.marker))
+        before = lark.text_until_rule("before", self.marker)
+        return [f"answer: spoken | before {calls}", *rules, *self._marked_rules(use, lark), *before, *spoken]
 
-    def _calls(self, use: ToolUse, spelling: Spelling, first: str, opening: str) -> str:
-        more = f"({spelling.join(spelling.text(self.between), 'call')})*" if use.parallel else ""
-        return spelling.join(spelling.text(opening), first, more, spelling.text(self.closing))
+    def _calls(self, use: ToolUse, lark: LarkBuilder, first: str, opening: str) -> str:
+        more = f"({lark.join(lark.exact_text(self.between), 'call')})*" if use.parallel else ""
+        return lark.join(lark.exact_text(opening), first, more, lark.exact_text(self.closing))
 
-    def _call_rules(self, use: ToolUse, spelling: Spelling) -> list[str]:
+    def _call_rules(self, use: ToolUse, lark: LarkBuilder) -> list[str]:
         rules = [f"call: {alternatives(f'call_{place}' for place in range(len(use.tools)))}"]
         for place, tool in enumerate(use.tools):
-            rules.append(f"call_{place}: {self._call(tool, place, spelling, self.before_name)}")
+            rules.append(f"call_{place}: {self._call(tool, place, lark, self.before_name)}")
             rules += self._argument_rules(f"arguments_{place}", tool)
         return rules
 
-    def _marked_rules(self, use: ToolUse, spelling: Spelling) -> list[str]:
+    def _marked_rules(self, use: ToolUse, lark: LarkBuilder) -> list[str]:
         """A call whose marker is there already, if it is the call that has it."""
         before_name = self.before_name if self.opening else self.before_name.removeprefix(self.marker)
-        calls = [self._call(tool, place, spelling, before_name) for place, tool in enumerate(use.tools)]
+        calls = [self._call(tool, place, lark, before_name) for place, tool in enumerate(use.tools)]
         return [f"marked_call: {alternatives(calls)}"]
 
-    def _call(self, tool: Tool, place: int, spelling: Spelling, before_name: str) -> str:
-        name = tool.quoted if self.name == "quoted" else tool.name
-        before = spelling.text(before_name + name + self.before_arguments)
-        return f"{before} arguments_{place} {spelling.text(self.after_arguments)}"
+    def _call(self, tool: Tool, place: int, lark: LarkBuilder, before_name: str) -> str:
+        name = tool.quoted_name if self.name == "quoted" else tool.name
+        before = lark.exact_text(before_name + name + self.before_arguments)
+        return f"{before} arguments_{place} {lark.exact_text(self.after_arguments)}"
 
     def _argument_rules(self, rule: str, tool: Tool) -> list[str]:
         if self.arguments == "keywords":
-            return keyword_rules(rule, tool)
-        return [f"{rule}: {spaced(tool.schema)}"]
+            return keyword_argument_rules(rule, tool)
+        return [f"{rule}: {json_terminal(tool.schema)}"]
 
 
-def spaced(schema: str) -> str:
+def json_terminal(schema: str) -> str:
     """What fits a schema, an object as JSON text, with spaces where Python's writer has them."""
     inner = schema.strip()[1:].lstrip()
     return f"%json {{{SPACING}{'' if inner.startswith('}') else ', '}{inner}"
 
 
-def keyword_rules(rule: str, tool: Tool) -> list[str]:
+def keyword_argument_rules(rule: str, tool: Tool) -> list[str]:
     """Arguments in the order of the schema, name=value; the values as JSON text, which is nearly Python's."""
-    if tool.keywords is None or not all(each.name.isidentifier() for each in tool.keywords):
+    if tool.parameters is None or not all(parameter.name.isidentifier() for parameter in tool.parameters):
         raise UnusableGrammar(f"tools: {tool.name!r} takes more than names with values, which the model cannot write")
     rules = []
-    count = len(tool.keywords)
-    for place, keyword in enumerate(tool.keywords):
+    count = len(tool.parameters)
+    for place, parameter in enumerate(tool.parameters):
         here = f"{rule}_{place}"
         first, later = f"{rule}_first_{place + 1}", f"{rule}_later_{place + 1}"
-        rules.append(f"{here}: {literal(keyword.name + '=')} {spaced(keyword.schema)}")
-        maybe = "" if keyword.required else f" | {first}"
+        rules.append(f"{here}: {quote_terminal(parameter.name + '=')} {json_terminal(parameter.schema)}")
+        maybe = "" if parameter.required else f" | {first}"
         rules.append(f"{rule}_first_{place}: {here} {later}{maybe}")
-        rules.append(f'{rule}_later_{place}: ", " {here} {later}{"" if keyword.required else f" | {later}"}')
+        rules.append(f'{rule}_later_{place}: ", " {here} {later}{"" if parameter.required else f" | {later}"}')
     ends = [f'{rule}_first_{count}: ""', f'{rule}_later_{count}: ""']
     return [f"{rule}: {rule}_first_0", *rules, *ends]
 
 
 HERMES = ToolFormat(
-    signs=("<tool_call>",),
+    template_markers=("<tool_call>",),
     before_name='<tool_call>\n{"name": ',
     name="quoted",
     before_arguments=', "arguments": ',
@@ -139,7 +141,7 @@ HERMES = ToolFormat(
 """Hermes 2 and 3, Qwen2.5, Qwen3."""
 
 DEEPSEEK_R1 = ToolFormat(
-    signs=("<｜tool▁calls▁begin｜>", "<｜tool▁sep｜>"),
+    template_markers=("<｜tool▁calls▁begin｜>", "<｜tool▁sep｜>"),
     opening="<｜tool▁calls▁begin｜>",
     before_name="<｜tool▁call▁begin｜>function<｜tool▁sep｜>",
     before_arguments="\n```json\n",
@@ -150,7 +152,7 @@ DEEPSEEK_R1 = ToolFormat(
 )
 
 CHATGLM3 = ToolFormat(
-    signs=("[gMASK]sop", "<|assistant|>"),
+    template_markers=("[gMASK]sop", "<|assistant|>"),
     before_name="",
     before_arguments="\n ```python\ntool_call(",
     after_arguments=")\n```",
@@ -163,6 +165,9 @@ CHATGLM3 = ToolFormat(
 FORMATS = (DEEPSEEK_R1, HERMES, CHATGLM3)
 
 
-def chosen_format(template: str) -> ToolFormat | None:
+def detect_format(template: str) -> ToolFormat | None:
     """The first format that a chat template speaks."""
-    return next((each for each in FORMATS if all(sign in template for sign in each.signs)), None)
+    return next(
+        (tool_format for tool_format in FORMATS if all(marker in template for marker in tool_format.template_markers)),
+        None,
+    )

@@ -78,7 +78,7 @@ def test_a_text_cut_into_bytes_is_released_in_whole_characters(text: str) -> Non
 @pytest.mark.parametrize("tokenizer", [BYTE_LEVEL, BYTE_FALLBACK])
 def test_knowing_whole_tokens_changes_no_piece(tokenizer: Tokenizer) -> None:
     generator = random.Random(5)
-    whole = Vocabulary(tokenizer).whole
+    whole = Vocabulary(tokenizer).context_free_text
     known = [token_id for token_id in range(tokenizer.get_vocab_size()) if whole(token_id) is not None]
     assert (tokenizer is BYTE_LEVEL) == bool(known)
     for _ in range(300):

@@ -57,7 +57,7 @@ BYTE_FALLBACK = _byte_fallback()
 
 def _joined(tokenizer: Tokenizer, ids: list[int]) -> bytes:
     vocabulary = Vocabulary(tokenizer)
-    return b"".join(vocabulary.data(token_id, first=at == 0) for at, token_id in enumerate(ids))
+    return b"".join(vocabulary.token_bytes(token_id, first=at == 0) for at, token_id in enumerate(ids))
 
 
 @pytest.mark.parametrize("text", TEXTS)
@@ -71,7 +71,7 @@ def test_random_tokens_have_the_bytes_of_what_the_tokenizer_decodes(tokenizer: T
     characters = set(map(ord, "hello world"))
     vocabulary = Vocabulary(tokenizer)
     # Broken characters are decoded as U+FFFD, in one way or another: what is whole can be compared.
-    whole = [i for i in range(tokenizer.get_vocab_size()) if set(vocabulary.data(i, first=False)) <= characters]
+    whole = [i for i in range(tokenizer.get_vocab_size()) if set(vocabulary.token_bytes(i, first=False)) <= characters]
     assert len(whole) > 5
     for _ in range(200):
         ids = [generator.choice(whole) for _ in range(generator.randrange(1, 12))]
@@ -82,23 +82,28 @@ def test_every_byte_of_a_cut_character_is_kept() -> None:
     emoji = [BYTE_FALLBACK.token_to_id(f"<0x{byte:02X}>") or 0 for byte in "😀".encode()]
     hello = BYTE_FALLBACK.token_to_id("\u2581hello") or 0
     vocabulary = Vocabulary(BYTE_FALLBACK)
-    assert [vocabulary.data(each, first=False) for each in emoji] == [b"\xf0", b"\x9f", b"\x98", b"\x80"]
+    assert [vocabulary.token_bytes(each, first=False) for each in emoji] == [b"\xf0", b"\x9f", b"\x98", b"\x80"]
     assert "hello😀 hello".encode() == _joined(BYTE_FALLBACK, [hello, *emoji, hello])
     symbols = [BYTE_LEVEL.token_to_id(symbol) or 0 for symbol in "ðŁĺĢ"]
     assert "😀".encode() == _joined(BYTE_LEVEL, symbols)
-    assert [len(Vocabulary(BYTE_LEVEL).data(each, first=False)) for each in symbols] == [1] * 4
+    assert [len(Vocabulary(BYTE_LEVEL).token_bytes(each, first=False)) for each in symbols] == [1] * 4
 
 
 def test_a_word_loses_its_space_only_where_no_text_stands_before_it() -> None:
     vocabulary = Vocabulary(BYTE_FALLBACK)
     hello = BYTE_FALLBACK.token_to_id("\u2581hello") or 0
-    assert (vocabulary.data(hello, first=True), vocabulary.data(hello, first=False)) == (b"hello", b" hello")
+    assert (vocabulary.token_bytes(hello, first=True), vocabulary.token_bytes(hello, first=False)) == (
+        b"hello",
+        b" hello",
+    )
 
 
 def test_added_tokens_are_their_own_text_and_unknown_ids_have_none() -> None:
     vocabulary = Vocabulary(BYTE_LEVEL)
     ids = {text: BYTE_LEVEL.token_to_id(text) or 0 for text in ("<|end|>", "<think>", "\u0120x")}
-    assert [text.encode() for text in ids] == [vocabulary.data(identifier, first=False) for identifier in ids.values()]
+    assert [text.encode() for text in ids] == [
+        vocabulary.token_bytes(identifier, first=False) for identifier in ids.values()
+    ]
     assert vocabulary.special == {ids["<|end|>"]}
-    assert vocabulary.data(10**6, first=True) == b""
-    assert Vocabulary(Tokenizer(models.BPE())).data(0, first=False) == b""
+    assert vocabulary.token_bytes(10**6, first=True) == b""
+    assert Vocabulary(Tokenizer(models.BPE())).token_bytes(0, first=False) == b""

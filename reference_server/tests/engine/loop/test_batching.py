@@ -12,7 +12,7 @@ import pytest
 from reference_server.engine import SamplingParams
 from reference_server.engine.device import torch
 from reference_server.engine.model.runner import Runner
-from reference_server.engine.sampling.sampler import uniform
+from reference_server.engine.sampling.sampler import draw_uniform
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -69,7 +69,7 @@ def test_two_seeds_give_different_tokens_and_one_seed_the_same(engine: LocalEngi
 def test_a_seed_draws_a_number_of_its_own_for_every_token(engine: LocalEngine) -> None:
     # So hot that every token is equally likely: the number drawn is the token's place in the vocabulary.
     params = SamplingParams(temperature=1e30, seed=12345, max_tokens=50, ignore_eos=True)
-    expected = [int(uniform(12345, index) * engine.vocabulary_size) for index in range(50)]
+    expected = [int(draw_uniform(12345, index) * engine.vocabulary_size) for index in range(50)]
     assert expected == asyncio.run(_tokens(engine, [1, 2, 3], params))
 
 

@@ -16,7 +16,7 @@ from reference_server.engine import EngineError, SamplingParams
 from reference_server.engine.device import torch
 from reference_server.engine.loop.beam_search import BeamSearch
 from reference_server.engine.loop.sequence import Cancellation
-from reference_server.engine.text.transcript import Step, Terms
+from reference_server.engine.text.transcript import AnswerSpec, StepStats
 from reference_server.engine.vocabulary import Vocabulary
 from reference_server.tests.engine.loop.naive_beam_search import Tokens, reference
 
@@ -53,20 +53,20 @@ def search(
 ) -> list[Tokens]:
     """The answers of a BeamSearch that is fed by hand."""
     vocabulary = Vocabulary(tokenizer or _tokenizer())
-    running = BeamSearch([1], Terms(vocabulary, params, limit, ends), Cancellation(), ready_at=0.0)
+    running = BeamSearch([1], AnswerSpec(vocabulary, params, limit, ends), Cancellation(), ready_at=0.0)
     steps = 0
-    while not running.over:
+    while not running.done:
         logits = torch.tensor([logprobs(tuple(beam.generated)) for beam in running.beams]) + steps
         held = {beam: list(beam.generated) for beam in running.beams}
         moves = running.advance(logits, logits)
         assert {source for source, _ in moves}.isdisjoint(target for _, target in moves)
         for source, target in moves:
             held[target] = held[source]
-        for beam in running.running():  # what a beam goes on from is in its row
+        for beam in running.running_beams():  # what a beam goes on from is in its row
             assert beam.generated[:-1] == held[beam]
-        running.note(Step(1, 0.0, 0.0))
+        running.record_step(StepStats(1, 0.0, 0.0))
         steps += 1
-    return [tuple(delta.token_id for delta in answer) for answer in running.answers()]
+    return [tuple(delta.token_id for delta in answer) for answer in running.collect_answers()]
 
 
 @pytest.mark.parametrize("ends", [frozenset(), frozenset({0}), frozenset({0, 1, 2, 3, 77, -1})], ids=len)

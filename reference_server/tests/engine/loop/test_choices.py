@@ -12,9 +12,9 @@ import pytest
 from reference_server.engine import Delta, EngineError, SamplingParams
 from reference_server.engine.detokenizer import Detokenizer
 from reference_server.engine.device import torch
-from reference_server.engine.loop import output_worker as teller
-from reference_server.engine.loop.generation import hand_over
-from reference_server.engine.sampling.sampler import stream_seed
+from reference_server.engine.loop import output_worker as output_worker
+from reference_server.engine.loop.generation import deliver_all
+from reference_server.engine.sampling.sampler import derive_seed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -63,7 +63,7 @@ def prefills(engine: LocalEngine, monkeypatch: pytest.MonkeyPatch) -> list[list[
 
 def alone(engine: LocalEngine, params: SamplingParams, choice: int, prompt: list[int] = PROMPT) -> list[Delta]:
     """The choice, asked for as the only one of a request."""
-    seed = stream_seed(params.seed or 0, choice)
+    seed = derive_seed(params.seed or 0, choice)
     return run(engine, dataclasses.replace(params, seed=seed, n=1, best_of=None), prompt)
 
 
@@ -80,8 +80,8 @@ def test_every_choice_is_what_its_own_seed_gives(
 
 
 def test_seeds_of_choices_are_a_promise() -> None:
-    assert [stream_seed(7, 0), stream_seed(7, 1)] == [7, 3839616360365740667]
-    seeds = {stream_seed(seed, choice) for seed in (0, 1, 2**64 - 1) for choice in range(128)}
+    assert [derive_seed(7, 0), derive_seed(7, 1)] == [7, 3839616360365740667]
+    seeds = {derive_seed(seed, choice) for seed in (0, 1, 2**64 - 1) for choice in range(128)}
     assert len(seeds) == 3 * 128
     assert max(seeds) < 2**64
 
@@ -146,9 +146,9 @@ class TestBestOf:
 
         def recorded(items: list[Any]) -> None:
             sizes.append(len(items))
-            hand_over(items)
+            deliver_all(items)
 
-        monkeypatch.setattr(teller, "hand_over", recorded)
+        monkeypatch.setattr(output_worker, "deliver_all", recorded)
         run(engine, dataclasses.replace(SAMPLED, n=2, best_of=4))
         assert sizes == [0] * 19 + [40]
 
@@ -250,7 +250,7 @@ class TestEnds:
             generation = engine.submit(PROMPT, dataclasses.replace(SAMPLED, n=3))
             with pytest.raises(EngineError, match="device lost"):
                 [delta async for delta in generation]
-            assert not generation._arrived
+            assert not generation._queue
 
         asyncio.run(scenario())
 

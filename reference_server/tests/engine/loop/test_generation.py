@@ -9,9 +9,9 @@ import pytest
 from tokenizers import Tokenizer, models
 
 from reference_server.engine import Delta, EngineError, SamplingParams
-from reference_server.engine.loop.generation import LocalGeneration, hand_over
+from reference_server.engine.loop.generation import LocalGeneration, deliver_all
 from reference_server.engine.loop.submission import Submission
-from reference_server.engine.text.transcript import Terms
+from reference_server.engine.text.transcript import AnswerSpec
 from reference_server.engine.vocabulary import Vocabulary
 
 VOCABULARY = Vocabulary(Tokenizer(models.BPE()))
@@ -20,15 +20,15 @@ LAST = Delta("b", 2, "stop", 1, 0.0, 0.0)
 
 
 def _generation(loop: asyncio.AbstractEventLoop, params: SamplingParams | None = None) -> LocalGeneration:
-    terms = Terms(VOCABULARY, params or SamplingParams(), 10, frozenset())
-    submission = Submission([1, 2, 3], terms, seed=0, ready_at=0.0)
+    spec = AnswerSpec(VOCABULARY, params or SamplingParams(), 10, frozenset())
+    submission = Submission([1, 2, 3], spec, seed=0, ready_at=0.0)
     return LocalGeneration(submission, loop)
 
 
 def test_it_ends_after_the_delta_with_a_finish_reason() -> None:
     async def scenario() -> None:
         generation = _generation(asyncio.get_running_loop())
-        hand_over([(generation, MIDDLE), (generation, LAST)])
+        deliver_all([(generation, MIDDLE), (generation, LAST)])
         assert [delta async for delta in generation] == [MIDDLE, LAST]
         assert [delta async for delta in generation] == []
         assert generation.prompt_tokens == 3
@@ -40,7 +40,7 @@ def test_it_ends_after_the_last_of_several_choices() -> None:
     async def scenario() -> None:
         generation = _generation(asyncio.get_running_loop(), SamplingParams(n=2))
         sent = [MIDDLE, replace(LAST, index=1), MIDDLE, LAST]
-        hand_over((generation, delta) for delta in [*sent, MIDDLE])
+        deliver_all((generation, delta) for delta in [*sent, MIDDLE])
         assert [delta async for delta in generation] == sent
 
     asyncio.run(scenario())
@@ -76,7 +76,7 @@ def test_cancel_overtakes_what_a_waiting_reader_was_about_to_get() -> None:
 def test_an_error_is_raised_once_and_ends_it() -> None:
     async def scenario() -> None:
         generation = _generation(asyncio.get_running_loop())
-        hand_over([(generation, MIDDLE), (generation, EngineError("gone"))])
+        deliver_all([(generation, MIDDLE), (generation, EngineError("gone"))])
         assert await anext(generation) == MIDDLE
         with pytest.raises(EngineError, match="gone"):
             await anext(generation)
@@ -91,7 +91,7 @@ def test_a_closed_loop_cancels_its_sequences_and_no_others() -> None:
 
     async def scenario() -> None:
         orphan, other = _generation(closed), _generation(asyncio.get_running_loop())
-        hand_over([(orphan, MIDDLE), (other, LAST)])
+        deliver_all([(orphan, MIDDLE), (other, LAST)])
         assert [each.submission.cancellation.requested for each in (orphan, other)] == [True, False]
         assert await anext(other) == LAST
 

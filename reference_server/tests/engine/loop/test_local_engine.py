@@ -113,7 +113,7 @@ def test_a_step_reaches_the_loop_in_one_call(engine: LocalEngine, monkeypatch: p
         call = loop.call_soon_threadsafe
 
         def counted(callback: Any, *arguments: Any, **options: Any) -> Any:
-            if threading.current_thread().name.startswith("teller"):
+            if threading.current_thread().name.startswith("engine-output"):
                 next(calls)
             return call(callback, *arguments, **options)
 

@@ -12,7 +12,7 @@ from reference_server.engine import Delta, SamplingParams
 from reference_server.engine.device import torch
 from reference_server.engine.loop.scheduler import Scheduler
 from reference_server.engine.loop.sequence import Cancellation, Sequence
-from reference_server.engine.repetition import Repetition, RepetitionWatch
+from reference_server.engine.repetition import Repetition, RepetitionDetector
 
 if TYPE_CHECKING:
     from reference_server.engine.loop.local_engine import LocalEngine
@@ -47,7 +47,7 @@ def test_repetitions_are_found_where_they_end() -> None:
     generator = random.Random(8)
     for _ in range(300):
         wanted = Repetition(generator.randrange(3, 7), generator.randrange(1, 4), generator.randrange(2, 5))
-        watch = RepetitionWatch(wanted)
+        watch = RepetitionDetector(wanted)
         tokens: list[int] = []
         for _ in range(40):
             tokens.append(generator.choice([1, 1, 2, 3]))

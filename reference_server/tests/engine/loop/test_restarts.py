@@ -10,7 +10,7 @@ import pytest
 
 from reference_server.engine import Delta, EngineError, SamplingParams, Unavailable
 from reference_server.engine.device import torch
-from reference_server.engine.loop.restarts import Restarts
+from reference_server.engine.loop.restarts import RestartPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -63,12 +63,12 @@ class TestRestarts:
     """How many there are, and how long an engine waits."""
 
     def test_pauses_double_until_there_have_been_enough(self) -> None:
-        restarts = Restarts(most=3, pause_s=0.5)
-        assert [restarts.next_pause_s(now) for now in (1, 2, 3, 4)] == [0.5, 1.0, 2.0, None]
+        restarts = RestartPolicy(max_restarts=3, pause_s=0.5)
+        assert [restarts.schedule_restart(now) for now in (1, 2, 3, 4)] == [0.5, 1.0, 2.0, None]
 
     def test_those_of_long_ago_do_not_count(self) -> None:
-        restarts = Restarts(most=2, window_s=10, pause_s=1)
-        assert [restarts.next_pause_s(now) for now in (0, 5, 9, 10, 11, 15)] == [1, 2, None, 2, None, 2]
+        restarts = RestartPolicy(max_restarts=2, window_s=10, pause_s=1)
+        assert [restarts.schedule_restart(now) for now in (0, 5, 9, 10, 11, 15)] == [1, 2, None, 2, None, 2]
 
 
 class TestModel:
@@ -77,7 +77,7 @@ class TestModel:
     def test_all_that_run_fail_and_the_next_request_succeeds(
         self, load_engine: Callable[..., LocalEngine], failing: Callable[..., None], caplog: pytest.LogCaptureFixture
     ) -> None:
-        engine = load_engine(slots=2, restarts=Restarts(pause_s=AT_ONCE))
+        engine = load_engine(slots=2, restarts=RestartPolicy(pause_s=AT_ONCE))
         expected = asyncio.run(collect(engine, [1] * 30))
         failing(engine._runner, "decode", None, RuntimeError("device lost"))
 
@@ -94,7 +94,7 @@ class TestModel:
     def test_nothing_of_what_the_failure_left_in_the_cache_is_reused(
         self, load_engine: Callable[..., LocalEngine], failing: Callable[..., None]
     ) -> None:
-        engine = load_engine(slots=2, restarts=Restarts(pause_s=AT_ONCE))
+        engine = load_engine(slots=2, restarts=RestartPolicy(pause_s=AT_ONCE))
         failing(engine._runner, "decode", RuntimeError("device lost"))
 
         async def scenario() -> list[Delta]:
@@ -109,7 +109,7 @@ class TestModel:
     def test_too_many_failures_end_it_for_good(
         self, load_engine: Callable[..., LocalEngine], failing: Callable[..., None]
     ) -> None:
-        engine = load_engine(restarts=Restarts(most=2, pause_s=AT_ONCE))
+        engine = load_engine(restarts=RestartPolicy(max_restarts=2, pause_s=AT_ONCE))
         failing(engine._runner, "prefill", *[RuntimeError("device lost")] * 3)
 
         async def scenario() -> None:
@@ -125,7 +125,7 @@ class TestModel:
     def test_a_device_that_cannot_be_cleared_counts_as_a_failure(
         self, load_engine: Callable[..., LocalEngine], failing: Callable[..., None]
     ) -> None:
-        engine = load_engine(restarts=Restarts(most=2, pause_s=AT_ONCE))
+        engine = load_engine(restarts=RestartPolicy(max_restarts=2, pause_s=AT_ONCE))
         failing(engine._runner, "decode", RuntimeError("device lost"))
         failing(engine._runner, "reset", *[RuntimeError("device lost")] * 2)
 
@@ -138,7 +138,7 @@ class TestModel:
     def test_close_does_not_wait_for_a_restart(
         self, load_engine: Callable[..., LocalEngine], failing: Callable[..., None]
     ) -> None:
-        engine = load_engine(restarts=Restarts(pause_s=1e6))
+        engine = load_engine(restarts=RestartPolicy(pause_s=1e6))
         failing(engine._runner, "decode", RuntimeError("device lost"))
         assert isinstance(asyncio.run(collect(engine, [1])), EngineError)
         assert not engine.dead
@@ -222,7 +222,7 @@ class TestOneRequest:
         assert len(other) == 5
         assert (engine.alive, engine._driver.generations, engine._driver.scheduler.free_slots) == (True, {}, 4)
 
-    @pytest.mark.parametrize("method", ["sample", "open"])
+    @pytest.mark.parametrize("method", ["sample", "reset_slot"])
     def test_whatever_breaks_the_sampler_breaks_no_other_answer(
         self, engine: LocalEngine, monkeypatch: pytest.MonkeyPatch, method: str
     ) -> None:
@@ -231,7 +231,7 @@ class TestOneRequest:
         slots: list[int] = []
 
         def picky(first: Any, second: Any, *others: Any) -> Any:
-            if method == "open" and others[0] == [1, 1]:
+            if method == "reset_slot" and others[0] == [1, 1]:
                 raise ZeroDivisionError
             if method == "sample" and 1 in second:  # the slot of the second request
                 slots.extend(second)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from reference_server.engine.loop.scheduler import Batch, Scheduler
-from reference_server.engine.loop.sequence import Cancellation, Sequence, Status
+from reference_server.engine.loop.sequence import Cancellation, Sequence, SequenceStatus
 from reference_server.engine.params import SamplingParams
 
 
@@ -40,7 +40,7 @@ def test_sequences_are_admitted_in_the_order_of_their_arrival() -> None:
         else:
             scheduler.finish(batch.sequences[len(admitted) % len(batch.sequences)])
     assert sequences == admitted
-    assert {Status.FINISHED} == {sequence.status for sequence in sequences}
+    assert {SequenceStatus.FINISHED} == {sequence.status for sequence in sequences}
     assert scheduler.free_slots == 4
 
 
@@ -115,7 +115,7 @@ def test_a_prompt_is_given_up_between_two_chunks() -> None:
     assert scheduler.schedule() == Batch(True, (long,), (0,), (30,))
     _cancel(long)
     assert scheduler.drop_cancelled() == [long]
-    assert long.status is Status.FINISHED
+    assert long.status is SequenceStatus.FINISHED
     assert scheduler.schedule() == _prefill((next_one,))
     assert scheduler.free_slots == 0
 
@@ -138,7 +138,7 @@ def test_cancelled_sequences_leave_whether_they_run_or_wait() -> None:
     assert scheduler.free_slots == 1
     assert scheduler.schedule() == Batch(False, (other,))
     assert scheduler.schedule() == _prefill((last,))
-    assert [sequence.status for sequence in (running, waiting)] == [Status.FINISHED] * 2
+    assert [sequence.status for sequence in (running, waiting)] == [SequenceStatus.FINISHED] * 2
 
 
 def test_sequences_that_start_together_wait_for_enough_slots_and_hold_up_who_comes_later() -> None:

@@ -14,9 +14,9 @@ import pytest
 
 from reference_server.engine import Delta, EngineError, SamplingParams
 from reference_server.engine.device import torch
-from reference_server.engine.loop import output_worker as teller
+from reference_server.engine.loop import output_worker as output_worker
 from reference_server.engine.loop.beam_search import BeamSearch
-from reference_server.engine.loop.generation import hand_over
+from reference_server.engine.loop.generation import deliver_all
 from reference_server.engine.text.transcript import Transcript
 from reference_server.tests.engine.loop.naive_beam_search import Tokens, reference
 
@@ -190,9 +190,9 @@ class TestEngine:
 
         def recorded(items: list[Any]) -> None:
             sizes.append(len(items))
-            hand_over(items)
+            deliver_all(items)
 
-        monkeypatch.setattr(teller, "hand_over", recorded)
+        monkeypatch.setattr(output_worker, "deliver_all", recorded)
         deltas = run(engine, dataclasses.replace(BEAMS, n=2, best_of=4))
         assert [30] == sizes
         assert [delta.finish_reason for delta in deltas] == ([None] * 14 + ["length"]) * 2
@@ -250,7 +250,7 @@ class TestEngine:
         engine = load_engine(slots=8)
         greedy = SamplingParams(temperature=0, max_tokens=30, ignore_eos=True)
         expected = [by_choice(run(engine, BEAMS)), by_choice(run(engine, greedy))]
-        decode, advance, text = engine._runner.decode, BeamSearch.advance, Transcript.delta
+        decode, advance, text = engine._runner.decode, BeamSearch.advance, Transcript.create_delta
 
         def broken_logits(tokens: list[int], positions: list[int], slots: list[int]) -> torch.Tensor:
             logits = decode(tokens, positions, slots)
@@ -269,7 +269,7 @@ class TestEngine:
 
         monkeypatch.setattr(engine._runner, "decode", broken_logits)
         monkeypatch.setattr(BeamSearch, "advance", broken_advance)
-        monkeypatch.setattr(Transcript, "delta", broken_text)
+        monkeypatch.setattr(Transcript, "create_delta", broken_text)
 
         async def scenario() -> Any:
             poisoned = dataclasses.replace(BEAMS, n=4, max_tokens=20)

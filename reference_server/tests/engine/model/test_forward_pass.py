@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from reference_server.engine.device import torch
-from reference_server.engine.model.forward_pass import traced
+from reference_server.engine.model.forward_pass import trace_pass
 from reference_server.engine.model.packed_linear import PackedLinear
 from reference_server.engine.model.runner import Runner
 
@@ -52,14 +52,14 @@ class _Closed(torch.nn.Module):
 
 def test_a_pass_without_decisions_becomes_a_graph_that_takes_other_shapes() -> None:
     plain = _Scaled()
-    run = traced(plain, *EXAMPLES)
+    run = trace_pass(plain, *EXAMPLES)
     assert run is not plain
     assert plain(*_example(7)).tolist() == run(*_example(7)).tolist()
 
 
 @pytest.mark.parametrize("plain", [_Decided(), _Chosen(), _Measured(), _Closed()], ids=lambda each: type(each).__name__)
 def test_a_pass_that_a_graph_would_not_repeat_stays_as_it_is(plain: Any) -> None:
-    assert traced(plain, *EXAMPLES) is plain
+    assert trace_pass(plain, *EXAMPLES) is plain
 
 
 @pytest.mark.parametrize("packs", [False, True])
@@ -67,11 +67,13 @@ def test_graphs_give_the_bits_of_the_model_at_every_shape(random_checkpoint: Pat
     from transformers import AutoModelForCausalLM
 
     model = AutoModelForCausalLM.from_pretrained(random_checkpoint, dtype="float32").eval()
-    linear = PackedLinear.of(model) if packs else None
+    linear = PackedLinear.from_model(model) if packs else None
     with torch.inference_mode():
         plain, graphs = (Runner(model, slots=8, max_model_len=256, linear=linear) for _ in range(2))
         graphs.trace()
-        assert [partial] * 3 == [type(each) for each in (graphs._first, graphs._next, graphs._next_apart)]
+        assert [partial] * 3 == [
+            type(each) for each in (graphs._prefill_pass, graphs._decode_pass, graphs._scattered_decode_pass)
+        ]
         prompts = [[(7 * at + row) % 200 for at in range(5 + 29 * row)] for row in range(5)]
         for first, last in ((0, 5), (2, 3)):
             pieces, slots = prompts[first:last], list(range(first, last))

@@ -65,8 +65,8 @@ class _Model(torch.nn.Module):
 
 
 def test_a_model_that_asks_for_its_layers_outputs_in_one_piece_is_left_as_it_is() -> None:
-    assert PackedLinear.of(_Model(flat=True)) is None
-    packed = PackedLinear.of(_Model(flat=False))
+    assert PackedLinear.from_model(_Model(flat=True)) is None
+    packed = PackedLinear.from_model(_Model(flat=False))
     assert packed is not None
     assert len(packed.packed) == 1
 
@@ -75,5 +75,5 @@ def test_only_float32_is_packed(random_checkpoint: Path) -> None:
     from transformers import AutoModelForCausalLM
 
     model = AutoModelForCausalLM.from_pretrained(random_checkpoint, dtype="float32").eval()
-    assert PackedLinear.of(model) is not None
-    assert PackedLinear.of(model.bfloat16()) is None
+    assert PackedLinear.from_model(model) is not None
+    assert PackedLinear.from_model(model.bfloat16()) is None

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from reference_server.engine import Delta, SamplingParams
-from reference_server.engine.loop.scheduler import Copy, Scheduler
+from reference_server.engine.loop.scheduler import RowCopy, Scheduler
 from reference_server.engine.loop.sequence import Cancellation, Sequence
-from reference_server.engine.model.prefix_cache import Prefixes
+from reference_server.engine.model.prefix_cache import PrefixCache
 from reference_server.tests import runs
 from reference_server.tests.runs import answers
 
@@ -35,54 +35,54 @@ class TestPrefixes:
     """What is noted of the rows."""
 
     def test_the_longest_common_head_is_found(self) -> None:
-        prefixes = Prefixes()
-        prefixes.hold(0, [1] * 20)
-        prefixes.hold(1, [1] * 30)
-        prefixes.hold(2, [2] * 90)
-        assert prefixes.longest([1] * 25 + [3]) == (1, 25)
-        assert prefixes.longest([1] * 18 + [3]) == (0, 18)
-        assert prefixes.longest([3] * 40) == (-1, 0)
+        prefix_cache = PrefixCache()
+        prefix_cache.insert(0, [1] * 20)
+        prefix_cache.insert(1, [1] * 30)
+        prefix_cache.insert(2, [2] * 90)
+        assert prefix_cache.find_longest([1] * 25 + [3]) == (1, 25)
+        assert prefix_cache.find_longest([1] * 18 + [3]) == (0, 18)
+        assert prefix_cache.find_longest([3] * 40) == (-1, 0)
 
     def test_the_last_token_is_always_computed(self) -> None:
-        prefixes = Prefixes()
-        prefixes.hold(0, [1] * 20)
-        assert prefixes.longest([1] * 20) == (0, 19)
-        assert prefixes.longest([1] * 21) == (0, 20)
+        prefix_cache = PrefixCache()
+        prefix_cache.insert(0, [1] * 20)
+        assert prefix_cache.find_longest([1] * 20) == (0, 19)
+        assert prefix_cache.find_longest([1] * 21) == (0, 20)
 
     def test_a_short_head_is_not_worth_it(self) -> None:
-        prefixes = Prefixes()
-        prefixes.hold(0, [1] * 20)
-        assert prefixes.longest([1] * 15 + [2] * 9) == (-1, 0)
-        assert prefixes.longest([1] * 16 + [2] * 9) == (0, 16)
+        prefix_cache = PrefixCache()
+        prefix_cache.insert(0, [1] * 20)
+        assert prefix_cache.find_longest([1] * 15 + [2] * 9) == (-1, 0)
+        assert prefix_cache.find_longest([1] * 16 + [2] * 9) == (0, 16)
 
     def test_what_was_computed_under_another_salt_is_not_found(self) -> None:
-        prefixes = Prefixes()
-        prefixes.hold(0, [1] * 20, "ann")
-        prefixes.hold(1, [1] * 30)
+        prefix_cache = PrefixCache()
+        prefix_cache.insert(0, [1] * 20, "ann")
+        prefix_cache.insert(1, [1] * 30)
         expected = [("ann", (0, 20)), ("bob", (-1, 0)), (None, (1, 30))]
-        assert expected == [(salt, prefixes.longest([1] * 40, salt)) for salt, _ in expected]
+        assert expected == [(salt, prefix_cache.find_longest([1] * 40, salt)) for salt, _ in expected]
 
     def test_what_is_forgotten_or_replaced_is_not_found(self) -> None:
-        prefixes = Prefixes()
-        prefixes.hold(0, [1] * 20)
-        prefixes.forget(0)
-        prefixes.forget(0)
-        prefixes.hold(1, [1] * 20)
-        prefixes.hold(1, [2] * 20)
-        assert prefixes.longest([1] * 30) == (-1, 0)
+        prefix_cache = PrefixCache()
+        prefix_cache.insert(0, [1] * 20)
+        prefix_cache.invalidate(0)
+        prefix_cache.invalidate(0)
+        prefix_cache.insert(1, [1] * 20)
+        prefix_cache.insert(1, [2] * 20)
+        assert prefix_cache.find_longest([1] * 30) == (-1, 0)
 
     def test_a_row_is_rescued_to_the_place_of_least_use(self) -> None:
-        prefixes = Prefixes()
+        prefix_cache = PrefixCache()
         for slot in (3, 1, 2):
-            prefixes.hold(slot, [slot] * 20)
-        assert prefixes.rescue(3, [1, 2]) is None
-        prefixes.touch(3)
-        assert prefixes.rescue(3, [1, 2]) == (1, 20)
-        assert prefixes.longest([3] * 30) == (1, 20)
-        assert prefixes.longest([1] * 30) == (-1, 0)
-        assert prefixes.rescue(1, [2, 7, 5]) == (5, 20)
-        assert prefixes.rescue(6, [2]) is None
-        assert prefixes.rescue(2, []) is None
+            prefix_cache.insert(slot, [slot] * 20)
+        assert prefix_cache.evict(3, [1, 2]) is None
+        prefix_cache.touch(3)
+        assert prefix_cache.evict(3, [1, 2]) == (1, 20)
+        assert prefix_cache.find_longest([3] * 30) == (1, 20)
+        assert prefix_cache.find_longest([1] * 30) == (-1, 0)
+        assert prefix_cache.evict(1, [2, 7, 5]) == (5, 20)
+        assert prefix_cache.evict(6, [2]) is None
+        assert prefix_cache.evict(2, []) is None
 
 
 class TestSchedule:
@@ -96,14 +96,14 @@ class TestSchedule:
                 for sequence in batch.sequences:
                     scheduler.finish(sequence)
 
-    def _copies(self, scheduler: Scheduler, prompt: list[int]) -> tuple[tuple[int, ...], tuple[Copy, ...]]:
+    def _copies(self, scheduler: Scheduler, prompt: list[int]) -> tuple[tuple[int, ...], tuple[RowCopy, ...]]:
         scheduler.add(Sequence(prompt, SamplingParams(), Cancellation()))
         batch = scheduler.schedule()
         assert batch is not None
         for sequence in batch.sequences:
             scheduler.finish(sequence)
         scheduler.schedule()
-        return batch.since, batch.copies
+        return batch.starts, batch.copies
 
     def test_a_conversation_goes_on_in_its_own_row_without_a_copy(self) -> None:
         scheduler = Scheduler(4)
@@ -113,9 +113,9 @@ class TestSchedule:
     def test_conversations_that_alternate_both_keep_their_heads(self) -> None:
         scheduler = Scheduler(4)
         self._finish(scheduler, [1] * 20)
-        assert self._copies(scheduler, [2] * 30) == ((0,), (Copy(0, 1, 20),))
-        assert self._copies(scheduler, [1] * 20 + [3] * 9) == ((20,), (Copy(0, 2, 30), Copy(1, 0, 20)))
-        assert self._copies(scheduler, [2] * 30 + [3] * 9) == ((30,), (Copy(0, 3, 29), Copy(2, 0, 30)))
+        assert self._copies(scheduler, [2] * 30) == ((0,), (RowCopy(0, 1, 20),))
+        assert self._copies(scheduler, [1] * 20 + [3] * 9) == ((20,), (RowCopy(0, 2, 30), RowCopy(1, 0, 20)))
+        assert self._copies(scheduler, [2] * 30 + [3] * 9) == ((30,), (RowCopy(0, 3, 29), RowCopy(2, 0, 30)))
 
     def test_a_row_in_use_is_copied(self) -> None:
         scheduler = Scheduler(2)
@@ -125,7 +125,7 @@ class TestSchedule:
         scheduler.add(Sequence([1] * 40, SamplingParams(), Cancellation()))
         batch = scheduler.schedule()
         assert batch is not None
-        assert (batch.since, batch.until, batch.copies) == ((20,), (40,), (Copy(0, 1, 20),))
+        assert (batch.starts, batch.ends, batch.copies) == ((20,), (40,), (RowCopy(0, 1, 20),))
 
     def test_prompts_of_one_batch_take_nothing_from_each_other(self) -> None:
         scheduler = Scheduler(4)
@@ -133,7 +133,7 @@ class TestSchedule:
             scheduler.add(Sequence([1] * 20, SamplingParams(), Cancellation()))
         batch = scheduler.schedule()
         assert batch is not None
-        assert (batch.since, batch.copies) == ((0, 0, 0), ())
+        assert (batch.starts, batch.copies) == ((0, 0, 0), ())
 
     def test_what_a_prompt_given_up_has_computed_is_of_use(self) -> None:
         scheduler = Scheduler(1, 32)
@@ -145,14 +145,14 @@ class TestSchedule:
         scheduler.add(Sequence([1] * 60, SamplingParams(), Cancellation()))
         batch = scheduler.schedule()
         assert batch is not None
-        assert (batch.since, batch.until) == ((32,), (60,))
+        assert (batch.starts, batch.ends) == ((32,), (60,))
 
     def test_a_row_that_went_wrong_is_forgotten(self) -> None:
         scheduler = Scheduler(1)
         first = Sequence([1] * 20, SamplingParams(), Cancellation())
         scheduler.add(first)
         scheduler.schedule()
-        scheduler.forget(first)
+        scheduler.invalidate(first)
         scheduler.finish(first)
         scheduler.schedule()
         assert self._copies(scheduler, [1] * 40) == ((0,), ())

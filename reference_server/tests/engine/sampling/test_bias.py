@@ -10,7 +10,7 @@ import pytest
 
 from reference_server.engine import Delta, EngineError, SamplingParams
 from reference_server.engine.device import torch
-from reference_server.engine.sampling.bias import Bias, apply
+from reference_server.engine.sampling.bias import Bias, apply_biases
 
 if TYPE_CHECKING:
     from reference_server.engine.loop.local_engine import LocalEngine
@@ -31,13 +31,15 @@ def tokens(engine: LocalEngine, **asked: Any) -> list[int]:
 
 
 def bias_of(engine: LocalEngine, **asked: Any) -> Bias:
-    found = Bias.of(SamplingParams(**asked), engine._vocabulary, engine.vocabulary_size, frozenset({7, 9, 10**9}))
+    found = Bias.from_params(
+        SamplingParams(**asked), engine._vocabulary, engine.vocabulary_size, frozenset({7, 9, 10**9})
+    )
     assert found is not None
     return found
 
 
 def test_a_request_that_names_no_token_has_no_bias(engine: LocalEngine) -> None:
-    assert Bias.of(SamplingParams(top_k=3, min_p=0.1), engine._vocabulary, 300, frozenset({7})) is None
+    assert Bias.from_params(SamplingParams(top_k=3, min_p=0.1), engine._vocabulary, 300, frozenset({7})) is None
 
 
 def test_rows_change_as_the_reference_has_it_and_others_not_at_all(engine: LocalEngine) -> None:
@@ -57,7 +59,7 @@ def test_rows_change_as_the_reference_has_it_and_others_not_at_all(engine: Local
     expected[1][8] += 1
     for token in (7, 9, word[-1]):
         expected[3][token] = -math.inf
-    apply(logits, rows)
+    apply_biases(logits, rows)
     assert [pytest.approx(row) for row in expected] == logits.tolist()
 
 
@@ -73,7 +75,7 @@ def test_biases_and_bans_are_those_of_transformers(engine: LocalEngine) -> None:
     expected = logits_process.NoBadWordsLogitsProcessor([list(word)])(sequences, expected)
     expected = logits_process.MinNewTokensLengthLogitsProcessor(0, len(before) + 1, [7, 9])(sequences, expected)
     bias = bias_of(engine, logit_bias=((5, 1.5), (6, -2.0)), bad_words=("quick brown",), min_tokens=len(before) + 1)
-    apply(logits, [(0, bias, before)])
+    apply_biases(logits, [(0, bias, before)])
     assert torch.equal(expected, logits)
 
 

@@ -38,11 +38,11 @@ def test_penalised_logits_are_those_of_the_reference(length: int) -> None:
             frequency_penalty=generator.uniform(-2, 2),
             repetition_penalty=generator.uniform(0.5, 2),
         )
-        penalties.open(slot, params, prompt)
+        penalties.reset_slot(slot, params, prompt)
         kept[slot] = (params, prompt, [])
     for _ in range(length):
         tokens = [generator.randrange(VOCABULARY) for _ in kept]
-        penalties.count(list(kept), tokens)
+        penalties.count_tokens(list(kept), tokens)
         for (_, _, said), token in zip(kept.values(), tokens, strict=True):
             said.append(token)
     logits = torch.randn(3, VOCABULARY, generator=torch.Generator().manual_seed(length)) * 4
@@ -54,9 +54,9 @@ def test_penalised_logits_are_those_of_the_reference(length: int) -> None:
 
 def test_numbers_of_any_size_leave_differences_among_what_they_concern() -> None:
     penalties = Penalties(1)
-    penalties.open(0, SamplingParams(presence_penalty=-1e6), [9])
+    penalties.reset_slot(0, SamplingParams(presence_penalty=-1e6), [9])
     for token in (3, 4):
-        penalties.count([0], [token])
+        penalties.count_tokens([0], [token])
     logits = torch.tensor([[0.0] * 3 + [1.0, 0.99] + [0.0] * 5])
     penalties.apply(logits, [0])
     assert logits[0, 3] == 0
@@ -67,9 +67,9 @@ def test_numbers_of_any_size_leave_differences_among_what_they_concern() -> None
 @pytest.mark.parametrize("penalty", [0.5, 1e6])
 def test_a_row_has_the_same_bits_beside_one_with_large_numbers(penalty: float) -> None:
     penalties = Penalties(2)
-    penalties.open(0, SamplingParams(presence_penalty=penalty), [9, 3])
-    penalties.open(1, SamplingParams(presence_penalty=-1e6), [4])
-    penalties.count([0, 1], [3, 7])
+    penalties.reset_slot(0, SamplingParams(presence_penalty=penalty), [9, 3])
+    penalties.reset_slot(1, SamplingParams(presence_penalty=-1e6), [4])
+    penalties.count_tokens([0, 1], [3, 7])
     logits = torch.randn(2, 40, generator=torch.Generator().manual_seed(0))
     alone = logits[:1].clone()
     penalties.apply(alone, [0])
@@ -81,10 +81,10 @@ def test_a_slot_that_was_copied_goes_its_own_way() -> None:
     penalties = Penalties(2)
     params = SamplingParams(frequency_penalty=1.0)
     for slot in (0, 1):
-        penalties.open(slot, params, [1])
-    penalties.count([0], [5])
+        penalties.reset_slot(slot, params, [1])
+    penalties.count_tokens([0], [5])
     penalties.copy([(0, 1)])
-    penalties.count([1], [5])
+    penalties.count_tokens([1], [5])
     logits = torch.zeros(2, 10)
     penalties.apply(logits, [0, 1])
     assert logits[:, 5].tolist() == [-1.0, -2.0]

@@ -8,7 +8,7 @@ import pytest
 
 from reference_server.engine.device import torch
 from reference_server.engine.params import SamplingParams
-from reference_server.engine.sampling.sampler import Sampler, uniform, unusable
+from reference_server.engine.sampling.sampler import Sampler, draw_uniform, find_unusable_rows
 
 GRID = 4000
 
@@ -22,7 +22,7 @@ def _shares(
 ) -> torch.Tensor:
     """The share of each token over a grid of uniform numbers: its probability, to one part in `points`."""
     sampler = Sampler(1, len(logits))
-    sampler.open(0, params, prompt)
+    sampler.reset_slot(0, params, prompt)
     for token in output:
         forced = torch.full_like(logits, -math.inf)
         forced[token] = 0.0
@@ -127,7 +127,7 @@ def test_exactly_the_kept_tokens_of_a_large_vocabulary_can_be_drawn(params: Samp
     assert kept == len(possible)
     assert set(_shares(logits, params, [0], [], points=300).nonzero().flatten().tolist()) <= set(possible)
     sampler = Sampler(1, 5000)
-    sampler.open(0, params, [0])
+    sampler.reset_slot(0, params, [0])
     least_likely = min(possible, key=lambda token: float(expected[token]))
     assert [least_likely] == sampler.sample(logits[None], [0], [1 - 2.0**-53])
 
@@ -156,7 +156,7 @@ def test_penalties_count_every_token_that_was_sampled() -> None:
     logits = _logits(30, 5)
     params = SamplingParams(temperature=0, frequency_penalty=0.7, presence_penalty=0.2, repetition_penalty=1.3)
     sampler = Sampler(3, 30)
-    sampler.open(2, params, PROMPT[:4])
+    sampler.reset_slot(2, params, PROMPT[:4])
     output: list[int] = []
     for _ in range(40):
         expected = int(_reference(logits, params, PROMPT[:4], output).argmax())
@@ -170,7 +170,7 @@ def test_a_reopened_slot_remembers_nothing() -> None:
     params = SamplingParams(temperature=0, frequency_penalty=1.0, repetition_penalty=2.0)
 
     def tokens(sampler: Sampler, params: SamplingParams, prompt: list[int]) -> list[int]:
-        sampler.open(0, params, prompt)
+        sampler.reset_slot(0, params, prompt)
         return [sampler.sample(logits[None], [0], [0.0])[0] for _ in range(20)]
 
     used = Sampler(1, 30)
@@ -181,12 +181,12 @@ def test_a_reopened_slot_remembers_nothing() -> None:
 
 def test_a_row_is_sampled_alike_alone_and_among_others() -> None:
     logits = torch.stack([_logits(3000, seed, scale=0.5 + seed) for seed in range(len(PARAMS))])
-    numbers = [uniform(seed, 3) for seed in range(len(PARAMS))]
+    numbers = [draw_uniform(seed, 3) for seed in range(len(PARAMS))]
 
     def opened() -> Sampler:
         sampler = Sampler(len(PARAMS), 3000)
         for slot, params in enumerate(PARAMS):
-            sampler.open(slot, params, PROMPT)
+            sampler.reset_slot(slot, params, PROMPT)
         return sampler
 
     alone, together = opened(), opened()
@@ -201,8 +201,8 @@ def test_sampled_frequencies_fit_the_probabilities() -> None:
     draws = 20_000
     for seed in (0, 7, 2**64 - 1):
         sampler = Sampler(1, 20)
-        sampler.open(0, SamplingParams(seed=seed), [0])
-        numbers = [uniform(seed, index) for index in range(draws)]
+        sampler.reset_slot(0, SamplingParams(seed=seed), [0])
+        numbers = [draw_uniform(seed, index) for index in range(draws)]
         tokens = sampler.sample(logits.expand(draws, -1), [0] * draws, numbers)
         observed = torch.bincount(torch.tensor(tokens), minlength=20).tolist()
         pairs = zip(observed, probabilities, strict=True)
@@ -213,12 +213,12 @@ def test_sampled_frequencies_fit_the_probabilities() -> None:
 
 def test_uniform_numbers_cover_the_whole_range_of_seeds() -> None:
     seeds = [0, 1, 2**31, 2**32, 2**53 + 1, 2**63, 2**64 - 2, 2**64 - 1]
-    numbers = [uniform(seed, index) for seed in seeds for index in range(50)]
+    numbers = [draw_uniform(seed, index) for seed in seeds for index in range(50)]
     assert len(numbers) == len(set(numbers))
     assert 0 <= min(numbers) < 0.05
     assert 0.95 < max(numbers) < 1
     # The numbers are a promise: a seed must give the same tokens in every release.
-    assert [uniform(0, 0), uniform(2**64 - 1, 7)] == [0.0564663990004608, 0.9622429077364113]
+    assert [draw_uniform(0, 0), draw_uniform(2**64 - 1, 7)] == [0.0564663990004608, 0.9622429077364113]
 
 
 @pytest.mark.parametrize("number", [0.0, 2.0**-53, 1 - 2.0**-53])
@@ -226,7 +226,7 @@ def test_uniform_numbers_cover_the_whole_range_of_seeds() -> None:
 def test_extreme_numbers_never_choose_an_impossible_token(number: float, params: SamplingParams) -> None:
     logits = torch.tensor([-math.inf, 0.3, -math.inf, 0.1, 0.2, -math.inf])
     sampler = Sampler(1, 6)
-    sampler.open(0, params, [0])
+    sampler.reset_slot(0, params, [0])
     assert sampler.sample(logits[None], [0], [number])[0] in {1, 3, 4}
 
 
@@ -240,7 +240,7 @@ def test_top_p_that_is_reached_exactly_adds_no_token(top_p: float, kept: int) ->
 def test_a_tiny_temperature_is_greedy(temperature: float) -> None:
     logits = _logits(100, 8, scale=100)
     sampler = Sampler(1, 100)
-    sampler.open(0, SamplingParams(temperature=temperature), [0])
+    sampler.reset_slot(0, SamplingParams(temperature=temperature), [0])
     assert [int(logits.argmax())] == sampler.sample(logits[None], [0], [0.999])
 
 
@@ -264,7 +264,7 @@ def test_a_huge_temperature_is_uniform() -> None:
 )
 def test_extreme_parameters_still_choose_a_token(params: SamplingParams) -> None:
     sampler = Sampler(1, 3)
-    sampler.open(0, params, [0, 1, 2])
+    sampler.reset_slot(0, params, [0, 1, 2])
     for _ in range(20):
         assert sampler.sample(_logits(3, 10)[None], [0], [0.5])[0] in {0, 1, 2}
 
@@ -275,7 +275,7 @@ def test_rows_without_a_usable_logit_are_named() -> None:
     logits[2] = -math.inf
     logits[3, 0] = math.inf
     logits[4, :7] = -math.inf
-    assert unusable(logits) == [1, 2, 3]
+    assert find_unusable_rows(logits) == [1, 2, 3]
 
 
 @pytest.mark.parametrize(
@@ -323,7 +323,7 @@ def test_equally_likely_tokens_are_told_apart_by_their_ids_whatever_others_ask_f
 def _tokens(logits: torch.Tensor, asked: list[SamplingParams], uniform_number: float) -> list[int]:
     sampler = Sampler(len(asked), logits.shape[1])
     for slot, params in enumerate(asked):
-        sampler.open(slot, params, [1])
+        sampler.reset_slot(slot, params, [1])
     return sampler.sample(logits, list(range(len(asked))), [uniform_number] * len(asked))
 
 

@@ -7,16 +7,16 @@ import math
 import pytest
 
 from reference_server.engine.device import torch
-from reference_server.engine.sampling.scores import Score, score
+from reference_server.engine.sampling.scores import TokenScore, score_tokens
 
 SHARE = 3e-7  # what float32 exponentials leave of a logarithm; the logits themselves are no more exact
 
 
-def _reference(logits: list[float], token: int, top: int) -> Score:
+def _reference(logits: list[float], token: int, top: int) -> TokenScore:
     largest = max(logits)
     total = largest + math.log(math.fsum(math.exp(logit - largest) for logit in logits))
     order = sorted(range(len(logits)), key=lambda each: (-logits[each], each))[:top]
-    return Score(logits[token] - total, tuple((each, logits[each] - total) for each in order))
+    return TokenScore(logits[token] - total, tuple((each, logits[each] - total) for each in order))
 
 
 def _logits(rows: int, vocabulary: int, scale: float = 3.0) -> torch.Tensor:
@@ -27,7 +27,7 @@ def _logits(rows: int, vocabulary: int, scale: float = 3.0) -> torch.Tensor:
 def test_scores_are_those_of_the_reference(scale: float) -> None:
     logits = _logits(21, 300, scale)
     tokens = [int(token) for token in logits.argsort(-1)[:, 7]]
-    found = score(logits, tokens, list(range(21)))
+    found = score_tokens(logits, tokens, list(range(21)))
     for row, actual in enumerate(found):
         expected = _reference(logits[row].tolist(), tokens[row], row)
         assert [token for token, _ in expected.top] == [token for token, _ in actual.top]
@@ -37,17 +37,17 @@ def test_scores_are_those_of_the_reference(scale: float) -> None:
 
 def test_a_row_is_scored_alike_alone_and_among_others() -> None:
     logits = _logits(32, 1001)
-    together = score(logits, list(range(32)), [5] * 32)
-    assert together == [score(logits[row : row + 1], [row], [5])[0] for row in range(32)]
+    together = score_tokens(logits, list(range(32)), [5] * 32)
+    assert together == [score_tokens(logits[row : row + 1], [row], [5])[0] for row in range(32)]
 
 
 def test_equally_likely_alternatives_come_in_the_order_of_their_ids() -> None:
     logits = torch.tensor([[0.0, 1.0, 0.0, 1.0, 0.0]])
-    assert [token for token, _ in score(logits, [0], [5])[0].top] == [1, 3, 0, 2, 4]
+    assert [token for token, _ in score_tokens(logits, [0], [5])[0].top] == [1, 3, 0, 2, 4]
 
 
 def test_an_impossible_token_has_the_logarithm_of_zero_and_no_more_alternatives_than_tokens_exist() -> None:
-    found = score(torch.tensor([[0.0, -math.inf, 0.0]]), [1], [20])[0]
+    found = score_tokens(torch.tensor([[0.0, -math.inf, 0.0]]), [1], [20])[0]
     assert found.logprob == -math.inf
     assert [token for token, _ in found.top] == [0, 2, 1]
     assert pytest.approx([-math.log(2), -math.log(2), -math.inf]) == [logprob for _, logprob in found.top]

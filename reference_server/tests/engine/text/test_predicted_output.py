@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from reference_server.engine import SamplingParams
-from reference_server.engine.text.predicted_output import Prediction
+from reference_server.engine.text.predicted_output import PredictionTracker
 
 if TYPE_CHECKING:
     from reference_server.engine.loop.local_engine import LocalEngine
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     ],
 )
 def test_tokens_are_found_in_the_order_of_the_prediction(predicted: str, answer: str, expected: str) -> None:
-    prediction = Prediction(list(map(ord, predicted)))
-    assert expected == "".join(token for token in answer if prediction.take(ord(token)))
+    prediction = PredictionTracker(list(map(ord, predicted)))
+    assert expected == "".join(token for token in answer if prediction.push(ord(token)))
 
 
 def test_a_prediction_changes_no_answer_and_its_tokens_are_counted(tiny_engine: LocalEngine) -> None:

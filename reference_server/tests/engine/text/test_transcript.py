@@ -8,8 +8,8 @@ import pytest
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
 
 from reference_server.engine import SamplingParams
-from reference_server.engine.sampling.scores import Score
-from reference_server.engine.text.transcript import Terms, Transcript
+from reference_server.engine.sampling.scores import TokenScore
+from reference_server.engine.text.transcript import AnswerSpec, Transcript
 from reference_server.engine.vocabulary import Vocabulary
 
 
@@ -50,10 +50,10 @@ def test_the_bytes_of_every_token_are_those_it_adds_to_the_text(
     skip: bool, tokens: list[int], data: list[bytes | None]
 ) -> None:
     params = SamplingParams(skip_special_tokens=skip, logprobs=1)
-    transcript = Transcript(Terms(VOCABULARY, params, 10, frozenset({END})))
+    transcript = Transcript(AnswerSpec(VOCABULARY, params, 10, frozenset({END})))
     text, found = "", []
     for token in tokens:
-        named = transcript.logprob(token, Score(-1.0, ((token, -1.0),)))
+        named = transcript.create_logprob(token, TokenScore(-1.0, ((token, -1.0),)))
         assert named.top[0].data == named.data
         found.append(named.data)
         text += transcript.add(token).text
@@ -66,7 +66,7 @@ def _read(vocabulary: Vocabulary, tokens: list[int], **options: Any) -> tuple[st
     limit = options.pop("limit", 1000)
     thinking = options.pop("thinking", False)
     params = SamplingParams(reasoning=True, **options)
-    transcript = Transcript(Terms(vocabulary, params, limit, frozenset({END_BYTE}), thinking))
+    transcript = Transcript(AnswerSpec(vocabulary, params, limit, frozenset({END_BYTE}), thinking))
     thought = answer = ""
     for token in tokens:
         added = transcript.fork().add(token)
@@ -165,5 +165,7 @@ def test_the_markers_are_those_that_the_tokenizer_has() -> None:
 )
 def test_a_prompt_opens_a_thought_where_nothing_follows_the_opening(prompt: str, expected: bool) -> None:
     for vocabulary in (SPOKEN, SPECIAL):
-        assert expected == vocabulary.opens_thought(_ids(vocabulary, prompt))
-        assert expected == vocabulary.opens_thought([token for each in prompt for token in _ids(vocabulary, each)])
+        assert expected == vocabulary.ends_in_open_thought(_ids(vocabulary, prompt))
+        assert expected == vocabulary.ends_in_open_thought(
+            [token for each in prompt for token in _ids(vocabulary, each)]
+        )

@@ -13,9 +13,9 @@ from tokenizers import AddedToken, Tokenizer
 
 from reference_server.engine import EngineError, SamplingParams, UnusableGrammar
 from reference_server.engine.device import torch
-from reference_server.engine.tools.answer_grammar import answer_grammar
-from reference_server.engine.tools.grammar import Grammars, Matcher, forbid
-from reference_server.engine.tools.lark_grammar import Spelling
+from reference_server.engine.tools.answer_grammar import build_answer_grammar
+from reference_server.engine.tools.grammar import GrammarCompiler, Matcher, mask_forbidden
+from reference_server.engine.tools.lark_grammar import LarkBuilder
 from reference_server.engine.tools.tool_format import CHATGLM3, DEEPSEEK_R1, HERMES, ToolFormat
 from reference_server.engine.tools.tool_parser import CallParser
 from reference_server.request.tool_choice import calling
@@ -54,13 +54,15 @@ class Language:
         self.tokenizer = tokenizer
         self.size = tokenizer.get_vocab_size()
         self.end: int = next(each for each in [tokenizer.token_to_id(end)] if each is not None)
-        self.grammars = Grammars(tokenizer, self.size, [self.end])
+        self.grammars = GrammarCompiler(tokenizer, self.size, [self.end])
         added = tokenizer.get_added_tokens_decoder()
-        self.spelling = Spelling({token.content: token_id for token_id, token in added.items()})
+        self.lark = LarkBuilder({token.content: token_id for token_id, token in added.items()})
 
     def grammar(self, form: ToolFormat, params: SamplingParams, *, thinking: bool = False) -> str:
         markers = ("<think>", "</think>")
-        found = answer_grammar(params, form=form, spelling=self.spelling, thought_markers=markers, thinking=thinking)
+        found = build_answer_grammar(
+            params, tool_format=form, lark=self.lark, thought_markers=markers, thinking=thinking
+        )
         assert found is not None
         return found
 
@@ -136,7 +138,7 @@ def test_a_grammar_holds_names_of_any_characters(language: Language, name: str, 
 
 @pytest.mark.parametrize("character", CONTROLS)
 def test_a_text_to_the_letter_is_taken_and_no_other(marked: Language, character: str) -> None:
-    grammar = f"start: {marked.spelling.text(f'a{character}b')}"
+    grammar = f"start: {marked.lark.exact_text(f'a{character}b')}"
     assert marked.takes(grammar, f"a{character}b")
     assert not marked.takes(grammar, "ab")
 
@@ -157,14 +159,14 @@ def wander(language: Language, matcher: Matcher, rng: Random, most: int) -> list
     tokens: list[int] = []
     while len(tokens) < most:
         logits = torch.zeros(1, language.size)
-        forbid(logits, {0: matcher})
+        mask_forbidden(logits, {0: matcher})
         allowed = (logits[0] == 0).nonzero()[:, 0].tolist()
         token = language.end if language.end in allowed else rng.choice(allowed)
         if token == language.end:
             return tokens
         tokens.append(token)
         matcher.consume(token)
-        if matcher.over:
+        if matcher.complete:
             return tokens
     return None
 
@@ -184,7 +186,7 @@ def test_whatever_a_grammar_lets_through_is_a_call_that_fits(language: Language,
             continue
         parser = CallParser(form, params.tools)
         said, pieces = parser.push(language.tokenizer.decode(tokens, skip_special_tokens=False))
-        assert ("", 1, 1) == (said + parser.flush(cut=False), parser.begun, parser.complete)
+        assert ("", 1, 1) == (said + parser.flush(cut=False), parser.started, parser.completed)
         arguments = json.loads("".join(piece.arguments for piece in pieces))
         if pieces[0].name == "get_weather":
             validator.validate(arguments)
@@ -234,15 +236,15 @@ def test_a_place_that_nothing_can_follow_is_an_error_of_its_own(marked: Language
     matcher = marked.grammars.compile(f'start: ("a" | "b") %json {dead}')
     matcher.consume(marked.tokenizer.encode("a").ids[0])
     logits = torch.zeros(1, marked.size)
-    forbid(logits, {0: matcher})
+    mask_forbidden(logits, {0: matcher})
     with pytest.raises(EngineError, match="nothing to go on with"):
-        _ = matcher.over
+        _ = matcher.complete
 
 
 def test_only_the_rows_that_have_a_grammar_are_changed(marked: Language) -> None:
     matcher = marked.grammars.compile('start: "yes" | "no"')
     logits = torch.zeros(3, marked.size)
-    forbid(logits, {1: matcher})
+    mask_forbidden(logits, {1: matcher})
     assert (0, 0) == (int(logits[0].count_nonzero()), int(logits[2].count_nonzero()))
     left = (logits[1] == 0).nonzero()[:, 0].tolist()
     assert {"y", "n"} == {marked.tokenizer.decode([token])[0] for token in left}

@@ -8,8 +8,8 @@ from random import Random
 import pytest
 
 from reference_server.engine import Tool, ToolUse
-from reference_server.engine.detokenizer import length_begun
-from reference_server.engine.tools.tool_format import CHATGLM3, DEEPSEEK_R1, HERMES, ToolFormat, chosen_format
+from reference_server.engine.detokenizer import partial_match_length
+from reference_server.engine.tools.tool_format import CHATGLM3, DEEPSEEK_R1, HERMES, ToolFormat, detect_format
 from reference_server.engine.tools.tool_parser import CallParser
 
 ANY = '{"type": "object"}'
@@ -107,7 +107,7 @@ def test_the_beginning_of_an_answer_that_was_cut_says_and_calls_the_beginning(ca
     form, text, said, calls = CASES[case]
     for end in range(len(text)):
         cut_said, cut_calls = parsed(form, [text[:end]], cut=True)
-        if not length_begun(text[:end], (form.marker or "\n",)):  # which may have been said
+        if not partial_match_length(text[:end], (form.marker or "\n",)):  # which may have been said
             assert said.startswith(cut_said.rstrip())
         for (name, arguments), (whole_name, whole_arguments) in zip(cut_calls, calls, strict=False):
             assert (whole_name, True) == (name, whole_arguments.startswith(arguments))
@@ -135,7 +135,7 @@ def test_of_half_a_megabyte_that_is_never_closed_little_is_held(form: ToolFormat
     said = ""
     for at in range(0, len(text), 16):
         said += parser.push(text[at : at + 16])[0]
-        assert len(parser._held) <= 2048  # what is looked at again with the next piece
+        assert len(parser._buffer) <= 2048  # what is looked at again with the next piece
     assert parsed(form, [text])[0] == said + parser.flush(cut=False)
 
 
@@ -159,4 +159,4 @@ TEMPLATES = {
 
 @pytest.mark.parametrize("template", TEMPLATES)
 def test_the_format_is_read_off_the_chat_template(template: str) -> None:
-    assert TEMPLATES[template] == chosen_format(template)
+    assert TEMPLATES[template] == detect_format(template)
