@@ -30,7 +30,7 @@ from rich.table import Table
 from benchmarks import pydantic_request
 from openapi.contract import contract as contracts
 from openapi.contract import resolution
-from openapi.contract.resolution import members
+from openapi.contract.resolution import walk_tree
 from openapi.description.description import COMPONENTS, REQUEST, describe
 from openapi.description.validation import BodyRequest, Validator
 
@@ -119,7 +119,7 @@ def _plain_openapi_core(contract: contracts.Contract) -> Callable[[bytes], bool]
 
 def _python_jsonschema(contract: contracts.Contract) -> Any:
     document = describe(contract)
-    for key, _, holder in list(members(document)):
+    for key, _, holder in list(walk_tree(document)):
         if key == "discriminator":
             del holder[key]
     return Draft202012Validator({"$ref": f"{COMPONENTS}{REQUEST}", "components": document["components"]})

@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.table import Table
 
 from openapi.contract.contract import Contract, load, names
-from openapi.description.spec_files import DOWN_SUFFIX
+from openapi.description.spec_files import OAS31_SUFFIX
 from openapi.tests.contract.validators import (
     agreed_bodies,
     coverage_cases,
@@ -116,7 +116,7 @@ def measure(contract: Contract, reports: list[dict[str, Any]]) -> Figures:
 
 def files(dialect: str) -> tuple[Path, Path]:
     """The committed descriptions of a dialect, 3.2 and 3.1."""
-    return SPECS / f"{dialect}.json", SPECS / f"{dialect}{DOWN_SUFFIX}"
+    return SPECS / f"{dialect}.json", SPECS / f"{dialect}{OAS31_SUFFIX}"
 
 
 @click.command()

@@ -1,4 +1,4 @@
-"""What is written for users: every command in it is one, with options that it has."""
+"""Every command in the documentation exists and has the options that are used."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ BEGIN = re.compile(r"(?:^|[;&|>$ ] ?)chatproof (?=[a-z])")
 
 
 def commands(page: Path) -> Iterator[list[str]]:
-    """The words of each chatproof command in the fenced blocks and in the lines of a page."""
+    """Yield the words of each chatproof command in the code blocks and code spans of a page."""
     text = page.read_text(encoding="utf-8")
     spans = (span.replace("\n", " ") for span in SPAN.findall(FENCED.sub("", text)))
     for block in (*FENCED.findall(text), *spans):
         joined = re.sub(r"\\\n|\n(?= +--)", " ", block)
         for line in joined.splitlines():
-            found = BEGIN.search(line)
-            if found and "serving" not in line:  # what a server prints
-                yield shlex.split(line[found.end() :], comments=True)
+            begin = BEGIN.search(line)
+            if begin and "serving" not in line:  # output of a server
+                yield shlex.split(line[begin.end() :], comments=True)
 
 
-def meant(words: list[str]) -> tuple[click.Command, list[str]]:
-    """The command that some words name, and the words that are left for it."""
+def find_command(words: list[str]) -> tuple[click.Command, list[str]]:
+    """Return the command that the words name, and the remaining words."""
     command: click.Command = main
     context = click.Context(main)
     while isinstance(command, click.Group):
@@ -53,14 +53,14 @@ def meant(words: list[str]) -> tuple[click.Command, list[str]]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_every_command_on_a_page_has_the_options_that_it_is_given(page: Path) -> None:
+def test_every_command_on_a_page_has_the_options_that_are_used(page: Path) -> None:
     for words in commands(page):
-        command, left = meant(words)
+        command, arguments = find_command(words)
         known = {name for param in command.params for name in (*param.opts, *param.secondary_opts)}
         free = command.context_settings.get("ignore_unknown_options", False)
-        given = {word.partition("=")[0] for word in left if word.startswith("-") and not word[1:].isdigit()}
+        given = {word.partition("=")[0] for word in arguments if word.startswith("-") and not word[1:].isdigit()}
         assert set() == (set() if free else given - known - {"--help"}), words
 
 
-def test_the_pages_hold_commands() -> None:
+def test_the_pages_contain_commands() -> None:
     assert sum(1 for page in PAGES for _ in commands(page)) > 60

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from conformance.errors import UsageError
-from openapi.contract.capability import lacking_parameter, narrow_rule
+from openapi.contract.capability import disable_parameter, narrow_rule
 from openapi.description.description import REQUEST
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ PROBE: Final = "a probe"
 
 
 @dataclass(frozen=True, slots=True)
-class Declaration:
+class DeclaredCapabilities:
     """`declared` is judged; `denied` is known to be lacking and must be refused; of the rest nobody knows.
 
     `whence` is who said so in general, `settled` who said so of single capabilities against or beyond that.
@@ -46,7 +46,7 @@ class Declaration:
         """The capabilities of which nobody knows, in the order of the contract."""
         return tuple(name for name in contract.capabilities if self.word(name) == "unknown")
 
-    def probed(self, found: Mapping[str, bool]) -> Declaration:
+    def probed(self, found: Mapping[str, bool]) -> DeclaredCapabilities:
         """With what probes showed: the server has it, or refused it."""
         return replace(
             self,
@@ -55,14 +55,14 @@ class Declaration:
             settled={**self.settled, **dict.fromkeys(found, PROBE)},
         )
 
-    def keyed(self, contract: Contract, *, key: bool) -> Declaration:
+    def keyed(self, contract: Contract, *, key: bool) -> DeclaredCapabilities:
         """With what a key says where nobody spoke of keys: with one the server asks for it, without one it cannot."""
         if "auth" not in self.open(contract):
             return self
         declared, denied = (self.declared | {"auth"}, self.denied) if key else (self.declared, self.denied | {"auth"})
         return replace(self, declared=declared, denied=denied, settled={**self.settled, "auth": KEY})
 
-    def overruled(self, contract: Contract, wishes: tuple[tuple[str, bool], ...]) -> Declaration:
+    def overruled(self, contract: Contract, wishes: tuple[tuple[str, bool], ...]) -> DeclaredCapabilities:
         """With the user's (name, has it) pairs on top. Raises UsageError for a name that the dialect has not."""
         found = self
         for name, wanted in wishes:
@@ -76,13 +76,13 @@ class Declaration:
         return found
 
 
-def assumed(contract: Contract) -> Declaration:
+def assumed(contract: Contract) -> DeclaredCapabilities:
     """What the dialect lets one assume of a server that says nothing of itself."""
     declared = frozenset(name for name, each in contract.capabilities.items() if each.assumed)
-    return Declaration(declared, frozenset(), "the dialect")
+    return DeclaredCapabilities(declared, frozenset(), "the dialect")
 
 
-def told(contract: Contract, description: object) -> Declaration | None:
+def told(contract: Contract, description: object) -> DeclaredCapabilities | None:
     """What a server's own description says (`info.x-capabilities`); None when it says nothing."""
     info = description.get("info") if isinstance(description, dict) else None
     names = info.get("x-capabilities") if isinstance(info, dict) else None
@@ -90,7 +90,7 @@ def told(contract: Contract, description: object) -> Declaration | None:
         return None
     declared = frozenset(name for name in contract.capabilities if name in names)
     denied = frozenset(contract.capabilities) - declared
-    return Declaration(
+    return DeclaredCapabilities(
         declared, denied, "the server's /openapi.json", refused=_refused(contract, description, declared)
     )
 
@@ -111,13 +111,13 @@ def _refused(contract: Contract, description: object, declared: frozenset[str]) 
     )
 
 
-def narrowed_by(declaration: Declaration, contract: Contract) -> Contract:
+def narrow_contract(declaration: DeclaredCapabilities, contract: Contract) -> Contract:
     """The contract that a server of this declaration is judged by."""
     narrowed = contract.without(set(contract.capabilities) - declaration.declared)
     if not declaration.refused:
         return narrowed
     parameters = {
-        name: lacking_parameter(each) if name in declaration.refused else each
+        name: disable_parameter(each) if name in declaration.refused else each
         for name, each in narrowed.parameters.items()
     }
     rules = {name: narrow_rule(rule, parameters) for name, rule in narrowed.rules.items()}

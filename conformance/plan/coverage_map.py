@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from openapi.contract.resolution import members
+from openapi.contract.resolution import walk_tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,7 +24,7 @@ REFUSED = ("errors.envelope-fits", "errors.status-as-documented")
 SIDES = ("inside", "outside")
 
 
-class Reach:
+class CoverageMap:
     """Finds assertions by place. `contract` is the one that the plan was made from."""
 
     def __init__(self, contract: Contract, plan: Plan) -> None:
@@ -89,7 +89,7 @@ class Reach:
         seen: set[str] = set()
         waiting = [schema]
         while waiting:
-            for key, value, _ in members(waiting.pop()):
+            for key, value, _ in walk_tree(waiting.pop()):
                 name = value.removeprefix(SCHEMAS) if key == "$ref" else ""
                 if name and name not in seen:
                     seen.add(name)

@@ -1,1 +1,1 @@
-"""One dialect of the contract: its files read, resolved, checked and typed."""
+"""The contract of a dialect: load its data files, resolve and check them, and convert them to frozen types."""

@@ -1,6 +1,7 @@
-"""Capabilities: features that a server may lack, and what is left of parameters and schemas without them.
+"""Capabilities are features that a server may lack; this module narrows a contract to a server without some of them.
 
-What a server lacks it refuses by name and never ignores: only neutral values, which ask for nothing, still pass.
+A server rejects a parameter of a missing capability by name and never ignores it. Only neutral values, which request
+nothing, are still accepted.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from openapi.contract.parameter import ABSENT
-from openapi.contract.resolution import members
+from openapi.contract.resolution import walk_tree
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Capability:
-    """A feature that a server may lack. `assumed`: taken for present when the server does not say."""
+    """A feature that a server may lack. `assumed`: whether the server has it if it does not declare it."""
 
     name: str
     summary: str
@@ -31,7 +32,7 @@ class Capability:
 
 
 def narrow_parameter(parameter: Parameter, gone: frozenset[str]) -> Parameter:
-    """The parameter of a server that lacks the capabilities `gone`."""
+    """Narrow a parameter to a server that lacks the capabilities `gone`."""
     schema = _narrow(parameter.schema, gone, frozenset())
     if parameter.capability not in gone:
         return replace(parameter, schema=schema)
@@ -45,8 +46,8 @@ def narrow_parameter(parameter: Parameter, gone: frozenset[str]) -> Parameter:
     )
 
 
-def lacking_parameter(parameter: Parameter) -> Parameter:
-    """The parameter of a server that lacks nothing but this: neutral values only, its default among them."""
+def disable_parameter(parameter: Parameter) -> Parameter:
+    """Narrow a parameter to a server that does not support it: only its neutral values and its default are left."""
     default = [] if parameter.default is ABSENT or parameter.default is None else [parameter.default]
     values = [value for value in parameter.neutral if value is not None]
     values += [value for value in default if value not in values]
@@ -55,30 +56,32 @@ def lacking_parameter(parameter: Parameter) -> Parameter:
 
 
 def narrow_rule(rule: Rule, parameters: Mapping[str, Parameter]) -> Rule:
-    """The rule without the examples that ask for what the server lacks. `parameters` are the narrowed ones."""
+    """Remove the examples that use a parameter which the server lacks. `parameters` are the narrowed parameters."""
 
-    def asks_for_more(members: Mapping[str, Any] | None) -> bool:
-        named = [(parameters[name], value) for name, value in (members or {}).items() if name in parameters]
-        return any(parameter.lacking and value not in parameter.neutral for parameter, value in named)
+    def uses_missing(example: Mapping[str, Any] | None) -> bool:
+        used = [(parameters[name], value) for name, value in (example or {}).items() if name in parameters]
+        return any(parameter.lacking and value not in parameter.neutral for parameter, value in used)
 
     return replace(
         rule,
-        broken=None if asks_for_more(rule.broken) else rule.broken,
-        kept=None if asks_for_more(rule.kept) else rule.kept,
+        broken=None if uses_missing(rule.broken) else rule.broken,
+        kept=None if uses_missing(rule.kept) else rule.kept,
     )
 
 
 def narrow_schemas(schemas: Mapping[str, Schema], gone: frozenset[str]) -> dict[str, Schema]:
-    """The named schemas without those that belong to a capability in `gone`."""
-    lost = frozenset(name for name, schema in schemas.items() if schema.get("x-capability") in gone)
-    return {name: _narrow(schema, gone, lost) for name, schema in schemas.items() if name not in lost}
+    """Remove the named schemas that belong to a capability in `gone`, and narrow the others."""
+    removed = frozenset(name for name, schema in schemas.items() if schema.get("x-capability") in gone)
+    return {name: _narrow(schema, gone, removed) for name, schema in schemas.items() if name not in removed}
 
 
-def _narrow(schema: Schema, gone: frozenset[str], lost: frozenset[str]) -> Schema:
-    """A copy in which properties of lacking capabilities take neutral values and lost branches are left out."""
+def _narrow(schema: Schema, gone: frozenset[str], removed: frozenset[str]) -> Schema:
+    """Copy a schema, restrict properties of missing capabilities to neutral values and drop branches that refer to
+    removed schemas.
+    """
     narrowed = copy.deepcopy(schema)
-    references = {f"#/components/schemas/{name}" for name in lost}
-    for key, value, holder in list(members(narrowed)):
+    references = {f"#/components/schemas/{name}" for name in removed}
+    for key, value, holder in list(walk_tree(narrowed)):
         if key == "oneOf" and isinstance(value, list):
             holder[key] = [branch for branch in value if branch.get("$ref") not in references]
         if key == "mapping" and isinstance(value, dict):

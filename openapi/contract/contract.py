@@ -1,7 +1,8 @@
-"""The contract: what one dialect asks of a request, promises of an answer, and how sure each fact is.
+"""The contract of one dialect: what it requires of a request, what it guarantees of a response, and how strictly.
 
-`load("mindie")` gives a frozen Contract, resolved from the dialect's YAML file and the shapes it names. Nothing here
-touches HTTP; `description.py` writes a Contract as OpenAPI, `validation.py` holds instances against it.
+`load("mindie")` returns a frozen Contract, resolved from the dialect's YAML file and the shapes that it uses. This
+module knows nothing about HTTP: `openapi.description.description` writes a Contract as OpenAPI, and
+`openapi.description.validation` validates requests and responses.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from openapi.contract.forms import AnswerForm, ErrorKind, ErrorTable, StreamForm
 from openapi.contract.parameter import ABSENT, Expect, Keyword, Parameter, Probe, Rule
 from openapi.contract.resolution import ContractError, dialect_files, read, resolve, resolve_file
 from openapi.contract.schema_check import check_tree
-from openapi.did_you_mean import meant
+from openapi.did_you_mean import suggest
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -50,7 +51,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One pinned source text. `page`: where its publisher keeps it; `sha256`: of the pinned bytes."""
+    """A vendor's document, pinned by its hash. `page`: where it is published; `sha256`: the hash of the pinned bytes."""
 
     id: str
     vendor: str
@@ -64,7 +65,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """What a check stands on in this dialect: how binding, and which sentence."""
+    """Why a check applies to this dialect: the keyword of the demand, and the sentence that states it."""
 
     id: str
     keyword: Keyword
@@ -75,7 +76,7 @@ class Requirement:
 
 @dataclass(frozen=True, slots=True)
 class Contract:
-    """One resolved dialect. Sources are `document-id#anchor` throughout."""
+    """One resolved dialect. Every source has the form `document-id#anchor`."""
 
     name: str
     aliases: tuple[str, ...]
@@ -93,79 +94,80 @@ class Contract:
     stream: StreamForm
     capabilities: Mapping[str, Capability]
     requirements: Mapping[str, Requirement]
-    unsupported: tuple[str, ...] = ()  # parameters that the document names as not supported
-    sentences: tuple[Sentence, ...] = ()  # all of its document, in its order
+    unsupported: tuple[str, ...] = ()  # parameters that the document lists as not supported
+    sentences: tuple[Sentence, ...] = ()  # every normative sentence of its document, in document order
 
     def without(self, lacking: Collection[str]) -> Contract:
-        """The contract of a server that lacks these capabilities: neutral values pass, all others are refused.
+        """Return the contract of a server that lacks these capabilities: only their neutral values are accepted.
 
-        Names that the dialect does not know are left aside, so one server can state its gaps for every dialect.
+        Capabilities that the dialect does not have are ignored, so that one list can serve every dialect.
         """
         gone = frozenset(lacking) & set(self.capabilities)
         if not gone:
             return self
-        left = {name: narrow_parameter(parameter, gone) for name, parameter in self.parameters.items()}
+        narrowed = {name: narrow_parameter(parameter, gone) for name, parameter in self.parameters.items()}
         return replace(
             self,
             auth="none" if "auth" in gone else self.auth,
-            parameters=left,
-            rules={key: narrow_rule(rule, left) for key, rule in self.rules.items() if rule.capability not in gone},
+            parameters=narrowed,
+            rules={key: narrow_rule(rule, narrowed) for key, rule in self.rules.items() if rule.capability not in gone},
             schemas=narrow_schemas(self.schemas, gone),
             capabilities={key: item for key, item in self.capabilities.items() if key not in gone},
         )
 
 
 def names() -> dict[str, str]:
-    """Every name a dialect answers to, its id first, then its aliases -> the id.
+    """Map every name of a dialect, its id and its aliases, to its id.
 
-    Raises ContractError when one name stands for two dialects.
+    Raises ContractError if two dialects share a name.
     """
-    found = {dialect: dialect for dialect in dialect_files()}
+    ids = {dialect: dialect for dialect in dialect_files()}
     for dialect, path in dialect_files().items():
         for alias in read(path).get("aliases", ()):
-            if alias in found:
-                raise ContractError(f"openapi/{path}: the alias {alias!r} is taken by {found[alias]}")
-            found[alias] = dialect
-    return found
+            if alias in ids:
+                raise ContractError(f"openapi/{path}: duplicate alias {alias!r}: dialect {ids[alias]} has this name")
+            ids[alias] = dialect
+    return ids
 
 
 @cache
 def load(name: str) -> Contract:
-    """The contract of a dialect, by id or alias. Raises ContractError that lists the names."""
-    known = {name: name} if name in dialect_files() else names()  # aliases stand in the files, which cost time to read
+    """Return the contract of a dialect, by id or alias. Raises ContractError for an unknown name."""
+    known = {name: name} if name in dialect_files() else names()  # reading every file for its aliases is slow
     if name not in known:
-        raise ContractError(f"no dialect is called {name!r}; there are: {', '.join(sorted(known))}{meant(name, known)}")
+        expected = ", ".join(sorted(known))
+        raise ContractError(f"unknown dialect {name!r}: expected one of {expected}{suggest(name, known)}")
     dialect = known[name]
-    return _sound(resolve(dialect), f"openapi/{dialect_files()[dialect]}")
+    return _build_checked(resolve(dialect), f"openapi/{dialect_files()[dialect]}")
 
 
 def load_file(path: Path) -> Contract:
-    """The contract of a dialect in a file of its own, which may extend one of this room.
+    """Return the contract of a dialect file outside this package, which may extend a dialect of this package.
 
-    Raises ContractError with the file, the place and what is wrong there, and OSError where it cannot be read.
+    Raises ContractError with the file, the place and the problem, and OSError if the file cannot be read.
     """
-    return _sound(resolve_file(path), str(path))
+    return _build_checked(resolve_file(path), str(path))
 
 
-def _sound(tree: dict[str, Any], where: str) -> Contract:
+def _build_checked(tree: dict[str, Any], where: str) -> Contract:
     check_tree(tree, where)
     try:
-        return contract_of(loading.with_absolute_sources(tree))
+        return build_contract(loading.make_sources_absolute(tree))
     except ContractError as error:
         raise ContractError(f"{where}: {error}") from error
 
 
 def documents() -> dict[str, Document]:
-    """The pinned documents by id."""
+    """Return the pinned documents by id."""
     return {key: Document(id=key, **row) for key, row in read("documents.yaml")["documents"].items()}
 
 
-def contract_of(tree: dict[str, Any]) -> Contract:
-    """A resolved tree as a Contract. Raises ContractError for rows with members that mean nothing."""
-    loading.check_members(tree, loading.DIALECT, tree["id"])
+def build_contract(tree: dict[str, Any]) -> Contract:
+    """Build a Contract from a resolved tree. Raises ContractError for unknown keys."""
+    loading.check_keys(tree, loading.DIALECT, tree["id"])
     pinned = documents()
     if tree["document"] not in pinned:
-        raise ContractError(f"{tree['id']}: documents.yaml pins no document {tree['document']!r}")
+        raise ContractError(f"{tree['id']}: unknown document {tree['document']!r}: expected one of {', '.join(pinned)}")
     return Contract(
         name=tree["id"],
         aliases=tuple(tree["aliases"]),
@@ -175,19 +177,19 @@ def contract_of(tree: dict[str, Any]) -> Contract:
         models_path=tree["endpoint"]["models_path"],
         auth=tree["auth"]["scheme"],
         default_model=tree["default_model"],
-        parameters={key: loading.parameter(key, row) for key, row in tree["parameters"].items()},
-        rules={key: loading.rule(key, row) for key, row in tree["rules"].items()},
+        parameters={key: loading.parse_parameter(key, row) for key, row in tree["parameters"].items()},
+        rules={key: loading.parse_rule(key, row) for key, row in tree["rules"].items()},
         schemas=tree["schemas"],
-        errors=loading.error_table(tree["errors"]),
+        errors=loading.parse_error_table(tree["errors"]),
         answer=AnswerForm(**tree["answer"]),
-        stream=loading.stream_form(tree["stream"]),
-        capabilities={key: loading.capability(key, row) for key, row in tree["capabilities"].items()},
-        requirements={key: _requirement(key, row) for key, row in tree["requirements"].items()},
+        stream=loading.parse_stream_form(tree["stream"]),
+        capabilities={key: loading.parse_capability(key, row) for key, row in tree["capabilities"].items()},
+        requirements={key: _parse_requirement(key, row) for key, row in tree["requirements"].items()},
         unsupported=tuple(tree.get("unsupported", ())),
-        sentences=loading.sentences(tree.get("sentences", [])),
+        sentences=loading.parse_sentences(tree.get("sentences", [])),
     )
 
 
-def _requirement(key: str, row: dict[str, Any]) -> Requirement:
-    loading.check_members(row, loading.REQUIREMENT, f"requirements/{key}")
+def _parse_requirement(key: str, row: dict[str, Any]) -> Requirement:
+    loading.check_keys(row, loading.REQUIREMENT, f"requirements/{key}")
     return Requirement(key, Keyword(row["keyword"]), row["source"], row.get("interpretation"), row.get("capability"))

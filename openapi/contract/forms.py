@@ -1,4 +1,4 @@
-"""How a dialect writes what it sends: errors, plain answers, streams. The reference server follows these forms."""
+"""The format of errors, responses and streams in a dialect, as the reference server sends them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ErrorKind:
-    """How the reference server answers one kind of refusal."""
+    """How the reference server reports one kind of error."""
 
     status: int
     phrase: str | None = None
@@ -22,34 +22,36 @@ class ErrorKind:
 
 @dataclass(frozen=True, slots=True)
 class ErrorTable:
-    """The dialect's error envelope: its schema, its form, and the status of each kind."""
+    """The error envelope of a dialect: its schema, its template, and the status of each kind of error."""
 
     schema: Schema
     body: Mapping[str, Any]
     kinds: Mapping[str, ErrorKind]
 
     def render(self, kind: str, message: str, param: str | None = None) -> tuple[int, dict[str, Any]]:
-        """Status and body of a refusal. `kind` is a row of the table; invalid_key falls back to unauthorized.
-
-        param: the parameter that is wrong, where it is one; several envelopes have no place for it.
+        """Return the status and the body of an error. `kind` is a row of the table; invalid_key falls back to
+        unauthorized. `param` is the invalid parameter, if there is one; some envelopes have no field for it.
         """
         row = self.kinds.get(kind) or self.kinds["unauthorized" if kind == "invalid_key" else kind]
         fills = {"{message}": message, "{phrase}": row.phrase, "{code}": row.code, "{param}": param}
-        return row.status, {key: _filled(form, fills) for key, form in self.body.items()}
+        return row.status, {key: _fill(template, fills) for key, template in self.body.items()}
 
 
-def _filled(form: Any, fills: Mapping[str, Any]) -> Any:
-    """The form with its places filled in, at any depth: an envelope may nest."""
-    if isinstance(form, dict):
-        return {key: _filled(value, fills) for key, value in form.items()}
-    if isinstance(form, list):
-        return [_filled(value, fills) for value in form]
-    return fills.get(form, form) if isinstance(form, str) else form
+def _fill(template: Any, fills: Mapping[str, Any]) -> Any:
+    """Replace the placeholders of a template at any depth."""
+    if isinstance(template, dict):
+        return {key: _fill(value, fills) for key, value in template.items()}
+    if isinstance(template, list):
+        return [_fill(value, fills) for value in template]
+    return fills.get(template, template) if isinstance(template, str) else template
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerForm:
-    """How the reference server writes a plain answer. silence: the content where there are calls and no words."""
+    """How the reference server writes a response that is not streamed.
+
+    `silence`: the content of a message that has tool calls and no text.
+    """
 
     id_prefix: str | None
     message: Mapping[str, Any]
@@ -58,12 +60,12 @@ class AnswerForm:
     token_arrays: bool
     cached_tokens: bool
     silence: str | None = ""
-    best_of: Literal["n", "all"] = "n"  # how many of best_of sequences come back where nothing searches
+    best_of: Literal["n", "all"] = "n"  # how many of the best_of sequences are returned without beam search
 
 
 @dataclass(frozen=True, slots=True)
 class StreamForm:
-    """How the reference server writes a stream."""
+    """How the reference server writes a streamed response."""
 
     role: Literal["every-delta", "first-delta", "never"]
     usage: Literal["with-finish", "on-request"]

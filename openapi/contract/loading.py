@@ -1,4 +1,4 @@
-"""From the rows of a resolved tree to frozen types. A member that no type knows is refused, never dropped."""
+"""Convert the rows of a resolved tree to frozen types. Unknown keys are errors, so that a typo is not ignored."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from openapi.contract.capability import Capability
 from openapi.contract.forms import ErrorKind, ErrorTable, StreamForm
 from openapi.contract.parameter import Keyword, Parameter, Probe, Rule
-from openapi.contract.resolution import ContractError, members
+from openapi.contract.resolution import ContractError, walk_tree
 from openapi.contract.sentence import Home, Sentence
 
 if TYPE_CHECKING:
@@ -32,29 +32,29 @@ SENTENCE = {"id", "says", "source", "keyword", "home", "interpretation"}
 HOME = {"check", "schema", "excluded"}
 
 
-def check_members(row: Row, known: Collection[str], where: str) -> None:
-    """Raises ContractError for a member of the row that is not known: a typing error must not pass silently."""
-    stray = sorted(set(row) - set(known))
-    if stray:
-        raise ContractError(f"{where}: unknown {', '.join(stray)}; known are {', '.join(sorted(known))}")
+def check_keys(row: Row, known: Collection[str], where: str) -> None:
+    """Raise ContractError if the row has an unknown key."""
+    unknown = sorted(set(row) - set(known))
+    if unknown:
+        raise ContractError(f"{where}: unknown key {', '.join(unknown)}: expected one of {', '.join(sorted(known))}")
 
 
-def with_absolute_sources(tree: Row) -> Row:
-    """`#request/top_k` becomes `mindie-llm-2.3#request/top_k`: each part of a page has its document."""
+def make_sources_absolute(tree: Row) -> Row:
+    """Add the document to each source that lacks one: `#request/top_k` becomes `mindie-llm-2.3#request/top_k`."""
     parts = tree["documents"]
-    for key, value, holder in members(tree):
+    for key, value, holder in walk_tree(tree):
         if key in ("source", "x-source") and isinstance(value, str) and value.startswith("#"):
             part = value[1:].partition("/")[0]
             holder[key] = f"{parts.get(part, tree['document'])}{value}"
     return tree
 
 
-def parameter(name: str, row: Row) -> Parameter:
-    """A row of `parameters`."""
+def parse_parameter(name: str, row: Row) -> Parameter:
+    """Parse a row of `parameters`."""
     where = f"parameters/{name}"
-    check_members(row, PARAMETER, where)
+    check_keys(row, PARAMETER, where)
     null = row["null_value"]
-    check_members(null, NULL_VALUE, f"{where}/null_value")
+    check_keys(null, NULL_VALUE, f"{where}/null_value")
     optional = {key: row[key] for key in ("default", "default_note", "capability", "interpretation") if key in row}
     return Parameter(
         name=name,
@@ -64,18 +64,18 @@ def parameter(name: str, row: Row) -> Parameter:
         null=Probe("null", None, null["expect"], Keyword(null["level"]), null.get("interpretation")),
         required=row.get("required", False),
         levels={key: Keyword(level) for key, level in row.get("levels", {}).items()},
-        probes=tuple(probe(each, where) for each in row.get("probes", ())),
+        probes=tuple(parse_probe(item, where) for item in row.get("probes", ())),
         neutral=tuple(row.get("neutral", ())),
         needs=row.get("needs", {}),
         **optional,
     )
 
 
-def probe(row: Row, where: str) -> Probe:
-    """A row of a parameter's `probes`; without a name it is called by its value."""
-    value = expand(row["value"])
+def parse_probe(row: Row, where: str) -> Probe:
+    """Parse a row of a parameter's `probes`. The default name is the value."""
+    value = expand_value(row["value"])
     name = str(row.get("name", value))
-    check_members(row, PROBE, f"{where}/probes/{name}")
+    check_keys(row, PROBE, f"{where}/probes/{name}")
     return Probe(
         name=name,
         value=value,
@@ -86,8 +86,8 @@ def probe(row: Row, where: str) -> Probe:
     )
 
 
-def expand(value: Any) -> Any:
-    """Probe values in the short form of the data: `{repeat, times}`, `{list, times}`, `{literal}`, or as they are."""
+def expand_value(value: Any) -> Any:
+    """Expand the short forms of a probe's value: `{repeat, times}`, `{list, times}` and `{literal}`."""
     if not isinstance(value, dict):
         return value
     match value:
@@ -96,13 +96,15 @@ def expand(value: Any) -> Any:
         case {"repeat": str(text), "times": int(times)}:
             return text * times
         case {"list": item, "times": int(times)}:
-            return [expand(item)] * times
-    raise ContractError(f"a probe's value must be plain, or repeat/times, list/times, literal: {value!r}")
+            return [expand_value(item)] * times
+    raise ContractError(
+        f"invalid value of a probe: expected repeat/times, list/times, literal or no object, got {value!r}"
+    )
 
 
-def rule(key: str, row: Row) -> Rule:
-    """A row of `rules`."""
-    check_members(row, RULE, f"rules/{key}")
+def parse_rule(key: str, row: Row) -> Rule:
+    """Parse a row of `rules`."""
+    check_keys(row, RULE, f"rules/{key}")
     return Rule(
         id=key,
         summary=row["summary"],
@@ -117,51 +119,53 @@ def rule(key: str, row: Row) -> Rule:
     )
 
 
-def capability(key: str, row: Row) -> Capability:
-    """A row of `capabilities`."""
-    check_members(row, CAPABILITY, f"capabilities/{key}")
+def parse_capability(key: str, row: Row) -> Capability:
+    """Parse a row of `capabilities`."""
+    check_keys(row, CAPABILITY, f"capabilities/{key}")
     return Capability(key, row["summary"], row["source"], row["assumed"], row.get("interpretation"))
 
 
-def sentences(rows: list[Row]) -> tuple[Sentence, ...]:
-    """The rows of `sentences`. Raises ContractError where two have one id."""
-    found = {row["id"]: sentence(row) for row in rows}
-    if len(found) < len(rows):
-        seen = [row["id"] for row in rows]
-        doubled = sorted({each for each in seen if seen.count(each) > 1})
-        raise ContractError(f"sentences: {', '.join(doubled)}: the id stands twice")
-    return tuple(found.values())
+def parse_sentences(rows: list[Row]) -> tuple[Sentence, ...]:
+    """Parse the rows of `sentences`. Raises ContractError for a duplicate id."""
+    by_id = {row["id"]: parse_sentence(row) for row in rows}
+    if len(by_id) < len(rows):
+        ids = [row["id"] for row in rows]
+        duplicates = sorted({identity for identity in ids if ids.count(identity) > 1})
+        raise ContractError(f"sentences: duplicate id {', '.join(duplicates)}")
+    return tuple(by_id.values())
 
 
-def sentence(row: Row) -> Sentence:
-    """A row of `sentences`. One without `home` is homeless; two homes are refused."""
+def parse_sentence(row: Row) -> Sentence:
+    """Parse a row of `sentences`, which has at most one kind of home."""
     where = f"sentences/{row['id']}"
-    check_members(row, SENTENCE, where)
+    check_keys(row, SENTENCE, where)
     home = row.get("home", {})
-    check_members(home, HOME, f"{where}/home")
+    check_keys(home, HOME, f"{where}/home")
     if len(home) > 1:
-        raise ContractError(f"{where}: a sentence has one home, not {' and '.join(sorted(home))}")
+        raise ContractError(
+            f"{where}: invalid home: expected one of check, schema, excluded, got {', '.join(sorted(home))}"
+        )
     return Sentence(
         id=row["id"],
         says=row["says"],
         source=row["source"],
         keyword=Keyword(row["keyword"]),
-        home=Home(_texts(home, "check"), _texts(home, "schema"), home.get("excluded")),
+        home=Home(_strings(home, "check"), _strings(home, "schema"), home.get("excluded")),
         interpretation=row.get("interpretation"),
     )
 
 
-def _texts(home: Row, kind: str) -> tuple[str, ...]:
-    found = home.get(kind, ())
-    return (found,) if isinstance(found, str) else tuple(found)
+def _strings(home: Row, kind: str) -> tuple[str, ...]:
+    value = home.get(kind, ())
+    return (value,) if isinstance(value, str) else tuple(value)
 
 
-def error_table(tree: Row) -> ErrorTable:
-    """The tree `errors`."""
+def parse_error_table(tree: Row) -> ErrorTable:
+    """Parse the tree `errors`."""
     kinds = {kind: ErrorKind(**row) for kind, row in tree["kinds"].items()}
     return ErrorTable(schema=tree["schema"], body=tree["body"], kinds=kinds)
 
 
-def stream_form(tree: Row) -> StreamForm:
-    """The tree `stream`."""
+def parse_stream_form(tree: Row) -> StreamForm:
+    """Parse the tree `stream`."""
     return StreamForm(**{**tree, "key_order": tuple(tree["key_order"])})

@@ -1,4 +1,4 @@
-"""What a request may hold: parameters, the values that prove their ranges, and the rules across them."""
+"""The parameters of a request, the probes that test their ranges, and the rules that combine several parameters."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from openapi.schema.json_schema import Schema
 
 Expect = Literal["accept", "reject"]
-ABSENT: Any = object()  # no default is documented; None would be a documented null
+ABSENT: Any = object()  # the document states no default; None is a documented default of null
 
 
 class Keyword(StrEnum):
-    """How binding a requirement is (BCP 14). MAY: both outcomes pass and are recorded."""
+    """The requirement level of a demand (BCP 14). MAY: both outcomes pass and are recorded."""
 
     MUST = "MUST"
     SHOULD = "SHOULD"
@@ -25,7 +25,7 @@ class Keyword(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """One value of a parameter, and whether a server must accept it. `value` is what is sent."""
+    """A value of a parameter to send, and whether a server must accept it."""
 
     name: str
     value: Any
@@ -37,7 +37,7 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One member of the request body. `schema` describes the value without null."""
+    """One field of the request body. `schema` describes the value; `null` says whether null is accepted."""
 
     name: str
     summary: str
@@ -53,19 +53,20 @@ class Parameter:
     neutral: tuple[Any, ...] = ()
     needs: Mapping[str, Any] = field(default_factory=dict)
     interpretation: str | None = None
-    lacking: bool = False  # the server lacks the capability: neutral values only
+    lacking: bool = False  # the server lacks the capability and accepts neutral values only
 
     def level(self, keyword: str) -> Keyword:
-        """How sure it is that a value breaking this keyword of the schema is refused."""
+        """Return the requirement level for rejecting a value that violates this keyword of the schema."""
         return self.levels.get(keyword, Keyword.MUST)
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule across parameters. `schema` applies when `trigger` is present; None: it cannot be said in a schema.
+    """A rule that combines several parameters.
 
-    `broken` and `kept` are members of a request that breaks or keeps it. `keyword` is how sure the refusal of `broken`
-    is; what keeps a rule is always accepted.
+    `schema` applies if the parameter `trigger` is present; a rule that JSON Schema cannot express has no schema.
+    `broken` and `kept` are fields of a request that violates or satisfies the rule. `keyword` is the requirement level
+    for rejecting `broken`; a request with `kept` is always accepted.
     """
 
     id: str

@@ -1,8 +1,8 @@
-"""From YAML files to one plain tree per dialect: `extends`, shapes and deltas.
+"""Resolve the YAML files of a dialect to one plain tree: apply `extends`, shapes and deltas.
 
-A dialect's file is either a root (it states everything, mostly by naming shapes) or it `extends` another one and
-holds deltas only. Deltas are addressed by slash-separated paths, in lists by the `name` of the item, and are strict,
-so that a typing error cannot pass silently: `add` needs a free place, `replace` and `remove` an occupied one.
+A dialect file either states everything, mostly by naming shapes, or it `extends` another dialect and contains deltas
+only. A delta is addressed by a slash-separated path, with the `name` of an item as the step into a list. Deltas are
+strict, so that a typo is an error: `add` needs a path that does not exist, `replace` and `remove` one that does.
 """
 
 from __future__ import annotations
@@ -19,138 +19,144 @@ if TYPE_CHECKING:
 
 Tree = dict[str, Any]
 
-IDENTITY = ("id", "aliases", "title", "document")  # what a dialect always states of itself
-OWN = ("documents", "sentences")  # what it states of its own document, and never inherits
+IDENTITY = ("id", "aliases", "title", "document")  # keys that every dialect file has
+OWN = ("documents", "sentences")  # keys about its own document, which are not inherited
 DELTAS = ("extends", "add", "replace", "remove")
 
 
 class ContractError(Exception):
-    """Our own data is wrong, or a name was asked for that no dialect has."""
+    """Invalid contract data, or an unknown dialect."""
 
 
 class Loader(yaml.CSafeLoader):
-    """YAML that refuses duplicate keys: the last one would win without a word."""
+    """A YAML loader that rejects duplicate keys; by default the last one silently wins."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        seen: set[Any] = set()
+        keys: set[Any] = set()
         for key_node, _ in node.value:
             key = self.construct_object(key_node, deep=True)
-            if key in seen:
+            if key in keys:
                 raise ContractError(f"{node.start_mark}: duplicate key {key!r}")
-            seen.add(key)
+            keys.add(key)
         return super().construct_mapping(node, deep)
 
 
 @cache
 def read(path: str) -> Any:
-    """The content of one YAML file of this room, e.g. `shapes/tools.yaml`."""
+    """Return the content of a YAML file of this package, e.g. `shapes/tools.yaml`."""
     where = f"openapi/{path}"
     try:
         text = files("openapi").joinpath(path).read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise ContractError(f"{where}: there is no such file") from None
-    return parsed(text, where)
+        raise ContractError(f"{where}: file not found") from None
+    return parse(text, where)
 
 
-def parsed(text: str, where: str) -> Any:
-    """The content of a YAML text. Raises ContractError with the file, the line and what is wrong there."""
+def parse(text: str, where: str) -> Any:
+    """Parse YAML. Raises ContractError with the file, the line, the column and the problem."""
     try:
         return yaml.load(text, Loader=Loader)  # noqa: S506 - a subclass of the safe loader
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = f"{where}:{mark.line + 1}:{mark.column + 1}" if mark else where
-        raise ContractError(f"{place}: no YAML: {error.problem or error.context}") from error
+        raise ContractError(f"{place}: invalid YAML: {error.problem or error.context}") from error
     except yaml.YAMLError as error:
-        raise ContractError(f"{where}: no YAML: {str(error).splitlines()[0]}") from error
+        raise ContractError(f"{where}: invalid YAML: {str(error).splitlines()[0]}") from error
 
 
 @cache
 def dialect_files() -> dict[str, str]:
-    """Dialect id -> path of its file, in order of the ids."""
+    """Map each dialect id to the path of its file, in order of the ids."""
     names = (entry.name for entry in files("openapi").joinpath("dialects").iterdir())
     return {name.removesuffix(".yaml"): f"dialects/{name}" for name in sorted(names) if name.endswith(".yaml")}
 
 
 def resolve(dialect: str, *, _within: tuple[str, ...] = ()) -> Tree:
-    """The whole tree of a dialect, with nothing left to look up. Every call returns a fresh copy.
+    """Return the tree of a dialect with every reference resolved. Every call returns a new copy.
 
-    Raises ContractError for an unknown shape, an unknown dialect or a circle in `extends`, or a delta that does not
-    fit.
+    Raises ContractError for an unknown shape, an unknown dialect or a cycle in `extends`, and for a delta whose path
+    does not fit.
     """
     if dialect in _within:
-        raise ContractError(f"dialects extend each other in a circle: {' -> '.join((*_within, dialect))}")
+        raise ContractError(f"dialects extend each other in a cycle: {' -> '.join((*_within, dialect))}")
     path = dialect_files()[dialect]
-    return _resolved(read(path), f"openapi/{path}", (*_within, dialect))
+    return _resolve_tree(read(path), f"openapi/{path}", (*_within, dialect))
 
 
 def resolve_file(path: Path) -> Tree:
-    """The whole tree of a dialect in a file of its own, which may extend one of this room.
+    """Return the tree of a dialect file outside this package, which may extend a dialect of this package.
 
-    Raises ContractError as `resolve` does, and OSError where the file cannot be read.
+    Raises ContractError as `resolve` does, and OSError if the file cannot be read.
     """
-    return _resolved(parsed(path.read_text(encoding="utf-8"), str(path)), str(path), ())
+    return _resolve_tree(parse(path.read_text(encoding="utf-8"), str(path)), str(path), ())
 
 
-def _resolved(own: Any, path: str, within: tuple[str, ...]) -> Tree:
+def _resolve_tree(own: Any, path: str, within: tuple[str, ...]) -> Tree:
     if not isinstance(own, dict):
-        raise ContractError(f"{path}: a dialect is a mapping, not {_kind(own)}")
+        raise ContractError(f"{path}: invalid dialect: expected a mapping, got {_type_name(own)}")
     missing = [key for key in IDENTITY if key not in own]
     if missing:
-        raise ContractError(f"{path}: a dialect states {', '.join(missing)}")
+        raise ContractError(f"{path}: invalid dialect: {', '.join(missing)} missing")
     parent = own.get("extends")
     if parent is None:
-        tree = {key: _with_shapes(value, path) for key, value in own.items() if key not in DELTAS}
+        tree = {key: _expand_shapes(value, path) for key, value in own.items() if key not in DELTAS}
     elif parent not in dialect_files():
-        raise ContractError(f"{path}: extends {parent!r}, which is no dialect; there are: {', '.join(dialect_files())}")
+        raise ContractError(
+            f"{path}: extends: unknown dialect {parent!r}: expected one of {', '.join(dialect_files())}"
+        )
     else:
         tree = resolve(parent, _within=within)
-        tree.update({key: _with_shapes(own[key], path) for key in IDENTITY})
-        tree["documents"] = _with_shapes(own.get("documents", {}), path)  # parts not named stand in its own document
-        tree["sentences"] = _with_shapes(own.get("sentences", []), path)
-        stray = set(own) - set(IDENTITY) - set(DELTAS) - set(OWN)
-        if stray:
-            raise ContractError(f"{path}: {sorted(stray)} must stand under add, replace or remove")
-    for place, value in _deltas(own, "add", path).items():
-        _set(tree, place, _with_shapes(value, path), path, must_exist=False)
-    for place, value in _deltas(own, "replace", path).items():
-        _set(tree, place, _with_shapes(value, path), path, must_exist=True)
+        tree.update({key: _expand_shapes(own[key], path) for key in IDENTITY})
+        tree["documents"] = _expand_shapes(
+            own.get("documents", {}), path
+        )  # other parts are in the dialect's own document
+        tree["sentences"] = _expand_shapes(own.get("sentences", []), path)
+        misplaced = sorted(set(own) - set(IDENTITY) - set(DELTAS) - set(OWN))
+        if misplaced:
+            raise ContractError(f"{path}: invalid key {', '.join(misplaced)}: move it to add, replace or remove")
+    for place, value in _read_deltas(own, "add", path).items():
+        _set(tree, place, _expand_shapes(value, path), path, must_exist=False)
+    for place, value in _read_deltas(own, "replace", path).items():
+        _set(tree, place, _expand_shapes(value, path), path, must_exist=True)
     for place in own.get("remove") or ():
         holder, key = _locate(tree, place, path)
         if key not in _keys(holder):
-            raise ContractError(f"{path}: cannot remove {place}: nothing is there")
+            raise ContractError(f"{path}: cannot remove {place}: the path does not exist")
         del holder[_keys(holder)[key]]
     return tree
 
 
-def _deltas(own: Tree, kind: str, path: str) -> Tree:
-    found = own.get(kind) or {}
-    if not isinstance(found, dict):
-        raise ContractError(f"{path}: {kind} is a mapping from places to values, not {_kind(found)}")
-    return found
+def _read_deltas(own: Tree, kind: str, path: str) -> Tree:
+    deltas = own.get(kind) or {}
+    if not isinstance(deltas, dict):
+        raise ContractError(
+            f"{path}: invalid {kind}: expected a mapping from paths to values, got {_type_name(deltas)}"
+        )
+    return deltas
 
 
-def _kind(value: object) -> str:
-    words = {type(None): "nothing", list: "a list", str: "a text", dict: "a mapping"}
-    return words.get(type(value), "a value")
+def _type_name(value: object) -> str:
+    names = {type(None): "nothing", list: "a list", str: "a string", dict: "a mapping"}
+    return names.get(type(value), "a scalar")
 
 
-def _with_shapes(value: Any, path: str) -> Any:
-    """A copy with every `{shape: file/name, ...}` replaced by that shape; members beside `shape` win over its own."""
+def _expand_shapes(value: Any, path: str) -> Any:
+    """Copy a value and replace every `{shape: file/name, ...}` by that shape, whose keys the other keys override."""
     if isinstance(value, list):
-        return [_with_shapes(item, path) for item in value]
+        return [_expand_shapes(item, path) for item in value]
     if not isinstance(value, dict):
         return value
-    own = {key: _with_shapes(item, path) for key, item in value.items() if key != "shape"}
+    own = {key: _expand_shapes(item, path) for key, item in value.items() if key != "shape"}
     if "shape" not in value:
         return own
     merged: Tree = {}
-    named = value["shape"]
-    for name in named if isinstance(named, list) else [named]:
+    shape = value["shape"]
+    for name in shape if isinstance(shape, list) else [shape]:
         file, _, key = str(name).partition("/")
         shapes = read(f"shapes/{file}.yaml")
         if key not in shapes:
-            raise ContractError(f"{path}: no shape {name!r}")
-        merged.update(_with_shapes(shapes[key], f"openapi/shapes/{file}.yaml"))
+            raise ContractError(f"{path}: unknown shape {name!r}")
+        merged.update(_expand_shapes(shapes[key], f"openapi/shapes/{file}.yaml"))
     return {**merged, **own}
 
 
@@ -158,15 +164,15 @@ def _locate(tree: Tree, place: str, path: str) -> tuple[Any, str]:
     *steps, key = place.split("/")
     holder: Any = tree
     for step in steps:
-        found = _keys(holder)
-        holder = holder[found[step]] if step in found else None
+        keys = _keys(holder)
+        holder = holder[keys[step]] if step in keys else None
     if not isinstance(holder, (dict, list)):
-        raise ContractError(f"{path}: no place {place!r}: {'/'.join(steps)} is not a mapping or list there")
+        raise ContractError(f"{path}: unknown path {place!r}: {'/'.join(steps)} is not a mapping or a list")
     return holder, key
 
 
 def _keys(holder: Any) -> dict[str, Any]:
-    """How the members of a mapping or the named items of a list are addressed -> their key or index."""
+    """Map each step of a path below a mapping or a list to its key or index; items of a list are found by `name`."""
     if isinstance(holder, dict):
         return {str(key): key for key in holder}
     if isinstance(holder, list):
@@ -176,26 +182,26 @@ def _keys(holder: Any) -> dict[str, Any]:
 
 def _set(tree: Tree, place: str, value: Any, path: str, *, must_exist: bool) -> None:
     holder, key = _locate(tree, place, path)
-    found = _keys(holder)
-    if must_exist and key not in found:
-        raise ContractError(f"{path}: cannot replace {place}: nothing is there (use add)")
-    if not must_exist and key in found:
-        raise ContractError(f"{path}: cannot add {place}: it is there already (use replace)")
+    keys = _keys(holder)
+    if must_exist and key not in keys:
+        raise ContractError(f"{path}: cannot replace {place}: the path does not exist (use add)")
+    if not must_exist and key in keys:
+        raise ContractError(f"{path}: cannot add {place}: the path exists (use replace)")
     if isinstance(holder, list):
         if not isinstance(value, dict) or value.get("name") != key:
-            raise ContractError(f"{path}: {place}: an item of a list must be called {key!r} by its name")
-        if key not in found:
+            raise ContractError(f"{path}: {place}: invalid item of a list: expected the name {key!r}")
+        if key not in keys:
             holder.append(value)
             return
-    holder[found.get(key, key)] = value
+    holder[keys.get(key, key)] = value
 
 
-def members(value: Any) -> Iterator[tuple[str, Any, Tree]]:
-    """Every (key, value, holder) of a tree, outermost first."""
+def walk_tree(value: Any) -> Iterator[tuple[str, Any, Tree]]:
+    """Yield (key, value, parent) for every key of every mapping in a tree, parents first."""
     if isinstance(value, dict):
         for key, item in list(value.items()):
             yield key, item, value
-            yield from members(item)
+            yield from walk_tree(item)
     elif isinstance(value, list):
         for item in value:
-            yield from members(item)
+            yield from walk_tree(item)

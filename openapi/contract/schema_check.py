@@ -1,8 +1,8 @@
-"""Soundness: whether a resolved tree can be a dialect at all, told in one line that names the place and the cure.
+"""Check that a resolved tree has the structure of a dialect.
 
-Members that are missing, of a wrong kind or with a word nobody knows; schemas that are no JSON Schema; ranges that
-hold no value. What a tree means is read by `loading`; whether the data agree with themselves, the tests of this room
-tell.
+The check finds missing keys, values of a wrong type, unknown words, invalid JSON Schemas and empty ranges, and reports
+the first problem in one line with its place. `loading` interprets the tree; the tests of this package check that the
+data are consistent.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import jsonschema_rs
 from openapi.contract.forms import AnswerForm, ErrorKind, StreamForm
 from openapi.contract.parameter import Keyword
 from openapi.contract.resolution import ContractError
-from openapi.schema.excerpt import errors_of
-from openapi.schema.problem import problems_of
+from openapi.schema.excerpt import find_errors
+from openapi.schema.problem import describe_errors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from openapi.contract.resolution import Tree
 
 DRAFT: Final = "https://json-schema.org/draft/2020-12/schema"
-TEXT: Final = {"type": "string", "minLength": 1}
+STRING: Final = {"type": "string", "minLength": 1}
 OBJECT: Final = {"type": "object"}
 LEVEL: Final = {"enum": [str(keyword) for keyword in Keyword]}
 EXPECT: Final = {"enum": ["accept", "reject"]}
-ENDS: Final = (
+BOUNDS: Final = (
     *(("minimum", "maximum"), ("exclusiveMinimum", "maximum"), ("minimum", "exclusiveMaximum")),
     *(("exclusiveMinimum", "exclusiveMaximum"), ("minLength", "maxLength"), ("minItems", "maxItems")),
     ("minProperties", "maxProperties"),
@@ -36,8 +36,8 @@ ENDS: Final = (
 
 
 def check_tree(tree: Tree, where: str) -> None:
-    """Raises ContractError, which begins with `where`, when the tree is no dialect."""
-    problems = problems_of(errors_of(_VALIDATOR, tree), DIALECT)
+    """Raise ContractError, with a message that begins with `where`, if the tree is not a valid dialect."""
+    problems = describe_errors(find_errors(_VALIDATOR, tree), DIALECT)
     if problems:
         raise ContractError(f"{where}: {problems[0].message}")
     for place, schema in _schemas(tree):
@@ -45,9 +45,9 @@ def check_tree(tree: Tree, where: str) -> None:
             jsonschema_rs.meta.validate({"$schema": DRAFT, **schema})
         except jsonschema_rs.ValidationError as error:
             broken = "/".join(map(str, (place, *error.instance_path)))
-            raise ContractError(f"{where}: {broken}: no JSON Schema: {error.message}") from error
+            raise ContractError(f"{where}: {broken}: invalid JSON Schema: {error.message}") from error
         for at, low, high in _empty_ranges(schema, place):
-            raise ContractError(f"{where}: {at}: nothing lies between {low} and {high}: one of the two is wrong")
+            raise ContractError(f"{where}: {at}: empty range: no value satisfies {low} and {high}")
 
 
 def _schemas(tree: Tree) -> Iterator[tuple[str, Any]]:
@@ -62,69 +62,69 @@ def _schemas(tree: Tree) -> Iterator[tuple[str, Any]]:
 
 
 def _empty_ranges(schema: Any, place: str) -> Iterator[tuple[str, str, str]]:
-    """Every pair of ends between which nothing is: where, the lower end, the upper end."""
+    """Yield the place, the lower bound and the upper bound of each range that contains no value."""
     if isinstance(schema, list):
         for at, item in enumerate(schema):
             yield from _empty_ranges(item, f"{place}/{at}")
     if not isinstance(schema, dict):
         return
-    for low, high in ENDS:
-        least, most = schema.get(low), schema.get(high)
-        if isinstance(least, (int, float)) and isinstance(most, (int, float)):
-            outside = low.startswith("exclusive") or high.startswith("exclusive")
-            if least > most or (outside and least == most):
-                yield place, f"{low} {least}", f"{high} {most}"
+    for low, high in BOUNDS:
+        lower, upper = schema.get(low), schema.get(high)
+        if isinstance(lower, (int, float)) and isinstance(upper, (int, float)):
+            exclusive = low.startswith("exclusive") or high.startswith("exclusive")
+            if lower > upper or (exclusive and lower == upper):
+                yield place, f"{low} {lower}", f"{high} {upper}"
     for key, item in schema.items():
         yield from _empty_ranges(item, f"{place}/{key}")
 
 
-def _object(needed: dict[str, Any], /, **optional: Any) -> dict[str, Any]:
-    return {"type": "object", "required": list(needed), "properties": {**needed, **optional}}
+def _object(mandatory: dict[str, Any], /, **optional: Any) -> dict[str, Any]:
+    return {"type": "object", "required": list(mandatory), "properties": {**mandatory, **optional}}
 
 
-def _each(schema: Any) -> dict[str, Any]:
+def _map_of(schema: Any) -> dict[str, Any]:
     return {"type": "object", "additionalProperties": schema}
 
 
 def _record(cls: type[Any], **known: Any) -> dict[str, Any]:
-    """The members of a frozen type, those without a default required and no others allowed."""
-    needed = {field.name: known.get(field.name, {}) for field in fields(cls) if field.default is MISSING}
+    """Return the schema of a dataclass: fields without a default are required, other keys are not allowed."""
+    required = {field.name: known.get(field.name, {}) for field in fields(cls) if field.default is MISSING}
     others = {field.name: known.get(field.name, {}) for field in fields(cls) if field.default is not MISSING}
-    return {**_object(needed, **others), "additionalProperties": False}
+    return {**_object(required, **others), "additionalProperties": False}
 
 
 PARAMETER: Final = _object(
     {
-        "summary": TEXT,
-        "source": TEXT,
+        "summary": STRING,
+        "source": STRING,
         "schema": OBJECT,
         "null_value": _object({"expect": EXPECT, "level": LEVEL}),
     },
     required={"type": "boolean"},
-    levels=_each(LEVEL),
+    levels=_map_of(LEVEL),
     probes={"type": "array", "items": _object({"value": True, "expect": EXPECT}, level=LEVEL)},
     neutral={"type": "array"},
     needs=OBJECT,
 )
 RULE: Final = _object(
-    {"summary": TEXT, "source": TEXT}, level=LEVEL, trigger=TEXT, schema=OBJECT, broken=OBJECT, kept=OBJECT
+    {"summary": STRING, "source": STRING}, level=LEVEL, trigger=STRING, schema=OBJECT, broken=OBJECT, kept=OBJECT
 )
 ENDPOINT: Final = {"type": "string", "minLength": 1, "pattern": "^/"}
 DIALECT: Final = _object(
     {
-        "id": TEXT,
-        "aliases": {"type": "array", "items": TEXT},
-        "title": TEXT,
-        "document": TEXT,
-        "documents": _each(TEXT),
+        "id": STRING,
+        "aliases": {"type": "array", "items": STRING},
+        "title": STRING,
+        "document": STRING,
+        "documents": _map_of(STRING),
         "endpoint": _object({"path": ENDPOINT, "models_path": ENDPOINT}),
         "auth": _object({"scheme": {"enum": ["none", "bearer"]}}),
-        "default_model": TEXT,
-        "parameters": _each(PARAMETER),
-        "rules": _each(RULE),
-        "schemas": _each(OBJECT),
+        "default_model": STRING,
+        "parameters": _map_of(PARAMETER),
+        "rules": _map_of(RULE),
+        "schemas": _map_of(OBJECT),
         "errors": _object(
-            {"schema": OBJECT, "body": OBJECT, "kinds": _each(_record(ErrorKind, status={"type": "integer"}))}
+            {"schema": OBJECT, "body": OBJECT, "kinds": _map_of(_record(ErrorKind, status={"type": "integer"}))}
         ),
         "answer": _record(AnswerForm, message=OBJECT, choice=OBJECT),
         "stream": _record(
@@ -133,12 +133,12 @@ DIALECT: Final = _object(
             usage={"enum": ["with-finish", "on-request"]},
             full_text={"enum": ["optional", "never"]},
             stop_text={"enum": ["excluded", "included"]},
-            key_order={"type": "array", "items": TEXT},
+            key_order={"type": "array", "items": STRING},
         ),
-        "capabilities": _each(_object({"summary": TEXT, "source": TEXT, "assumed": {"type": "boolean"}})),
-        "requirements": _each(_object({"keyword": LEVEL, "source": TEXT})),
+        "capabilities": _map_of(_object({"summary": STRING, "source": STRING, "assumed": {"type": "boolean"}})),
+        "requirements": _map_of(_object({"keyword": LEVEL, "source": STRING})),
     },
-    unsupported={"type": "array", "items": TEXT},
-    sentences={"type": "array", "items": _object({"id": TEXT, "says": TEXT, "source": TEXT, "keyword": LEVEL})},
+    unsupported={"type": "array", "items": STRING},
+    sentences={"type": "array", "items": _object({"id": STRING, "says": STRING, "source": STRING, "keyword": LEVEL})},
 )
 _VALIDATOR: Final = jsonschema_rs.validator_for({"$schema": DRAFT, **DIALECT})

@@ -1,8 +1,8 @@
-"""Sentences: all that a document demands, promises or allows, each in our own words and with one home.
+"""Sentences: every demand, promise or permission of a document, in our own words, each with one home.
 
-A sentence belongs to one document and is never inherited from another dialect. Its home is what keeps watch over it:
-checks of the suite, by id; places of the dialect's resolved tree, which the description is made of and scenarios are
-generated from; or nothing, with a reason.
+A sentence belongs to one document; a dialect does not inherit the sentences of another one. The home of a sentence is
+the part of the project that tests it: checks of the suite, or places in the dialect's resolved tree, from which the
+description and the generated scenarios are made. A sentence that is not tested has a reason instead.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from openapi.contract.parameter import Keyword
 
 NOT_YET: Final = "not judged yet: "
-"""How the reason begins when a client could see the sentence broken and nothing looks so far."""
+"""Prefix of the reason for a sentence that a client could test and that has no check yet."""
 
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """Where a sentence lives. One of the three holds something; a sentence is homeless when none does.
+    """What tests a sentence: `checks`, `places`, or nothing for the reason `excluded`. Only one of the three is set.
 
-    `places` are slash-separated paths such as `parameters/top_p/schema/maximum`.
+    `places` are slash-separated paths in the resolved tree such as `parameters/top_p/schema/maximum`.
     """
 
     checks: tuple[str, ...] = ()
@@ -30,7 +30,7 @@ class Home:
 
     @property
     def kind(self) -> str:
-        """`check`, `schema` or `excluded`, as the data call it; `homeless` when there is no home."""
+        """The kind of home as the data name it: `check`, `schema` or `excluded`; `homeless` without a home."""
         if self.checks:
             return "check"
         if self.places:
@@ -40,7 +40,7 @@ class Home:
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """One normative sentence of a document: what it says, where it stands, and how binding it is."""
+    """One normative sentence of a document: what it says, its place in the document, and its requirement level."""
 
     id: str
     says: str
@@ -51,26 +51,26 @@ class Sentence:
 
 
 def is_place(tree: Any, place: str) -> bool:
-    """Whether something stands at a place of a resolved tree.
+    """Return whether a path leads to a value of a resolved tree.
 
-    Mappings are walked by key. Lists by what their items are called: the name, else the value, else the item itself.
+    A step is a key of a mapping, or identifies an item of a list: by its `name`, else its `value`, else by itself.
     """
-    at: Any = tree
+    node: Any = tree
     for step in place.split("/"):
-        found = _steps(at)
-        if step not in found:
+        children = _children(node)
+        if step not in children:
             return False
-        at = found[step]
+        node = children[step]
     return True
 
 
-def _steps(holder: Any) -> dict[str, Any]:
-    if isinstance(holder, dict):
-        return {str(key): item for key, item in holder.items()}
-    if isinstance(holder, list):
-        return {_called(item): item for item in holder}
+def _children(node: Any) -> dict[str, Any]:
+    if isinstance(node, dict):
+        return {str(key): item for key, item in node.items()}
+    if isinstance(node, list):
+        return {_identify(item): item for item in node}
     return {}
 
 
-def _called(item: Any) -> str:
+def _identify(item: Any) -> str:
     return str(item.get("name", item.get("value", item))) if isinstance(item, dict) else str(item)

@@ -1,9 +1,9 @@
-"""Differences: what changes for a client that was written for one description and meets a server of another.
+"""Find the differences between two descriptions, and their effect on a client that was written for the first one.
 
-Seen from the client: a request that is refused now, or a field of an answer that is gone or of another type, breaks
-it. What may be sent now and could not before, or is answered now and was not, widens. All else is neutral: defaults,
-texts, and what an answer promises more closely. The two sides are OpenAPI documents as `description` writes them, so
-that dialects, versions of a dialect and files that were kept can be compared.
+A difference is breaking if the server now refuses a request that was valid, or removes a field of an answer or changes
+its type. It is widening if more requests are valid or answers have more fields. All others are neutral: defaults,
+texts, and answers that are specified more closely. Both sides are OpenAPI documents as `description` writes them, so
+dialects, versions of a dialect and saved files can all be compared.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
-from openapi.contract.resolution import members
+from openapi.contract.resolution import walk_tree
 from openapi.description.description import REQUEST
-from openapi.description.rules import rulings
-from openapi.schema.fields import Member, members_of
+from openapi.description.rules import read_rules
+from openapi.schema.fields import SchemaField, list_fields
 from openapi.schema.notation import notation
-from openapi.schema.value_range import Direction, changes, extent
+from openapi.schema.value_range import Direction, compare_ranges, value_range
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from openapi.description.rules import Ruling
-    from openapi.schema.value_range import Change
+    from openapi.description.rules import DescribedRule
+    from openapi.schema.value_range import RangeChange
 
     Document = Mapping[str, Any]
 
@@ -33,11 +33,11 @@ FORMS: Final[dict[str, tuple[Any, ...]]] = {
     "role": ("never", "first-delta", "every-delta"),
     "usage": ("on-request", "with-finish"),
 }
-"""Forms of a stream that promise more from left to right; other forms are neither better nor worse."""
+"""Forms of a stream, each promising more than the previous one. Other forms have no order."""
 
 
 class Effect(StrEnum):
-    """What a difference does to a client, the worst first."""
+    """The effect of a difference on a client, the most severe first."""
 
     BREAKING = "breaking"
     WIDENING = "widening"
@@ -45,8 +45,14 @@ class Effect(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
-    """One difference. `part` of the interface, `place` in it, `what` about it; "" where a side has nothing to show."""
+class DescriptionDifference:
+    """One difference between two descriptions.
+
+    part: the part of the interface, such as `request`.
+    place: the field, rule or kind of error in it.
+    what: the keyword or property that differs.
+    before, after: its value on each side; "" if there is none.
+    """
 
     part: str
     place: str
@@ -56,151 +62,158 @@ class Difference:
     after: str = ""
 
 
-def differences(before: Document, after: Document) -> tuple[Difference, ...]:
-    """Every difference between two descriptions, the breaking ones first, else in the order of the documents."""
-    found = (
-        *_endpoints(before, after),
-        *_request(before, after),
-        *_rules(before, after),
-        *(each for part, root in ANSWERS for each in _answer(part, root, before, after)),
-        *_stream_form(before, after),
-        *_refusals(before, after),
-        *_capabilities(before, after),
+def find_differences(before: Document, after: Document) -> tuple[DescriptionDifference, ...]:
+    """Find all differences between two descriptions, by effect and then in the order of the documents."""
+    differences = (
+        *_compare_endpoints(before, after),
+        *_compare_requests(before, after),
+        *_compare_rules(before, after),
+        *(difference for part, root in ANSWERS for difference in _compare_answers(part, root, before, after)),
+        *_compare_stream_forms(before, after),
+        *_compare_refusals(before, after),
+        *_compare_capabilities(before, after),
     )
     order = list(Effect)
-    return tuple(sorted(found, key=lambda each: order.index(each.effect)))
+    return tuple(sorted(differences, key=lambda difference: order.index(difference.effect)))
 
 
-def _endpoints(before: Document, after: Document) -> Iterator[Difference]:
+def _compare_endpoints(before: Document, after: Document) -> Iterator[DescriptionDifference]:
     for place, method in (("chat", "post"), ("models", "get")):
         (old, old_operation), (new, new_operation) = (_operation(side, method) for side in (before, after))
         if old != new:
-            yield Difference("endpoint", place, Effect.BREAKING, "path", old, new)
+            yield DescriptionDifference("endpoint", place, Effect.BREAKING, "path", old, new)
         keys = ["a key" if operation.get("security") else "open" for operation in (old_operation, new_operation)]
         if keys[0] != keys[1]:
             effect = Effect.BREAKING if keys[1] == "a key" else Effect.WIDENING
-            yield Difference("endpoint", place, effect, "auth", *keys)
+            yield DescriptionDifference("endpoint", place, effect, "auth", *keys)
 
 
 def _operation(document: Document, method: str) -> tuple[str, Mapping[str, Any]]:
     return next((path, item[method]) for path, item in document["paths"].items() if method in item)
 
 
-def _request(before: Document, after: Document) -> Iterator[Difference]:
+def _compare_requests(before: Document, after: Document) -> Iterator[DescriptionDifference]:
     unsupported = set(after["info"].get("x-unsupported", ()))
-    for old, new in _paired(REQUEST, before, after):
+    for old, new in _pair_fields(REQUEST, before, after):
         if old is not None and new is not None:
-            for change in _changed(old, new, before, after):
+            for change in _compare_field(old, new, before, after):
                 effect = Effect.BREAKING if change.direction is Direction.NARROWER else Effect.WIDENING
-                yield Difference("request", old.path, effect, change.what, change.before, change.after)
-            yield from _demanded("request", old, new)
-            yield from _annotated("request", old, new)
+                yield DescriptionDifference("request", old.path, effect, change.what, change.before, change.after)
+            yield from _compare_required("request", old, new)
+            yield from _compare_annotations("request", old, new)
         elif old is not None:
             what = "not supported" if old.path in unsupported else "not described"
-            yield Difference("request", old.path, Effect.BREAKING, what, _shown(old, before), "")
+            yield DescriptionDifference("request", old.path, Effect.BREAKING, what, _notation(old, before), "")
         elif new is not None:
-            demanded = new.required == "yes"
-            effect = Effect.BREAKING if demanded else Effect.WIDENING
-            yield Difference("request", new.path, effect, "required" if demanded else "new", "", _shown(new, after))
+            required = new.required == "yes"
+            effect = Effect.BREAKING if required else Effect.WIDENING
+            yield DescriptionDifference(
+                "request", new.path, effect, "required" if required else "new", "", _notation(new, after)
+            )
 
 
-def _demanded(part: str, old: Member, new: Member) -> Iterator[Difference]:
-    """A member that is demanded now, or no longer."""
+def _compare_required(part: str, old: SchemaField, new: SchemaField) -> Iterator[DescriptionDifference]:
+    """Report a field that became required or optional."""
     if old.required == new.required:
         return
-    words = {"yes": "required", "some": "required of some", "no": "optional"}
+    words = {"yes": "required", "some": "required in some", "no": "optional"}
     order = list(words)
-    demands_more = order.index(new.required) < order.index(old.required)
-    effect = Effect.BREAKING if demands_more else Effect.WIDENING
-    yield Difference(part, old.path, effect, "required", words[old.required], words[new.required])
+    stricter = order.index(new.required) < order.index(old.required)
+    effect = Effect.BREAKING if stricter else Effect.WIDENING
+    yield DescriptionDifference(part, old.path, effect, "required", words[old.required], words[new.required])
 
 
-def _annotated(part: str, old: Member, new: Member) -> Iterator[Difference]:
-    """Defaults and texts, which change what is meant and nothing that is taken."""
+def _compare_annotations(part: str, old: SchemaField, new: SchemaField) -> Iterator[DescriptionDifference]:
+    """Report changed defaults and texts, which do not change the set of valid requests."""
     for what, key in (("default", "default"), ("text", "description"), ("capability", "x-capability")):
-        was, now = ([schema[key] for schema in member.schemas if key in schema] for member in (old, new))
+        was, now = ([schema[key] for schema in field.schemas if key in schema] for field in (old, new))
         if was != now:
-            sides = [("; ".join(dict.fromkeys(_said(value) for value in values))) or "none" for values in (was, now)]
-            yield Difference(part, old.path, Effect.NEUTRAL, what, *sides)
+            sides = [
+                ("; ".join(dict.fromkeys(_format_value(value) for value in values))) or "none" for values in (was, now)
+            ]
+            yield DescriptionDifference(part, old.path, Effect.NEUTRAL, what, *sides)
 
 
-def _answer(part: str, root: str, before: Document, after: Document) -> Iterator[Difference]:
-    for old, new in _paired(root, before, after):
+def _compare_answers(part: str, root: str, before: Document, after: Document) -> Iterator[DescriptionDifference]:
+    for old, new in _pair_fields(root, before, after):
         if old is not None and new is not None:
-            for change in _changed(old, new, before, after):
+            for change in _compare_field(old, new, before, after):
                 effect = Effect.NEUTRAL
                 if change.direction is Direction.WIDER:
                     effect = Effect.BREAKING if change.what in ("type", "null") else Effect.WIDENING
-                yield Difference(part, old.path, effect, change.what, change.before, change.after)
+                yield DescriptionDifference(part, old.path, effect, change.what, change.before, change.after)
             if (old.required == "yes") != (new.required == "yes"):
-                sure = new.required == "yes"
-                words = ("may be absent", "always there") if sure else ("always there", "may be absent")
-                yield Difference(part, old.path, Effect.NEUTRAL if sure else Effect.BREAKING, "presence", *words)
+                guaranteed = new.required == "yes"
+                words = ("optional", "always present") if guaranteed else ("always present", "optional")
+                effect = Effect.NEUTRAL if guaranteed else Effect.BREAKING
+                yield DescriptionDifference(part, old.path, effect, "presence", *words)
         elif old is not None:
-            yield Difference(part, old.path, Effect.BREAKING, "gone", _shown(old, before), "")
+            yield DescriptionDifference(part, old.path, Effect.BREAKING, "gone", _notation(old, before), "")
         elif new is not None:
-            yield Difference(part, new.path, Effect.WIDENING, "new", "", _shown(new, after))
+            yield DescriptionDifference(part, new.path, Effect.WIDENING, "new", "", _notation(new, after))
 
 
-def _paired(root: str, before: Document, after: Document) -> Iterator[tuple[Member | None, Member | None]]:
-    """Members of both sides by path; below one that only one side has, nothing is told."""
+def _pair_fields(
+    root: str, before: Document, after: Document
+) -> Iterator[tuple[SchemaField | None, SchemaField | None]]:
+    """Pair the fields of both sides by path; skip those inside a field that only one side has."""
     old, new = (
-        {member.path: member for member in members_of(schemas[root], schemas)} if root in schemas else {}
+        {field.path: field for field in list_fields(schemas[root], schemas)} if root in schemas else {}
         for schemas in (side["components"]["schemas"] for side in (before, after))
     )
-    alone: set[str] = set()
+    unpaired: set[str] = set()
     for path in dict.fromkeys([*old, *new]):
         pair = old.get(path), new.get(path)
-        member = pair[0] or pair[1]
-        if member is None or member.holder in alone:
-            alone.add(path)
+        field = pair[0] or pair[1]
+        if field is None or field.parent in unpaired:
+            unpaired.add(path)
             continue
         if None in pair:
-            alone.add(path)
-        if member.is_element:  # of which nothing is said on the other side: it may be anything
-            anything = Member(path, ({},))
+            unpaired.add(path)
+        if field.is_element:  # the other side does not restrict elements: they may be anything
+            anything = SchemaField(path, ({},))
             yield pair[0] or anything, pair[1] or anything
         else:
             yield pair
 
 
-def _changed(old: Member, new: Member, before: Document, after: Document) -> Iterator[Change]:
+def _compare_field(old: SchemaField, new: SchemaField, before: Document, after: Document) -> Iterator[RangeChange]:
     sides = ((old, before), (new, after))
-    return changes(*(extent(member.schemas, document["components"]["schemas"]) for member, document in sides))
+    return compare_ranges(*(value_range(field.schemas, document["components"]["schemas"]) for field, document in sides))
 
 
-def _shown(member: Member, document: Document) -> str:
-    return notation({"anyOf": list(member.schemas)}, document["components"]["schemas"])
+def _notation(field: SchemaField, document: Document) -> str:
+    return notation({"anyOf": list(field.schemas)}, document["components"]["schemas"])
 
 
-def _said(value: Any) -> str:
+def _format_value(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _rules(before: Document, after: Document) -> Iterator[Difference]:
-    """Rules across parameters. Those in words alone are judged by nobody, so a change of them is told and no more."""
-    old, new = rulings(before), rulings(after)
+def _compare_rules(before: Document, after: Document) -> Iterator[DescriptionDifference]:
+    """Compare rules that combine parameters. Rules in words are not validated, so their changes are neutral."""
+    old, new = read_rules(before), read_rules(after)
     for key in dict.fromkeys([*old, *new]):
         was, now = old.get(key), new.get(key)
         if was is not None and now is not None:
-            if was.demand != now.demand:
-                yield Difference("rule", key, Effect.BREAKING, "changed", was.summary, now.summary)
+            if was.schema != now.schema:
+                yield DescriptionDifference("rule", key, Effect.BREAKING, "changed", was.summary, now.summary)
             elif was.summary != now.summary:
-                yield Difference("rule", key, Effect.NEUTRAL, "text", was.summary, now.summary)
+                yield DescriptionDifference("rule", key, Effect.NEUTRAL, "text", was.summary, now.summary)
         elif now is not None:
-            effect = Effect.BREAKING if _touches(now, before) else Effect.NEUTRAL
-            yield Difference("rule", key, effect, "new", "", now.summary)
+            effect = Effect.BREAKING if _applies_to(now, before) else Effect.NEUTRAL
+            yield DescriptionDifference("rule", key, effect, "new", "", now.summary)
         elif was is not None:
-            effect = Effect.WIDENING if _touches(was, after) else Effect.NEUTRAL
-            yield Difference("rule", key, effect, "gone", was.summary, "")
+            effect = Effect.WIDENING if _applies_to(was, after) else Effect.NEUTRAL
+            yield DescriptionDifference("rule", key, effect, "gone", was.summary, "")
 
 
-def _touches(ruling: Ruling, document: Document) -> bool:
-    """Whether the rule refuses anything, and of a parameter that the other side knows."""
-    return ruling.demand != "" and ruling.about in document["components"]["schemas"][REQUEST]["properties"]
+def _applies_to(rule: DescribedRule, document: Document) -> bool:
+    """Return whether the rule can refuse a request whose parameters are all known to the other side."""
+    return rule.schema != "" and rule.parameter in document["components"]["schemas"][REQUEST]["properties"]
 
 
-def _stream_form(before: Document, after: Document) -> Iterator[Difference]:
+def _compare_stream_forms(before: Document, after: Document) -> Iterator[DescriptionDifference]:
     old, new = (side["info"].get("x-stream", {}) for side in (before, after))
     for key in dict.fromkeys([*old, *new]):
         was, now = old.get(key), new.get(key)
@@ -211,48 +224,48 @@ def _stream_form(before: Document, after: Document) -> Iterator[Difference]:
         if was in order and now in order:
             effect = Effect.BREAKING if order.index(now) < order.index(was) else Effect.WIDENING
         elif key == "stop_text":
-            effect = Effect.BREAKING  # what a client reads as the answer is another text
-        yield Difference("stream", key, effect, "form", *(_form(value) for value in (was, now)))
+            effect = Effect.BREAKING  # the text of the answer changes
+        yield DescriptionDifference("stream", key, effect, "form", *(_format_form(value) for value in (was, now)))
 
 
-def _form(value: Any) -> str:
-    return ", ".join(value) if isinstance(value, list) else _said(value)
+def _format_form(value: Any) -> str:
+    return ", ".join(value) if isinstance(value, list) else _format_value(value)
 
 
-def _refusals(before: Document, after: Document) -> Iterator[Difference]:
-    """The status of each kind of refusal, and the codes in its body."""
-    old, new = _kinds(before), _kinds(after)
+def _compare_refusals(before: Document, after: Document) -> Iterator[DescriptionDifference]:
+    """Compare the status of each kind of error, and the fields of its body."""
+    old, new = _error_kinds(before), _error_kinds(after)
     for kind in dict.fromkeys([*old, *new]):
         if kind not in old or kind not in new:
             known = old.get(kind) or new[kind]
             what, sides = ("gone", (known[0], "")) if kind in old else ("new", ("", known[0]))
-            yield Difference("refusal", kind, Effect.NEUTRAL, what, *sides)
+            yield DescriptionDifference("refusal", kind, Effect.NEUTRAL, what, *sides)
             continue
         (status, body), (new_status, new_body) = old[kind], new[kind]
         if status != new_status:
-            yield Difference("refusal", kind, Effect.BREAKING, "status", status, new_status)
+            yield DescriptionDifference("refusal", kind, Effect.BREAKING, "status", status, new_status)
         for name in body.keys() & new_body.keys():
             if body[name] != new_body[name]:
-                sides = (_said(body[name]), _said(new_body[name]))
-                yield Difference("refusal", kind, Effect.BREAKING, name, *sides)
+                sides = (_format_value(body[name]), _format_value(new_body[name]))
+                yield DescriptionDifference("refusal", kind, Effect.BREAKING, name, *sides)
 
 
-def _kinds(document: Document) -> dict[str, tuple[str, Mapping[str, Any]]]:
-    found: dict[str, tuple[str, Mapping[str, Any]]] = {}
+def _error_kinds(document: Document) -> dict[str, tuple[str, Mapping[str, Any]]]:
+    kinds: dict[str, tuple[str, Mapping[str, Any]]] = {}
     for item in document["paths"].values():
         for operation in item.values():
             for status, response in operation["responses"].items():
-                for key, examples, _ in members(response):
+                for key, examples, _ in walk_tree(response):
                     if key == "examples" and not status.startswith("2"):
-                        found |= {kind: (status, shown["value"]) for kind, shown in examples.items()}
-    return found
+                        kinds |= {kind: (status, shown["value"]) for kind, shown in examples.items()}
+    return kinds
 
 
-def _capabilities(before: Document, after: Document) -> Iterator[Difference]:
+def _compare_capabilities(before: Document, after: Document) -> Iterator[DescriptionDifference]:
     old, new = (side["info"].get("x-capabilities", []) for side in (before, after))
     for name in old:
         if name not in new:
-            yield Difference("capability", name, Effect.BREAKING, "gone")
+            yield DescriptionDifference("capability", name, Effect.BREAKING, "gone")
     for name in new:
         if name not in old:
-            yield Difference("capability", name, Effect.WIDENING, "new")
+            yield DescriptionDifference("capability", name, Effect.WIDENING, "new")

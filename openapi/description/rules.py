@@ -1,4 +1,4 @@
-"""Rulings: the rules across members that a description holds, read back from it."""
+"""Read the rules that combine several fields back from a description."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from openapi.contract.resolution import members
+from openapi.contract.resolution import walk_tree
 from openapi.description.description import REQUEST
 
 if TYPE_CHECKING:
@@ -14,31 +14,33 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Ruling:
-    """One rule. `about`: the parameter that it is told of; `demand`: its schema as JSON, "" where words alone tell."""
+class DescribedRule:
+    """One rule. `parameter` is the one that its source is about; `schema` is JSON, or "" for a rule in words only."""
 
     id: str
     summary: str
-    about: str
-    demand: str
+    parameter: str
+    schema: str
 
 
-def rulings(document: Mapping[str, Any]) -> dict[str, Ruling]:
-    """Every rule of a description by its id: those in its schemas, then those in words."""
+def read_rules(document: Mapping[str, Any]) -> dict[str, DescribedRule]:
+    """Read every rule of a description by its id: the rules in its schemas, then the rules in words."""
     schemas = document["components"]["schemas"]
-    found: dict[str, Ruling] = {}
-    for key, mark, holder in members(schemas):
+    rules: dict[str, DescribedRule] = {}
+    for key, mark, marked in walk_tree(schemas):
         if key == "x-rule":
-            kept = {name: value for name, value in holder.items() if not name.startswith("x-")}
-            said = kept[mark["of"]] if "of" in mark else kept
-            source = holder.get("x-source") or mark.get("source", "")
-            found[mark["id"]] = Ruling(mark["id"], mark["summary"], _about(source), json.dumps(said, sort_keys=True))
+            keywords = {name: value for name, value in marked.items() if not name.startswith("x-")}
+            schema = keywords[mark["of"]] if "of" in mark else keywords
+            parameter = _parameter_of(marked.get("x-source") or mark.get("source", ""))
+            rules[mark["id"]] = DescribedRule(
+                mark["id"], mark["summary"], parameter, json.dumps(schema, sort_keys=True)
+            )
     for row in schemas[REQUEST].get("x-rules", ()):
-        found[row["id"]] = Ruling(row["id"], row["summary"], _about(row["x-source"]), "")
-    return found
+        rules[row["id"]] = DescribedRule(row["id"], row["summary"], _parameter_of(row["x-source"]), "")
+    return rules
 
 
-def _about(source: str) -> str:
-    """`top_k` of `mindie-llm-2.3#request/top_k`."""
+def _parameter_of(source: str) -> str:
+    """Return `top_k` for the source `mindie-llm-2.3#request/top_k`."""
     parts = source.partition("#")[2].split("/")
     return parts[1] if len(parts) > 1 else ""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from openapi.contract.contract import load, names
 from openapi.contract.interpretations import interpretations
-from openapi.contract.loading import check_members
+from openapi.contract.loading import check_keys
 from openapi.contract.resolution import ContractError, read
 from openapi.reading.compare.drift import WORDING, Difference, Status
 
@@ -74,7 +74,7 @@ def _key(each: Difference) -> Key:
 def recorded(dialect: str) -> Mapping[Key, Reason]:
     """What is recorded of a dialect. Raises ContractError for rows that mean nothing or cite what is not there."""
     data = read(FILE)
-    check_members(data, {"readings", "differences", "words"}, FILE)
+    check_keys(data, {"readings", "differences", "words"}, FILE)
     own: dict[str, str] = data["readings"]
     doubled = sorted(set(own) & set(interpretations()))
     if doubled:
@@ -82,7 +82,7 @@ def recorded(dialect: str) -> Mapping[Key, Reason]:
     table: dict[Key, Reason] = {}
     for row in data["differences"]:
         where = f"openapi/{FILE}: {row.get('path')}/{row.get('member')}"
-        check_members(row, _ROW, where)
+        check_keys(row, _ROW, where)
         strangers = sorted(set(row["dialects"]) - set(names().values()))
         if strangers:
             raise ContractError(f"{where}: no dialect is called {', '.join(strangers)}")
@@ -94,7 +94,7 @@ def recorded(dialect: str) -> Mapping[Key, Reason]:
     for part, rows in data["words"].get(dialect, {}).items():
         for path, row in rows.items():
             where = f"openapi/{FILE}: words/{dialect}/{part}/{path}"
-            check_members(row, _WORDS, where)
+            check_keys(row, _WORDS, where)
             reasons = [_reason(each, own, dialect, where) for each in row["as"]]
             table[part, path, WORDING, row["mark"], None] = Reason(
                 ", ".join(reason.slug for reason in reasons), " ".join(reason.text for reason in reasons)

@@ -1,4 +1,4 @@
-"""The two interfaces that users compare with: their contracts and validators, and calls that fit both."""
+"""Contracts and validators of the two interfaces that users compare with, and tool calls that are valid for both."""
 
 from __future__ import annotations
 

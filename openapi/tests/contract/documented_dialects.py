@@ -1,4 +1,4 @@
-"""The dialects of vendors' documents, which are not those to compare with, and their validators."""
+"""The dialects of the five vendor documents, without the interfaces to compare with, and their validators."""
 
 from __future__ import annotations
 

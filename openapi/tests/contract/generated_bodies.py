@@ -1,6 +1,6 @@
-"""Bodies for validators to agree on: grown from a dialect's own description, half of them spoiled in one place.
+"""Random request bodies to compare validators with: generated from a dialect's description, half of them mutated.
 
-The same seed gives the same bodies. What is valid is not known here; who asks lets a validator sort them.
+The same seed gives the same bodies. The generator does not know which bodies are valid.
 """
 
 from __future__ import annotations
@@ -17,40 +17,40 @@ if TYPE_CHECKING:
 
     from openapi.contract.contract import Contract
 
-STRANGERS: tuple[Any, ...] = (None, True, False, 0, 1, -1, 1.5, 2**63, 2**64, "", "x", "1", [], [None], {}, {"x": 1})
+OTHER_VALUES: tuple[Any, ...] = (None, True, False, 0, 1, -1, 1.5, 2**63, 2**64, "", "x", "1", [], [None], {}, {"x": 1})
 WORDS = ("Hello!", "你好", "stop", "a\u2028b", "0", "user", "\U0001f600")
 UNKNOWN = "chatproof_unknown"
-LONGEST = 20_000  # characters of JSON; a longer body says nothing that a short one does not
+LONGEST = 20_000  # characters of JSON; longer bodies find nothing that shorter ones do not
 
 
 def bodies(contract: Contract, seed: int) -> Iterator[Any]:
-    """Different bodies without end: at random grown, or grown and spoiled."""
+    """Yield distinct bodies without end: generated at random, half of them mutated."""
     schemas = describe(contract)["components"]["schemas"]
     random = Random(f"{contract.name} {seed}")
-    gardener = _Gardener(random, schemas)
-    seen: set[str] = set()
+    generator = _Generator(random, schemas)
+    known: set[str] = set()
     while True:
-        body = gardener.grow(schemas[REQUEST])
+        body = generator.generate(schemas[REQUEST])
         if random.random() < 0.5:
-            body = gardener.spoiled(body)
+            body = generator.mutate(body)
         shown = json.dumps(body, sort_keys=True)
-        if shown not in seen and len(shown) <= LONGEST:
-            seen.add(shown)
+        if shown not in known and len(shown) <= LONGEST:
+            known.add(shown)
             yield body
 
 
-class _Gardener:
-    """Grows values of schemas, mostly valid ones."""
+class _Generator:
+    """Generates values of schemas, most of them valid."""
 
     def __init__(self, random: Random, schemas: Mapping[str, Any]) -> None:
         self.random = random
         self.schemas = schemas
 
-    def grow(self, schema: Any, depth: int = 0) -> Any:
+    def generate(self, schema: Any, depth: int = 0) -> Any:
         if not isinstance(schema, dict):
-            return self.random.choice(STRANGERS)
+            return self.random.choice(OTHER_VALUES)
         if "$ref" in schema:
-            return self.grow(self.schemas[schema["$ref"].removeprefix(COMPONENTS)], depth)
+            return self.generate(self.schemas[schema["$ref"].removeprefix(COMPONENTS)], depth)
         if "const" in schema:
             return schema["const"]
         if "enum" in schema:
@@ -61,7 +61,7 @@ class _Gardener:
             if key in schema:
                 branch = self.random.choice(schema[key])
                 rest = {name: value for name, value in schema.items() if name not in (key, "examples")}
-                return self.grow(self._joined(rest, branch), depth)
+                return self.generate(self._merge(rest, branch), depth)
         kind = schema.get("type", "string")
         match self.random.choice(kind) if isinstance(kind, list) else kind:
             case "boolean":
@@ -78,8 +78,8 @@ class _Gardener:
                 return None
         return self._text(schema)
 
-    def _joined(self, schema: dict[str, Any], branch: dict[str, Any]) -> dict[str, Any]:
-        """A schema and one of its branches as one; where both say something of a property, the branch wins."""
+    def _merge(self, schema: dict[str, Any], branch: dict[str, Any]) -> dict[str, Any]:
+        """Merge a schema with one of its branches, which overrides the properties of the schema."""
         if "$ref" in branch:
             branch = self.schemas[branch["$ref"].removeprefix(COMPONENTS)]
         required = [*schema.get("required", ()), *branch.get("required", ())]
@@ -106,21 +106,21 @@ class _Gardener:
         fewest = schema.get("minItems", 0)
         most = min(schema.get("maxItems", fewest + 3), fewest + 3)
         count = self.random.randint(fewest, most if depth < 8 else fewest)
-        return [self.grow(schema.get("items", True), depth + 1) for _ in range(count)]
+        return [self.generate(schema.get("items", True), depth + 1) for _ in range(count)]
 
     def _object(self, schema: dict[str, Any], depth: int) -> dict[str, Any]:
         known = schema.get("properties", {})
         optional = [name for name in known if name not in schema.get("required", ())]
         chosen = self.random.sample(optional, k=self.random.randint(0, min(4, len(optional)))) if depth < 8 else []
         named = [*schema.get("required", ()), *chosen]
-        grown = {name: self.grow(known.get(name, True), depth + 1) for name in dict.fromkeys(named)}
+        generated = {name: self.generate(known.get(name, True), depth + 1) for name in dict.fromkeys(named)}
         other = schema.get("additionalProperties", False)
         if isinstance(other, dict) and self.random.random() < 0.5:
-            grown[self.random.choice(WORDS)] = self.grow(other, depth + 1)
-        return grown
+            generated[self.random.choice(WORDS)] = self.generate(other, depth + 1)
+        return generated
 
-    def spoiled(self, body: Any) -> Any:
-        """A copy with one place changed: another value, a member less or more, an item twice, a number moved."""
+    def mutate(self, body: Any) -> Any:
+        """Copy a body with one change: another value, a field removed or added, an item repeated, or a number moved."""
         root = [copy.deepcopy(body)]
         places: list[tuple[Any, Any]] = [(root, 0)]
         for holder, key in places:
@@ -135,11 +135,11 @@ class _Gardener:
             case 0 if isinstance(holder, dict):
                 del holder[key]
             case 1 if isinstance(value, dict):
-                value[UNKNOWN] = self.random.choice(STRANGERS)
+                value[UNKNOWN] = self.random.choice(OTHER_VALUES)
             case 2 if isinstance(value, list) and value:
                 value.append(copy.deepcopy(value[0]))
             case 3 if isinstance(value, (int, float)) and not isinstance(value, bool):
                 holder[key] = value + self.random.choice((-1, 1, -0.5, 0.5))
             case _:
-                holder[key] = self.random.choice(STRANGERS)
+                holder[key] = self.random.choice(OTHER_VALUES)
         return root[0]

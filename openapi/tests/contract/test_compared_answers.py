@@ -1,4 +1,4 @@
-"""Answers and chunks of the compared interfaces, as their references show them."""
+"""Responses and chunks of the compared interfaces, as their references show them."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ import pytest
 from openapi.tests.contract.compared_dialects import CALL, COMPARED, CONTRACTS, VALIDATORS
 
 
-def answer(**members: Any) -> dict[str, Any]:
+def answer(**fields: Any) -> dict[str, Any]:
     message: dict[str, Any] = {"role": "assistant", "content": "Hi", "refusal": None, "annotations": []}
     choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": "stop"}
     usage = {"prompt_tokens": 9, "completion_tokens": 12, "total_tokens": 21}
     head = {"id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": "m", "service_tier": "default"}
-    return {**head, "choices": [choice], "usage": usage, "system_fingerprint": "fp_1", **members}
+    return {**head, "choices": [choice], "usage": usage, "system_fingerprint": "fp_1", **fields}
 
 
-def chunk(**members: Any) -> dict[str, Any]:
+def chunk(**fields: Any) -> dict[str, Any]:
     choice = {"index": 0, "delta": {"role": "assistant", "content": ""}, "logprobs": None, "finish_reason": None}
     head = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": "m"}
-    return {**head, "choices": [choice], **members}
+    return {**head, "choices": [choice], **fields}
 
 
 TOKEN = {"token": "Hi", "logprob": -0.5, "bytes": [72, 105]}
@@ -34,7 +34,7 @@ OPENAI_USAGE = {
 
 
 @pytest.mark.parametrize("dialect", COMPARED)
-def test_answers_as_the_interface_shows_them_fit(dialect: str) -> None:
+def test_documented_responses_are_valid(dialect: str) -> None:
     problems = VALIDATORS[dialect].problems
     assert problems("ChatCompletion", answer(usage=OPENAI_USAGE)) == ()
     for reason in ("stop", "length", "tool_calls"):
@@ -55,7 +55,7 @@ def test_answers_as_the_interface_shows_them_fit(dialect: str) -> None:
 
 @pytest.mark.parametrize("dialect", COMPARED)
 @pytest.mark.parametrize(
-    "members",
+    "fields",
     [
         {"id": ""},
         {"id": None},
@@ -72,12 +72,12 @@ def test_answers_as_the_interface_shows_them_fit(dialect: str) -> None:
     ],
     ids=str,
 )
-def test_answers_that_break_the_reference_do_not_fit(dialect: str, members: dict[str, Any]) -> None:
-    assert VALIDATORS[dialect].problems("ChatCompletion", answer(**members)) != ()
+def test_responses_that_violate_the_reference_are_invalid(dialect: str, fields: dict[str, Any]) -> None:
+    assert VALIDATORS[dialect].problems("ChatCompletion", answer(**fields)) != ()
 
 
 @pytest.mark.parametrize("dialect", COMPARED)
-def test_what_every_answer_and_chunk_has_cannot_be_left_out(dialect: str) -> None:
+def test_required_fields_of_responses_and_chunks(dialect: str) -> None:
     for schema, whole in (("ChatCompletion", answer()), ("ChatCompletionChunk", chunk())):
         needed = {
             name
@@ -87,20 +87,20 @@ def test_what_every_answer_and_chunk_has_cannot_be_left_out(dialect: str) -> Non
         assert needed == {"id", "object", "created", "model", "choices"}
 
 
-def test_each_interface_has_reasons_to_finish_of_its_own() -> None:
-    found = {
+def test_finish_reasons_of_each_interface() -> None:
+    reasons_of = {
         dialect: CONTRACTS[dialect].schemas["Choice"]["properties"]["finish_reason"]["enum"] for dialect in COMPARED
     }
-    assert found == {
+    assert reasons_of == {
         "openai": ["stop", "length", "tool_calls", "content_filter", "function_call"],
         "vllm": ["stop", "length", "tool_calls", "abort", "repetition"],
     }
-    for dialect, reasons in found.items():
+    for dialect, reasons in reasons_of.items():
         streamed = CONTRACTS[dialect].schemas["ChunkChoice"]["properties"]["finish_reason"]["enum"]
         assert [*reasons, None] == streamed
 
 
-def test_vllm_shows_thoughts_and_why_it_stopped() -> None:
+def test_vllm_returns_reasoning_and_a_stop_reason() -> None:
     message = {"role": "assistant", "content": "Hi", "reasoning": "Hm.", "refusal": None}
     choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": "stop", "stop_reason": 151645}
     plain = answer(choices=[{**choice, "token_ids": None}], prompt_logprobs=None, kv_transfer_params=None)
@@ -111,7 +111,7 @@ def test_vllm_shows_thoughts_and_why_it_stopped() -> None:
 
 
 @pytest.mark.parametrize("dialect", COMPARED)
-def test_the_form_of_a_stream_orders_every_member_of_a_chunk(dialect: str) -> None:
+def test_the_key_order_of_a_stream_has_every_field_of_a_chunk(dialect: str) -> None:
     contract = CONTRACTS[dialect]
     assert set(contract.schemas["ChatCompletionChunk"]["properties"]) == set(contract.stream.key_order)
     assert (

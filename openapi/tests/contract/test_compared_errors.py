@@ -10,7 +10,7 @@ from openapi.contract.forms import ErrorKind, ErrorTable
 from openapi.tests.contract.compared_dialects import COMPARED, CONTRACTS, VALIDATORS
 
 
-def test_errors_stand_inside_an_object() -> None:
+def test_an_error_is_an_object_inside_the_body() -> None:
     wrong = {"message": "no", "type": "invalid_request_error", "param": None, "code": None}
     assert (400, {"error": wrong}) == CONTRACTS["openai"].errors.render("invalid_request", "no")
     assert (404, {"error": {**wrong, "code": "model_not_found"}}) == CONTRACTS["openai"].errors.render(
@@ -39,20 +39,20 @@ def test_errors_stand_inside_an_object() -> None:
     ],
     ids=str,
 )
-def test_other_envelopes_do_not_fit(body: dict[str, Any]) -> None:
+def test_other_envelopes_are_invalid(body: dict[str, Any]) -> None:
     for dialect in COMPARED:
         assert VALIDATORS[dialect].problems("ErrorEnvelope", body) != ()
 
 
-def test_an_envelope_is_filled_at_any_depth_and_nowhere_else() -> None:
-    form = {
+def test_placeholders_of_an_envelope_are_replaced_at_any_depth() -> None:
+    template = {
         "a": {"b": {"c": "{message}", "d": [1, "{phrase}"]}},
         "e": "{phrase}",
         "f": "{code}",
         "g": "message",
         "h": None,
     }
-    table = ErrorTable({}, form, {"invalid_json": ErrorKind(400, "phrase", "name")})
+    table = ErrorTable({}, template, {"invalid_json": ErrorKind(400, "phrase", "name")})
     assert table.render("invalid_json", "{code}") == (
         400,
         {"a": {"b": {"c": "{code}", "d": [1, "phrase"]}}, "e": "phrase", "f": "name", "g": "message", "h": None},

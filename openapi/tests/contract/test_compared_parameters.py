@@ -1,4 +1,4 @@
-"""Parameters of the compared interfaces, against lists written by hand from their references."""
+"""Parameters of the compared interfaces, compared with lists written by hand from their references."""
 
 from __future__ import annotations
 
@@ -85,14 +85,14 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     },
 }
 
-NULL_UNSAID = {  # the types have no null and do not forbid one
+NULL_UNSTATED = {  # the types neither contain null nor forbid it
     "openai": {
         *("function_call", "functions", "parallel_tool_calls", "prompt_cache_options", "response_format", "tools"),
         *("tool_choice", "user", "web_search_options"),
     },
     "vllm": {"model", "request_id"},
 }
-NULL_REFUSED = {
+NULL_REJECTED = {
     "openai": {"messages", "model"},
     "vllm": {
         *("messages", "include_reasoning", "use_beam_search", "length_penalty", "include_stop_str_in_output"),
@@ -182,7 +182,7 @@ def request(parameter: Parameter, value: Any) -> dict[str, Any]:
     return {**body, parameter.name: value}
 
 
-def refused(dialect: str, parameter: Parameter, value: Any) -> bool:
+def is_rejected(dialect: str, parameter: Parameter, value: Any) -> bool:
     return bool(VALIDATORS[dialect].request_problems(request(parameter, value)))
 
 
@@ -192,16 +192,16 @@ def test_a_dialect_has_the_parameters_of_its_reference(dialect: str) -> None:
 
 
 @pytest.mark.parametrize("dialect", COMPARED)
-def test_defaults_are_those_of_the_reference(dialect: str) -> None:
+def test_defaults_match_the_reference(dialect: str) -> None:
     parameters = CONTRACTS[dialect].parameters
     assert DEFAULTS[dialect] == {name: item.default for name, item in parameters.items() if item.default is not ABSENT}
 
 
 @pytest.mark.parametrize("dialect", COMPARED)
-def test_null_is_taken_where_the_types_have_it(dialect: str) -> None:
+def test_null_is_accepted_where_the_types_contain_it(dialect: str) -> None:
     nulls = {name: item.null for name, item in CONTRACTS[dialect].parameters.items()}
-    assert NULL_UNSAID[dialect] == {name for name, null in nulls.items() if null.keyword is not Keyword.MUST}
-    assert NULL_REFUSED[dialect] | ({"model"} & NULL_UNSAID[dialect]) == {
+    assert NULL_UNSTATED[dialect] == {name for name, null in nulls.items() if null.keyword is not Keyword.MUST}
+    assert NULL_REJECTED[dialect] | ({"model"} & NULL_UNSTATED[dialect]) == {
         name for name, null in nulls.items() if null.expect == "reject"
     }
 
@@ -211,11 +211,11 @@ def test_null_is_taken_where_the_types_have_it(dialect: str) -> None:
 )
 def test_bounds_are_exact(dialect: str, name: str, inside: list[Any], outside: list[Any]) -> None:
     parameter = CONTRACTS[dialect].parameters[name]
-    assert [value for value in inside if refused(dialect, parameter, value)] == []
-    assert [value for value in outside if not refused(dialect, parameter, value)] == []
+    assert [value for value in inside if is_rejected(dialect, parameter, value)] == []
+    assert [value for value in outside if not is_rejected(dialect, parameter, value)] == []
 
 
-def test_fields_that_vllm_names_as_removed_are_no_parameters() -> None:
+def test_fields_that_vllm_lists_as_removed_are_not_parameters() -> None:
     assert [
         *("guided_choice", "guided_decoding_backend", "guided_grammar", "guided_json", "guided_regex"),
         "guided_whitespace_pattern",

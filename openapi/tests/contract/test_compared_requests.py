@@ -1,4 +1,4 @@
-"""Requests to the compared interfaces: what their parameters ask of each other."""
+"""Rules of the compared interfaces that combine several parameters."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import pytest
 import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
 
-from openapi.description.description import describe_down
+from openapi.description.description import describe_oas31
 from openapi.tests.contract.compared_dialects import COMPARED, CONTRACTS, VALIDATORS, WEATHER
 
 
 @pytest.mark.parametrize("dialect", COMPARED)
 @pytest.mark.parametrize(
-    ("members", "taken"),
+    ("fields", "accepted"),
     [
         ({"stream": True, "stream_options": {"include_usage": True}}, True),
         ({"stream_options": {"include_usage": True}}, False),
@@ -27,13 +27,13 @@ from openapi.tests.contract.compared_dialects import COMPARED, CONTRACTS, VALIDA
     ],
     ids=str,
 )
-def test_what_one_parameter_asks_of_another_is_kept(dialect: str, members: dict[str, Any], taken: bool) -> None:
-    body = {"model": "m", "messages": [{"role": "user", "content": "Hello!"}], **members}
-    assert taken == (VALIDATORS[dialect].request_problems(body) == ())
+def test_rules_between_two_parameters(dialect: str, fields: dict[str, Any], accepted: bool) -> None:
+    body = {"model": "m", "messages": [{"role": "user", "content": "Hello!"}], **fields}
+    assert accepted == (VALIDATORS[dialect].request_problems(body) == ())
 
 
 @pytest.mark.parametrize(
-    ("members", "taken"),
+    ("fields", "accepted"),
     [
         ({"n": 2, "temperature": 0}, False),
         ({"n": 2}, True),
@@ -46,16 +46,16 @@ def test_what_one_parameter_asks_of_another_is_kept(dialect: str, members: dict[
     ],
     ids=str,
 )
-def test_what_vllm_checks_across_parameters_is_checked(members: dict[str, Any], taken: bool) -> None:
-    body = {"model": "m", "messages": [{"role": "user", "content": "Hello!"}], **members}
-    assert taken == (VALIDATORS["vllm"].request_problems(body) == ())
+def test_rules_of_vllm_between_parameters(fields: dict[str, Any], accepted: bool) -> None:
+    body = {"model": "m", "messages": [{"role": "user", "content": "Hello!"}], **fields}
+    assert accepted == (VALIDATORS["vllm"].request_problems(body) == ())
 
 
 @pytest.mark.parametrize("dialect", COMPARED)
 def test_valid_requests_can_be_generated_from_the_description(dialect: str) -> None:
-    """Each rule doubles what a generator has to look at; beyond a handful it gives up."""
-    description = schemathesis.openapi.from_dict(describe_down(CONTRACTS[dialect]))
-    made: list[Any] = []
+    """Each rule doubles the search space of the generator, which gives up if there are more than a few."""
+    description = schemathesis.openapi.from_dict(describe_oas31(CONTRACTS[dialect]))
+    generated: list[Any] = []
 
     @settings(
         max_examples=10,
@@ -66,15 +66,15 @@ def test_valid_requests_can_be_generated_from_the_description(dialect: str) -> N
         suppress_health_check=list(HealthCheck),
     )
     @given(case=description[CONTRACTS[dialect].path]["POST"].as_strategy())
-    def look(case: schemathesis.Case) -> None:
-        made.append(case.body)
+    def collect(case: schemathesis.Case) -> None:
+        generated.append(case.body)
         assert VALIDATORS[dialect].request_problems(case.body) == ()
 
-    look()
-    assert len(made) == 10
+    collect()
+    assert len(generated) == 10
 
 
-def test_sound_is_asked_for_with_a_voice() -> None:
+def test_audio_output_needs_a_voice() -> None:
     body = {"model": "m", "messages": [{"role": "user", "content": "Hello!"}], "modalities": ["text", "audio"]}
     voice = {"voice": {"id": "voice_1"}, "format": "mp3"}
     assert [problem.keyword for problem in VALIDATORS["openai"].request_problems(body)] == ["rule"]

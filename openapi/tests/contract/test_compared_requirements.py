@@ -1,4 +1,4 @@
-"""What is demanded of the compared interfaces differs where their references do."""
+"""Requirements differ between the compared interfaces where their references differ."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from openapi.tests.contract.compared_dialects import COMPARED, CONTRACTS
 
 OF_FEATURES = (
     *("choices.", "logprobs.", "tools.", "structured.", "reasoning.", "effects.", "relations."),
-    *("output.", "prompt.", "demands."),  # of vLLM alone
+    *("output.", "prompt.", "demands."),  # only vLLM has these
 )
 
 
-def test_what_is_demanded_differs_where_the_references_do() -> None:
-    found = [CONTRACTS[dialect].requirements for dialect in COMPARED]
-    openai, vllm = ({key: row for key, row in rows.items() if not key.startswith(OF_FEATURES)} for rows in found)
+def test_requirements_differ_where_the_references_do() -> None:
+    requirements = [CONTRACTS[dialect].requirements for dialect in COMPARED]
+    openai, vllm = ({key: row for key, row in rows.items() if not key.startswith(OF_FEATURES)} for rows in requirements)
     assert set(openai) - set(vllm) == {
         *("auth.key-demanded", "auth.wrong-key-refused", "auth.refused-before-validation"),
         *("auth.refused-when-streaming", "stream.usage-null-elsewhere", "parameters.required-demanded"),

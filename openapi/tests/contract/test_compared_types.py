@@ -1,4 +1,4 @@
-"""The vendor's own types, of the pinned version: the one that the tests' environment installs."""
+"""The openai dialect matches the types of the pinned openai package, which the test environment installs."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ VERSION = CONTRACTS["openai"].document.version.rpartition(" ")[2]
 
 
 def literals(hint: Any) -> set[Any]:
-    """Every literal value of a type, at any depth."""
+    """Return every literal value of a type, at any depth."""
     if get_origin(hint) is Literal:
         return set(get_args(hint))
     return {value for part in get_args(hint) for value in literals(part)}
 
 
-@pytest.mark.skipif(not PROJECT.exists(), reason="the tests run outside of the repository")
-def test_the_environment_of_the_tests_has_the_pinned_version() -> None:
+@pytest.mark.skipif(not PROJECT.exists(), reason="the tests run outside the repository")
+def test_the_test_environment_installs_the_pinned_version() -> None:
     extras = tomllib.loads(PROJECT.read_text(encoding="utf-8"))["project"]["optional-dependencies"]
     assert f"openai=={VERSION}" in extras["dev"]
 
 
-def test_parameters_and_their_values_are_those_of_the_pinned_types() -> None:
+def test_parameters_and_their_values_match_the_pinned_types() -> None:
     openai = pytest.importorskip("openai")
     if openai.__version__ != VERSION:
         pytest.skip(f"openai {openai.__version__} is not the pinned {VERSION}")

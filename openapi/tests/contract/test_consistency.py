@@ -1,4 +1,4 @@
-"""The data of the dialects against themselves: probes, rules, sources, interpretations and capabilities all fit together."""
+"""The data of the dialects are consistent: probes, rules, sources, interpretations and capabilities."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from openapi.contract.contract import ABSENT, Contract, Keyword, Parameter, documents, load, names
 from openapi.contract.interpretations import interpretations
-from openapi.contract.resolution import members, read, resolve
+from openapi.contract.resolution import read, resolve, walk_tree
 from openapi.description.description import describe
 from openapi.description.validation import Validator
 
@@ -24,43 +24,43 @@ def request(parameter: Parameter, value: Any) -> dict[str, Any]:
     return {**body, parameter.name: value}
 
 
-def refused(dialect: str, parameter: Parameter, value: Any) -> bool:
+def is_rejected(dialect: str, parameter: Parameter, value: Any) -> bool:
     return bool(VALIDATORS[dialect].request_problems(request(parameter, value)))
 
 
-def everything() -> Iterator[tuple[str, Parameter]]:
+def all_parameters() -> Iterator[tuple[str, Parameter]]:
     for dialect in DIALECTS:
         for parameter in load(dialect).parameters.values():
             yield dialect, parameter
 
 
 def schemas(contract: Contract) -> dict[str, Any]:
-    found: dict[str, Any] = describe(contract)["components"]["schemas"]
-    return found
+    components: dict[str, Any] = describe(contract)["components"]["schemas"]
+    return components
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_probes_agree_with_the_schema_of_their_dialect(dialect: str) -> None:
-    """Our own server obeys the schema, so what a probe expects is what the schema says, however sure it is."""
+    """Whatever its level, a probe expects what the schema says, because the reference server follows the schema."""
     wrong = [
         (parameter.name, probe.name)
         for parameter in load(dialect).parameters.values()
         for probe in (*parameter.probes, parameter.null)
-        if refused(dialect, parameter, probe.value) != (probe.expect == "reject")
+        if is_rejected(dialect, parameter, probe.value) != (probe.expect == "reject")
     ]
     assert wrong == []
 
 
 def test_probes_of_a_parameter_have_different_names_and_values() -> None:
-    for _, parameter in everything():
-        seen = [probe.name for probe in parameter.probes]
-        assert len(set(seen)) == len(seen), parameter.name
+    for _, parameter in all_parameters():
+        named = [probe.name for probe in parameter.probes]
+        assert len(set(named)) == len(named), parameter.name
         values = [repr(probe.value) for probe in parameter.probes]
         assert len(set(values)) == len(values), parameter.name
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_rules_refuse_what_breaks_them_and_nothing_that_keeps_them(dialect: str) -> None:
+def test_rules_reject_their_broken_example_and_accept_the_other(dialect: str) -> None:
     contract = load(dialect)
     for rule in contract.rules.values():
         base = {"model": "m", "messages": [{"role": "user", "content": "Hello!"}]}
@@ -75,11 +75,11 @@ def test_rules_refuse_what_breaks_them_and_nothing_that_keeps_them(dialect: str)
         assert rule.trigger is None or rule.trigger in contract.parameters, rule.id
         for example in (rule.kept, rule.broken):
             assert example is None or rule.trigger in example, rule.id
-        assert rule.schema is None or rule.broken is not None, f"{rule.id} has nothing that breaks it"
+        assert rule.schema is None or rule.broken is not None, f"rule {rule.id} has no example that breaks it"
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_rules_that_are_left_without_a_capability_keep_their_promise(dialect: str) -> None:
+def test_rules_accept_their_example_without_any_capability(dialect: str) -> None:
     for capability in load(dialect).capabilities:
         narrow = load(dialect).without({capability})
         validator = Validator(narrow)
@@ -98,22 +98,22 @@ def test_n_never_exceeds_best_of_in_ovms(n: int) -> None:
 
 
 def test_defaults_neutral_values_and_levels_fit_their_schema() -> None:
-    for dialect, parameter in everything():
+    for dialect, parameter in all_parameters():
         if parameter.default is not ABSENT:
-            assert not refused(dialect, parameter, parameter.default), (dialect, parameter.name)
+            assert not is_rejected(dialect, parameter, parameter.default), (dialect, parameter.name)
         assert (parameter.capability is None) == (parameter.neutral == ()) or parameter.name == "logprobs"
         for value in parameter.neutral:
-            assert not refused(dialect, parameter, value), (dialect, parameter.name, value)
+            assert not is_rejected(dialect, parameter, value), (dialect, parameter.name, value)
         branches = [key for branch in parameter.schema.get("anyOf", ()) for key in branch]
         assert set(parameter.levels) <= {*parameter.schema, *branches, "type"}, (dialect, parameter.name)
         assert set(parameter.needs) <= set(load(dialect).parameters)
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_capabilities_that_the_data_name_are_those_of_the_dialect(dialect: str) -> None:
+def test_the_dialect_defines_the_capabilities_that_its_data_name(dialect: str) -> None:
     named = {
         value
-        for key, value, _ in members(resolve(dialect))
+        for key, value, _ in walk_tree(resolve(dialect))
         if key in ("capability", "x-capability") and isinstance(value, str)
     }
     assert named == set(load(dialect).capabilities)
@@ -121,12 +121,12 @@ def test_capabilities_that_the_data_name_are_those_of_the_dialect(dialect: str) 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_every_property_has_a_source(dialect: str) -> None:
-    """Properties of constraints across members repeat what is sourced where it is declared."""
+    """Constraints that combine several fields repeat properties whose source is at their declaration."""
 
     def unsourced(schema: Any, where: str) -> Iterator[str]:
         if isinstance(schema, list):
-            for at, item in enumerate(schema):
-                yield from unsourced(item, f"{where}/{at}")
+            for index, item in enumerate(schema):
+                yield from unsourced(item, f"{where}/{index}")
         if not isinstance(schema, dict):
             return
         constraints = ("dependentSchemas", "anyOf" if "x-rule" in schema else "")
@@ -147,40 +147,40 @@ def test_every_source_is_a_known_document_or_source(dialect: str) -> None:
     pinned, others = set(documents()), set(read("documents.yaml")["sources"])
     parts = {"request", "response", "stream", "errors", "endpoint", "auth"}
     contract = load(dialect)
-    found = {value for key, value, _ in members(schemas(contract)) if key == "x-source"}
+    sources = {value for key, value, _ in walk_tree(schemas(contract)) if key == "x-source"}
     for rows in (contract.parameters, contract.rules, contract.requirements, contract.capabilities):
-        found |= {row.source for row in rows.values()}
-    for source in found:
+        sources |= {row.source for row in rows.values()}
+    for source in sources:
         document, mark, anchor = source.partition("#")
         assert mark, source
         assert anchor, source
         assert document in pinned | others, source
         assert document in others or anchor.split("/")[0] in parts, source
-    assert contract.document.id in {source.partition("#")[0] for source in found}
+    assert contract.document.id in {source.partition("#")[0] for source in sources}
 
 
 def test_every_source_that_is_listed_is_cited() -> None:
     cited = {
         str(value).partition("#")[0]
         for dialect in DIALECTS
-        for key, value, _ in members(resolve(dialect))
+        for key, value, _ in walk_tree(resolve(dialect))
         if key in ("source", "x-source")
     }
     cited |= {part for dialect in DIALECTS for part in resolve(dialect)["documents"].values()}
     assert set(read("documents.yaml")["sources"]) <= cited
 
 
-def test_readings_are_those_that_the_data_cite() -> None:
+def test_every_interpretation_is_cited() -> None:
     cited = {
         value
         for dialect in DIALECTS
-        for key, value, _ in members(resolve(dialect))
+        for key, value, _ in walk_tree(resolve(dialect))
         if key in ("interpretation", "x-interpretation")
     }
     assert cited == set(interpretations())
 
 
-def test_readings_name_documents_and_answer_in_sentences() -> None:
+def test_interpretations_name_documents_and_answer_in_sentences() -> None:
     for slug, row in interpretations().items():
         assert row.slug == slug
         assert row.where
@@ -189,26 +189,26 @@ def test_readings_name_documents_and_answer_in_sentences() -> None:
         assert row.interpretation.endswith("."), slug
 
 
-def test_what_no_document_says_is_never_demanded_of_a_server() -> None:
-    """A requirement that stands on a vendor's source alone is at most a SHOULD."""
+def test_no_must_is_based_on_a_source_alone() -> None:
+    """A requirement that is based on a vendor's source code is at most a SHOULD."""
     for dialect in DIALECTS:
         for requirement in load(dialect).requirements.values():
             if requirement.source.partition("#")[0].endswith("-source"):
                 assert requirement.keyword is not Keyword.MUST, (dialect, requirement.id)
 
 
-def test_dialects_differ_in_what_they_demand() -> None:
+def test_requirements_differ_between_dialects() -> None:
     features = ("choices.", "logprobs.", "tools.", "reasoning.", "effects.", "relations.", "usage.", "finish.")
-    found = [load(name).requirements for name in ("mindie", "ovms", "siliconstorm")]
-    mindie, ovms, hosted = ({key for key in rows if not key.startswith(features)} for rows in found)
+    requirements = [load(name).requirements for name in ("mindie", "ovms", "siliconstorm")]
+    mindie, ovms, hosted = ({key for key in rows if not key.startswith(features)} for rows in requirements)
     assert hosted - mindie == {
         *("auth.key-demanded", "auth.wrong-key-refused", "auth.refusal-code", "auth.refused-before-validation"),
         *("auth.refused-when-streaming", "auth.challenge-given", "auth.status-is-401", "auth.key-not-repeated"),
         *("auth.scheme-in-any-case", "auth.whole-key-compared"),
     }
     several = {"answer.as-many-choices-as-asked", "stream.as-many-choices-as-asked"}
-    told = {"answer.logprobs-when-asked", "sampling.seed-heeded-with-logprobs"}
-    assert mindie - hosted == several | told
+    logprobs = {"answer.logprobs-when-asked", "sampling.seed-heeded-with-logprobs"}
+    assert mindie - hosted == several | logprobs
     assert {"answer.id-given", "stream.id-constant", "http.answers-differ-in-id"} <= mindie - ovms
     assert ovms - mindie == {
         *("stream.usage-on-request", "stream.usage-null-elsewhere", "stream.usage-only-on-request"),

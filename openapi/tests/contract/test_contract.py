@@ -1,4 +1,4 @@
-"""The contract as others use it: names, pins, forms of errors, and what is left when a server lacks a capability."""
+"""The public interface of the contract: names, pinned documents, error bodies, and narrowing by capabilities."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 import openapi
 from openapi.contract.contract import ABSENT, Contract, ContractError, Keyword, documents, load, names
-from openapi.contract.resolution import members, read
+from openapi.contract.resolution import read, walk_tree
 from openapi.description.validation import Validator
 
 DIALECTS = sorted(set(names().values()))
@@ -26,25 +26,25 @@ def request(**members: Any) -> dict[str, Any]:
     return {"model": "m", "messages": [{"role": "user", "content": "Hello!"}], **members}
 
 
-def test_every_document_has_one_dialect_of_its_own() -> None:
+def test_every_document_has_one_dialect() -> None:
     assert sorted(documents()) == sorted(load(dialect).document.id for dialect in DIALECTS)
 
 
-def test_pins_are_well_formed_and_name_the_bytes_where_these_are_at_hand(record_property: Any) -> None:
-    """The documents are not part of the project; those that lie beside the checkout have pinned hashes."""
+def test_pins_are_well_formed_and_match_the_documents_if_available(record_property: Any) -> None:
+    """The documents are not part of the project; those next to the checkout must have a pinned hash."""
     pins = {document.sha256 for document in documents().values()}
     assert len(pins) == len(documents())
     assert [pin for pin in pins if not re.fullmatch(r"[0-9a-f]{64}", pin)] == []
     for document in documents().values():
         assert [item.name for item in fields(document) if not getattr(document, item.name)] == []
     folder = Path(openapi.__file__).parents[2] / "shared" / "documents"
-    found = sorted(folder.glob("*.txt")) if folder.is_dir() else []
-    record_property("documents", "hashed" if found else "absent: pins checked for form alone")
-    if found:
-        assert {hashlib.sha256(path.read_bytes()).hexdigest() for path in found} <= pins
+    paths = sorted(folder.glob("*.txt")) if folder.is_dir() else []
+    record_property("documents", "hashed" if paths else "absent: only the format of the pins was checked")
+    if paths:
+        assert {hashlib.sha256(path.read_bytes()).hexdigest() for path in paths} <= pins
 
 
-def test_names_are_unique_and_lead_to_the_same_contract() -> None:
+def test_names_are_unique_and_load_the_same_contract() -> None:
     listed = [name for dialect in DIALECTS for name in (dialect, *load(dialect).aliases)]
     assert sorted(listed) == sorted(names())
     assert len(set(listed)) == len(listed)
@@ -55,21 +55,21 @@ def test_names_are_unique_and_lead_to_the_same_contract() -> None:
     assert names()["ovms"] == "ovms-2024"
 
 
-def test_an_unknown_name_is_answered_with_the_known_ones() -> None:
+def test_the_error_for_an_unknown_name_lists_the_known_ones() -> None:
     with pytest.raises(
         ContractError,
-        match=r"no dialect is called 'mindy'; there are: mindie, mindie-1.0, .*Did you mean 'mindie'",
+        match=r"unknown dialect 'mindy': expected one of mindie, mindie-1.0, .*Did you mean 'mindie'",
     ):
         load("mindy")
 
 
-def test_an_alias_that_is_taken_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_duplicate_alias_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     files = {path: {"aliases": ["same"]} for path in ("dialects/a.yaml", "dialects/b.yaml")}
     monkeypatch.setattr(
         "openapi.contract.contract.dialect_files", lambda: {"a": "dialects/a.yaml", "b": "dialects/b.yaml"}
     )
     monkeypatch.setattr("openapi.contract.contract.read", files.__getitem__)
-    with pytest.raises(ContractError, match=r"dialects/b.yaml: the alias 'same' is taken by a"):
+    with pytest.raises(ContractError, match=r"dialects/b.yaml: duplicate alias 'same': dialect a has this name"):
         names()
 
 
@@ -78,11 +78,11 @@ def test_a_contract_cannot_be_changed() -> None:
         load("mindie").name = "other"  # type: ignore[misc]
 
 
-def test_endpoints_and_keys_are_those_of_the_pages() -> None:
-    found = {
+def test_endpoints_and_keys_match_the_documents() -> None:
+    endpoints = {
         name: (load(name).path, load(name).models_path, load(name).auth, load(name).default_model) for name in DIALECTS
     }
-    assert found == {
+    assert endpoints == {
         "mindie-1.0": ("/v1/chat/completions", "/v1/models", "none", "mindie"),
         "mindie-2.3": ("/v1/chat/completions", "/v1/models", "none", "mindie"),
         "mindie-vllm-1.0": ("/v1/chat/completions", "/v1/models", "none", "mindie"),
@@ -94,7 +94,7 @@ def test_endpoints_and_keys_are_those_of_the_pages() -> None:
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_every_kind_of_refusal_fits_the_dialects_own_envelope(dialect: str) -> None:
+def test_every_kind_of_error_fits_the_envelope_of_the_dialect(dialect: str) -> None:
     contract = load(dialect)
     validator = Validator(contract)
     assert set(contract.errors.kinds) - {"invalid_key"} == KINDS
@@ -102,10 +102,10 @@ def test_every_kind_of_refusal_fits_the_dialects_own_envelope(dialect: str) -> N
         status, body = contract.errors.render(kind, "what is wrong")
         assert 400 <= status < 600
         assert validator.problems("ErrorEnvelope", body) == ()
-        assert "what is wrong" in [value for _, value, _ in members(body)]
+        assert "what is wrong" in [value for _, value, _ in walk_tree(body)]
 
 
-def test_error_bodies_are_those_of_the_documents() -> None:
+def test_error_bodies_match_the_documents() -> None:
     assert load("mindie").errors.render("invalid_request", "no") == (
         422,
         {"error": "no", "error_type": "Input Validation Error"},
@@ -119,14 +119,12 @@ def test_error_bodies_are_those_of_the_documents() -> None:
     assert load("siliconstorm").errors.render("engine_failure", "no")[1]["code"] == 9999
 
 
-def gaps() -> list[tuple[str, str]]:
+def missing_capabilities() -> list[tuple[str, str]]:
     return [(dialect, name) for dialect in DIALECTS for name in load(dialect).capabilities]
 
 
-@pytest.mark.parametrize(("dialect", "capability"), gaps())
-def test_without_a_capability_neutral_values_pass_and_all_others_are_refused_by_name(
-    dialect: str, capability: str
-) -> None:
+@pytest.mark.parametrize(("dialect", "capability"), missing_capabilities())
+def test_without_a_capability_only_neutral_values_are_accepted(dialect: str, capability: str) -> None:
     whole = load(dialect)
     narrow = whole.without({capability})
     validator = Validator(narrow)
@@ -138,23 +136,23 @@ def test_without_a_capability_neutral_values_pass_and_all_others_are_refused_by_
         for value in parameter.neutral:
             assert validator.request_problems(request(**{parameter.name: value})) == ()
         full = whole.parameters[parameter.name]
-        asked = [probe.value for probe in full.probes if probe.expect == "accept" and probe.value not in full.neutral]
-        for value in [*asked, "anything", 7]:
+        values = [probe.value for probe in full.probes if probe.expect == "accept" and probe.value not in full.neutral]
+        for value in [*values, "anything", 7]:
             problems = validator.request_problems(request(**{parameter.name: value}))
             assert [problem.parameter for problem in problems] == [parameter.name]
             assert parameter.name in problems[0].message
-            assert f"does not offer ({capability})" in problems[0].message
+            assert f"is not supported by this server ({capability})" in problems[0].message
 
 
-def test_without_thinking_it_can_still_be_turned_off() -> None:
+def test_without_thinking_a_request_can_still_turn_it_off() -> None:
     validator = Validator(load("mindie").without({"thinking"}))
     assert validator.request_problems(request(chat_template_kwargs={"enable_thinking": False})) == ()
     [problem] = validator.request_problems(request(chat_template_kwargs={"enable_thinking": True}))
     assert problem.where == "/chat_template_kwargs/enable_thinking"
-    assert "does not offer (thinking)" in problem.message
+    assert "is not supported by this server (thinking)" in problem.message
 
 
-def test_without_tools_and_media_their_messages_are_refused() -> None:
+def test_without_tools_and_media_their_messages_are_rejected() -> None:
     validator = Validator(load("mindie").without({"tools", "media"}))
     tool = {"role": "tool", "tool_call_id": "call-1", "content": "7"}
     [problem] = validator.request_problems(request(messages=[tool]))
@@ -166,26 +164,26 @@ def test_without_tools_and_media_their_messages_are_refused() -> None:
     assert validator.request_problems(request(messages=[calls])) == ()
 
 
-def test_rules_and_their_examples_go_with_the_capability() -> None:
+def test_rules_and_their_examples_are_removed_with_the_capability() -> None:
     whole = load("mindie")
     assert "n-needs-temperature" in whole.rules
     assert "n-needs-temperature" not in whole.without({"n"}).rules
     beyond = whole.without({"n"}).rules["tools-without-choices"]
-    assert beyond.broken is None  # it asks for n: refused for that alone, it would prove nothing
+    assert beyond.broken is None  # it uses n, which is rejected anyway, so it could not test the rule
 
 
-def test_gaps_that_a_dialect_does_not_know_are_left_aside() -> None:
+def test_unknown_capabilities_are_ignored() -> None:
     contract = load("ovms")
     assert contract.without({"tools", "thinking"}) is contract
     assert contract.without(()) is contract
 
 
-def test_what_is_left_after_narrowing_is_the_same_in_any_order() -> None:
+def test_narrowing_does_not_depend_on_the_order() -> None:
     contract = load("mindie")
     assert contract.without({"n"}).without({"tools"}) == contract.without({"tools", "n"})
 
 
-def test_levels_are_must_unless_the_data_say_otherwise() -> None:
+def test_the_default_level_is_must() -> None:
     top_p = load("mindie").parameters["top_p"]
     assert (top_p.level("exclusiveMinimum"), top_p.level("maximum"), top_p.level("type")) == (
         Keyword.MAY,
@@ -194,7 +192,7 @@ def test_levels_are_must_unless_the_data_say_otherwise() -> None:
     )
 
 
-def test_absent_is_no_default_and_null_is_one() -> None:
+def test_an_absent_default_differs_from_null() -> None:
     parameters = load("mindie").parameters
     assert parameters["seed"].default is ABSENT
     assert parameters["stop"].default is None
@@ -205,13 +203,13 @@ def test_documents_yaml_has_only_documents_and_sources() -> None:
     assert set(read("documents.yaml")["documents"]) & set(read("documents.yaml")["sources"]) == set()
 
 
-def test_the_example_of_the_room_runs() -> None:
+def test_the_example_in_the_readme_runs() -> None:
     page = (Path(openapi.__file__).parent / "README.md").read_text(encoding="utf-8")
     [example] = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     exec(compile(example, "openapi/README.md", "exec"), {})
 
 
-def test_the_contract_names_what_others_import() -> None:
+def test_the_contract_has_these_fields() -> None:
     assert {item.name for item in fields(Contract)} == {
         *("name", "aliases", "title", "document", "path", "models_path", "auth", "default_model", "parameters"),
         *("rules", "schemas", "errors", "answer", "stream", "capabilities", "requirements", "unsupported", "sentences"),

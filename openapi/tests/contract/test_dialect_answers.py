@@ -1,4 +1,4 @@
-"""What the documents show of answers fits the data of the dialects, and what breaks their tables does not."""
+"""Responses that the documents show are valid, and responses that violate their tables are not."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from openapi.contract.contract import load
 from openapi.tests.contract.documented_dialects import DIALECTS, VALIDATORS
 
 
-def answer(**members: Any) -> dict[str, Any]:
+def answer(**fields: Any) -> dict[str, Any]:
     choice = {"index": 0, "message": {"role": "assistant", "content": "Hi"}, "finish_reason": "stop"}
     usage = {"prompt_tokens": 9, "completion_tokens": 12, "total_tokens": 21}
     head = {"id": "chatcmpl-123", "object": "chat.completion", "created": 1677652288, "model": "m"}
-    return {**head, "choices": [choice], "usage": usage, **members}
+    return {**head, "choices": [choice], "usage": usage, **fields}
 
 
-def chunk(**members: Any) -> dict[str, Any]:
+def chunk(**fields: Any) -> dict[str, Any]:
     choice = {"index": 0, "delta": {"role": "assistant", "content": "Hi"}, "finish_reason": None}
     head = {"id": "endpoint_common_8", "object": "chat.completion.chunk", "created": 1729614610, "model": "m"}
-    return {**head, "choices": [choice], **members}
+    return {**head, "choices": [choice], **fields}
 
 
 CALL = {"id": "call-1", "type": "function", "function": {"name": "get_time", "arguments": "{}"}}
@@ -30,7 +30,7 @@ MINDIE = [dialect for dialect in DIALECTS if dialect != "ovms-2024"]
 
 
 @pytest.mark.parametrize("dialect", MINDIE)
-def test_answers_as_mindie_shows_them_fit(dialect: str) -> None:
+def test_documented_responses_of_mindie_are_valid(dialect: str) -> None:
     problems = VALIDATORS[dialect].problems
     assert problems("ChatCompletion", answer(**TIMED)) == ()
     for calls in (None, [], [CALL]):
@@ -45,7 +45,7 @@ def test_answers_as_mindie_shows_them_fit(dialect: str) -> None:
 
 @pytest.mark.parametrize("dialect", MINDIE)
 @pytest.mark.parametrize(
-    "members",
+    "fields",
     [
         {"id": ""},
         {"id": None},
@@ -63,12 +63,12 @@ def test_answers_as_mindie_shows_them_fit(dialect: str) -> None:
     ],
     ids=str,
 )
-def test_answers_that_break_the_table_do_not_fit(dialect: str, members: dict[str, Any]) -> None:
-    assert VALIDATORS[dialect].problems("ChatCompletion", answer(**members)) != ()
+def test_responses_that_violate_the_table_are_invalid(dialect: str, fields: dict[str, Any]) -> None:
+    assert VALIDATORS[dialect].problems("ChatCompletion", answer(**fields)) != ()
 
 
 @pytest.mark.parametrize(
-    "members",
+    "fields",
     [
         {"finish_reason": "eos"},
         {"finish_reason": None},
@@ -81,12 +81,12 @@ def test_answers_that_break_the_table_do_not_fit(dialect: str, members: dict[str
     ],
     ids=str,
 )
-def test_choices_that_break_the_table_do_not_fit(members: dict[str, Any]) -> None:
-    choice = {**answer()["choices"][0], **members}
+def test_choices_that_violate_the_table_are_invalid(fields: dict[str, Any]) -> None:
+    choice = {**answer()["choices"][0], **fields}
     assert VALIDATORS["mindie-2.3"].problems("ChatCompletion", answer(choices=[choice])) != ()
 
 
-def test_answers_as_ovms_shows_them_fit_without_id() -> None:
+def test_documented_responses_of_ovms_are_valid_without_an_id() -> None:
     problems = VALIDATORS["ovms-2024"].problems
     plain, streamed = answer(), chunk()
     del plain["id"], streamed["id"]
@@ -102,9 +102,9 @@ def test_answers_as_ovms_shows_them_fit_without_id() -> None:
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_the_form_of_a_stream_orders_every_member_of_a_chunk(dialect: str) -> None:
+def test_the_key_order_of_a_stream_has_every_field_of_a_chunk(dialect: str) -> None:
     contract = load(dialect)
-    chunk_members = set(contract.schemas["ChatCompletionChunk"]["properties"])
-    assert set(contract.stream.key_order) == chunk_members
-    assert ("full_text" in chunk_members) == (contract.stream.full_text == "optional")
-    assert ("id" in chunk_members) == (contract.answer.id_prefix is not None)
+    chunk_fields = set(contract.schemas["ChatCompletionChunk"]["properties"])
+    assert set(contract.stream.key_order) == chunk_fields
+    assert ("full_text" in chunk_fields) == (contract.stream.full_text == "optional")
+    assert ("id" in chunk_fields) == (contract.answer.id_prefix is not None)

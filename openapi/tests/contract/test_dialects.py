@@ -1,4 +1,7 @@
-"""Parameters of the dialects against lists written by hand from the documents; `test_compared_*.py` has the others."""
+"""Parameters of the vendor dialects, compared with lists written by hand from the documents.
+
+The modules `test_compared_*` do the same for `openai` and `vllm`.
+"""
 
 from __future__ import annotations
 
@@ -73,7 +76,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     },
 }
 
-NULL_STATED = {  # where a server must take null, by the prose or by the document's own examples
+NULL_STATED = {  # a server must accept null, because the text or an example of the document says so
     "mindie-1.0": {"stop", "stop_token_ids", "tool_choice"},
     "mindie-vllm-1.0": set(NATIVE) - {"model", "messages"},
     "siliconstorm": {"stop", "stop_token_ids", "tool_choice", "seed"},
@@ -81,7 +84,7 @@ NULL_STATED = {  # where a server must take null, by the prose or by the documen
     "ovms-2024": set(),
 }
 
-NEUTRAL: dict[str, list[Any]] = {  # what a server without the feature takes all the same
+NEUTRAL: dict[str, list[Any]] = {  # values that a server without the feature accepts
     "n": [1, None],
     "best_of": [1, None],
     "use_beam_search": [False, None],
@@ -142,7 +145,7 @@ def request(parameter: Parameter, value: Any) -> dict[str, Any]:
     return {**body, parameter.name: value}
 
 
-def refused(dialect: str, parameter: Parameter, value: Any) -> bool:
+def is_rejected(dialect: str, parameter: Parameter, value: Any) -> bool:
     return bool(VALIDATORS[dialect].request_problems(request(parameter, value)))
 
 
@@ -157,16 +160,16 @@ def test_model_and_messages_alone_are_required(dialect: str) -> None:
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_defaults_are_those_of_the_document(dialect: str) -> None:
-    found = {name: item.default for name, item in load(dialect).parameters.items() if item.default is not ABSENT}
-    assert found == DEFAULTS[dialect]
-    assert {name: type(value) for name, value in found.items()} == {
+def test_defaults_match_the_document(dialect: str) -> None:
+    defaults = {name: item.default for name, item in load(dialect).parameters.items() if item.default is not ABSENT}
+    assert defaults == DEFAULTS[dialect]
+    assert {name: type(value) for name, value in defaults.items()} == {
         name: type(value) for name, value in DEFAULTS[dialect].items()
     }
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_null_must_be_accepted_where_the_document_says_or_shows_it(dialect: str) -> None:
+def test_null_must_be_accepted_where_the_document_says_so_or_shows_it(dialect: str) -> None:
     nulls = {name: item.null for name, item in load(dialect).parameters.items()}
     must = {name for name, null in nulls.items() if null.expect == "accept" and null.keyword is Keyword.MUST}
     assert must == NULL_STATED[dialect]
@@ -177,12 +180,12 @@ def test_null_must_be_accepted_where_the_document_says_or_shows_it(dialect: str)
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_neutral_values_ask_for_nothing(dialect: str) -> None:
-    """OVMS knows no null, so there it is not neutral either."""
+def test_neutral_values_of_capabilities(dialect: str) -> None:
+    """OVMS does not accept null, so null is not neutral there."""
     parameters = load(dialect).parameters.values()
-    found = {item.name: list(item.neutral) for item in parameters if item.capability is not None}
+    neutral = {item.name: list(item.neutral) for item in parameters if item.capability is not None}
     null = dialect != "ovms-2024"
-    assert found == {name: [value for value in NEUTRAL[name] if null or value is not None] for name in found}
+    assert neutral == {name: [value for value in NEUTRAL[name] if null or value is not None] for name in neutral}
 
 
 def test_ovms_lists_what_it_does_not_support() -> None:
@@ -201,16 +204,16 @@ def test_ovms_lists_what_it_does_not_support() -> None:
 )
 def test_bounds_are_exact(dialect: str, name: str, inside: list[Any], outside: list[Any]) -> None:
     parameter = load(dialect).parameters[name]
-    assert [value for value in inside if refused(dialect, parameter, value)] == []
-    assert [value for value in outside if not refused(dialect, parameter, value)] == []
+    assert [value for value in inside if is_rejected(dialect, parameter, value)] == []
+    assert [value for value in outside if not is_rejected(dialect, parameter, value)] == []
 
 
 @pytest.mark.parametrize("dialect", [dialect for dialect in DIALECTS if dialect != "ovms-2024"])
-def test_messages_hold_four_mebibytes_of_characters(dialect: str) -> None:
+def test_messages_are_limited_to_four_mebibytes_of_characters(dialect: str) -> None:
     parameter = load(dialect).parameters["messages"]
-    room = 4 * 2**20 - len("user")
-    assert not refused(dialect, parameter, [{"role": "user", "content": "x" * room}])
-    assert refused(dialect, parameter, [{"role": "user", "content": "x" * (room + 1)}])
+    limit = 4 * 2**20 - len("user")
+    assert not is_rejected(dialect, parameter, [{"role": "user", "content": "x" * limit}])
+    assert is_rejected(dialect, parameter, [{"role": "user", "content": "x" * (limit + 1)}])
 
 
 def test_media_limits_differ_by_release() -> None:
@@ -230,12 +233,12 @@ def test_media_limits_differ_by_release() -> None:
     }
 
 
-def test_parameters_of_functions_are_optional_in_2_3_alone() -> None:
-    def strict(dialect: str) -> bool:
+def test_only_2_3_accepts_a_function_with_empty_parameters() -> None:
+    def rejects_empty(dialect: str) -> bool:
         tool = {"type": "function", "function": {"name": "f", "parameters": {}}}
         return bool(VALIDATORS[dialect].problems("Tool", tool))
 
-    assert {dialect: strict(dialect) for dialect in DIALECTS if "tools" in load(dialect).capabilities} == {
+    assert {dialect: rejects_empty(dialect) for dialect in DIALECTS if "tools" in load(dialect).capabilities} == {
         "mindie-1.0": True,
         "mindie-2.3": False,
         "mindie-vllm-1.0": True,

@@ -1,4 +1,4 @@
-"""Resolution: deltas are strict, and a typing error in the data never passes silently."""
+"""Resolution of dialects: deltas are strict, and a typo in the data is an error."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from openapi.contract import loading, resolution
-from openapi.contract.resolution import ContractError, members, resolve
+from openapi.contract.resolution import ContractError, resolve, walk_tree
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,7 +30,7 @@ SHAPES = {
 
 @pytest.fixture
 def files(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """Dialect files in memory: path -> content. `root` and the shapes are there already."""
+    """Dialect files in memory, by path. `root` and the shapes exist already."""
     contents: dict[str, Any] = {"dialects/root.yaml": ROOT, "shapes/s.yaml": SHAPES}
     monkeypatch.setattr(resolution, "read", contents.__getitem__)
     monkeypatch.setattr(
@@ -61,11 +61,11 @@ def test_deltas_add_replace_and_remove(files: dict[str, Any]) -> None:
     assert (tree["id"], tree["document"], tree["documents"]) == ("child", "e", {})
 
 
-def test_shapes_nest_and_members_beside_them_win(files: dict[str, Any]) -> None:
+def test_shapes_nest_and_other_keys_override_them(files: dict[str, Any]) -> None:
     assert resolve("root")["c"] == {"x": 1, "y": [{"z": 3}]}
 
 
-def test_later_shapes_of_a_list_win(files: dict[str, Any]) -> None:
+def test_later_shapes_of_a_list_override_earlier_ones(files: dict[str, Any]) -> None:
     files["dialects/child.yaml"] = child(replace={"c": {"shape": ["s/first", "s/second"]}})
     assert resolve("child")["c"]["x"] == 0
 
@@ -73,29 +73,29 @@ def test_later_shapes_of_a_list_win(files: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("deltas", "message"),
     [
-        ({"add": {"a/b": 2}}, r"cannot add a/b: it is there already \(use replace\)"),
-        ({"add": {"a/x/y": 2}}, "no place 'a/x/y': a/x is not a mapping or list there"),
-        ({"add": {"a/b/c": 2}}, "no place 'a/b/c': a/b is not a mapping or list there"),
-        ({"add": {"a/probes/one": {}}}, "cannot add a/probes/one: it is there already"),
-        ({"add": {"a/probes/three": {"value": 3}}}, "an item of a list must be called 'three' by its name"),
-        ({"replace": {"a/x": 2}}, r"cannot replace a/x: nothing is there \(use add\)"),
-        ({"replace": {"a/probes/three/value": 2}}, "no place 'a/probes/three/value'"),
-        ({"remove": ["a/x"]}, "cannot remove a/x: nothing is there"),
-        ({"remove": ["x/y"]}, "no place 'x/y'"),
-        ({"add": {"n": {"shape": "s/fourth"}}}, "no shape 's/fourth'"),
-        ({"auth": {}}, r"\['auth'\] must stand under add, replace or remove"),
+        ({"add": {"a/b": 2}}, r"cannot add a/b: the path exists \(use replace\)"),
+        ({"add": {"a/x/y": 2}}, "unknown path 'a/x/y': a/x is not a mapping or a list"),
+        ({"add": {"a/b/c": 2}}, "unknown path 'a/b/c': a/b is not a mapping or a list"),
+        ({"add": {"a/probes/one": {}}}, "cannot add a/probes/one: the path exists"),
+        ({"add": {"a/probes/three": {"value": 3}}}, "invalid item of a list: expected the name 'three'"),
+        ({"replace": {"a/x": 2}}, r"cannot replace a/x: the path does not exist \(use add\)"),
+        ({"replace": {"a/probes/three/value": 2}}, "unknown path 'a/probes/three/value'"),
+        ({"remove": ["a/x"]}, "cannot remove a/x: the path does not exist"),
+        ({"remove": ["x/y"]}, "unknown path 'x/y'"),
+        ({"add": {"n": {"shape": "s/fourth"}}}, "unknown shape 's/fourth'"),
+        ({"auth": {}}, r"invalid key auth: move it to add, replace or remove"),
     ],
 )
-def test_a_delta_that_does_not_fit_is_refused(files: dict[str, Any], deltas: dict[str, Any], message: str) -> None:
+def test_an_invalid_delta_is_an_error(files: dict[str, Any], deltas: dict[str, Any], message: str) -> None:
     files["dialects/child.yaml"] = child(**deltas)
     with pytest.raises(ContractError, match=message):
         resolve("child")
 
 
-def test_dialects_that_extend_each_other_are_refused(files: dict[str, Any]) -> None:
+def test_dialects_that_extend_each_other_are_an_error(files: dict[str, Any]) -> None:
     files["dialects/one.yaml"] = {**child(), "extends": "two"}
     files["dialects/two.yaml"] = {**child(), "extends": "one"}
-    with pytest.raises(ContractError, match="in a circle: one -> two -> one"):
+    with pytest.raises(ContractError, match="in a cycle: one -> two -> one"):
         resolve("one")
 
 
@@ -104,35 +104,38 @@ def test_dialects_that_extend_each_other_are_refused(files: dict[str, Any]) -> N
     [
         (
             {**ROOT, "extends": "rot"},
-            "openapi/dialects/broken.yaml: extends 'rot', which is no dialect; there are: .*root",
+            "openapi/dialects/broken.yaml: extends: unknown dialect 'rot': expected one of .*root",
         ),
-        ([1], "openapi/dialects/broken.yaml: a dialect is a mapping, not a list"),
-        (None, "openapi/dialects/broken.yaml: a dialect is a mapping, not nothing"),
-        ({"id": "x", "title": "X"}, "openapi/dialects/broken.yaml: a dialect states aliases, document"),
-        (child(add=["a/new"]), "openapi/dialects/broken.yaml: add is a mapping from places to values, not a list"),
+        ([1], "openapi/dialects/broken.yaml: invalid dialect: expected a mapping, got a list"),
+        (None, "openapi/dialects/broken.yaml: invalid dialect: expected a mapping, got nothing"),
+        ({"id": "x", "title": "X"}, "openapi/dialects/broken.yaml: invalid dialect: aliases, document missing"),
+        (
+            child(add=["a/new"]),
+            "openapi/dialects/broken.yaml: invalid add: expected a mapping from paths to values, got a list",
+        ),
     ],
 )
-def test_a_file_that_is_no_dialect_is_named(files: dict[str, Any], content: Any, message: str) -> None:
+def test_an_invalid_dialect_file_is_an_error(files: dict[str, Any], content: Any, message: str) -> None:
     files["dialects/broken.yaml"] = content
     with pytest.raises(ContractError, match=message):
         resolve("broken")
 
 
-def test_a_file_of_its_own_may_extend_a_dialect(tmp_path: Path) -> None:
+def test_an_outside_file_may_extend_a_dialect(tmp_path: Path) -> None:
     own = {"id": "mine", "aliases": [], "title": "Mine", "document": "mindie-llm-2.3", "extends": "mindie-2.3"}
     path = tmp_path / "mine.yaml"
     path.write_text(yaml.safe_dump({**own, "replace": {"default_model": "mine"}}))
     assert resolution.resolve_file(path)["default_model"] == "mine"
     assert resolution.resolve_file(path)["parameters"] == resolve("mindie-2.3")["parameters"]
     path.write_text(yaml.safe_dump({**own, "replace": {"default_modell": "mine"}}))
-    with pytest.raises(ContractError, match=f"{path}: cannot replace default_modell: nothing is there"):
+    with pytest.raises(ContractError, match=f"{path}: cannot replace default_modell: the path does not exist"):
         resolution.resolve_file(path)
     path.write_text("a: [1, 2\nb: 3")
-    with pytest.raises(ContractError, match=rf"{path}:2:\d+: no YAML: "):
+    with pytest.raises(ContractError, match=rf"{path}:2:\d+: invalid YAML: "):
         resolution.resolve_file(path)
 
 
-def test_every_call_gives_a_tree_of_its_own() -> None:
+def test_every_call_returns_a_new_tree() -> None:
     first = resolve("mindie-2.3")
     first["parameters"]["top_p"]["schema"]["maximum"] = 7
     first["parameters"]["messages"]["probes"][0]["value"].append(7)
@@ -146,7 +149,7 @@ def test_every_call_gives_a_tree_of_its_own() -> None:
     assert "n" not in resolve("mindie-1.0")["parameters"]
 
 
-def test_doubled_keys_in_a_file_are_refused() -> None:
+def test_duplicate_keys_in_a_file_are_an_error() -> None:
     with pytest.raises(ContractError, match="duplicate key 'b'"):
         yaml.load("a: {b: 1, c: 2, b: 3}", Loader=resolution.Loader)
 
@@ -154,51 +157,55 @@ def test_doubled_keys_in_a_file_are_refused() -> None:
 def test_broken_yaml_names_the_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
     (tmp_path / "bad.yaml").write_text("a: [1, 2")
     monkeypatch.setattr(resolution, "files", lambda _package: tmp_path)
-    with pytest.raises(ContractError, match=r"openapi/bad.yaml:\d+:\d+: no YAML: "):
+    with pytest.raises(ContractError, match=r"openapi/bad.yaml:\d+:\d+: invalid YAML: "):
         resolution.read.__wrapped__("bad.yaml")
     (tmp_path / "bad.yaml").write_text("a: \x01")
-    with pytest.raises(ContractError, match=r"openapi/bad.yaml:.*no YAML: "):
+    with pytest.raises(ContractError, match=r"openapi/bad.yaml:.*invalid YAML: "):
         resolution.read.__wrapped__("bad.yaml")
-    with pytest.raises(ContractError, match=r"openapi/none.yaml: there is no such file"):
+    with pytest.raises(ContractError, match=r"openapi/none.yaml: file not found"):
         resolution.read.__wrapped__("none.yaml")
 
 
 @pytest.mark.parametrize(
     ("read_row", "row", "message"),
     [
-        (lambda row: loading.parameter("p", row), {"sumary": "x"}, "parameters/p: unknown sumary; known are .*summary"),
-        (lambda row: loading.rule("r", row), {"lvel": "MAY"}, "rules/r: unknown lvel"),
-        (lambda row: loading.capability("c", row), {"assume": True}, "capabilities/c: unknown assume"),
-        (lambda row: loading.probe(row, "p"), {"value": 1, "expects": "accept"}, "p/probes/1: unknown expects"),
-        (lambda row: loading.probe(row, "p"), {"value": {"x": 1}}, "a probe's value must be plain"),
+        (lambda row: loading.parse_parameter("p", row), {"sumary": "x"}, "p: unknown key sumary: expected .*summary"),
+        (lambda row: loading.parse_rule("r", row), {"lvel": "MAY"}, "rules/r: unknown key lvel"),
+        (lambda row: loading.parse_capability("c", row), {"assume": True}, "capabilities/c: unknown key assume"),
+        (
+            lambda row: loading.parse_probe(row, "p"),
+            {"value": 1, "expects": "accept"},
+            "p/probes/1: unknown key expects",
+        ),
+        (lambda row: loading.parse_probe(row, "p"), {"value": {"x": 1}}, "invalid value of a probe"),
     ],
 )
-def test_members_that_mean_nothing_are_refused(read_row: Any, row: dict[str, Any], message: str) -> None:
+def test_unknown_keys_are_an_error(read_row: Any, row: dict[str, Any], message: str) -> None:
     with pytest.raises(ContractError, match=message):
         read_row(row)
 
 
-def test_values_in_short_form_are_written_out() -> None:
-    assert loading.expand({"repeat": "ab", "times": 3}) == "ababab"
-    assert loading.expand({"list": {"repeat": "a", "times": 2}, "times": 2}) == ["aa", "aa"]
-    assert loading.expand({"literal": {"repeat": "a", "times": 2}}) == {"repeat": "a", "times": 2}
-    assert loading.expand([{"role": "user"}]) == [{"role": "user"}]
+def test_short_forms_of_values_are_expanded() -> None:
+    assert loading.expand_value({"repeat": "ab", "times": 3}) == "ababab"
+    assert loading.expand_value({"list": {"repeat": "a", "times": 2}, "times": 2}) == ["aa", "aa"]
+    assert loading.expand_value({"literal": {"repeat": "a", "times": 2}}) == {"repeat": "a", "times": 2}
+    assert loading.expand_value([{"role": "user"}]) == [{"role": "user"}]
 
 
-def test_relative_sources_become_those_of_the_part_of_the_page() -> None:
+def test_relative_sources_get_the_document_of_their_part() -> None:
     tree = {
         "document": "own",
         "documents": {"errors": "other"},
         "source": "#request/top_k",
         "inner": [{"x-source": "#errors/error"}, {"source": "rfc-9110#status.400"}],
     }
-    loading.with_absolute_sources(tree)
+    loading.make_sources_absolute(tree)
     assert tree["source"] == "own#request/top_k"
     assert tree["inner"] == [{"x-source": "other#errors/error"}, {"source": "rfc-9110#status.400"}]
 
 
-def test_members_come_outermost_first() -> None:
-    assert [(key, value) for key, value, _ in members({"a": {"b": [{"c": 1}]}})] == [
+def test_a_walk_of_a_tree_yields_parents_first() -> None:
+    assert [(key, value) for key, value, _ in walk_tree({"a": {"b": [{"c": 1}]}})] == [
         ("a", {"b": [{"c": 1}]}),
         ("b", [{"c": 1}]),
         ("c", 1),

@@ -1,6 +1,6 @@
-"""Independent opinions on a request body: what other validators make of the same description.
+"""Independent validators for a request body, and the test cases that schemathesis generates from the description.
 
-And the cases that schemathesis makes of it. The tests and the figures of `lint/` are made of these.
+The tests and `lint/descriptions.py` use them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from openapi_core import Config, OpenAPI
 from openapi_core.testing import MockRequest
 from schemathesis.generation import GenerationMode
 
-from openapi.contract.resolution import members
+from openapi.contract.resolution import walk_tree
 from openapi.description.description import COMPONENTS, REQUEST, describe
 from openapi.description.validation import BodyRequest, Validator
 from openapi.tests.contract.generated_bodies import bodies
@@ -25,49 +25,49 @@ if TYPE_CHECKING:
 
     from openapi.contract.contract import Contract
 
-    Opinion = Callable[[Any], bool]
+    IsValid = Callable[[Any], bool]
 
 
-def jsonschema_rs(contract: Contract) -> Opinion:
-    """jsonschema-rs alone, as the suite uses it."""
+def jsonschema_rs(contract: Contract) -> IsValid:
+    """Validate with jsonschema-rs, as the suite does."""
     validator = Validator(contract)
     return lambda body: not validator.request_problems(body)
 
 
-def server(contract: Contract) -> Opinion:
-    """openapi-core with jsonschema-rs behind it, as the reference server uses it."""
+def server(contract: Contract) -> IsValid:
+    """Validate with openapi-core and jsonschema-rs, as the reference server does."""
     validator = Validator(contract)
     return lambda body: not validator.refusals(BodyRequest(contract.path, json.dumps(body).encode()))
 
 
-def openapi_core(contract: Contract) -> Opinion:
-    """openapi-core as it is installed, with its own schema backend.
+def openapi_core(contract: Contract) -> IsValid:
+    """Validate with openapi-core and its default schema backend.
 
-    Discriminators are left out: they annotate, and the backend raises TypeError where a tag is a list.
+    Discriminators are removed: they are annotations, and the backend raises TypeError if a tag is a list.
     """
     document = describe(contract)
-    for key, _, holder in list(members(document)):
+    for key, _, holder in list(walk_tree(document)):
         if key == "discriminator":
             del holder[key]
     app = OpenAPI.from_dict(document, config=Config(spec_validator_cls=None))
 
     def accepts(body: Any) -> bool:
-        sent = json.dumps(body).encode()
-        request = MockRequest("http://h", "post", contract.path, headers={"Authorization": "Bearer key"}, data=sent)
+        data = json.dumps(body).encode()
+        request = MockRequest("http://h", "post", contract.path, headers={"Authorization": "Bearer key"}, data=data)
         return not any(app.iter_request_errors(request))
 
     return accepts
 
 
-def python_jsonschema(contract: Contract) -> Opinion:
-    """The Python package jsonschema, which knows none of our own keywords."""
+def python_jsonschema(contract: Contract) -> IsValid:
+    """Validate with the Python package jsonschema, which does not know our own keywords."""
     root = {"$ref": f"{COMPONENTS}{REQUEST}", "components": describe(contract)["components"]}
     validator = jsonschema.Draft202012Validator(root)
     return lambda body: bool(validator.is_valid(body))
 
 
 def agreed_bodies(contract: Contract, count: int, seed: int = 1) -> tuple[list[Any], list[Any]]:
-    """So many bodies that jsonschema-rs takes, and as many that it refuses."""
+    """Return `count` bodies that jsonschema-rs accepts and `count` bodies that it rejects."""
     accepts = jsonschema_rs(contract)
     valid: list[Any] = []
     invalid: list[Any] = []
@@ -79,7 +79,7 @@ def agreed_bodies(contract: Contract, count: int, seed: int = 1) -> tuple[list[A
 
 
 def coverage_cases(contract: Contract, document: dict[str, Any]) -> list[schemathesis.Case]:
-    """The coverage cases that schemathesis makes for the chat operation of a document."""
+    """Return the coverage cases that schemathesis generates for the chat operation of a document."""
     schema = schemathesis.openapi.from_dict(document)
     return list(
         schema.iter_coverage_cases(
@@ -91,14 +91,14 @@ def coverage_cases(contract: Contract, document: dict[str, Any]) -> list[schemat
 
 
 def positive_bodies(cases: list[schemathesis.Case]) -> list[Any]:
-    """The bodies that schemathesis takes for valid."""
+    """Return the bodies that schemathesis labels as valid."""
     return [
         case.body for case in cases if case.meta is not None and case.meta.generation.mode is GenerationMode.POSITIVE
     ]
 
 
 def drawn_bodies(contract: Contract, count: int) -> list[Any]:
-    """Bodies that schemathesis draws by chance from the description, valid ones by its own account."""
+    """Return random bodies from the description that schemathesis labels as valid."""
     drawn: list[Any] = []
     operation = schemathesis.openapi.from_dict(describe(contract))[contract.path]["POST"]
     settings = hypothesis.settings(

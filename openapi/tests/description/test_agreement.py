@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from openapi.contract.contract import load, names
-from openapi.description.description import describe, describe_down
+from openapi.description.description import describe, describe_oas31
 from openapi.description.validation import Validator
-from openapi.tests.corpus import bodies
-from openapi.tests.opinions import (
+from openapi.tests.contract.generated_bodies import bodies
+from openapi.tests.contract.validators import (
     agreed_bodies,
     coverage_cases,
     drawn_bodies,
@@ -70,7 +70,7 @@ def test_the_same_seed_gives_the_same_bodies() -> None:
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_schemathesis_makes_the_same_cases_of_both_versions(dialect: str) -> None:
-    old = coverage_cases(load(dialect), describe_down(load(dialect)))
+    old = coverage_cases(load(dialect), describe_oas31(load(dialect)))
     assert [case.body for case in cases(dialect)] == [case.body for case in old]
 
 

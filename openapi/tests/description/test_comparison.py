@@ -11,9 +11,9 @@ from click.testing import CliRunner
 
 from openapi.contract.contract import ContractError, load
 from openapi.description import comparison
-from openapi.description.comparison_source import described
-from openapi.description.description import describe, describe_down
-from openapi.description.differences import Difference, Effect, differences
+from openapi.description.comparison_source import load_description
+from openapi.description.description import describe, describe_oas31
+from openapi.description.differences import DescriptionDifference, Effect, find_differences
 from openapi.description.spec_files import build
 from openapi.spec_commands import diff
 
@@ -25,11 +25,11 @@ def test_names_files_and_kept_descriptions_can_be_compared(tmp_path: Path) -> No
     build(tmp_path)
     own = {"id": "mine", "aliases": [], "title": "Mine", "document": "mindie-llm-2.3", "extends": "mindie-2.3"}
     (tmp_path / "mine.yaml").write_text(yaml.safe_dump({**own, "replace": {"parameters/n/schema/maximum": 4}}))
-    kept = described(str(tmp_path / "mindie-2.3.json"))
+    kept = load_description(str(tmp_path / "mindie-2.3.json"))
     assert kept == describe(load("mindie-2.3"))
-    assert described(str(tmp_path / "mindie-2.3.oas31.json")) == describe_down(load("mindie-2.3"))
-    [only] = differences(kept, described(str(tmp_path / "mine.yaml")))
-    assert only == Difference("request", "n", Effect.BREAKING, "maximum", "≤ 128", "≤ 4")
+    assert load_description(str(tmp_path / "mindie-2.3.oas31.json")) == describe_oas31(load("mindie-2.3"))
+    [only] = find_differences(kept, load_description(str(tmp_path / "mine.yaml")))
+    assert only == DescriptionDifference("request", "n", Effect.BREAKING, "maximum", "≤ 128", "≤ 4")
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_what_is_no_dialect_is_refused_in_one_line(
     if content is not None:
         path.write_bytes(content)
     with pytest.raises(ContractError) as refused:
-        described(str(path) if path.suffix else name)
+        load_description(str(path) if path.suffix else name)
     assert message in str(refused.value)
     assert "\n" not in str(refused.value)
 

@@ -9,8 +9,8 @@ import pytest
 from openapi_spec_validator import validate
 
 from openapi.contract.contract import load, names
-from openapi.contract.resolution import members
-from openapi.description.description import describe, describe_down, text
+from openapi.contract.resolution import walk_tree
+from openapi.description.description import describe, describe_oas31, text
 from openapi.description.validation import Validator
 
 DIALECTS = sorted(set(names().values()))
@@ -22,12 +22,12 @@ def test_both_versions_are_valid_openapi(dialect: str, narrowed: bool) -> None:
     whole = load(dialect)
     contract = whole.without(whole.capabilities if narrowed else ())
     validate(describe(contract))
-    validate(describe_down(contract))
+    validate(describe_oas31(contract))
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_versions_differ_in_the_word_for_events_alone(dialect: str) -> None:
-    new, old = describe(load(dialect)), describe_down(load(dialect))
+    new, old = describe(load(dialect)), describe_oas31(load(dialect))
     assert (new["openapi"], old["openapi"]) == ("3.2.0", "3.1.1")
     media = new["paths"][load(dialect).path]["post"]["responses"]["200"]["content"]["text/event-stream"]
     media["schema"] = media.pop("itemSchema")
@@ -38,7 +38,7 @@ def test_versions_differ_in_the_word_for_events_alone(dialect: str) -> None:
 def test_every_reference_leads_somewhere_and_every_schema_is_reached(dialect: str) -> None:
     document = describe(load(dialect))
     schemas = document["components"]["schemas"]
-    reached = {str(value).rpartition("/")[2] for key, value, _ in members(document) if key == "$ref"}
+    reached = {str(value).rpartition("/")[2] for key, value, _ in walk_tree(document) if key == "$ref"}
     assert reached == set(schemas)
 
 
@@ -65,19 +65,19 @@ def test_requests_are_described_with_default_source_and_null(dialect: str) -> No
         assert described["x-source"] == contract.parameters[name].source
         assert described["description"].startswith(contract.parameters[name].summary)
     assert properties["temperature"]["default"] == 1.0
-    takes_null = contract.parameters["temperature"].null.expect == "accept"
-    assert properties["temperature"]["type"] == (["number", "null"] if takes_null else "number")
+    nullable = contract.parameters["temperature"].null.expect == "accept"
+    assert properties["temperature"]["type"] == (["number", "null"] if nullable else "number")
 
 
 def test_rules_are_marked_and_those_beyond_schemas_listed_in_words() -> None:
     contract = load("mindie")
     request = describe(contract)["components"]["schemas"]["ChatCompletionRequest"]
-    marked = {value["id"] for key, value, _ in members(request["dependentSchemas"]) if key == "x-rule"}
+    marked = {value["id"] for key, value, _ in walk_tree(request["dependentSchemas"]) if key == "x-rule"}
     listed = {rule["id"] for rule in request["x-rules"]}
     assert marked | listed == set(contract.rules)
     assert marked == {rule.id for rule in contract.rules.values() if rule.schema is not None}
     assert "allOf" not in request
-    assert [key for key, _, _ in members(request) if key in ("if", "then")] == []
+    assert [key for key, _, _ in walk_tree(request) if key in ("if", "then")] == []
 
 
 def test_events_are_the_end_mark_or_a_chunk() -> None:

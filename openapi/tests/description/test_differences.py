@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from openapi.contract.contract import load, names
-from openapi.description.description import describe, describe_down
-from openapi.description.differences import Difference, Effect, differences
+from openapi.description.description import describe, describe_oas31
+from openapi.description.differences import DescriptionDifference, Effect, find_differences
 from openapi.description.validation import Validator
-from openapi.tests.opinions import agreed_bodies
+from openapi.tests.contract.validators import agreed_bodies
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -196,8 +196,8 @@ CHANGES: list[tuple[Callable[[Any], None], tuple[Any, ...]]] = [
 def test_one_change_is_one_difference_with_its_effect(change: Callable[[Any], None], told: tuple[Any, ...]) -> None:
     changed = copy.deepcopy(BASE)
     change(changed)
-    found = differences(BASE, changed)
-    assert Difference(*told) in found
+    found = find_differences(BASE, changed)
+    assert DescriptionDifference(*told) in found
     assert {each for each in found if each.place == told[1] and each.effect is not told[2]} <= {
         each
         for each in found
@@ -208,24 +208,24 @@ def test_one_change_is_one_difference_with_its_effect(change: Callable[[Any], No
 def test_below_what_only_one_side_has_nothing_is_told() -> None:
     changed = copy.deepcopy(BASE)
     drop(f"{PARAMETERS}/tools")(changed)
-    assert [difference.place for difference in differences(BASE, changed) if difference.place.startswith("tools")] == [
+    assert [difference.place for difference in find_differences(BASE, changed) if difference.place.startswith("tools")] == [
         "tools"
     ]
-    assert [difference.what for difference in differences(changed, BASE) if difference.place.startswith("tools")] == [
+    assert [difference.what for difference in find_differences(changed, BASE) if difference.place.startswith("tools")] == [
         "new"
     ]
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_a_dialect_does_not_differ_from_itself_in_either_version(dialect: str) -> None:
-    assert differences(describe(load(dialect)), describe_down(load(dialect))) == ()
+    assert find_differences(describe(load(dialect)), describe_oas31(load(dialect))) == ()
 
 
 @pytest.mark.parametrize(("before", "after"), PAIRS, ids="-".join)
 def test_what_one_takes_and_the_other_refuses_is_told_as_breaking(before: str, after: str) -> None:
     """Values of single parameters, and whole bodies: none is refused without a breaking difference of a request."""
     old, new = load(before), load(after)
-    found = [difference for difference in differences(describe(old), describe(new)) if difference.effect is BREAKING]
+    found = [difference for difference in find_differences(describe(old), describe(new)) if difference.effect is BREAKING]
     told = {each.place.partition(".")[0].partition("[")[0] for each in found if each.part == "request"}
     ruled = any(each.part == "rule" for each in found)
     accepts, refuses = Validator(old).request_problems, Validator(new).request_problems
@@ -246,7 +246,7 @@ def test_what_breaks_one_way_widens_the_other_way(before: str, after: str) -> No
     there, back = (
         {
             (difference.place, difference.what): difference
-            for difference in differences(*sides)
+            for difference in find_differences(*sides)
             if difference.part == "request"
         }
         for sides in (
@@ -263,7 +263,7 @@ def test_what_breaks_one_way_widens_the_other_way(before: str, after: str) -> No
 
 
 def test_breaking_ones_come_first() -> None:
-    effects = [difference.effect for difference in differences(describe(load("mindie")), describe(load("ovms")))]
+    effects = [difference.effect for difference in find_differences(describe(load("mindie")), describe(load("ovms")))]
     assert effects == sorted(effects, key=list(Effect).index)
     assert set(effects) == set(Effect)
 
@@ -271,7 +271,7 @@ def test_breaking_ones_come_first() -> None:
 def test_known_differences_of_the_documents_are_told() -> None:
     told = {
         (difference.part, difference.place, difference.what): difference
-        for difference in differences(BASE, describe(load("ovms")))
+        for difference in find_differences(BASE, describe(load("ovms")))
     }
     assert told["request", "tools", "not supported"].effect is BREAKING
     assert told["request", "stop", "maxItems"].after == "≤ 4"
@@ -282,7 +282,7 @@ def test_known_differences_of_the_documents_are_told() -> None:
     assert told["request", "diversity_penalty", "new"].effect is WIDENING
     hosted = {
         (difference.part, difference.place, difference.what): difference
-        for difference in differences(BASE, describe(load("siliconstorm")))
+        for difference in find_differences(BASE, describe(load("siliconstorm")))
     }
     assert hosted["endpoint", "chat", "auth"].effect is BREAKING
     assert hosted["refusal", "error", "gone"].effect is BREAKING

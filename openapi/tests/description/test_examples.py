@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from openapi.contract.contract import Contract, load, names
-from openapi.contract.resolution import members
+from openapi.contract.resolution import walk_tree
 from openapi.description import examples as example
 from openapi.description.description import KIND_SUMMARY, describe
 from openapi.description.validation import Validator, compile_schema
@@ -66,7 +66,7 @@ def test_examples_of_schemas_are_valid(contract: Contract) -> None:
         validator = compile_schema(document, pointer)
         assert [value for value in values if not validator.is_valid(value)] == [], pointer
     assert len(places) >= 5
-    at_places = sum(1 for key, value, _ in members(schemas) if key == "examples" and isinstance(value, list))
+    at_places = sum(1 for key, value, _ in walk_tree(schemas) if key == "examples" and isinstance(value, list))
     assert at_places == len(places)
 
 

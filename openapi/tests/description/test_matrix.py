@@ -12,8 +12,8 @@ from click.testing import CliRunner
 import openapi
 from openapi.contract.contract import Contract, load, names
 from openapi.description.matrix import INDENT, NOTHING, Section, markdown, sections
-from openapi.schema.fields import members_of
-from openapi.schema.notation import notation, number, takes_null
+from openapi.schema.fields import list_fields
+from openapi.schema.notation import accepts_null, notation, number
 from openapi.spec_commands import print_matrix
 
 ROOT = Path(openapi.__file__).parent.parent
@@ -156,7 +156,7 @@ def test_schemas_have_a_short_notation(schema: dict[str, Any], shown: str) -> No
     ids=str,
 )
 def test_whether_null_is_taken_is_told_apart(schema: dict[str, Any], taken: bool) -> None:
-    assert takes_null(schema, {"S": {"type": ["string", "null"]}}) is taken
+    assert accepts_null(schema, {"S": {"type": ["string", "null"]}}) is taken
 
 
 def test_numbers_are_short() -> None:
@@ -183,7 +183,7 @@ def test_members_of_branches_are_laid_over_each_other() -> None:
         },
         "L": {"type": "array", "items": {"type": "object", "additionalProperties": {"properties": {"z": {}}}}},
     }
-    found = members_of(
+    found = list_fields(
         {"oneOf": [{"$ref": "#/components/schemas/A"}, {"$ref": "#/components/schemas/B"}]}, schemas, "m"
     )
     assert [(member.path, member.required, len(member.schemas), member.depth) for member in found] == [
@@ -200,7 +200,7 @@ def test_members_of_branches_are_laid_over_each_other() -> None:
 
 def test_a_schema_that_holds_itself_ends() -> None:
     schemas = {"S": {"type": "object", "properties": {"s": {"$ref": "#/components/schemas/S"}}}}
-    found = members_of({"$ref": "#/components/schemas/S"}, schemas)
+    found = list_fields({"$ref": "#/components/schemas/S"}, schemas)
     assert [member.path for member in found][:2] == ["s", "s.s"]
     assert len(found) == 10
 

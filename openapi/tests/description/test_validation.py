@@ -16,7 +16,7 @@ from openapi_core.templating.paths.finders import APICallPathFinder
 from openapi.contract.contract import load, names
 from openapi.description.description import describe
 from openapi.description.validation import BodyRequest, Validator, compile_schema
-from openapi.schema.excerpt import LONGEST, MOST_CUTS, MOST_VALUES, errors_of
+from openapi.schema.excerpt import MAX_CUTS, MAX_ITEMS, MAX_VALUES, find_errors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -78,9 +78,9 @@ def test_a_request_is_validated_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def counted(validator: jsonschema_rs.Validator, instance: Any) -> Iterator[jsonschema_rs.ValidationError]:
         seen.append(instance)
-        return errors_of(validator, instance)
+        return find_errors(validator, instance)
 
-    monkeypatch.setattr("openapi.description.request_validation.errors_of", counted)
+    monkeypatch.setattr("openapi.description.request_validation.find_errors", counted)
     monkeypatch.setattr("openapi.description.request_validation.OAS32Validator.iter_errors", None)
     body = request(temperature=0.5, tools=[])
     validator = Validator(load("mindie"))
@@ -220,13 +220,13 @@ class Counting:
         (request(stop=[1] * 1_000), 2),
         (request(messages=[USER] * 1_000 + [1]), 13),
         (request(messages=[{"role": "user", "content": [{"type": "text", "text": "x"}] * 20}] * 1_000 + [1]), 13),
-        (request(**{f"d{i}": [1] * 30 for i in range(1_000)}, stop=[1] * 20), MOST_CUTS + 1),
+        (request(**{f"d{i}": [1] * 30 for i in range(1_000)}, stop=[1] * 20), MAX_CUTS + 1),
     ],
     ids=["valid", "wrong from the first item", "wrong at the end", "valid lists before the fault", "decoys"],
 )
 def test_few_checks_of_validity_lead_to_the_fault(body: dict[str, Any], most: int) -> None:
     validator = Counting()
-    list(errors_of(cast("jsonschema_rs.Validator", validator), body))
+    list(find_errors(cast("jsonschema_rs.Validator", validator), body))
     assert validator.asked <= most
 
 
@@ -246,9 +246,9 @@ def test_deep_nesting_is_a_problem_and_no_crash(depth: int) -> None:
 def test_what_follows_the_fault_is_cut_off() -> None:
     validator = Counting()
     body = request(messages=[USER] * 500 + [1] + [USER] * 500, stop_token_ids=[1] * 500)
-    list(errors_of(cast("jsonschema_rs.Validator", validator), body))
+    list(find_errors(cast("jsonschema_rs.Validator", validator), body))
     assert len(validator.named["messages"]) == 501
-    assert len(validator.named["stop_token_ids"]) == LONGEST
+    assert len(validator.named["stop_token_ids"]) == MAX_ITEMS
 
 
 item = st.sampled_from([1, "", "x", None, 2**31, "x" * 1025])
@@ -272,12 +272,12 @@ faulty = st.fixed_dictionaries(
 @settings(max_examples=120, deadline=None, derandomize=True)
 def test_an_excerpt_is_wrong_where_the_whole_is_wrong(body: dict[str, Any]) -> None:
     whole = {(tuple(error.instance_path), error.kind.name) for error in SCHEMA.iter_errors(body)}
-    excerpt = {(tuple(error.instance_path), error.kind.name) for error in errors_of(SCHEMA, body)}
+    excerpt = {(tuple(error.instance_path), error.kind.name) for error in find_errors(SCHEMA, body)}
     assert excerpt <= whole
     assert bool(excerpt) == bool(whole)
 
 
 def test_one_error_is_enough_for_what_cannot_be_cut() -> None:
     schema = jsonschema_rs.validator_for({"additionalProperties": {"type": "string"}})
-    assert len(list(errors_of(schema, dict.fromkeys(map(str, range(MOST_VALUES + 1)), 1)))) == 1
-    assert len(list(errors_of(schema, dict.fromkeys(map(str, range(LONGEST)), 1)))) == LONGEST
+    assert len(list(find_errors(schema, dict.fromkeys(map(str, range(MAX_VALUES + 1)), 1)))) == 1
+    assert len(list(find_errors(schema, dict.fromkeys(map(str, range(MAX_ITEMS)), 1)))) == MAX_ITEMS

@@ -171,6 +171,6 @@ def test_a_folder_is_no_page(tmp_path: Path) -> None:
 def test_an_unknown_dialect_is_named_with_those_that_are_known(page: Path) -> None:
     for result in (run(drift, page, "--dialect", "nobody"), run(read, page, "--extends", "nobody")):
         assert result.exit_code == 2
-        assert "no dialect is called 'nobody'; there are: " in result.stderr
+        assert "unknown dialect 'nobody': expected one of " in result.stderr
         assert "mindie-vllm" in result.stderr
     assert run(drift, page).exit_code == 2

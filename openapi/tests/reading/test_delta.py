@@ -10,8 +10,8 @@ import pytest
 import yaml
 
 from openapi.contract import resolution
-from openapi.contract.contract import ContractError, contract_of, load, names
-from openapi.contract.loading import with_absolute_sources
+from openapi.contract.contract import ContractError, build_contract, load, names
+from openapi.contract.loading import make_sources_absolute
 from openapi.reading.compare.contract_facts import held
 from openapi.reading.compare.delta import Delta, delta_text, nearest
 from openapi.reading.compare.delta_placement import Placing
@@ -35,7 +35,7 @@ def extended(text: str, base: str, monkeypatch: pytest.MonkeyPatch) -> Contract:
     own = {**yaml.safe_load(text), "id": "new", "aliases": [], "title": "New", "document": load(base).document.id}
     monkeypatch.setattr(resolution, "dialect_files", lambda: {**files, "new": "dialects/new.yaml"})
     monkeypatch.setattr(resolution, "read", lambda path: own if path == "dialects/new.yaml" else read(path))
-    return contract_of(with_absolute_sources(resolution.resolve("new")))
+    return build_contract(make_sources_absolute(resolution.resolve("new")))
 
 
 def unmet(page: Facts, contract: Contract) -> list[tuple[str, str, str | None, str | None]]:
@@ -205,7 +205,7 @@ def test_the_nearest_dialect_is_the_one_that_differs_least() -> None:
 
 
 def test_an_unknown_dialect_is_a_contract_error() -> None:
-    with pytest.raises(ContractError, match="no dialect is called"):
+    with pytest.raises(ContractError, match="unknown dialect"):
         load("nobody")
     assert "nobody" not in names()
 
