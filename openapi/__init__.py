@@ -1,1 +1,1 @@
-"""The contract: five vendor documents as data, and what is mechanically derived from it."""
+"""The contract: vendor documents as data, and everything that is derived from them mechanically."""

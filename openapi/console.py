@@ -1,4 +1,4 @@
-"""The screen: where tables are printed; wide where there is no terminal, so that most rows stay on one line."""
+"""A console for tables that survives a closed pipe and is wide when standard output is not a terminal."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from typing import Final
 
 from rich.console import Console
 
-WIDE: Final = 200
-"""Columns where neither a terminal nor COLUMNS says how many there are."""
+DEFAULT_WIDTH: Final = 200
+"""Columns when standard output is not a terminal and COLUMNS is unset; most table rows then fit on one line."""
 
 
-class Screen(Console):
-    """A console that goes silent where nobody reads on: files and the exit code are as they would have been."""
+class PipeSafeConsole(Console):
+    """A console that stops printing when its reader closes the pipe; files and the exit code do not change."""
 
     def on_broken_pipe(self) -> None:
-        """Says the rest to nobody."""
+        """Discard all further output."""
         self.quiet = True
-        nobody = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nobody, sys.stdout.fileno())
-        os.close(nobody)
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, sys.stdout.fileno())
+        os.close(null)
 
 
-def screen() -> Screen:
-    """A console for standard output that colours no words by itself."""
-    told = sys.stdout.isatty() or "COLUMNS" in os.environ
-    return Screen(highlight=False, width=None if told else WIDE)
+def make_console() -> PipeSafeConsole:
+    """Make a console for standard output, without automatic highlighting."""
+    has_width = sys.stdout.isatty() or "COLUMNS" in os.environ
+    return PipeSafeConsole(highlight=False, width=None if has_width else DEFAULT_WIDTH)

@@ -1,4 +1,4 @@
-"""The nearest of the names that there are: what was most likely meant by one that there is not."""
+"""Suggest known names that are similar to an unknown one."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-LIKENESS: Final = 0.7
-"""Of two names, by difflib's ratio: a letter too few, too many or in the wrong place leaves more."""
+MIN_SIMILARITY: Final = 0.7
+"""Minimum of difflib's ratio; names that differ in one letter, missing, added or moved, are above it."""
 
 
-def nearest(name: str, known: Iterable[str], most: int = 1) -> list[str]:
-    """At most so many names that are like this one, the likest first."""
-    return get_close_matches(name.lower(), list(known), most, LIKENESS)
+def similar_names(name: str, known: Iterable[str], limit: int = 1) -> list[str]:
+    """Return up to `limit` known names that are similar to `name`, the most similar first."""
+    return get_close_matches(name.lower(), list(known), limit, MIN_SIMILARITY)
 
 
-def meant(name: str, known: Iterable[str]) -> str:
-    """A question for the end of a line that refuses a name; empty where nothing is like it."""
-    return "".join(f". Did you mean {each!r}?" for each in nearest(name, known))
+def suggest(name: str, known: Iterable[str]) -> str:
+    """Return a question to append to an error about an unknown name; empty if no known name is similar."""
+    return "".join(f". Did you mean {similar!r}?" for similar in similar_names(name, known))

@@ -1,6 +1,7 @@
-"""Extra headers of requests, as a user names them for a gateway before the server. Pure.
+"""Parse the extra headers that a user gives for requests, for example for a gateway in front of the server.
 
-`NAME: VALUE` is shown in reports as it is. `NAME=VAR` takes the value of an environment variable, which is a secret.
+The value of `NAME: VALUE` is shown in reports. `NAME=VAR` takes the value of an environment variable and keeps it
+secret.
 """
 
 from __future__ import annotations
@@ -12,92 +13,98 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-PLAIN: Final = "--header"
-KEPT: Final = "--header-env"
+HEADER_OPTION: Final = "--header"
+HEADER_ENV_OPTION: Final = "--header-env"
 KEY_HEADER: Final = "authorization"
-GOVERNED: Final = frozenset(
+RESERVED: Final = frozenset(
     (
         *("host", "content-length", "content-type", "content-encoding", "transfer-encoding", "te", "trailer"),
         *("connection", "keep-alive", "upgrade", "http2-settings", "expect", "accept", "accept-encoding"),
     )
 )
-"""What follows from the request, or what a scenario says otherwise to see what comes of it."""
+"""Headers that follow from the request, or that scenarios change on purpose to see how the server reacts."""
 TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # RFC 9110, section 5.6.2
 VALUE: Final = re.compile(r"[ -~]+")
 VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-LONGEST: Final = 40
-"""Characters of what was given, in a refusal."""
+MAX_QUOTED: Final = 40
+"""Characters of the user's input that an error message quotes."""
 
 
 class HeaderError(ValueError):
-    """A header that cannot be sent. The message is one line, names the option, and shows no secret."""
+    """The header cannot be sent. The message is one line, names the option, and shows no secret."""
 
 
 @dataclass(frozen=True, slots=True)
-class Header:
-    """One header of every request. `secret`: its value is in no report."""
+class ExtraHeader:
+    """One header to send with every request. If `secret`, no report shows its value."""
 
     name: str
     value: str
     secret: bool = False
 
 
-def extra(plain: Iterable[str], secret: Iterable[str], environment: Mapping[str, str]) -> tuple[Header, ...]:
-    """The headers of `NAME: VALUE` texts, then those of `NAME=VAR` texts. Raises HeaderError for the first that cannot
-    be sent, that follows from the request, or that is named twice."""
-    found = (*map(_plain, plain), *(_secret(text, environment) for text in secret))
+def parse_headers(
+    plain: Iterable[str], secret: Iterable[str], environment: Mapping[str, str]
+) -> tuple[ExtraHeader, ...]:
+    """Parse the `NAME: VALUE` strings, then the `NAME=VAR` strings.
+
+    Raises HeaderError for the first header that cannot be sent, that is reserved, or that is given twice.
+    """
+    headers = (*map(_parse_plain, plain), *(_parse_secret(text, environment) for text in secret))
     seen: set[str] = set()
-    for header in found:
+    for header in headers:
         if header.name.lower() in seen:
-            raise HeaderError(f"the header {header.name} is given twice: {PLAIN} and {KEPT} take each name once")
+            raise HeaderError(
+                f"the header {header.name} is given twice: {HEADER_OPTION} and {HEADER_ENV_OPTION} take each name once"
+            )
         seen.add(header.name.lower())
-    return found
+    return headers
 
 
-def _plain(text: str) -> Header:
+def _parse_plain(text: str) -> ExtraHeader:
     name, colon, value = text.partition(":")
     if not colon:
-        raise HeaderError(f"{PLAIN} {_cut(text)}: there is no colon in it; write {PLAIN} 'NAME: VALUE'")
-    _refuse_name(PLAIN, name)
+        raise HeaderError(f"{HEADER_OPTION} {_quote(text)}: missing colon: expected {HEADER_OPTION} 'NAME: VALUE'")
+    _check_name(HEADER_OPTION, name)
     value = value.strip(" \t")
     if not value:
-        raise HeaderError(f"{PLAIN} {name}: there is no value behind the colon; write {PLAIN} '{name}: VALUE'")
-    _refuse_value(f"{PLAIN} {name}", value)
-    return Header(name, value)
+        raise HeaderError(f"{HEADER_OPTION} {name}: missing value: expected {HEADER_OPTION} '{name}: VALUE'")
+    _check_value(f"{HEADER_OPTION} {name}", value)
+    return ExtraHeader(name, value)
 
 
-def _secret(text: str, environment: Mapping[str, str]) -> Header:
+def _parse_secret(text: str, environment: Mapping[str, str]) -> ExtraHeader:
     name, equals, variable = text.partition("=")
     if not equals:
-        # What stands behind a colon or a space may be the secret itself.
+        # Whatever comes after a colon or a space may be the secret itself, so it is not quoted.
         raise HeaderError(
-            f"{KEPT} {_cut(re.split('[: ]', text)[0])}: there is no = in it; write {KEPT} NAME=VAR, VAR being the"
-            " environment variable that holds the value"
+            f"{HEADER_ENV_OPTION} {_quote(re.split('[: ]', text)[0])}: missing '=': expected {HEADER_ENV_OPTION}"
+            " NAME=VAR, where VAR is the environment variable that contains the value"
         )
-    _refuse_name(KEPT, name)
-    if not VARIABLE.fullmatch(variable):  # it may be the secret too
-        raise HeaderError(f"{KEPT} {name}: what stands behind = is no name of an environment variable")
+    _check_name(HEADER_ENV_OPTION, name)
+    if not VARIABLE.fullmatch(variable):  # not quoted either: it may be the secret
+        raise HeaderError(f"{HEADER_ENV_OPTION} {name}: invalid name of an environment variable after '='")
     value = environment.get(variable, "").strip(" \t")
-    where = f"{KEPT} {name}={variable}"
+    option = f"{HEADER_ENV_OPTION} {name}={variable}"
     if not value:
-        raise HeaderError(f"{where}: the environment has no such variable, or it is empty")
-    _refuse_value(where, value)
-    return Header(name, value, secret=True)
+        raise HeaderError(f"{option}: the environment variable is not set or empty")
+    _check_value(option, value)
+    return ExtraHeader(name, value, secret=True)
 
 
-def _refuse_name(option: str, name: str) -> None:
+def _check_name(option: str, name: str) -> None:
     if not TOKEN.fullmatch(name):
-        raise HeaderError(f"{option} {_cut(name)}: the name of a header is made of letters, digits and !#$%&'*+-.^_`|~")
+        raise HeaderError(f"{option} {_quote(name)}: invalid name: expected letters, digits and !#$%&'*+-.^_`|~ only")
     if name.lower() == KEY_HEADER:
-        raise HeaderError(f"{option} {name}: pass a key with --api-key-env VAR")
-    if name.lower() in GOVERNED:
-        raise HeaderError(f"{option} {name}: this one cannot be set, it follows from each request")
+        raise HeaderError(f"{option} {name}: pass the API key with --api-key-env VAR")
+    if name.lower() in RESERVED:
+        raise HeaderError(f"{option} {name}: this header cannot be set: it follows from each request")
 
 
-def _refuse_value(where: str, value: str) -> None:
+def _check_value(option: str, value: str) -> None:
     if not VALUE.fullmatch(value):
-        raise HeaderError(f"{where}: its value has characters that no header can carry: it must be printable ASCII")
+        raise HeaderError(f"{option}: invalid value: expected printable ASCII characters only")
 
 
-def _cut(text: str) -> str:
-    return ascii(text if len(text) <= LONGEST else f"{text[:LONGEST]}...")
+def _quote(text: str) -> str:
+    return ascii(text if len(text) <= MAX_QUOTED else f"{text[:MAX_QUOTED]}...")

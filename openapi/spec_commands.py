@@ -1,4 +1,4 @@
-"""The commands of the contract: `chatproof spec build`, `diff` and `matrix`."""
+"""The commands `chatproof spec build`, `diff` and `matrix`."""
 
 from __future__ import annotations
 
@@ -11,29 +11,32 @@ import click
 from rich.markup import escape
 from rich.table import Table
 
-from openapi.console import screen
+from openapi.console import make_console
 from openapi.contract.contract import ContractError, load, names
 from openapi.description import comparison, matrix
-from openapi.description.comparison_source import described
-from openapi.description.spec_files import build, drift
+from openapi.description.comparison_source import load_description
+from openapi.description.spec_files import check_specs, write_specs
 
 if TYPE_CHECKING:
     from openapi.contract.contract import Contract
 
-HERE = Path(str(files("openapi"))) / "specs"
-WRONG = 2  # the exit code of a command that was used wrongly, or on a file that is broken
+SPECS = Path(str(files("openapi"))) / "specs"
+USAGE_ERROR = 2  # exit code for invalid arguments or an invalid file
 
 
 @click.command(name="build")
 @click.option(
-    "--out", type=click.Path(path_type=Path, file_okay=False), default=HERE, help="Folder. Default: openapi/specs."
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=SPECS,
+    help="Output folder. Default: openapi/specs.",
 )
-@click.option("--check", is_flag=True, help="Write nothing; exit 1 when the folder differs from the contract.")
+@click.option("--check", is_flag=True, help="Write nothing; exit with 1 if the folder differs from the contract.")
 def build_specs(out: Path, check: bool) -> None:
     """Write every dialect as OpenAPI 3.2 (NAME.json) and 3.1 (NAME.oas31.json)."""
     try:
-        lines = drift(out) if check else []
-        paths = [] if check else build(out)
+        lines = check_specs(out) if check else []
+        paths = [] if check else write_specs(out)
     except ContractError as error:
         _stop(str(error))
     except OSError as error:
@@ -41,7 +44,7 @@ def build_specs(out: Path, check: bool) -> None:
     if check:
         for line in lines:
             click.echo(line, err=True)
-        click.echo(f"{out}: {'run `chatproof spec build`' if lines else 'as the contract says'}")
+        click.echo(f"{out}: {'out of date: run `chatproof spec build`' if lines else 'up to date'}")
         sys.exit(1 if lines else 0)
     for path in paths:
         click.echo(path)
@@ -56,65 +59,69 @@ def build_specs(out: Path, check: bool) -> None:
     type=click.Choice(["text", "markdown", "json"]),
     default="text",
     show_default=True,
-    help="Of the output.",
+    help="Output format.",
 )
 def diff(before: str, after: str, form: str) -> None:
-    """What changes for a client of BEFORE that meets AFTER: breaking, widening, neutral.
+    """Compare two descriptions from the view of a client that was written for BEFORE and now uses AFTER.
 
-    Each is a dialect, a dialect's YAML file, or a description that `chatproof spec build` wrote.
+    BEFORE and AFTER are each a dialect, a dialect's YAML file, or a description that `chatproof spec build` wrote.
+    Differences are breaking, widening or neutral.
     """
     try:
-        found = comparison.compare(described(before), described(after))
+        result = comparison.compare(load_description(before), load_description(after))
     except ContractError as error:
         _stop(str(error))
     if form == "markdown":
-        click.echo(comparison.markdown(found), nl=False)
+        click.echo(comparison.render_markdown(result), nl=False)
     elif form == "json":
-        click.echo(comparison.text(found), nl=False)
+        click.echo(comparison.render_json(result), nl=False)
     else:
-        click.echo(found.headline)
-        for table in comparison.tables(found):
-            screen().print(table)
+        click.echo(result.headline)
+        for table in comparison.render_tables(result):
+            make_console().print(table)
 
 
 @click.command(name="matrix")
-@click.option("--dialect", "chosen", multiple=True, metavar="NAME", help="Only this column. Repeatable.")
+@click.option("--dialect", "chosen", multiple=True, metavar="NAME", help="Show only this dialect. Repeatable.")
 @click.option(
     "--format",
     "form",
     type=click.Choice(["text", "markdown"]),
     default="text",
     show_default=True,
-    help="Of the output.",
+    help="Output format.",
 )
 @click.option(
-    "--write", "page", type=click.Path(path_type=Path, dir_okay=False), help="Write the page of all dialects."
+    "--write",
+    "page",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write a Markdown page with all dialects to this file.",
 )
-@click.option("--check", is_flag=True, help="With --write: write nothing; exit 1 when the page differs.")
+@click.option("--check", is_flag=True, help="With --write: write nothing; exit with 1 if the page differs.")
 def print_matrix(chosen: tuple[str, ...], form: str, page: Path | None, check: bool) -> None:
-    """Every parameter, answer, stream and refusal, dialect by dialect."""
+    """Show every parameter, answer, stream and error of all dialects side by side."""
     if page is not None and chosen:
-        raise click.UsageError("--write takes all dialects: leave --dialect out")
+        raise click.UsageError("--write and --dialect are mutually exclusive: the page shows all dialects")
     if check and page is None:
-        raise click.UsageError("--check needs --write PAGE")
+        raise click.UsageError("--check requires --write PAGE")
     try:
         contracts = [load(name) for name in dict.fromkeys(chosen or names().values())]
     except ContractError as error:
         _stop(str(error))
     if page is not None:
-        _keep(page, matrix.markdown(contracts), check)
+        _write_or_check(page, matrix.render_markdown(contracts), check)
     elif form == "markdown":
-        click.echo(matrix.markdown(contracts), nl=False)
+        click.echo(matrix.render_markdown(contracts), nl=False)
     else:
-        _show(contracts)
+        _print_matrix(contracts)
 
 
-def _keep(page: Path, content: str, check: bool) -> None:
+def _write_or_check(page: Path, content: str, check: bool) -> None:
     try:
         if check:
             same = page.is_file() and page.read_bytes() == content.encode()
-            again = f"run `chatproof spec matrix --write {page}`"
-            click.echo(f"{page}: {'as the contract says' if same else again}")
+            advice = f"out of date: run `chatproof spec matrix --write {page}`"
+            click.echo(f"{page}: {'up to date' if same else advice}")
             sys.exit(0 if same else 1)
         page.write_bytes(content.encode())
     except OSError as error:
@@ -122,8 +129,8 @@ def _keep(page: Path, content: str, check: bool) -> None:
     click.echo(page)
 
 
-def _show(contracts: list[Contract]) -> None:
-    console = screen()
+def _print_matrix(contracts: list[Contract]) -> None:
+    console = make_console()
     for section in matrix.sections(contracts):
         table = Table(title=section.title, title_justify="left")
         for name in ("", *(contract.name for contract in contracts)):
@@ -136,4 +143,4 @@ def _show(contracts: list[Contract]) -> None:
 
 def _stop(message: str) -> NoReturn:
     click.echo(f"chatproof: {message}", err=True)
-    sys.exit(WRONG)
+    sys.exit(USAGE_ERROR)

@@ -1,1 +1,1 @@
-"""OpenAPI descriptions of a contract: built, validated against, compared."""
+"""OpenAPI descriptions of a contract: build them, validate against them, and compare them."""

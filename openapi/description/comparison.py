@@ -1,4 +1,4 @@
-"""A comparison of two descriptions, for a terminal, a page or a program."""
+"""Compare two descriptions, and render the result for a terminal, as Markdown or as JSON."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from rich.markup import escape
 from rich.table import Table
 
-from openapi.description.differences import Difference, Effect, differences
+from openapi.description.differences import DescriptionDifference, Effect, find_differences
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -21,7 +21,7 @@ STYLES: Final = {Effect.BREAKING: "red", Effect.WIDENING: "green", Effect.NEUTRA
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One of the two descriptions: its dialect, and the document with its version that it was made from."""
+    """One of the two descriptions: its dialect, and the vendor document and version that it describes."""
 
     dialect: str
     document: str
@@ -30,73 +30,77 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What changes for a client of `before` that meets `after`."""
+    """The differences for a client of `before` that sends its requests to a server of `after`."""
 
     before: Side
     after: Side
-    differences: tuple[Difference, ...]
+    differences: tuple[DescriptionDifference, ...]
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many differences have each effect, the worst first."""
-        found = Counter(difference.effect for difference in self.differences)
-        return {str(effect): found[effect] for effect in Effect}
+        """Number of differences by effect, the most severe effect first."""
+        by_effect = Counter(difference.effect for difference in self.differences)
+        return {str(effect): by_effect[effect] for effect in Effect}
 
     @property
     def headline(self) -> str:
-        """Both sides and the counts in one line."""
+        """Both sides and the counts, on one line."""
         counts = ", ".join(f"{count} {effect}" for effect, count in self.counts.items())
-        return f"{self.before.dialect} -> {self.after.dialect}: {counts if self.differences else 'no difference'}"
+        return f"{self.before.dialect} -> {self.after.dialect}: {counts if self.differences else 'no differences'}"
 
 
 def compare(before: Mapping[str, Any], after: Mapping[str, Any]) -> Comparison:
-    """Holds one description against another."""
-    return Comparison(_side(before), _side(after), differences(before, after))
+    """Compare two descriptions."""
+    return Comparison(_side(before), _side(after), find_differences(before, after))
 
 
-def tables(comparison: Comparison) -> Iterator[Table]:
-    """For a terminal: a table for each effect that occurs. Nothing is cut off; long cells are folded."""
-    for effect in Effect:
-        found = [difference for difference in comparison.differences if difference.effect is effect]
-        if found:
-            title = f"{effect.capitalize()}: {len(found)}"
-            drawn = Table(title=title, title_justify="left", title_style=f"bold {STYLES[effect]}")
-            for name in COLUMNS:
-                drawn.add_column(name, overflow="fold")
-            for each in found:
-                drawn.add_row(*map(escape, _cells(each)))
-            yield drawn
+def render_tables(comparison: Comparison) -> Iterator[Table]:
+    """Render one table per effect for a terminal. Long cells are wrapped, never truncated."""
+    for effect, differences in _by_effect(comparison):
+        title = f"{effect.capitalize()}: {len(differences)}"
+        table = Table(title=title, title_justify="left", title_style=f"bold {STYLES[effect]}")
+        for name in COLUMNS:
+            table.add_column(name, overflow="fold")
+        for difference in differences:
+            table.add_row(*map(escape, _cells(difference)))
+        yield table
 
 
-def markdown(comparison: Comparison) -> str:
-    """For a page: a section for each effect that occurs."""
+def render_markdown(comparison: Comparison) -> str:
+    """Render a Markdown page with one section per effect."""
     lines = [f"# {comparison.headline}"]
-    for effect in Effect:
-        found = [difference for difference in comparison.differences if difference.effect is effect]
-        if found:
-            lines += ["", f"## {effect.capitalize()}", "", row(COLUMNS), row(["---"] * len(COLUMNS))]
-            lines += [row(_cells(each)) for each in found]
+    for effect, differences in _by_effect(comparison):
+        lines += ["", f"## {effect.capitalize()}", "", markdown_row(COLUMNS), markdown_row(["---"] * len(COLUMNS))]
+        lines += [markdown_row(_cells(difference)) for difference in differences]
     return "\n".join(lines) + "\n"
 
 
-def text(comparison: Comparison) -> str:
-    """For a program: one JSON object."""
-    shown = {
+def render_json(comparison: Comparison) -> str:
+    """Render one JSON object."""
+    result = {
         "before": asdict(comparison.before),
         "after": asdict(comparison.after),
         "counts": comparison.counts,
         "differences": [asdict(difference) for difference in comparison.differences],
     }
-    return json.dumps(shown, ensure_ascii=False, indent=2) + "\n"
+    return json.dumps(result, ensure_ascii=False, indent=2) + "\n"
 
 
-def row(cells: Iterable[str]) -> str:
-    """One row of a Markdown table; what would end a cell is escaped."""
+def markdown_row(cells: Iterable[str]) -> str:
+    """Format one row of a Markdown table, with bars in cells escaped."""
     escaped = (cell.replace("|", "\\|") for cell in cells)
     return f"| {' | '.join(escaped)} |"
 
 
-def _cells(difference: Difference) -> tuple[str, ...]:
+def _by_effect(comparison: Comparison) -> Iterator[tuple[Effect, list[DescriptionDifference]]]:
+    """Yield each effect that occurs, with its differences."""
+    for effect in Effect:
+        differences = [difference for difference in comparison.differences if difference.effect is effect]
+        if differences:
+            yield effect, differences
+
+
+def _cells(difference: DescriptionDifference) -> tuple[str, ...]:
     return difference.part, difference.place, difference.what, difference.before, difference.after
 
 

@@ -1,4 +1,4 @@
-"""What can be compared: a dialect by its name, a dialect's file, or a description that was kept."""
+"""Load a description to compare: from a dialect's name, a dialect's YAML file, or a description's JSON file."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ DIALECT_FILES: Final = (".yaml", ".yml")
 DESCRIPTION_FILES: Final = (".json",)
 
 
-def described(name: str) -> dict[str, Any]:
-    """The description that a name stands for: a dialect, a dialect's YAML file, or a description's JSON file.
+def load_description(name: str) -> dict[str, Any]:
+    """Load the description of a dialect, of a dialect's YAML file, or from a description's JSON file.
 
-    Raises ContractError, in one line, for a name that is none of them and for a file that does not hold one.
+    Raises ContractError, in one line, if `name` is none of these or the file is invalid.
     """
     if name in names():
         return describe(load(name))
     path = Path(name)
     if path.suffix not in (*DIALECT_FILES, *DESCRIPTION_FILES):
         known = ", ".join(sorted(names()))
-        raise ContractError(f"{name}: neither a dialect nor a .yaml or .json file; dialects are {known}")
+        raise ContractError(f"unknown dialect {name!r}: expected a .yaml or .json file, or one of {known}")
     try:
-        return describe(load_file(path)) if path.suffix in DIALECT_FILES else _kept(path)
+        return describe(load_file(path)) if path.suffix in DIALECT_FILES else _load_json(path)
     except OSError as error:
-        raise ContractError(f"{name}: cannot be read: {error.strerror}") from error
+        raise ContractError(f"cannot read {name}: {error.strerror}") from error
     except UnicodeDecodeError as error:
-        raise ContractError(f"{name}: no UTF-8 text") from error
+        raise ContractError(f"{name}: invalid encoding: expected UTF-8") from error
 
 
-def _kept(path: Path) -> dict[str, Any]:
-    """A description that `chatproof spec build` wrote, in either version."""
+def _load_json(path: Path) -> dict[str, Any]:
+    """Load a description that `chatproof spec build` wrote, in either version."""
     try:
         document: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except json.JSONDecodeError as error:
-        raise ContractError(f"{path}:{error.lineno}:{error.colno}: no JSON: {error.msg}") from error
+        raise ContractError(f"{path}:{error.lineno}:{error.colno}: invalid JSON: {error.msg}") from error
     ours = isinstance(document, dict) and "x-dialect" in document.get("info", {})
     if not ours or REQUEST not in document.get("components", {}).get("schemas", {}):
-        raise ContractError(f"{path}: no description of a dialect: give one that `chatproof spec build` wrote")
+        raise ContractError(f"{path}: invalid description: expected a file that `chatproof spec build` wrote")
     return document

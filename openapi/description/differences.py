@@ -116,7 +116,7 @@ def _compare_required(part: str, old: SchemaField, new: SchemaField) -> Iterator
     """Report a field that became required or optional."""
     if old.required == new.required:
         return
-    words = {"yes": "required", "some": "required in some", "no": "optional"}
+    words = {"yes": "required", "some": "sometimes required", "no": "optional"}
     order = list(words)
     stricter = order.index(new.required) < order.index(old.required)
     effect = Effect.BREAKING if stricter else Effect.WIDENING

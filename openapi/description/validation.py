@@ -1,21 +1,22 @@
-"""Instances against the description: single schemas directly, requests through openapi-core, both by jsonschema-rs.
+"""Validate instances against the schemas of a description, and whole requests through openapi-core.
 
-What comes out is `Problem`: the place, the broken keyword with its bound, and one sentence a client can act on, never
-the whole body. A validator is compiled when it is first asked, and openapi-core is imported for `refusals` alone: who
-judges answers pays for neither.
+The result is a tuple of `Problem`: the path, the violated keyword and its bound, and one sentence that tells a client
+what to change. Messages never quote the whole body. A validator is compiled when it is first used, and openapi-core is
+imported only for `Validator.refusals`, so that a process that only judges answers pays for neither.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import jsonschema_rs
 
+from openapi.description.body_request import BodyRequest
 from openapi.description.description import REQUEST, describe
-from openapi.schema.excerpt import errors_of
-from openapi.schema.problem import Problem, problems_of
+from openapi.schema.excerpt import find_errors
+from openapi.schema.json_schema import REFERENCE
+from openapi.schema.problem import Problem, describe_errors
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,54 +25,44 @@ if TYPE_CHECKING:
     from openapi.description.request_validation import Operations
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
-DEEPEST = 255  # levels that jsonschema-rs follows
+MAX_DEPTH = 255  # levels of nesting that jsonschema-rs supports
 
 
 class _MaxCharacters:
-    """`x-maxCharacters`: the texts inside the value are together at most so many characters long."""
+    """The keyword `x-maxCharacters`: the maximum number of characters in all strings inside a value."""
 
     def __init__(self, _parent: Mapping[str, Any], value: int, _path: list[Any]) -> None:
         self.limit = value
 
     def validate(self, instance: object) -> None:
-        """Raises ValueError with the count when there are more."""
-        found = _characters(instance)
-        if found > self.limit:
-            raise ValueError(f"holds {found} characters, more than the {self.limit} allowed")
+        """Raise ValueError if the strings have more characters than allowed."""
+        count = _count_characters(instance)
+        if count > self.limit:
+            raise ValueError(f"has {count} characters in total, more than the {self.limit} allowed")
 
 
-def _characters(value: object) -> int:
-    count, waiting = 0, [value]
-    while waiting:
-        item = waiting.pop()
+def _count_characters(value: object) -> int:
+    count, pending = 0, [value]
+    while pending:
+        item = pending.pop()
         if isinstance(item, str):
             count += len(item)
         elif isinstance(item, list):
-            waiting.extend(item)
+            pending.extend(item)
         elif isinstance(item, dict):
-            waiting.extend(item.values())
+            pending.extend(item.values())
     return count
 
 
 def compile_schema(document: Mapping[str, Any], pointer: str) -> jsonschema_rs.Validator:
-    """A validator of the schema at `pointer` of an OpenAPI document, our own keywords included."""
+    """Compile the schema at a JSON pointer into an OpenAPI document, with support for our own keywords."""
     parts = {key: document[key] for key in ("components", "paths") if key in document}
     root = {"$schema": DIALECT, "$ref": pointer, **parts}
     return jsonschema_rs.validator_for(root, keywords={"x-maxCharacters": _MaxCharacters})
 
 
-@dataclass(frozen=True, slots=True)
-class BodyRequest:
-    """A request as it came: `body` is the raw bytes, None where there was none."""
-
-    path: str
-    body: bytes | None
-    method: str = "post"
-    content_type: str = "application/json"
-
-
 class Validator:
-    """Holds requests and answers against one contract. Build it once; it is safe to share between threads."""
+    """Validates requests and answers against one contract. Create one per contract; threads may share it."""
 
     def __init__(self, contract: Contract) -> None:
         self.contract = contract
@@ -79,33 +70,33 @@ class Validator:
         self._compiled: dict[str, jsonschema_rs.Validator] = {}
 
     def prepare(self) -> None:
-        """Imports openapi-core and compiles what requests are held against, which the first request pays otherwise."""
+        """Import openapi-core and compile the request schemas now, so that the first request does not wait for it."""
         self.refusals(BodyRequest(self.contract.path, b"{}"))
 
     def refusals(self, request: BodyRequest) -> tuple[Problem, ...]:
-        """What is wrong with a request, through openapi-core. Empty: it is valid. The body must be JSON already."""
-        found: list[Problem] = []
+        """Validate a request through openapi-core; return nothing if it is valid. The body must be JSON."""
+        problems: list[Problem] = []
         try:
             for reason, errors in self._operations.refusals(request):
                 if errors:
-                    found += problems_of(errors, self.document)
+                    problems += describe_errors(errors, self.document)
                 else:
-                    found.append(Problem("", reason, None, "the request does not fit the operation"))
+                    problems.append(Problem("", reason, None, "the path, method or media type is not supported"))
         except ValueError as error:
             return _too_deep(error)
-        return tuple(found)
+        return tuple(problems)
 
     def problems(self, schema: str, instance: object) -> tuple[Problem, ...]:
-        """How an instance breaks a named schema of the description, e.g. `ChatCompletionChunk`."""
+        """Validate an instance against a schema of the description by its name, such as `ChatCompletionChunk`."""
         if schema not in self.document["components"]["schemas"]:
             raise KeyError(f"the description has no schema {schema!r}")
         try:
-            return problems_of(errors_of(self._at(f"#/components/schemas/{schema}"), instance), self.document)
+            return describe_errors(find_errors(self._at(f"{REFERENCE}{schema}"), instance), self.document)
         except ValueError as error:
             return _too_deep(error)
 
     def request_problems(self, body: object) -> tuple[Problem, ...]:
-        """How a request body breaks the description, without HTTP around it."""
+        """Validate a request body, without the HTTP request around it."""
         return self.problems(REQUEST, body)
 
     def _at(self, pointer: str) -> jsonschema_rs.Validator:
@@ -121,7 +112,7 @@ class Validator:
 
 
 def _too_deep(error: ValueError) -> tuple[Problem, ...]:
-    """What jsonschema-rs raises in place of an error where it follows no further."""
+    """Convert the ValueError that jsonschema-rs raises when a value nests too deeply; re-raise any other."""
     if "Recursion limit" not in str(error):
         raise error
-    return (Problem("", "depth", DEEPEST, f"the body nests deeper than {DEEPEST} levels"),)
+    return (Problem("", "depth", MAX_DEPTH, f"the body nests deeper than {MAX_DEPTH} levels"),)

@@ -1,1 +1,1 @@
-"""JSON Schema as the contract uses it: problems, members, ranges, short notation."""
+"""JSON Schema as the contract uses it: problems, fields, value ranges, and a short notation."""

@@ -1,8 +1,9 @@
-"""Excerpt: a broken instance, cut down until naming what is wrong with it costs little.
+"""Cut an invalid instance down to an excerpt, so that describing its errors costs little.
 
-jsonschema-rs decides quickly whether an instance is valid, but it makes every error at once, with all the branches of
-every `anyOf`: 300,000 wrong messages took 46 s. So long lists are cut first, to a few items or to the shortest
-beginning that is still wrong; what stays keeps its place, so that a problem's path is the same in the whole instance.
+jsonschema-rs decides quickly whether an instance is valid, but it creates all errors at once, with all branches of
+every `anyOf`: 300,000 invalid messages took 46 s. Long arrays are therefore cut first, to a few items or to the
+shortest prefix that is still invalid. The remaining items keep their index, so that the path of an error is the same in
+the excerpt and in the whole instance.
 """
 
 from __future__ import annotations
@@ -15,21 +16,21 @@ import jsonschema_rs
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-LONGEST = 16  # items that a list may keep without need
-MOST_CUTS = 64  # lists that are cut, the longest first
-MOST_VALUES = 4096  # values in an excerpt of which every problem is looked for; beyond, only the first one
+MAX_ITEMS = 16  # longer arrays are cut
+MAX_CUTS = 64  # arrays that are cut, the longest first
+MAX_VALUES = 4096  # values of an excerpt that is searched for all errors; of a larger one only the first is found
 
 
-def errors_of(validator: jsonschema_rs.Validator, instance: Any) -> Iterator[jsonschema_rs.ValidationError]:
-    """What is wrong with an instance, or with an excerpt of it that is wrong in the same places. Nothing: it is valid.
+def find_errors(validator: jsonschema_rs.Validator, instance: Any) -> Iterator[jsonschema_rs.ValidationError]:
+    """Yield the errors of an instance, or of an excerpt that is invalid in the same places; nothing if it is valid.
 
-    Costs a check of validity for each list that is cut, and one for each halving where the fault comes late.
-    Raises ValueError where the instance nests deeper than the validator follows (255 levels).
+    Each array that is cut costs one validity check, and one more for each bisection step if its first items are valid.
+    Raises ValueError if the instance nests deeper than the validator supports (255 levels).
     """
     if validator.is_valid(instance):
         return
-    excerpt = _Cut(validator, instance).made()
-    if _values(excerpt) <= MOST_VALUES:
+    excerpt = _Cutter(validator, instance).cut()
+    if _count_values(excerpt) <= MAX_VALUES:
         yield from validator.iter_errors(excerpt)
         return
     error = _first_error(validator, excerpt)
@@ -45,70 +46,71 @@ def _first_error(validator: jsonschema_rs.Validator, instance: Any) -> jsonschem
     return None
 
 
-class _Cut:
-    """The cutting of one instance: longest lists first, each in a copy of its holder, so the instance stays whole."""
+class _Cutter:
+    """Cuts the arrays of one instance, the longest first, in copies of their parents; the instance is not changed."""
 
     def __init__(self, validator: jsonschema_rs.Validator, whole: Any) -> None:
         self._validator = validator
-        self._root = [whole]  # a holder, so that the instance itself can be a list
-        self._waiting: list[tuple[int, int, Any, Any]] = []  # a heap of long lists: (-length, order, holder, key)
+        self._root = [whole]  # a parent, because the instance itself may be an array
+        self._waiting: list[tuple[int, int, Any, Any]] = []  # a heap of long arrays: (-length, order, parent, key)
         self._order = 0
 
-    def made(self) -> Any:
-        self._look_at(self._root, 0)
-        for _ in range(MOST_CUTS):
+    def cut(self) -> Any:
+        """Return the excerpt."""
+        self._queue_arrays(self._root, 0)
+        for _ in range(MAX_CUTS):
             if not self._waiting:
                 break
-            *_, holder, key = heapq.heappop(self._waiting)
-            first = self._shorten(holder, key, holder[key])
-            kept = holder[key]
+            *_, parent, key = heapq.heappop(self._waiting)
+            first = self._shorten(parent, key, parent[key])
+            kept = parent[key]
             for at in range(first, len(kept)):
-                self._look_at(kept, at)
+                self._queue_arrays(kept, at)
         return self._root[0]
 
-    def _look_at(self, holder: Any, key: Any) -> None:
-        """Notes the long lists of one value, through everything that is not a long list itself."""
-        places = [(holder, key)]
-        while places:
-            holder, key = places.pop()
-            value = holder[key]
-            if isinstance(value, list) and len(value) > LONGEST:
+    def _queue_arrays(self, parent: Any, key: Any) -> None:
+        """Queue the long arrays inside one value, but not those inside another long array."""
+        pending = [(parent, key)]
+        while pending:
+            parent, key = pending.pop()
+            value = parent[key]
+            if isinstance(value, list) and len(value) > MAX_ITEMS:
                 self._order += 1
-                heapq.heappush(self._waiting, (-len(value), self._order, holder, key))
+                heapq.heappush(self._waiting, (-len(value), self._order, parent, key))
             elif isinstance(value, dict):
-                holder[key] = value = dict(value)
-                places += [(value, name) for name, item in value.items() if isinstance(item, (dict, list))]
+                parent[key] = value = dict(value)
+                pending += [(value, name) for name, item in value.items() if isinstance(item, (dict, list))]
             elif isinstance(value, list):
-                holder[key] = value = list(value)
-                places += [(value, at) for at, item in enumerate(value) if isinstance(item, (dict, list))]
+                parent[key] = value = list(value)
+                pending += [(value, at) for at, item in enumerate(value) if isinstance(item, (dict, list))]
 
-    def _shorten(self, holder: Any, key: Any, items: list[Any]) -> int:
-        """Cuts a list in its holder; returns the index from which its items may be wrong."""
-        if self._is_wrong(holder, key, items[:LONGEST]):
+    def _shorten(self, parent: Any, key: Any, items: list[Any]) -> int:
+        """Cut an array in its parent; return the index of the first item that may be invalid."""
+        if self._is_invalid(parent, key, items[:MAX_ITEMS]):
             return 0
-        # All faults come later. The stretch that holds one is halved until an item is left, so that all checks
-        # together cost about two of the whole list. A list that is only too long ends where it becomes so.
-        start, end = LONGEST, len(items)
+        # All errors come later. Bisect until one item is left; all checks together cost about as much as two checks
+        # of the whole array. An array that is merely too long is cut where it becomes too long.
+        start, end = MAX_ITEMS, len(items)
         while end - start > 1:
             middle = (start + end) // 2
-            if self._is_wrong(holder, key, items[start:middle]):
+            if self._is_invalid(parent, key, items[start:middle]):
                 end = middle
             else:
                 start = middle
-        if not self._is_wrong(holder, key, items[: start + 1]):
-            holder[key] = list(items)  # wrong as a whole only, which no keyword of ours is: nothing to cut
+        if not self._is_invalid(parent, key, items[: start + 1]):
+            parent[key] = list(items)  # only the whole array is invalid, which none of our keywords can cause: keep it
         return start
 
-    def _is_wrong(self, holder: Any, key: Any, items: list[Any]) -> bool:
-        """Whether the instance is still wrong with these items in the place of the list."""
-        holder[key] = items
+    def _is_invalid(self, parent: Any, key: Any, items: list[Any]) -> bool:
+        """Return whether the instance is still invalid with these items in place of the array."""
+        parent[key] = items
         return not self._validator.is_valid(self._root[0])
 
 
-def _values(instance: Any) -> int:
-    """How many values an instance holds, counted up to just beyond MOST_VALUES."""
+def _count_values(instance: Any) -> int:
+    """Count the values in an instance; stop counting above MAX_VALUES."""
     count, waiting = 0, [instance]
-    while waiting and count <= MOST_VALUES:
+    while waiting and count <= MAX_VALUES:
         item = waiting.pop()
         count += 1
         if isinstance(item, dict):

@@ -1,7 +1,7 @@
-"""Members: what an object or list holds at every depth, each under its path, with the schemas that describe it.
+"""List the fields of an object or array at every depth, each with its path and the schemas that describe it.
 
-`messages[].content[].text` is the text of a part of the content of a message, `stop[]` an element of `stop`. Branches
-of `oneOf` and `anyOf` are laid over each other: a member that several branches describe has several schemas.
+`messages[].content[].text` is the text of one part of a message's content; `stop[]` is one element of `stop`. The
+branches of `oneOf` and `anyOf` are combined: a field that several branches describe has several schemas.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
     from openapi.schema.json_schema import Schema, Schemas
 
-DEEPEST: Final = 10
-"""Steps from the root; schemas that hold themselves would go on for ever."""
+MAX_DEPTH: Final = 10
+"""Steps from the root; recursive schemas would never end."""
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
-    """One member. `required`: by every branch that describes what holds it, by some, or by none."""
+class SchemaField:
+    """One field. `required`: by all of the branches that describe its parent, by some of them, or by none."""
 
     path: str
     schemas: tuple[Schema, ...]
@@ -30,52 +30,53 @@ class Member:
 
     @property
     def depth(self) -> int:
-        """How many objects stand around it."""
+        """Number of objects that enclose the field."""
         return self.path.count(".")
 
     @property
     def is_element(self) -> bool:
-        """Whether it stands for each element of a list, or each member of any name."""
+        """Whether it stands for all elements of an array, or for all properties of an object."""
         return self.path.endswith(("[]", ".*"))
 
     @property
-    def holder(self) -> str:
-        """The path of what holds it; "" for the root."""
+    def parent(self) -> str:
+        """Path of the object or array that contains the field; "" for the root."""
         return self.path[:-2] if self.is_element else self.path.rpartition(".")[0]
 
 
-def members_of(schema: Schema, schemas: Schemas, path: str = "") -> tuple[Member, ...]:
-    """All members below a schema, outermost first, each once. `path` goes before theirs."""
-    return tuple(_below([schema], schemas, path, 0))
+def list_fields(schema: Schema, schemas: Schemas, path: str = "") -> tuple[SchemaField, ...]:
+    """List all fields of a schema, outermost first, each once. `path` is the prefix of their paths."""
+    return tuple(_fields_below([schema], schemas, path, 0))
 
 
-def branches(schema: Schema, schemas: Schemas) -> Iterator[Schema]:
-    """The forms of a value without references: the schema itself, or what its branches say where it says nothing."""
+def expand_branches(schema: Schema, schemas: Schemas) -> Iterator[Schema]:
+    """Yield the alternatives of a value, references resolved: the schema itself, or the branches of its `anyOf`,
+    `oneOf` and `allOf` unless it has properties of its own."""
     schema = dereference(schema, schemas)
     split = [key for key in ("anyOf", "oneOf", "allOf") if key in schema and "properties" not in schema]
     if not split:
         yield schema
     for key in split:
         for branch in schema[key]:
-            yield from branches(branch, schemas)
+            yield from expand_branches(branch, schemas)
 
 
-def _below(alternatives: Sequence[Schema], schemas: Schemas, path: str, steps: int) -> Iterator[Member]:
-    if steps >= DEEPEST:
+def _fields_below(alternatives: Sequence[Schema], schemas: Schemas, path: str, steps: int) -> Iterator[SchemaField]:
+    if steps >= MAX_DEPTH:
         return
-    forms = [form for schema in alternatives for form in branches(schema, schemas)]
-    for keyword, mark in (("items", "[]"), ("additionalProperties", ".*")):
-        inner = [form[keyword] for form in forms if isinstance(form.get(keyword), dict)]
+    branches = [branch for schema in alternatives for branch in expand_branches(schema, schemas)]
+    for keyword, suffix in (("items", "[]"), ("additionalProperties", ".*")):
+        inner = [branch[keyword] for branch in branches if isinstance(branch.get(keyword), dict)]
         if inner:
-            yield Member(f"{path}{mark}", tuple(inner))
-            yield from _below(inner, schemas, f"{path}{mark}", steps + 1)
-    objects = [form for form in forms if "properties" in form]
-    for name in dict.fromkeys(name for form in objects for name in form["properties"]):
-        found = [form["properties"][name] for form in objects if isinstance(form["properties"].get(name), dict)]
-        at = f"{path}.{name}" if path else name
-        demanding = sum(name in form.get("required", ()) for form in objects)
+            yield SchemaField(f"{path}{suffix}", tuple(inner))
+            yield from _fields_below(inner, schemas, f"{path}{suffix}", steps + 1)
+    objects = [branch for branch in branches if "properties" in branch]
+    for name in dict.fromkeys(name for branch in objects for name in branch["properties"]):
+        inner = [branch["properties"][name] for branch in objects if isinstance(branch["properties"].get(name), dict)]
+        field_path = f"{path}.{name}" if path else name
+        requiring = sum(name in branch.get("required", ()) for branch in objects)
         required: Literal["yes", "some", "no"] = "no"
-        if demanding:
-            required = "yes" if demanding == len(objects) else "some"
-        yield Member(at, tuple(found), required)
-        yield from _below(found, schemas, at, steps + 1)
+        if requiring:
+            required = "yes" if requiring == len(objects) else "some"
+        yield SchemaField(field_path, tuple(inner), required)
+        yield from _fields_below(inner, schemas, field_path, steps + 1)

@@ -1,6 +1,6 @@
-"""Notation: a schema in the few characters of a table cell, `integer [1, 128]`, `text of 1 to 1024 characters`.
+"""Write a schema in the short notation of a table cell: `integer [1, 128]`, `string of 1 to 1024 characters`.
 
-Null is left out: tables say in words of their own whether it is taken.
+The notation leaves null out; tables state in a separate note whether null is accepted.
 """
 
 from __future__ import annotations
@@ -16,28 +16,27 @@ if TYPE_CHECKING:
     from openapi.schema.json_schema import Schema, Schemas
 
 SMALLEST_POWER: Final = 2**20
-"""From here on, powers of two are written as such."""
-WORDS: Final = {"string": "text", "array": "list"}
+"""Powers of two from this one on are written as powers."""
 
 
 def notation(schema: Schema, schemas: Schemas) -> str:
-    """What a value may be, null aside. `schemas` are the ones that references lead to."""
-    return " or ".join(dict.fromkeys(_forms(schema, schemas))) or "null"
+    """Describe the values of a schema except null. `schemas` are the targets of references."""
+    return " or ".join(dict.fromkeys(_alternatives(schema, schemas))) or "null"
 
 
-def takes_null(schema: Schema, schemas: Schemas) -> bool:
-    """Whether null is one of the values."""
+def accepts_null(schema: Schema, schemas: Schemas) -> bool:
+    """Return whether null is a valid value."""
     schema = dereference(schema, schemas)
     for key in ("anyOf", "oneOf"):
-        if key in schema and not any(takes_null(branch, schemas) for branch in schema[key]):
+        if key in schema and not any(accepts_null(branch, schemas) for branch in schema[key]):
             return False
     if "enum" in schema or "const" in schema:
         return None in schema.get("enum", [schema.get("const", 0)])
     return "type" not in schema or "null" in _types(schema)
 
 
-def number(value: float) -> str:
-    """`2147483647` as `2^31-1`; other numbers as JSON has them, without an empty fraction."""
+def format_number(value: float) -> str:
+    """Format `2147483647` as `2^31-1`, and other numbers as in JSON, but without a fraction of zero."""
     if isinstance(value, float) and value.is_integer() and abs(value) < SMALLEST_POWER:
         value = int(value)
     if isinstance(value, int) and abs(value) >= SMALLEST_POWER - 1:
@@ -48,34 +47,34 @@ def number(value: float) -> str:
     return json.dumps(value)
 
 
-def _forms(schema: Schema, schemas: Schemas) -> Iterator[str]:
+def _alternatives(schema: Schema, schemas: Schemas) -> Iterator[str]:
     schema = dereference(schema, schemas)
     for key in ("anyOf", "oneOf"):
         if key in schema and "properties" not in schema:
             for branch in schema[key]:
-                yield from _forms(branch, schemas)
+                yield from _alternatives(branch, schemas)
             return
     if "const" in schema or "enum" in schema:
-        yield from (json.dumps(value, ensure_ascii=False) for value in _listed(schema) if value is not None)
+        yield from (json.dumps(value, ensure_ascii=False) for value in _enum_values(schema) if value is not None)
         return
     for kind in _types(schema):
         if kind in ("integer", "number"):
             yield f"{kind} {_interval(schema)}".strip() + _exception(schema)
         elif kind == "string":
-            yield f"text{_count(schema, 'Length', 'character')}"
+            yield f"string{_count(schema, 'Length', 'character')}"
         elif kind == "array":
-            yield _list(schema, schemas)
+            yield _array(schema, schemas)
         elif kind != "null":
             yield kind
 
 
-def _listed(schema: Schema) -> list[Any]:
+def _enum_values(schema: Schema) -> list[Any]:
     return [schema["const"]] if "const" in schema else list(schema["enum"])
 
 
 def _types(schema: Schema) -> list[str]:
-    found = schema.get("type", "object" if "properties" in schema else "anything")
-    return list(found) if isinstance(found, list) else [found]
+    types = schema.get("type", "object" if "properties" in schema else "anything")
+    return list(types) if isinstance(types, list) else [types]
 
 
 def _interval(schema: Schema) -> str:
@@ -83,9 +82,9 @@ def _interval(schema: Schema) -> str:
     over, under = schema.get("exclusiveMinimum"), schema.get("exclusiveMaximum")
     if (low is None and over is None) or (high is None and under is None):
         signs = ((low, "≥"), (over, ">"), (high, "≤"), (under, "<"))
-        return " ".join(f"{sign} {number(bound)}" for bound, sign in signs if bound is not None)
-    left = f"({number(over)}" if over is not None else f"[{number(low or 0)}"
-    right = f"{number(under)})" if under is not None else f"{number(high or 0)}]"
+        return " ".join(f"{sign} {format_number(bound)}" for bound, sign in signs if bound is not None)
+    left = f"({format_number(over)}" if over is not None else f"[{format_number(low or 0)}"
+    right = f"{format_number(under)})" if under is not None else f"{format_number(high or 0)}]"
     return f"{left}, {right}"
 
 
@@ -95,19 +94,25 @@ def _exception(schema: Schema) -> str:
     return "".join(f", not {json.dumps(value)}" for value in values)
 
 
-def _list(schema: Schema, schemas: Schemas) -> str:
+def _array(schema: Schema, schemas: Schemas) -> str:
     items = notation(schema["items"], schemas) if isinstance(schema.get("items"), dict) else ""
     total = schema.get("x-maxCharacters")
-    limit = f", {number(total)} characters in all" if total else ""
+    limit = f", {format_number(total)} characters in all" if total else ""
     count = _count(schema, "Items", "item")
-    return f"list{count}{f': {items}' if items else ''}{limit}"
+    return f"array{count}{f': {items}' if items else ''}{limit}"
 
 
-def _count(schema: Schema, what: str, unit: str) -> str:
-    low, high = schema.get(f"min{what}", 0), schema.get(f"max{what}")
+def _count(schema: Schema, size: str, unit: str) -> str:
+    low, high = schema.get(f"min{size}", 0), schema.get(f"max{size}")
     if not low and high is None:
         return ""
     if high is None:
         return f" of {low}+ {unit}s"
-    span = number(high) if low == high else f"{low} to {number(high)}" if low else f"up to {number(high)}"
+    span = (
+        format_number(high)
+        if low == high
+        else f"{low} to {format_number(high)}"
+        if low
+        else f"up to {format_number(high)}"
+    )
     return f" of {span} {unit}{'' if high == low == 1 else 's'}"

@@ -1,7 +1,8 @@
-"""Problem: one way an instance breaks a schema, in words that name the parameter and the bound.
+"""Describe validation errors in messages that name the parameter and the bound.
 
-`oneOf` and `anyOf` alone say nothing a client can use ("not valid under any of the schemas"), so the branch that was
-meant is looked up: by the discriminator where there is one, else by the type of the value.
+The errors of `oneOf` and `anyOf` do not help a client ("not valid under any of the schemas"), so the errors of the
+intended branch are described instead. The intended branch is the one with the same discriminator, or, without a
+discriminator, with the same type as the value.
 """
 
 from __future__ import annotations
@@ -15,13 +16,17 @@ if TYPE_CHECKING:
 
     import jsonschema_rs
 
-EXCERPT = 60  # characters of a value that a message may show
-MOST = 5  # problems that one answer names; a broken list of 300,000 items must not become 46 MB of refusals
+MAX_QUOTED = 60  # characters of a value that a message quotes
+MAX_PROBLEMS = 5  # per instance; an invalid array of 300,000 items would otherwise yield 46 MB of messages
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One broken keyword. `where` is a JSON pointer into the instance, `bound` the keyword's value."""
+    """One violated keyword.
+
+    where: JSON pointer to the value in the instance.
+    bound: the value of the keyword in the schema.
+    """
 
     where: str
     keyword: str
@@ -30,64 +35,69 @@ class Problem:
 
     @property
     def parameter(self) -> str:
-        """The member of the instance's root that holds the problem; "" for the root itself."""
+        """Name of the top-level field that contains the problem; "" for the instance itself."""
         return self.where.split("/")[1] if self.where else ""
 
 
-def problems_of(errors: Iterable[jsonschema_rs.ValidationError], document: Mapping[str, Any]) -> tuple[Problem, ...]:
-    """The first few problems, each followed down to the branch that was meant. Doubles are dropped."""
-    found: dict[tuple[str, str], Problem] = {}
+def describe_errors(
+    errors: Iterable[jsonschema_rs.ValidationError], document: Mapping[str, Any]
+) -> tuple[Problem, ...]:
+    """Describe the first few distinct errors, each by the errors of the intended branch."""
+    problems: dict[tuple[str, str], Problem] = {}
     for error in errors:
-        for problem in _unfold(error, document):
-            found.setdefault((problem.where, problem.message), problem)
-        if len(found) >= MOST:
+        for problem in _describe_error(error, document):
+            problems.setdefault((problem.where, problem.message), problem)
+        if len(problems) >= MAX_PROBLEMS:
             break
-    return tuple(found.values())[:MOST]
+    return tuple(problems.values())[:MAX_PROBLEMS]
 
 
-def _unfold(error: jsonschema_rs.ValidationError, document: Mapping[str, Any]) -> list[Problem]:
+def _describe_error(error: jsonschema_rs.ValidationError, document: Mapping[str, Any]) -> list[Problem]:
     path = tuple(error.instance_path)
     keyword = _keyword(error)
-    passed = _way(error, document)
-    for step in reversed(passed):
+    steps = _schema_steps(error, document)
+    for step in reversed(steps):
         rule = step.schema.get("x-rule")
         if rule and rule.get("of", step.keyword) == step.keyword:
             where = path if step.trigger is None else (step.trigger,)
             return [Problem(_pointer(where), "rule", rule["id"], f"{_place(where)}: {rule['summary']}")]
     branches: Sequence[Sequence[jsonschema_rs.ValidationError]] = error.kind.as_dict().get("context", ())
     if keyword == "oneOf" and sum(not branch for branch in branches) > 1:
-        return [Problem(_pointer(path), keyword, None, f"{_place(path)} fits more than one of its forms{_got(error)}")]
+        return [
+            Problem(_pointer(path), keyword, None, f"{_place(path)} matches more than one alternative{_got(error)}")
+        ]
     if keyword in ("anyOf", "oneOf") and branches:
-        meant = _meant(branches, path)
-        if meant is None:
-            return [Problem(_pointer(path), keyword, None, f"{_place(path)} {_none_of(branches, path)}{_got(error)}")]
-        return [problem for inner in meant for problem in _unfold(inner, document)]
-    return [_problem(error, keyword, path, passed[-1].schema if passed else {})]
+        intended = _intended_branch(branches, path)
+        if intended is None:
+            message = f"{_place(path)} {_expected(branches, path)}{_got(error)}"
+            return [Problem(_pointer(path), keyword, None, message)]
+        return [problem for inner in intended for problem in _describe_error(inner, document)]
+    return [_describe_keyword(error, keyword, path, steps[-1].schema if steps else {})]
 
 
 def _keyword(error: jsonschema_rs.ValidationError) -> str:
     return str(error.kind.name)
 
 
-def _meant(
+def _intended_branch(
     branches: Sequence[Sequence[jsonschema_rs.ValidationError]], path: tuple[Any, ...]
 ) -> Sequence[jsonschema_rs.ValidationError] | None:
-    """The branch that the value was meant for: the one it does not miss by its tag or its type."""
+    """Return the errors of the branch that agrees with the value in its type and discriminator; None if none does."""
 
-    def misses(branch: Sequence[jsonschema_rs.ValidationError]) -> bool:
+    def disagrees(branch: Sequence[jsonschema_rs.ValidationError]) -> bool:
         return any(
             (_keyword(error) in ("type", "enum") and tuple(error.instance_path) == path)
             or (_keyword(error) == "const" and len(error.instance_path) <= len(path) + 1)
-            or _lacks_tag(error, path)
+            or _lacks_discriminator(error, path)
             for error in branch
         )
 
-    fitting = [branch for branch in branches if not misses(branch)]
-    return min(fitting, key=len) if fitting else None
+    candidates = [branch for branch in branches if not disagrees(branch)]
+    return min(candidates, key=len) if candidates else None
 
 
-def _lacks_tag(error: jsonschema_rs.ValidationError, path: tuple[Any, ...]) -> bool:
-    """Whether the value itself has no `role` or `type`, by which branches are told apart."""
+def _lacks_discriminator(error: jsonschema_rs.ValidationError, path: tuple[Any, ...]) -> bool:
+    """Return whether the value lacks the discriminator of the branches, `role` or `type`."""
     return (
         _keyword(error) == "required"
         and tuple(error.instance_path) == path
@@ -95,33 +105,33 @@ def _lacks_tag(error: jsonschema_rs.ValidationError, path: tuple[Any, ...]) -> b
     )
 
 
-def _none_of(branches: Sequence[Sequence[jsonschema_rs.ValidationError]], path: tuple[Any, ...]) -> str:
-    """What the branches wanted: their tags when they are told apart by a tag, else their types."""
-    tags = [
+def _expected(branches: Sequence[Sequence[jsonschema_rs.ValidationError]], path: tuple[Any, ...]) -> str:
+    """Describe what the branches expect: the values of their discriminator, or their types if there is none."""
+    discriminators = [
         (error.instance_path[-1], error.kind.as_dict()["expected_value"])
         for branch in branches
         for error in branch
         if _keyword(error) == "const" and len(error.instance_path) == len(path) + 1
     ]
-    if tags:
-        return f"must have {tags[0][0]} one of {_list(value for _, value in tags)}"
+    if discriminators:
+        return f"must have {discriminators[0][0]} one of {_list(value for _, value in discriminators)}"
     for branch in branches:
         for error in branch:
-            if _lacks_tag(error, path):
+            if _lacks_discriminator(error, path):
                 return f"must have {error.kind.as_dict()['property']}"
-    wanted: list[str] = []
+    expected: list[str] = []
     for branch in branches:
         values = [error for error in branch if _keyword(error) == "enum" and tuple(error.instance_path) == path]
         if values:
-            wanted += [json.dumps(value) for error in values for value in error.kind.as_dict()["options"]]
+            expected += [json.dumps(value) for error in values for value in error.kind.as_dict()["options"]]
             continue
         for error in branch:
             if _keyword(error) == "type" and tuple(error.instance_path) == path:
-                wanted += error.kind.as_dict()["types"]
-    return f"must be {_alternatives(wanted)}" if wanted else "fits none of its forms"
+                expected += error.kind.as_dict()["types"]
+    return f"must be {_alternatives(expected)}" if expected else "matches none of the alternatives"
 
 
-def _problem(
+def _describe_keyword(
     error: jsonschema_rs.ValidationError, keyword: str, path: tuple[Any, ...], schema: Mapping[str, Any]
 ) -> Problem:
     facts = error.kind.as_dict()
@@ -132,20 +142,23 @@ def _problem(
             words = f"{_BOUNDS[keyword]} {bound}"
         case "minItems" | "maxItems" | "minLength" | "maxLength" | "minProperties" | "maxProperties":
             bound = facts.get("limit")
-            words = f"{_BOUNDS[keyword[:3]]} {bound} {_UNITS[keyword[3:]]}{'s' * (bound != 1)}"
+            singular, plural = _UNITS[keyword[3:]]
+            words = f"{_BOUNDS[keyword[:3]]} {bound} {singular if bound == 1 else plural}"
         case "multipleOf":
             bound = facts.get("multiple_of")
             words = f"must be a multiple of {bound}"
         case "uniqueItems":
-            words = "must not hold an item twice"
+            words = "must not contain duplicate items"
         case "pattern":
             bound = facts.get("pattern")
             words = f"must match {bound}"
         case "additionalProperties":
-            bound = facts.get("unexpected", [])[:MOST]
-            return Problem(_pointer(path), keyword, bound, f"{_place(path)} must not have {_list(map(_cut, bound))}")
+            bound = facts.get("unexpected", [])[:MAX_PROBLEMS]
+            return Problem(
+                _pointer(path), keyword, bound, f"{_place(path)} must not have {_list(map(_shorten, bound))}"
+            )
         case "falseSchema":
-            words = "must be left out"
+            words = "is not allowed"
         case "type":
             bound = facts.get("types")
             words = f"must be {_alternatives(bound)}"
@@ -153,7 +166,7 @@ def _problem(
             bound = facts.get("options")
             words = f"must be one of {_list(bound)}"
             if lacking := schema.get("x-lacking"):
-                words = f"asks for what this server does not offer ({lacking}): leave it out or send {_list(bound)}"
+                words = f"is not supported by this server ({lacking}): omit it or send {_list(bound)}"
         case "const":
             bound = facts.get("expected_value")
             words = f"must be {json.dumps(bound)}"
@@ -167,7 +180,7 @@ def _problem(
             bound = schema.get(keyword)
             words = error.message
         case _:
-            words = f"breaks {keyword}"
+            words = f"does not satisfy {keyword}"
     return Problem(_pointer(path), keyword, bound, f"{_place(path)} {words}{_got(error)}")
 
 
@@ -179,38 +192,38 @@ _BOUNDS = {
     "min": "must have at least",
     "max": "must have at most",
 }
-_UNITS = {"Items": "item", "Length": "character", "Properties": "member"}
+_UNITS = {"Items": ("item", "items"), "Length": ("character", "characters"), "Properties": ("field", "fields")}
 
 
 def _alternatives(words: Iterable[str]) -> str:
-    """`integer or null`: null comes last, as it is the least likely meant."""
+    """Join types as in `integer or null`; null comes last because it is the least likely intention."""
     return " or ".join(sorted(dict.fromkeys(words), key=lambda word: word == "null"))
 
 
 class _Step(NamedTuple):
-    """One schema on the way to a broken keyword, the keyword taken from it, and the `dependentSchemas` trigger."""
+    """A schema on the path to a violated keyword, the next keyword on the path, and the `dependentSchemas` trigger."""
 
     schema: dict[str, Any]
     keyword: str
     trigger: str | None
 
 
-def _way(error: jsonschema_rs.ValidationError, document: Mapping[str, Any]) -> list[_Step]:
-    """The schemas from the root down to the broken keyword.
+def _schema_steps(error: jsonschema_rs.ValidationError, document: Mapping[str, Any]) -> list[_Step]:
+    """Return the schemas from the root to the violated keyword.
 
-    jsonschema-rs gives the place in the document itself, references already followed.
+    The paths of jsonschema-rs lead through the document itself, with references already resolved.
     """
     node: Any = document
-    passed: list[_Step] = []
-    trigger, before = None, ""
+    steps: list[_Step] = []
+    trigger, previous = None, ""
     for step in map(str, error.schema_path):
         if isinstance(node, dict):
-            passed.append(_Step(node, step, trigger))
+            steps.append(_Step(node, step, trigger))
         node = node[int(step)] if isinstance(node, list) else node.get(step) if isinstance(node, dict) else None
-        if before == "dependentSchemas":
+        if previous == "dependentSchemas":
             trigger = step
-        before = step
-    return passed
+        previous = step
+    return steps
 
 
 def _pointer(path: Iterable[Any]) -> str:
@@ -218,7 +231,7 @@ def _pointer(path: Iterable[Any]) -> str:
 
 
 def _place(path: Sequence[Any]) -> str:
-    """`messages[0].role`; the body itself when there is no path."""
+    """Format a path as `messages[0].role`, and the empty path as `the body`."""
     words = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
     return words.lstrip(".") or "the body"
 
@@ -228,12 +241,12 @@ def _list(values: Iterable[Any]) -> str:
 
 
 def _got(error: jsonschema_rs.ValidationError) -> str:
-    """The value, cut; containers only by their kind, so that a refusal stays small and tells no secrets."""
+    """Quote the value, shortened; name only the type of objects and arrays, to stay short and to leak no secrets."""
     value = error.instance
     if isinstance(value, (dict, list)):
-        return f", got {'an object' if isinstance(value, dict) else 'a list'}"
-    return f", got {_cut(json.dumps(value, ensure_ascii=False))}"
+        return f", got {'an object' if isinstance(value, dict) else 'an array'}"
+    return f", got {_shorten(json.dumps(value, ensure_ascii=False))}"
 
 
-def _cut(text: str) -> str:
-    return text if len(text) <= EXCERPT else f"{text[:EXCERPT]}..."
+def _shorten(text: str) -> str:
+    return text if len(text) <= MAX_QUOTED else f"{text[:MAX_QUOTED]}..."

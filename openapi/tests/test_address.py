@@ -1,4 +1,4 @@
-"""Addresses: every way in which users write them, and what is refused."""
+"""Addresses in every form that users write, and those that are refused."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from openapi.contract.contract import load, names
 
 PATH, MODELS = "/v1/chat/completions", "/v1/models"
 
-READ = {
+ACCEPTED = {
     "http://h": "http://h",
     "http://h/": "http://h",
     "http://h:8000": "http://h:8000",
@@ -31,18 +31,18 @@ READ = {
 }
 
 REFUSED = {
-    "": "is no address",
-    "   ": "is no address",
-    "http://": "is no address",
-    "a server": "is no address",
-    "ftp://h": "is no address",
-    "file:///etc/passwd": "is no address",
-    "http:/h": "is no address",
-    "https:h:8000": "is no address",
-    "http://[::1": "is no address",
-    "http://h:99999": "no valid port",
-    "http://h:x": "no valid port",
-    "http://h:": "no valid port",
+    "": "invalid server address",
+    "   ": "invalid server address",
+    "http://": "invalid server address",
+    "a server": "invalid server address",
+    "ftp://h": "invalid server address",
+    "file:///etc/passwd": "invalid server address",
+    "http:/h": "invalid server address",
+    "https:h:8000": "invalid server address",
+    "http://[::1": "invalid server address",
+    "http://h:99999": "invalid port",
+    "http://h:x": "invalid port",
+    "http://h:": "invalid port",
     "http://user@h": "user name or password",
     "http://:secret@h": "user name or password",
     "http://user:secret@h": "user name or password",
@@ -51,15 +51,15 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("written", READ)
-def test_an_address_is_read_however_it_is_written(written: str) -> None:
+@pytest.mark.parametrize("written", ACCEPTED)
+def test_every_form_of_an_address_is_accepted(written: str) -> None:
     target = parse(written, PATH, MODELS)
-    base = READ[written]
+    base = ACCEPTED[written]
     assert (base, base + PATH, base + MODELS) == (target.base, target.chat_url, target.models_url)
 
 
 @pytest.mark.parametrize("written", REFUSED)
-def test_what_is_no_address_is_refused_in_one_line(written: str) -> None:
+def test_an_invalid_address_is_refused_in_one_line_that_shows_no_password(written: str) -> None:
     with pytest.raises(AddressError, match=REFUSED[written]) as caught:
         parse(written, PATH, MODELS)
     assert len(str(caught.value).splitlines()) == 1
@@ -67,7 +67,7 @@ def test_what_is_no_address_is_refused_in_one_line(written: str) -> None:
 
 
 @pytest.mark.parametrize("dialect", sorted(set(names().values())))
-def test_the_full_endpoint_of_every_dialect_leads_back_to_its_base(dialect: str) -> None:
+def test_the_full_endpoint_of_every_dialect_parses_to_its_base(dialect: str) -> None:
     contract = load(dialect)
     target = parse("http://h", contract.path, contract.models_path)
     assert target == parse(target.chat_url, contract.path, contract.models_path)

@@ -1,4 +1,4 @@
-"""Validators agree on which requests are valid, and a generator of cases agrees with them."""
+"""Independent validators, and a case generator, agree on which requests are valid."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 DIALECTS = sorted(set(names().values()))
 COUNT = 500
-FEWEST_POSITIVE = 110
+MIN_POSITIVE = 110
 
 
 @cache
@@ -51,14 +51,14 @@ def test_validators_agree_on_500_valid_and_500_invalid_bodies(dialect: str) -> N
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_the_bodies_reach_every_parameter_and_break_many_keywords(dialect: str) -> None:
-    """Agreement over bodies that are all alike would say little."""
+def test_the_bodies_cover_every_parameter_and_violate_many_keywords(dialect: str) -> None:
+    """Agreement on bodies that resemble one another would prove little."""
     valid, invalid = corpus(dialect)
     assert {name for body in valid for name in body} >= set(load(dialect).parameters)
     validator = Validator(load(dialect))
-    broken = Counter(problem.keyword for body in invalid for problem in validator.request_problems(body))
-    assert {"type", "required"} <= set(broken)
-    assert len(broken) >= 7
+    violated = Counter(problem.keyword for body in invalid for problem in validator.request_problems(body))
+    assert {"type", "required"} <= set(violated)
+    assert len(violated) >= 7
 
 
 def test_the_same_seed_gives_the_same_bodies() -> None:
@@ -69,23 +69,23 @@ def test_the_same_seed_gives_the_same_bodies() -> None:
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_schemathesis_makes_the_same_cases_of_both_versions(dialect: str) -> None:
+def test_schemathesis_generates_the_same_cases_from_both_versions(dialect: str) -> None:
     old = coverage_cases(load(dialect), describe_oas31(load(dialect)))
     assert [case.body for case in cases(dialect)] == [case.body for case in old]
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_positive_cases_of_schemathesis_are_many_and_valid(dialect: str) -> None:
-    """Rules across parameters are written so that the generator keeps them: no valid case breaks one."""
-    made = positive_bodies(cases(dialect))
-    assert len(made) >= FEWEST_POSITIVE
+def test_schemathesis_generates_many_positive_cases_all_of_them_valid(dialect: str) -> None:
+    """Rules are written so that the generator follows them: no positive case violates one."""
+    positive = positive_bodies(cases(dialect))
+    assert len(positive) >= MIN_POSITIVE
     for accepts in (python_jsonschema(load(dialect)), server(load(dialect))):
-        assert [body for body in made if not accepts(body)] == []
+        assert [body for body in positive if not accepts(body)] == []
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_schemathesis_can_draw_valid_bodies_by_chance(dialect: str) -> None:
-    """Rules across parameters are written so that its generator does not give them up."""
+def test_schemathesis_can_draw_valid_bodies_at_random(dialect: str) -> None:
+    """Rules are written so that the generator does not fail on them."""
     accepts = server(load(dialect))
     drawn = drawn_bodies(load(dialect), 5)
     assert drawn
@@ -93,8 +93,8 @@ def test_schemathesis_can_draw_valid_bodies_by_chance(dialect: str) -> None:
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_positive_cases_reach_every_parameter_plain_and_streamed(dialect: str) -> None:
-    made = positive_bodies(cases(dialect))
-    assert {name for body in made for name in body} >= set(load(dialect).parameters)
-    streamed = sum(1 for body in made if body.get("stream") is True)
-    assert 40 <= streamed <= len(made) - 40
+def test_positive_cases_cover_every_parameter_and_both_kinds_of_answer(dialect: str) -> None:
+    positive = positive_bodies(cases(dialect))
+    assert {name for body in positive for name in body} >= set(load(dialect).parameters)
+    streamed = sum(1 for body in positive if body.get("stream") is True)
+    assert 40 <= streamed <= len(positive) - 40

@@ -1,4 +1,4 @@
-"""What is compared, by name or by file, and how the command shows it."""
+"""Comparison of descriptions by name or file, and the output of the command."""
 
 from __future__ import annotations
 
@@ -14,38 +14,38 @@ from openapi.description import comparison
 from openapi.description.comparison_source import load_description
 from openapi.description.description import describe, describe_oas31
 from openapi.description.differences import DescriptionDifference, Effect, find_differences
-from openapi.description.spec_files import build
+from openapi.description.spec_files import write_specs
 from openapi.spec_commands import diff
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_names_files_and_kept_descriptions_can_be_compared(tmp_path: Path) -> None:
-    build(tmp_path)
+def test_dialects_files_and_saved_descriptions_can_be_compared(tmp_path: Path) -> None:
+    write_specs(tmp_path)
     own = {"id": "mine", "aliases": [], "title": "Mine", "document": "mindie-llm-2.3", "extends": "mindie-2.3"}
     (tmp_path / "mine.yaml").write_text(yaml.safe_dump({**own, "replace": {"parameters/n/schema/maximum": 4}}))
-    kept = load_description(str(tmp_path / "mindie-2.3.json"))
-    assert kept == describe(load("mindie-2.3"))
+    saved = load_description(str(tmp_path / "mindie-2.3.json"))
+    assert saved == describe(load("mindie-2.3"))
     assert load_description(str(tmp_path / "mindie-2.3.oas31.json")) == describe_oas31(load("mindie-2.3"))
-    [only] = find_differences(kept, load_description(str(tmp_path / "mine.yaml")))
+    [only] = find_differences(saved, load_description(str(tmp_path / "mine.yaml")))
     assert only == DescriptionDifference("request", "n", Effect.BREAKING, "maximum", "≤ 128", "≤ 4")
 
 
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("nobody", None, "nobody: neither a dialect nor a .yaml or .json file; dialects are mindie, "),
-        ("gone.json", None, "gone.json: cannot be read: No such file or directory"),
-        ("bad.json", b"{", "bad.json:1:2: no JSON: Expecting property name"),
-        ("bytes.json", b"\xff", "bytes.json: no UTF-8 text"),
-        ("list.json", b"[]", "list.json: no description of a dialect"),
-        ("other.json", b'{"openapi": "3.1.0", "info": {}}', "other.json: no description of a dialect"),
+        ("unknown", None, "unknown dialect 'unknown': expected a .yaml or .json file, or one of mindie, "),
+        ("gone.json", None, "gone.json: No such file or directory"),
+        ("bad.json", b"{", "bad.json:1:2: invalid JSON: Expecting property name"),
+        ("bytes.json", b"\xff", "bytes.json: invalid encoding: expected UTF-8"),
+        ("list.json", b"[]", "list.json: invalid description"),
+        ("other.json", b'{"openapi": "3.1.0", "info": {}}', "other.json: invalid description"),
         ("bad.yaml", b"a: [", "bad.yaml:"),
-        ("empty.yaml", b"", "empty.yaml: a dialect is a mapping, not nothing"),
+        ("empty.yaml", b"", "empty.yaml: invalid dialect: expected a mapping, got nothing"),
     ],
 )
-def test_what_is_no_dialect_is_refused_in_one_line(
+def test_an_invalid_source_is_refused_in_one_line(
     tmp_path: Path, name: str, content: bytes | None, message: str
 ) -> None:
     path = tmp_path / name
@@ -72,15 +72,15 @@ def test_the_command_prints_text_markdown_and_json() -> None:
     assert {"part", "place", "effect", "what", "before", "after"} == set(report["differences"][0])
 
 
-def test_the_command_ends_with_0_whatever_differs_and_with_2_for_usage() -> None:
+def test_the_command_exits_with_0_for_any_differences_and_with_2_for_usage_errors() -> None:
     run = CliRunner().invoke
     assert [run(diff, ["mindie", other]).exit_code for other in ("mindie", "ovms")] == [0, 0]
-    assert run(diff, ["mindie", "mindie-2.3"]).output == "mindie-2.3 -> mindie-2.3: no difference\n"
-    wrong = run(diff, ["mindie", "nobody"])
+    assert run(diff, ["mindie", "mindie-2.3"]).output == "mindie-2.3 -> mindie-2.3: no differences\n"
+    wrong = run(diff, ["mindie", "unknown"])
     assert wrong.exit_code == 2
-    assert wrong.stderr.startswith("chatproof: nobody: neither a dialect nor")
+    assert wrong.stderr.startswith("chatproof: unknown dialect 'unknown': expected")
     assert run(diff, ["mindie"]).exit_code == 2
 
 
-def test_cells_of_a_page_keep_their_bars_apart() -> None:
-    assert comparison.row(["a|b", "c"]) == "| a\\|b | c |"
+def test_bars_in_markdown_cells_are_escaped() -> None:
+    assert comparison.markdown_row(["a|b", "c"]) == "| a\\|b | c |"

@@ -1,4 +1,4 @@
-"""The description: valid OpenAPI in both versions, the same in every run, and complete."""
+"""The description is valid OpenAPI in both versions, reproducible and complete."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from openapi_spec_validator import validate
 
 from openapi.contract.contract import load, names
 from openapi.contract.resolution import walk_tree
-from openapi.description.description import describe, describe_oas31, text
+from openapi.description.description import describe, describe_oas31, to_json
 from openapi.description.validation import Validator
 
 DIALECTS = sorted(set(names().values()))
@@ -26,7 +26,7 @@ def test_both_versions_are_valid_openapi(dialect: str, narrowed: bool) -> None:
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_versions_differ_in_the_word_for_events_alone(dialect: str) -> None:
+def test_the_versions_differ_only_in_the_keyword_for_events(dialect: str) -> None:
     new, old = describe(load(dialect)), describe_oas31(load(dialect))
     assert (new["openapi"], old["openapi"]) == ("3.2.0", "3.1.1")
     media = new["paths"][load(dialect).path]["post"]["responses"]["200"]["content"]["text/event-stream"]
@@ -35,14 +35,14 @@ def test_versions_differ_in_the_word_for_events_alone(dialect: str) -> None:
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_every_reference_leads_somewhere_and_every_schema_is_reached(dialect: str) -> None:
+def test_every_reference_is_defined_and_every_schema_is_referenced(dialect: str) -> None:
     document = describe(load(dialect))
     schemas = document["components"]["schemas"]
-    reached = {str(value).rpartition("/")[2] for key, value, _ in walk_tree(document) if key == "$ref"}
-    assert reached == set(schemas)
+    referenced = {str(value).rpartition("/")[2] for key, value, _ in walk_tree(document) if key == "$ref"}
+    assert referenced == set(schemas)
 
 
-def test_descriptions_of_a_contract_share_nothing_that_changes() -> None:
+def test_descriptions_of_one_contract_share_no_mutable_state() -> None:
     contract = load("mindie")
     before = copy.deepcopy(describe(contract))
     changed = describe(contract)
@@ -51,13 +51,13 @@ def test_descriptions_of_a_contract_share_nothing_that_changes() -> None:
     assert describe(contract) == before
 
 
-def test_text_is_json_with_real_characters_and_a_last_line_end() -> None:
-    assert text({"a": "你好", "b": 2**64 - 1}) == '{\n  "a": "你好",\n  "b": 18446744073709551615\n}\n'
-    assert json.loads(text(describe(load("mindie")))) == describe(load("mindie"))
+def test_the_json_has_no_escapes_and_a_final_newline() -> None:
+    assert to_json({"a": "你好", "b": 2**64 - 1}) == '{\n  "a": "你好",\n  "b": 18446744073709551615\n}\n'
+    assert json.loads(to_json(describe(load("mindie")))) == describe(load("mindie"))
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_requests_are_described_with_default_source_and_null(dialect: str) -> None:
+def test_parameters_are_described_with_source_summary_default_and_null(dialect: str) -> None:
     contract = load(dialect)
     properties = describe(contract)["components"]["schemas"]["ChatCompletionRequest"]["properties"]
     assert list(properties) == list(contract.parameters)
@@ -69,7 +69,7 @@ def test_requests_are_described_with_default_source_and_null(dialect: str) -> No
     assert properties["temperature"]["type"] == (["number", "null"] if nullable else "number")
 
 
-def test_rules_are_marked_and_those_beyond_schemas_listed_in_words() -> None:
+def test_rules_are_marked_in_schemas_or_listed_in_words() -> None:
     contract = load("mindie")
     request = describe(contract)["components"]["schemas"]["ChatCompletionRequest"]
     marked = {value["id"] for key, value, _ in walk_tree(request["dependentSchemas"]) if key == "x-rule"}
@@ -80,31 +80,31 @@ def test_rules_are_marked_and_those_beyond_schemas_listed_in_words() -> None:
     assert [key for key, _, _ in walk_tree(request) if key in ("if", "then")] == []
 
 
-def test_events_are_the_end_mark_or_a_chunk() -> None:
+def test_an_event_is_the_end_mark_or_a_chunk() -> None:
     media = describe(load("mindie"))["paths"]["/v1/chat/completions"]["post"]["responses"]["200"]["content"]
-    end, piece = media["text/event-stream"]["itemSchema"]["properties"]["data"]["oneOf"]
+    end, chunk = media["text/event-stream"]["itemSchema"]["properties"]["data"]["oneOf"]
     assert end == {"const": "[DONE]"}
-    assert piece["contentSchema"] == {"$ref": "#/components/schemas/ChatCompletionChunk"}
-    assert piece["not"] == end
+    assert chunk["contentSchema"] == {"$ref": "#/components/schemas/ChatCompletionChunk"}
+    assert chunk["not"] == end
 
 
-def test_a_key_is_described_where_one_is_needed() -> None:
-    hosted = describe(load("siliconstorm"))
-    [scheme] = hosted["components"]["securitySchemes"].values()
+def test_an_api_key_is_described_only_if_the_dialect_requires_one() -> None:
+    keyed = describe(load("siliconstorm"))
+    [scheme] = keyed["components"]["securitySchemes"].values()
     assert (scheme["type"], scheme["scheme"]) == ("http", "bearer")
-    operations = [operation for path in hosted["paths"].values() for operation in path.values()]
+    operations = [operation for path in keyed["paths"].values() for operation in path.values()]
     assert [operation["security"] for operation in operations] == [[{"bearer": []}], [{"bearer": []}]]
     assert ["401" in operation["responses"] for operation in operations] == [True, True]
-    open_to_all = describe(load("mindie"))
-    assert open_to_all["security"] == []
-    assert "securitySchemes" not in open_to_all["components"]
-    assert "401" not in open_to_all["paths"]["/v1/chat/completions"]["post"]["responses"]
+    keyless = describe(load("mindie"))
+    assert keyless["security"] == []
+    assert "securitySchemes" not in keyless["components"]
+    assert "401" not in keyless["paths"]["/v1/chat/completions"]["post"]["responses"]
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 @pytest.mark.parametrize("stream", [True, False, None, "true", 1, [], {}], ids=repr)
-def test_the_two_ways_of_being_answered_refuse_nothing(dialect: str, stream: object) -> None:
-    """They tell generators apart what needs a stream; only the parameter itself may refuse a value."""
+def test_the_branches_for_plain_and_streamed_answers_refuse_nothing(dialect: str, stream: object) -> None:
+    """The branches guide case generators; only the schema of `stream` itself may refuse a value."""
     contract = load(dialect)
     validator = Validator(contract)
     body = {"model": "m", "messages": [{"role": "user", "content": "Hello!"}], "stream": stream}
@@ -114,7 +114,7 @@ def test_the_two_ways_of_being_answered_refuse_nothing(dialect: str, stream: obj
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_statuses_of_refusals_are_those_of_the_error_table(dialect: str) -> None:
+def test_the_error_statuses_are_those_of_the_error_table(dialect: str) -> None:
     contract = load(dialect)
     responses = describe(contract)["paths"][contract.path]["post"]["responses"]
     elsewhere = {"not_found", "method_not_allowed", *(() if contract.auth == "bearer" else ("unauthorized",))}
@@ -123,7 +123,7 @@ def test_statuses_of_refusals_are_those_of_the_error_table(dialect: str) -> None
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_the_description_says_what_it_was_made_from(dialect: str) -> None:
+def test_the_description_identifies_its_source_document(dialect: str) -> None:
     contract = load(dialect)
     info = describe(contract)["info"]
     assert info["x-dialect"] == dialect

@@ -1,4 +1,4 @@
-"""Examples: each is valid beside the schema it illustrates, in every dialect, whatever the server lacks."""
+"""Examples are valid against their schemas, in every dialect and with any set of capabilities."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pytest
 
 from openapi.contract.contract import Contract, load, names
 from openapi.contract.resolution import walk_tree
-from openapi.description import examples as example
-from openapi.description.description import KIND_SUMMARY, describe
+from openapi.description.description import describe
+from openapi.description.examples import KIND_SUMMARY, PIECES, make_examples
 from openapi.description.validation import Validator, compile_schema
 
 if TYPE_CHECKING:
@@ -27,12 +27,12 @@ def contract(request: pytest.FixtureRequest) -> Contract:
 
 
 def bodies(document: dict[str, Any]) -> Iterator[tuple[str, Any, dict[str, Any]]]:
-    """Where a body is described, and its schema and examples."""
+    """Yield the place of each body in the description, its schema and its examples."""
     for path, operations in document["paths"].items():
         for method, operation in operations.items():
             parts = {"requestBody": operation.get("requestBody", {}), **operation["responses"]}
-            for part, holder in parts.items():
-                for media in holder.get("content", {}).values():
+            for part, content in parts.items():
+                for media in content.get("content", {}).values():
                     yield f"{method} {path} {part}", media.get("schema"), media.get("examples", {})
 
 
@@ -70,21 +70,21 @@ def test_examples_of_schemas_are_valid(contract: Contract) -> None:
     assert at_places == len(places)
 
 
-def test_events_are_chunks_as_text_and_then_the_end(contract: Contract) -> None:
+def test_events_contain_the_chunks_as_json_followed_by_the_end_mark(contract: Contract) -> None:
     document = describe(contract)
     media = document["paths"][contract.path]["post"]["responses"]["200"]["content"]["text/event-stream"]
-    *carried, last = media["itemSchema"]["examples"]
+    *events, last = media["itemSchema"]["examples"]
     assert last == {"data": "[DONE]"}
-    chunks = [json.loads(event["data"]) for event in carried]
+    chunks = [json.loads(event["data"]) for event in events]
     assert chunks == document["components"]["schemas"]["ChatCompletionChunk"]["examples"]
     validator = Validator(contract)
     assert [validator.problems("ChatCompletionChunk", chunk) for chunk in chunks] == [()] * len(chunks)
     texts = [choice["delta"].get("content") or "" for chunk in chunks for choice in chunk["choices"]]
-    assert "".join(texts) == "".join(example.PIECES)
+    assert "".join(texts) == "".join(PIECES)
 
 
-def test_requests_name_known_parameters_and_show_plain_and_streamed(contract: Contract) -> None:
-    shown = {request.name: request.value for request in example.requests(contract)}
+def test_requests_use_known_parameters_and_include_plain_and_streamed(contract: Contract) -> None:
+    shown = {request.name: request.value for request in make_examples(contract).requests}
     assert {"plain", "streamed", "sampling", "stopping"} <= shown.keys()
     assert {name for value in shown.values() for name in value} <= set(contract.parameters)
     assert shown["streamed"]["stream"] is True
@@ -93,7 +93,7 @@ def test_requests_name_known_parameters_and_show_plain_and_streamed(contract: Co
     assert kept <= shown.keys()
 
 
-def test_every_refusal_is_shown_under_its_status(contract: Contract) -> None:
+def test_every_kind_of_error_has_an_example_under_its_status(contract: Contract) -> None:
     operation = describe(contract)["paths"][contract.path]["post"]
     shown = {
         (status, kind)
@@ -107,21 +107,22 @@ def test_every_refusal_is_shown_under_its_status(contract: Contract) -> None:
     assert {kind for _, kind in shown} <= set(KIND_SUMMARY)
 
 
-def test_values_that_are_long_doubtful_or_refused_are_no_examples() -> None:
-    stop = load("mindie").parameters["stop"]
-    assert example.values(stop) == ["stop1", ["stop1", "stop2"], []]
-    assert all(probe.capability is None for probe in stop.probes)
-    assert example.values(load("mindie").parameters["max_tokens"]) == []
+def test_long_optional_and_refused_values_are_not_used_as_examples() -> None:
+    contract = load("mindie")
+    values = make_examples(contract).parameters
+    assert values["stop"] == ["stop1", ["stop1", "stop2"], []]
+    assert all(probe.capability is None for probe in contract.parameters["stop"].probes)
+    assert values["max_tokens"] == []
 
 
-def test_examples_share_nothing_with_the_contract() -> None:
+def test_examples_share_no_mutable_state_with_the_contract() -> None:
     contract = load("mindie")
 
-    def held() -> str:
-        parameters = contract.parameters.values()
-        return json.dumps([[request.value for request in example.requests(contract)], *map(example.values, parameters)])
+    def snapshot() -> str:
+        examples = make_examples(contract)
+        return json.dumps([[request.value for request in examples.requests], examples.parameters])
 
-    before = held()
+    before = snapshot()
     for _, _, examples in bodies(describe(contract)):
         for shown in examples.values():
             shown["value"].clear()
@@ -129,4 +130,4 @@ def test_examples_share_nothing_with_the_contract() -> None:
         for value in parameter.get("examples", ()):
             if isinstance(value, list):
                 value.clear()
-    assert held() == before
+    assert snapshot() == before

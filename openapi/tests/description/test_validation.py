@@ -1,4 +1,4 @@
-"""Validation: openapi-core and single schemas agree, and hostile bodies are refused in few words and little work."""
+"""Validation: openapi-core and single schemas agree, and hostile bodies are refused quickly and briefly."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from openapi_core.templating.paths.finders import APICallPathFinder
 
 from openapi.contract.contract import load, names
+from openapi.description.body_request import BodyRequest
 from openapi.description.description import describe
-from openapi.description.validation import BodyRequest, Validator, compile_schema
+from openapi.description.validation import Validator, compile_schema
 from openapi.schema.excerpt import MAX_CUTS, MAX_ITEMS, MAX_VALUES, find_errors
 
 if TYPE_CHECKING:
@@ -27,12 +28,12 @@ SCHEMA = compile_schema(describe(load("mindie")), "#/components/schemas/ChatComp
 USER = {"role": "user", "content": "x"}
 
 
-def request(**members: Any) -> dict[str, Any]:
-    return {"model": "m", "messages": [{"role": "user", "content": "Hello!"}], **members}
+def request(**fields: Any) -> dict[str, Any]:
+    return {"model": "m", "messages": [{"role": "user", "content": "Hello!"}], **fields}
 
 
-def sent(validator: Validator, body: Any, **members: Any) -> BodyRequest:
-    return BodyRequest(validator.contract.path, json.dumps(body).encode(), **members)
+def sent(validator: Validator, body: Any, **fields: Any) -> BodyRequest:
+    return BodyRequest(validator.contract.path, json.dumps(body).encode(), **fields)
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
@@ -41,12 +42,12 @@ def sent(validator: Validator, body: Any, **members: Any) -> BodyRequest:
     [request(), request(temperature=0.5, stream=True), request(top_p=0), {"model": "m"}, request(stop=[1, 2]), []],
     ids=str,
 )
-def test_requests_are_judged_alike_with_and_without_http(dialect: str, body: Any) -> None:
+def test_requests_are_validated_alike_with_and_without_http(dialect: str, body: Any) -> None:
     validator = Validator(load(dialect))
     assert validator.refusals(sent(validator, body)) == validator.request_problems(body)
 
 
-def test_what_is_no_request_of_the_operation_is_refused() -> None:
+def test_an_unknown_path_method_or_media_type_is_refused() -> None:
     for changed in (
         BodyRequest("/v1/other", b"{}"),
         BodyRequest("/v1/chat/completions", b"{}", method="put"),
@@ -54,14 +55,14 @@ def test_what_is_no_request_of_the_operation_is_refused() -> None:
         BodyRequest("/v1/chat/completions", None),
     ):
         [problem] = MINDIE.refusals(changed)
-        assert problem.message == "the request does not fit the operation"
+        assert problem.message == "the path, method or media type is not supported"
 
 
-def test_who_judges_answers_never_pays_for_openapi_core() -> None:
+def test_openapi_core_is_imported_only_for_requests() -> None:
     script = (
         "import json, sys\n"
         "from openapi.contract.contract import load\n"
-        "from openapi.description.validation import BodyRequest, Validator\n"
+        "from openapi.description.validation import Validator\n"
         "validator = Validator(load('mindie'))\n"
         "assert validator.request_problems({}) and validator.problems('ChatCompletion', {})\n"
         "before = 'openapi_core' in sys.modules\n"
@@ -73,7 +74,7 @@ def test_who_judges_answers_never_pays_for_openapi_core() -> None:
 
 
 def test_a_request_is_validated_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """openapi-core asks for the validator of the body and never walks the body itself."""
+    """openapi-core uses our validator of the body and never validates the body itself."""
     seen: list[Any] = []
 
     def counted(validator: jsonschema_rs.Validator, instance: Any) -> Iterator[jsonschema_rs.ValidationError]:
@@ -90,35 +91,35 @@ def test_a_request_is_validated_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert seen == [body]
 
 
-def test_the_operation_of_a_request_is_found_before_the_first_one_comes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_operations_are_looked_up_before_the_first_request(monkeypatch: pytest.MonkeyPatch) -> None:
     validator = Validator(load("mindie"))
     validator.prepare()
-    sought: list[str] = []
+    looked_up: list[str] = []
     find = APICallPathFinder.find
 
     def counted(finder: APICallPathFinder, method: str, name: str) -> object:
-        sought.append(name)
+        looked_up.append(name)
         return find(finder, method, name)
 
     monkeypatch.setattr(APICallPathFinder, "find", counted)
     assert validator.refusals(sent(validator, request())) == ()
-    assert sought == []
-    for _ in range(2):  # what there is not is sought anew: remembering it would fill the memory
+    assert looked_up == []
+    for _ in range(2):  # unknown paths are looked up each time: caching them would fill the memory
         assert len(validator.refusals(BodyRequest("/v1/other", b"{}"))) == 1
-    assert [name.rpartition("/")[2] for name in sought] == ["other", "other"]
+    assert [name.rpartition("/")[2] for name in looked_up] == ["other", "other"]
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_nothing_but_its_body_decides_whether_a_request_is_taken(dialect: str) -> None:
-    """openapi-core is asked about bodies only; a parameter in a header or query would need more of it."""
+def test_operations_have_no_parameters_besides_their_body(dialect: str) -> None:
+    """Only bodies are validated through openapi-core; parameters in headers or queries would not be."""
     for operations in describe(load(dialect))["paths"].values():
         for name, operation in operations.items():
             assert name in ("get", "post")
             assert ("requestBody" in operation, "parameters" in operation) != (True, True)
 
 
-def test_keys_are_not_judged_here() -> None:
-    """A server asks for them before it reads a body; asking twice would let the two answers differ."""
+def test_api_keys_are_not_validated_here() -> None:
+    """The server checks them before it reads the body; two checks could contradict each other."""
     hosted = Validator(load("siliconstorm"))
     assert hosted.refusals(sent(hosted, request())) == ()
     assert "security" in hosted.document["paths"][hosted.contract.path]["post"]
@@ -129,18 +130,18 @@ def test_integers_beyond_a_double_are_compared_exactly() -> None:
     assert len(MINDIE.refusals(sent(MINDIE, request(seed=2**64)))) == 1
 
 
-def test_an_unknown_schema_is_our_own_mistake() -> None:
+def test_an_unknown_schema_name_raises_key_error() -> None:
     with pytest.raises(KeyError, match="no schema 'Chunk'"):
         MINDIE.problems("Chunk", {})
 
 
 HOSTILE: dict[str, Any] = {
-    "stop texts that are numbers": request(stop=[1] * 300_000),
-    "a number after many stop texts": request(stop=["x"] * 300_000 + [1]),
-    "numbers after some stop texts": request(stop=["x"] * 1_000 + [1] * 299_000),
+    "numbers as stop strings": request(stop=[1] * 300_000),
+    "a number after many stop strings": request(stop=["x"] * 300_000 + [1]),
+    "numbers after some stop strings": request(stop=["x"] * 1_000 + [1] * 299_000),
     "unknown roles": request(messages=[{"role": "wizard", "content": "x"}] * 300_000),
     "messages that are numbers": request(messages=[1] * 300_000),
-    "parts without a text": request(messages=[{"role": "user", "content": [{"type": "text"}] * 300_000}]),
+    "parts without text": request(messages=[{"role": "user", "content": [{"type": "text"}] * 300_000}]),
     "tools that are empty": request(tools=[{}] * 300_000),
     "arguments that are numbers": request(
         tools=[
@@ -150,19 +151,21 @@ HOSTILE: dict[str, Any] = {
             }
         ]
     ),
-    "many long lists beside the fault": request(**{f"d{i}": [1] * 30 for i in range(10_000)}, stop=[1] * 20),
+    "many long valid arrays next to the invalid one": request(
+        **{f"d{i}": [1] * 30 for i in range(10_000)}, stop=[1] * 20
+    ),
 }
 
 
 @pytest.mark.parametrize("body", HOSTILE.values(), ids=HOSTILE)
-def test_a_body_of_wrong_items_is_refused_in_few_words(body: dict[str, Any]) -> None:
-    """All of these together take a second; before lists were cut, one alone took up to 46."""
+def test_a_body_with_many_invalid_items_is_refused_briefly(body: dict[str, Any]) -> None:
+    """All of these together take a second; without cutting arrays, a single one took up to 46 s."""
     problems = MINDIE.request_problems(body)
     assert 1 <= len(problems) <= 5
     assert sum(len(problem.message.encode()) for problem in problems) < 4096
 
 
-def test_a_fault_far_behind_keeps_its_place() -> None:
+def test_a_late_invalid_item_keeps_its_index() -> None:
     [problem] = MINDIE.request_problems(request(messages=[USER] * 5_000 + [{"role": "wizard", "content": "x"}]))
     assert problem.where == "/messages/5000"
     parts = [{"type": "text", "text": "x"}] * 700 + [{"type": "text", "text": ""}]
@@ -170,7 +173,7 @@ def test_a_fault_far_behind_keeps_its_place() -> None:
     assert problem.where == "/messages/300/content/700/text"
 
 
-def test_a_list_that_is_only_too_long_is_called_too_long() -> None:
+def test_an_array_that_is_only_too_long_is_reported_as_too_long() -> None:
     [problem] = MINDIE.request_problems(request(stop=["x"] * 5_000))
     assert (problem.keyword, problem.bound) == ("maxItems", 1024)
     [problem] = MINDIE.request_problems(request(messages=[{"role": "user", "content": "x" * 50_000}] * 100))
@@ -186,7 +189,7 @@ def test_a_list_that_is_only_too_long_is_called_too_long() -> None:
     ],
     ids=["long", "long-in-short", "long-in-short-in-short"],
 )
-def test_naming_the_problem_leaves_the_body_as_it_was(messages: list[Any]) -> None:
+def test_describing_problems_does_not_change_the_body(messages: list[Any]) -> None:
     body = request(stop=["x"] * 40 + [1], messages=messages)
     before = json.dumps(body)
     assert MINDIE.request_problems(body) != ()
@@ -194,27 +197,27 @@ def test_naming_the_problem_leaves_the_body_as_it_was(messages: list[Any]) -> No
 
 
 class Counting:
-    """A validator that counts how often it is asked whether an instance is valid."""
+    """A validator that counts its validity checks."""
 
     def __init__(self) -> None:
-        self.asked = 0
-        self.named: Any = None
+        self.checks = 0
+        self.searched: Any = None
 
     def iter_errors(self, instance: Any) -> Any:
-        self.named = instance
+        self.searched = instance
         return SCHEMA.iter_errors(instance)
 
     def validate(self, instance: Any) -> None:
-        self.named = instance
+        self.searched = instance
         SCHEMA.validate(instance)
 
     def is_valid(self, instance: Any) -> bool:
-        self.asked += 1
+        self.checks += 1
         return SCHEMA.is_valid(instance)
 
 
 @pytest.mark.parametrize(
-    ("body", "most"),
+    ("body", "limit"),
     [
         (request(), 1),
         (request(stop=[1] * 1_000), 2),
@@ -222,16 +225,16 @@ class Counting:
         (request(messages=[{"role": "user", "content": [{"type": "text", "text": "x"}] * 20}] * 1_000 + [1]), 13),
         (request(**{f"d{i}": [1] * 30 for i in range(1_000)}, stop=[1] * 20), MAX_CUTS + 1),
     ],
-    ids=["valid", "wrong from the first item", "wrong at the end", "valid lists before the fault", "decoys"],
+    ids=["valid", "invalid from the first item", "invalid at the end", "valid arrays first", "many valid arrays"],
 )
-def test_few_checks_of_validity_lead_to_the_fault(body: dict[str, Any], most: int) -> None:
+def test_few_validity_checks_find_the_invalid_item(body: dict[str, Any], limit: int) -> None:
     validator = Counting()
     list(find_errors(cast("jsonschema_rs.Validator", validator), body))
-    assert validator.asked <= most
+    assert validator.checks <= limit
 
 
 @pytest.mark.parametrize("depth", [100, 300, 900])
-def test_deep_nesting_is_a_problem_and_no_crash(depth: int) -> None:
+def test_deep_nesting_is_reported_as_a_problem(depth: int) -> None:
     nested: Any = []
     for _ in range(depth):
         nested = [nested]
@@ -243,16 +246,16 @@ def test_deep_nesting_is_a_problem_and_no_crash(depth: int) -> None:
         assert problems[0].keyword == ("oneOf" if depth < 255 else "depth")
 
 
-def test_what_follows_the_fault_is_cut_off() -> None:
+def test_items_after_the_invalid_one_are_cut_off() -> None:
     validator = Counting()
     body = request(messages=[USER] * 500 + [1] + [USER] * 500, stop_token_ids=[1] * 500)
     list(find_errors(cast("jsonschema_rs.Validator", validator), body))
-    assert len(validator.named["messages"]) == 501
-    assert len(validator.named["stop_token_ids"]) == MAX_ITEMS
+    assert len(validator.searched["messages"]) == 501
+    assert len(validator.searched["stop_token_ids"]) == MAX_ITEMS
 
 
 item = st.sampled_from([1, "", "x", None, 2**31, "x" * 1025])
-faulty = st.fixed_dictionaries(
+bodies = st.fixed_dictionaries(
     {"model": st.sampled_from(["m", 1])},
     optional={
         "stop": st.lists(item, max_size=60) | item,
@@ -268,16 +271,16 @@ faulty = st.fixed_dictionaries(
 )
 
 
-@given(faulty)
+@given(bodies)
 @settings(max_examples=120, deadline=None, derandomize=True)
-def test_an_excerpt_is_wrong_where_the_whole_is_wrong(body: dict[str, Any]) -> None:
+def test_an_excerpt_is_invalid_exactly_if_the_whole_is(body: dict[str, Any]) -> None:
     whole = {(tuple(error.instance_path), error.kind.name) for error in SCHEMA.iter_errors(body)}
     excerpt = {(tuple(error.instance_path), error.kind.name) for error in find_errors(SCHEMA, body)}
     assert excerpt <= whole
     assert bool(excerpt) == bool(whole)
 
 
-def test_one_error_is_enough_for_what_cannot_be_cut() -> None:
+def test_only_one_error_is_reported_for_an_excerpt_that_stays_large() -> None:
     schema = jsonschema_rs.validator_for({"additionalProperties": {"type": "string"}})
     assert len(list(find_errors(schema, dict.fromkeys(map(str, range(MAX_VALUES + 1)), 1)))) == 1
     assert len(list(find_errors(schema, dict.fromkeys(map(str, range(MAX_ITEMS)), 1)))) == MAX_ITEMS

@@ -1,4 +1,4 @@
-"""Problems: one line each that names the parameter and the bound, and never the whole body."""
+"""Problems: each is one line that names the parameter and the bound and never quotes the whole body."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ import pytest
 
 from openapi.contract.contract import load
 from openapi.description.validation import Validator, compile_schema
-from openapi.schema.problem import MOST, Problem, problems_of
+from openapi.schema.problem import MAX_PROBLEMS, Problem, describe_errors
 
 MINDIE = Validator(load("mindie"))
 VLLM = Validator(load("mindie-vllm"))
 OVMS = Validator(load("ovms"))
 
 
-def request(**members: Any) -> dict[str, Any]:
-    return {"model": "m", "messages": [{"role": "user", "content": "Hello!"}], **members}
+def request(**fields: Any) -> dict[str, Any]:
+    return {"model": "m", "messages": [{"role": "user", "content": "Hello!"}], **fields}
 
 
-def message(**members: Any) -> dict[str, Any]:
-    return {"messages": [members]}
+def message(**fields: Any) -> dict[str, Any]:
+    return {"messages": [fields]}
 
 
 CASES: list[tuple[dict[str, Any], Problem]] = [
@@ -30,8 +30,8 @@ CASES: list[tuple[dict[str, Any], Problem]] = [
     ({"seed": 2**64}, Problem("/seed", "maximum", 2**64 - 1, f"seed must be at most {2**64 - 1}, got {2**64}")),
     ({"stream": "yes"}, Problem("/stream", "type", ["null", "boolean"], 'stream must be boolean or null, got "yes"')),
     ({"model": 1}, Problem("/model", "type", ["string"], "model must be string, got 1")),
-    ({"messages": []}, Problem("/messages", "minItems", 1, "messages must have at least 1 item, got a list")),
-    ({"stop": ["x"] * 1025}, Problem("/stop", "maxItems", 1024, "stop must have at most 1024 items, got a list")),
+    ({"messages": []}, Problem("/messages", "minItems", 1, "messages must have at least 1 item, got an array")),
+    ({"stop": ["x"] * 1025}, Problem("/stop", "maxItems", 1024, "stop must have at most 1024 items, got an array")),
     ({"stop": ""}, Problem("/stop", "minLength", 1, 'stop must have at least 1 character, got ""')),
     ({"stop": 1}, Problem("/stop", "anyOf", None, "stop must be string or array or null, got 1")),
     ({"stop": ["a", 1]}, Problem("/stop/1", "type", ["string"], "stop[1] must be string, got 1")),
@@ -41,7 +41,7 @@ CASES: list[tuple[dict[str, Any], Problem]] = [
             "/stop",
             "x-maxCharacters",
             32768,
-            "stop holds 33792 characters, more than the 32768 allowed, got a list",
+            "stop has 33792 characters in total, more than the 32768 allowed, got an array",
         ),
     ),
     (
@@ -109,9 +109,9 @@ CASES: list[tuple[dict[str, Any], Problem]] = [
 ]
 
 
-@pytest.mark.parametrize(("members", "problem"), CASES, ids=[problem.message[:60] for _, problem in CASES])
-def test_a_problem_names_place_bound_and_value(members: dict[str, Any], problem: Problem) -> None:
-    assert MINDIE.request_problems(request(**members)) == (problem,)
+@pytest.mark.parametrize(("fields", "problem"), CASES, ids=[problem.message[:60] for _, problem in CASES])
+def test_a_problem_names_the_path_the_bound_and_the_value(fields: dict[str, Any], problem: Problem) -> None:
+    assert MINDIE.request_problems(request(**fields)) == (problem,)
 
 
 def test_a_missing_parameter_is_named() -> None:
@@ -121,31 +121,31 @@ def test_a_missing_parameter_is_named() -> None:
     ]
 
 
-def test_members_of_a_call_are_named_although_they_tell_branches_apart_elsewhere() -> None:
-    found = MINDIE.request_problems(request(**message(role="assistant", tool_calls=[{}])))
-    assert sorted(problem.message for problem in found) == [
+def test_missing_fields_of_a_tool_call_are_named_although_type_is_a_discriminator_elsewhere() -> None:
+    problems = MINDIE.request_problems(request(**message(role="assistant", tool_calls=[{}])))
+    assert sorted(problem.message for problem in problems) == [
         "messages[0].tool_calls[0].function is required",
         "messages[0].tool_calls[0].id is required",
         "messages[0].tool_calls[0].type is required",
     ]
 
 
-def test_a_value_in_the_range_that_is_excluded_is_named() -> None:
+def test_a_value_that_is_excluded_within_the_range_is_named() -> None:
     assert [problem.message for problem in VLLM.request_problems(request(top_k=0))] == ["top_k must not be 0, got 0"]
 
 
-def test_a_body_that_is_no_object_is_named() -> None:
-    assert [problem.message for problem in MINDIE.request_problems([1])] == ["the body must be object, got a list"]
+def test_a_body_of_another_type_is_named() -> None:
+    assert [problem.message for problem in MINDIE.request_problems([1])] == ["the body must be object, got an array"]
 
 
-def test_rules_of_ovms_are_told_in_their_own_words() -> None:
+def test_a_violated_rule_is_described_by_its_summary() -> None:
     broken: list[dict[str, Any]] = [
         {"n": 2},
         {"stream_options": {}},
         {"stream": True, "include_stop_str_in_output": False},
         {"ignore_eos": True, "max_tokens": 4001},
     ]
-    assert [OVMS.request_problems(request(**members))[0].message for members in broken] == [
+    assert [OVMS.request_problems(request(**fields))[0].message for fields in broken] == [
         "n: n is at most best_of, which is 1 when it is left out.",
         "stream_options: stream_options needs stream to be true.",
         "include_stop_str_in_output: A stream cannot leave the stop text out.",
@@ -153,20 +153,20 @@ def test_rules_of_ovms_are_told_in_their_own_words() -> None:
     ]
 
 
-def test_several_problems_are_told_together_but_not_all_of_many() -> None:
-    found = MINDIE.request_problems(request(top_p=2, temperature=3, seed=-1))
-    assert sorted(problem.parameter for problem in found) == ["seed", "temperature", "top_p"]
-    assert len(MINDIE.request_problems(request(stop=[1] * 100))) == MOST
+def test_several_problems_are_reported_together_up_to_a_limit() -> None:
+    problems = MINDIE.request_problems(request(top_p=2, temperature=3, seed=-1))
+    assert sorted(problem.parameter for problem in problems) == ["seed", "temperature", "top_p"]
+    assert len(MINDIE.request_problems(request(stop=[1] * 100))) == MAX_PROBLEMS
 
 
-def test_long_values_are_cut_and_containers_not_shown() -> None:
+def test_long_values_are_shortened_and_containers_are_not_quoted() -> None:
     [problem] = MINDIE.request_problems(request(stop="secret" * 1000))
     assert len(problem.message) < 150
     [problem] = MINDIE.request_problems(request(stream={"secret": "x" * 1000}))
     assert "secret" not in problem.message
 
 
-def test_odd_names_are_escaped_in_pointers() -> None:
+def test_special_characters_in_names_are_escaped_in_pointers() -> None:
     tool = {"type": "function", "function": {"name": "f", "parameters": {"properties": {"a/b~c": 1}}}}
     [problem] = MINDIE.request_problems(request(tools=[tool]))
     assert problem.where == "/tools/0/function/parameters/properties/a~1b~0c"
@@ -185,28 +185,28 @@ def test_odd_names_are_escaped_in_pointers() -> None:
         ),
         ({"pattern": "^/"}, "v1", 'the body must match ^/, got "v1"'),
         ({"multipleOf": 5}, 3, "the body must be a multiple of 5, got 3"),
-        ({"uniqueItems": True}, [1, 1], "the body must not hold an item twice, got a list"),
-        ({"minProperties": 1}, {}, "the body must have at least 1 member, got an object"),
-        ({"properties": {"a": False}}, {"a": 1}, "a must be left out, got 1"),
-        ({"contains": {"const": 1}}, [2], "the body breaks contains, got a list"),
+        ({"uniqueItems": True}, [1, 1], "the body must not contain duplicate items, got an array"),
+        ({"minProperties": 1}, {}, "the body must have at least 1 field, got an object"),
+        ({"properties": {"a": False}}, {"a": 1}, "a is not allowed, got 1"),
+        ({"contains": {"const": 1}}, [2], "the body does not satisfy contains, got an array"),
     ],
 )
-def test_keywords_that_few_dialects_use_have_words_too(schema: dict[str, Any], value: Any, message: str) -> None:
+def test_rarely_used_keywords_have_messages(schema: dict[str, Any], value: Any, message: str) -> None:
     document = {"components": {"schemas": {"X": schema}}}
     errors = compile_schema(document, "#/components/schemas/X").iter_errors(value)
-    assert [problem.message for problem in problems_of(errors, document)] == [message]
+    assert [problem.message for problem in describe_errors(errors, document)] == [message]
 
 
-def test_of_many_unknown_members_a_few_are_named() -> None:
+def test_only_a_few_of_many_unknown_fields_are_named() -> None:
     document = {"components": {"schemas": {"X": {"properties": {"a": {}}, "additionalProperties": False}}}}
     errors = compile_schema(document, "#/components/schemas/X").iter_errors(dict.fromkeys(map(str, range(10_000)), 1))
-    [problem] = problems_of(errors, document)
+    [problem] = describe_errors(errors, document)
     assert problem.bound == ["0", "1", "2", "3", "4"]
     assert len(problem.message) < 100
 
 
-def test_a_value_that_fits_several_forms_of_which_one_is_meant_is_a_problem() -> None:
+def test_a_value_that_matches_several_alternatives_of_oneof_is_a_problem() -> None:
     document = {"components": {"schemas": {"Both": {"oneOf": [{"type": "integer"}, {"type": "number"}]}}}}
     errors = compile_schema(document, "#/components/schemas/Both").iter_errors(3)
-    (problem,) = problems_of(errors, document)
-    assert ("oneOf", "the body fits more than one of its forms, got 3") == (problem.keyword, problem.message)
+    (problem,) = describe_errors(errors, document)
+    assert ("oneOf", "the body matches more than one alternative, got 3") == (problem.keyword, problem.message)

@@ -1,4 +1,4 @@
-"""Extents: two schemas differ in what they let in, whatever the words they say it with."""
+"""Value ranges: schemas are compared by the values that they accept, not by how they are written."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from openapi.schema.value_range import changes, extent
+from openapi.schema.value_range import compare_ranges, value_range
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ from openapi.schema.value_range import changes, extent
     ],
     ids=str,
 )
-def test_extents_differ_in_what_they_hold(old: Any, new: Any, expected: list[tuple[str, str]]) -> None:
+def test_ranges_are_compared_by_their_values(old: Any, new: Any, expected: list[tuple[str, str]]) -> None:
     schemas = {"S": {"type": "string", "maxLength": 3}}
-    found = changes(extent([old], schemas), extent([new], schemas))
-    assert [(change.what, str(change.direction)) for change in found] == expected
+    changes = compare_ranges(value_range([old], schemas), value_range([new], schemas))
+    assert [(change.what, str(change.direction)) for change in changes] == expected
