@@ -1,8 +1,8 @@
-"""Check: a judge with a name.
+"""Define checks: functions that compare recorded exchanges with one requirement and return findings.
 
-A judge is a pure function from what was recorded to findings. `@check` judges one exchange at a time, `@relation`
-several steps of one scenario together. Keyword and source are not here: they differ by dialect and stand in the
-contract's `requirements`, one row per check id.
+A check reads what was recorded and has no side effects. `@check` makes one from a function over a single exchange,
+`@relation` from a function over several steps of a scenario. Keyword and source of a requirement depend on the dialect,
+so they are in the `requirements` of its contract, one row for each check id.
 """
 
 from __future__ import annotations
@@ -25,7 +25,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One way an exchange breaks a requirement. `where` is a JSON pointer or a part of the exchange (`/status`)."""
+    """One way in which an exchange breaks a requirement.
+
+    where: a JSON pointer into the body, or a part of the exchange such as `/status`.
+    """
 
     where: str
     expected: str
@@ -33,20 +36,20 @@ class Finding:
 
 
 class NotObserved(Exception):
-    """Raised by a judge when the exchange does not show what the check is about; the message says why."""
+    """Raised by a check if the exchange does not show what the check is about. The message gives the reason."""
 
 
-class NoOccasion(NotObserved):
-    """Raised by a judge when the condition of its requirement does not hold and need not.
+class NotExercised(NotObserved):
+    """Raised by a check if the condition of its requirement does not hold, and does not have to.
 
-    A field that may be absent is absent, an answer came too fast to be timed, greedy answers do not repeat: nobody is
-    to blame.
+    Examples: an optional field is absent, an answer arrived too fast to be timed, greedy answers do not repeat. The
+    server did nothing wrong.
     """
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What a judge may know besides the exchange."""
+    """What a check receives besides the exchange."""
 
     contract: Contract
     validator: Validator
@@ -55,86 +58,109 @@ class Context:
     step: Step
 
 
-@dataclass(frozen=True, slots=True)
-class Occasion:
-    """When a check applies: `fits` decides from the plan, `lacks` from what came back (why not, or None)."""
+def no_precondition(_: Exchange) -> None:
+    """Accept every exchange."""
 
-    fits: Callable[[Scenario, Step, Contract], bool]
-    lacks: Callable[[Exchange], str | None] = lambda _: None
+
+@dataclass(frozen=True, slots=True)
+class Applicability:
+    """When a check applies.
+
+    applies_to: decides from the plan whether the check judges a step.
+    unmet: decides from the exchange; returns the precondition that it does not meet, or None if it meets all.
+    """
+
+    applies_to: Callable[[Scenario, Step, Contract], bool]
+    unmet: Callable[[Exchange], str | None] = no_precondition
 
 
 Round: TypeAlias = "Mapping[str, Exchange]"
-"""The exchanges of one round by part, those that are made once among them."""
-Mark: TypeAlias = "Callable[[Round, Sequence[Round]], bool | None]"
-"""What one round, with those before it, says of an effect."""
+"""The exchanges of one round by part, including the parts that are sent once for all rounds."""
+RoundPredicate: TypeAlias = "Callable[[Round, Sequence[Round]], bool | None]"
+"""Decides whether a round shows an effect, given the earlier rounds; None if the round shows nothing either way."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A question that is asked again until its answer is sure: parts of a round, what it shows, how sure."""
+    """A predicate that is evaluated on one round after another until a sequential test is decided.
+
+    parts: the steps of a round that the predicate needs.
+    """
 
     parts: tuple[str, ...]
-    mark: Mark
+    predicate: RoundPredicate
     test: SequentialTest
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A judge, its name, and its occasion. `over` names the steps a relation needs; empty for single exchanges."""
+    """A function that judges exchanges, with its id, its claim and its applicability.
+
+    claim: the requirement as a true statement about a conforming server.
+    over: the steps that a relation needs; empty for a check of single exchanges.
+    by_subject: the requirement is that of the scenario's subject.
+    trial: set if the check judges the rounds of a scenario.
+    """
 
     id: str
     claim: str
     help: str
-    on: Occasion
+    on: Applicability
     judge: Callable[[Any, Context], Iterator[Finding]]
     over: tuple[str, ...] = ()
-    by_subject: bool = False  # its requirement is the scenario's subject
-    trial: Trial | None = None  # judges the rounds of a scenario
+    by_subject: bool = False
+    trial: Trial | None = None
 
     def steps(self, scenario: Scenario, step: Step, made: Container[str]) -> tuple[str, ...]:
-        """The steps it needs when it judges one; of the later rounds of a trial, those that were made."""
+        """Return the names of the steps that the check needs to judge a step.
+
+        made: the steps that were sent. Of the later rounds of a trial only those steps are needed.
+        """
         if self.trial is None:
             return self.over or (step.name,)
-        rounds = [each for each in scenario.steps if each.part in self.trial.parts]
-        return tuple(each.name for each in rounds if each.round <= 1 or each.name in made)
+        candidates = [step for step in scenario.steps if step.part in self.trial.parts]
+        return tuple(step.name for step in candidates if step.round <= 1 or step.name in made)
 
     @property
     def topic(self) -> str:
-        """The part of the id before the dot."""
+        """The part of the id in front of the dot."""
         return self.id.partition(".")[0]
 
 
 def check(
-    identity: str, *, on: Occasion, by_subject: bool = False
+    identity: str, *, on: Applicability, by_subject: bool = False
 ) -> Callable[[Callable[[Exchange, Context], Iterator[Finding]]], Check]:
-    """Makes a function over one exchange a check. Its docstring is the claim and, below, the help."""
+    """Make a check from a function over one exchange.
+
+    The first paragraph of the function's docstring is the claim of the check, the rest is its help.
+    """
 
     def make(judge: Callable[[Exchange, Context], Iterator[Finding]]) -> Check:
-        claim, help_text = said(identity, judge)
+        claim, help_text = parse_claim(identity, judge)
         return Check(identity, claim, help_text, on, judge, by_subject=by_subject)
 
     return make
 
 
 def relation(
-    identity: str, *, over: tuple[str, ...], lacks: Callable[[Exchange], str | None]
+    identity: str, *, over: tuple[str, ...], unmet: Callable[[Exchange], str | None] = no_precondition
 ) -> Callable[[Callable[[Mapping[str, Exchange], Context], Iterator[Finding]]], Check]:
-    """Makes a function over several steps a check. It applies to every scenario that has all of these steps."""
+    """Make a check from a function over several steps. It applies to every scenario that has all of these steps."""
 
     def make(judge: Callable[[Mapping[str, Exchange], Context], Iterator[Finding]]) -> Check:
-        claim, help_text = said(identity, judge)
+        claim, help_text = parse_claim(identity, judge)
 
-        def fits(scenario: Scenario, step: Step, _: Contract) -> bool:
-            return step.name == over[-1] and {each.name for each in scenario.steps}.issuperset(over)
+        def applies_to(scenario: Scenario, step: Step, _: Contract) -> bool:
+            return step.name == over[-1] and {step.name for step in scenario.steps}.issuperset(over)
 
-        return Check(identity, claim, help_text, Occasion(fits, lacks), judge, over=over)
+        return Check(identity, claim, help_text, Applicability(applies_to, unmet), judge, over=over)
 
     return make
 
 
-def said(identity: str, judge: Callable[..., Any]) -> tuple[str, str]:
-    """The claim of a judge, and its help. Raises HarnessError where it states none."""
-    if not judge.__doc__:
-        raise HarnessError(f"the check {identity} states no claim: its function needs a docstring")
-    claim, _, rest = cleandoc(judge.__doc__).partition("\n\n")
-    return " ".join(claim.split()), rest
+def parse_claim(identity: str, function: Callable[..., Any]) -> tuple[str, str]:
+    """Split the docstring of a check into its claim and its help. Raises HarnessError if there is no docstring."""
+    if not function.__doc__:
+        raise HarnessError(f"missing claim of check {identity}: its function needs a docstring")
+    claim, _, help_text = cleandoc(function.__doc__).partition("\n\n")
+    return " ".join(claim.split()), help_text

@@ -1,1 +1,1 @@
-"""Recorded exchanges to findings, without I/O."""
+"""Compare recorded exchanges with requirements. Nothing in this package does I/O."""

@@ -1,35 +1,37 @@
-"""TODO."""
+"""Tell whether a server accepted or refused a request."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from conformance.check import NotObserved
-from conformance.judge.applicability import shown
+from conformance.judge.applicability import summarize
 from openapi.stream.event_order import reports_error
 
 if TYPE_CHECKING:
     from conformance.exchange import Exchange
+    from openapi.contract.contract import Contract
 
 
 def status_of(exchange: Exchange) -> int:
+    """Return the status of the response. Raises NotObserved without a response."""
     if exchange.status is None:
-        raise NotObserved(shown(exchange))
+        raise NotObserved(summarize(exchange))
     return exchange.status
 
 
-def accepted(exchange: Exchange) -> bool:
-    """Whether the server took the request: success without an error in the body.
+def is_accepted(exchange: Exchange) -> bool:
+    """Tell whether the server accepted the request: a status of 2xx, and no error in the body.
 
-    A stream that was taken and then broke has been accepted: other checks judge how it went on.
+    A stream that began and then broke off counts as accepted: other checks judge how it continued.
     """
     if exchange.status is None or not 200 <= exchange.status < 300:
         return False
     return exchange.is_stream or not reports_error(exchange.json)
 
 
-def refused(exchange: Exchange) -> bool:
-    """Whether the server refused the request as the client's fault: 4xx, or success with an error in the body."""
+def is_refused(exchange: Exchange) -> bool:
+    """Tell whether the server refused the request as a client error: 4xx, or 2xx with an error in the body."""
     if exchange.status is None:
         return False
     if 200 <= exchange.status < 300:
@@ -37,6 +39,8 @@ def refused(exchange: Exchange) -> bool:
     return 400 <= exchange.status < 500
 
 
-def why_not_refused(exchange: Exchange) -> str | None:
-    taken = exchange.status is None or not 400 <= exchange.status < 600
-    return f"{exchange.id} was not refused ({shown(exchange)})" if taken else None
+def reports_key_error(exchange: Exchange, contract: Contract) -> bool:
+    """Tell whether the body carries one of the dialect's codes for a missing or wrong key."""
+    rows = (contract.errors.kinds.get(kind) for kind in ("unauthorized", "invalid_key"))
+    codes = {row.code for row in rows if row is not None and row.code is not None}
+    return isinstance(exchange.json, dict) and exchange.json.get("code") in codes

@@ -1,63 +1,74 @@
-"""TODO."""
+"""Read the fields of an answer that several topics check."""
 
 from __future__ import annotations
 
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from conformance.check import Context, Finding, NoOccasion, NotObserved
+from conformance.check import Context, Finding, NotExercised, NotObserved
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from conformance.exchange import Exchange
 
-CLOCK_SKEW = timedelta(hours=1)  # clocks of servers are wrong, but not by more
+CLOCK_SKEW = timedelta(hours=1)  # the most by which the server's clock may differ from ours
+FINISH_REASONS = ("stop", "length", "tool_calls")
 
-KNOWN = ("stop", "length", "tool_calls")
 
-
-def envelope(exchange: Exchange) -> dict[str, Any]:
-    """The answer's object; raises NotObserved when the body is none."""
+def answer_object(exchange: Exchange) -> dict[str, Any]:
+    """Return the JSON object of a plain answer. Raises NotObserved if the body is not an object."""
     if not isinstance(exchange.json, dict):
-        raise NotObserved("the body is no JSON object")
+        raise NotObserved("the body is not a JSON object")
     return exchange.json
 
 
-def created_faults(where: str, found: object, exchange: Exchange) -> Iterator[Finding]:
-    """A finding when `found` is not the time of the exchange in whole seconds, an hour more or less."""
+def check_created(where: str, created: object, exchange: Exchange) -> Iterator[Finding]:
+    """Yield a finding unless `created` is the time of the exchange in whole seconds, within an hour."""
     sent = datetime.fromisoformat(exchange.started_at)
     low, high = (int((sent + sign * CLOCK_SKEW).timestamp()) for sign in (-1, 1))
-    if isinstance(found, bool) or not isinstance(found, int) or not low <= found <= high:
-        yield Finding(where, f"seconds between {low} and {high}", repr(found))
+    if isinstance(created, bool) or not isinstance(created, int) or not low <= created <= high:
+        yield Finding(where, f"seconds between {low} and {high}", repr(created))
 
 
 def choices_of(exchange: Exchange) -> list[dict[str, Any]]:
-    """The choices of a plain answer that are objects; raises NotObserved when there are none."""
+    """Return the choices of a plain answer that are objects. Raises NotObserved if the list is empty."""
     choices = exchange.json.get("choices") if isinstance(exchange.json, dict) else None
-    found = [choice for choice in choices if isinstance(choice, dict)] if isinstance(choices, list) else []
-    if not found:
+    objects = [choice for choice in choices if isinstance(choice, dict)] if isinstance(choices, list) else []
+    if not objects:
         raise NotObserved("the answer has no choices")
-    return found
+    return objects
 
 
-def asked_choices(exchange: Exchange, context: Context) -> Any:
-    """How many choices a request asks for. Raises NoOccasion where best_of may change that: it is noted, not judged."""
+def iterate_choices(exchange: Exchange) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield (path, choice) for every choice of a plain answer or of all chunks, except choices that are not objects."""
+    holders = [(f"/events/{at}", chunk) for at, chunk in exchange.walk.chunks] if exchange.is_stream else []
+    if not exchange.is_stream and isinstance(exchange.json, dict):
+        holders = [("", exchange.json)]
+    for path, holder in holders:
+        choices = holder.get("choices")
+        for at, choice in enumerate(choices if isinstance(choices, list) else []):
+            if isinstance(choice, dict):
+                yield f"{path}/choices/{at}", choice
+
+
+def requested_choices(exchange: Exchange, context: Context) -> Any:
+    """Return the `n` of a request. Raises NotExercised if best_of changes how many choices may be returned."""
     sent: Any = exchange.request_json
-    if (told_choices(exchange, context) or 1) != (sent.get("n") or 1):
-        raise NoOccasion("how many choices best_of brings is noted and not judged")
+    if (expected_choices(exchange, context) or 1) != (sent.get("n") or 1):
+        raise NotExercised("best_of may change the number of choices")
     return sent.get("n")
 
 
-def told_choices(exchange: Exchange, context: Context) -> Any:
-    """As many as `n`, or as best_of where the document returns all of them unless a beam search is on."""
+def expected_choices(exchange: Exchange, context: Context) -> Any:
+    """Return `n`, or `best_of` if the document returns all candidates and the request asks for no beam search."""
     sent: Any = exchange.request_json
     best_of = sent.get("best_of")
     returns_all = context.contract.answer.best_of == "all" and not sent.get("use_beam_search")
     return best_of if returns_all and best_of is not None else sent.get("n")
 
 
-def of_the_prompt(exchange: Exchange, name: str) -> Any:
-    """What an answer tells of its prompt under this name; a stream does so in one of its chunks. None: nothing."""
+def prompt_field(exchange: Exchange, name: str) -> Any:
+    """Return a field about the prompt, or None if it is missing. A stream has it in one of its chunks."""
     chunks = [chunk for _, chunk in exchange.walk.chunks] if exchange.is_stream else [exchange.json]
     return next((chunk[name] for chunk in chunks if chunk.get(name) is not None), None)

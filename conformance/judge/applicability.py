@@ -1,11 +1,11 @@
-"""Occasions: when checks apply, by what was sent and by what came back."""
+"""Name the conditions under which checks apply: what the step requests, and what the exchange must show."""
 
 from __future__ import annotations
 
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
-from conformance.check import Occasion
+from conformance.check import Applicability
 from conformance.exchange import SWITCHED
 
 if TYPE_CHECKING:
@@ -14,163 +14,186 @@ if TYPE_CHECKING:
     from openapi.contract.contract import Contract
 
 
-def shown(exchange: Exchange) -> str:
-    """What came back, in a few words: the status with the start of the body, or why there is none."""
+def summarize(exchange: Exchange) -> str:
+    """Return the status and the start of the body, or why the response is missing."""
     if exchange.response is None:
-        return f"no answer: {exchange.failure.detail}" if exchange.failure else "no answer"
+        return f"no response: {exchange.failure.detail}" if exchange.failure else "no response"
     body = " ".join(exchange.text[:200].split())
     excerpt = f": {body[:120]}{'...' if len(body) > 120 else ''}" if body else ", empty body"
     cut = f" (cut: {exchange.failure.detail})" if exchange.failure else ""
     return f"{exchange.status}{excerpt}{cut}"
 
 
-def unsuccessful(exchange: Exchange) -> str | None:
-    """Why the exchange holds no complete answer; None when it does."""
-    return None if exchange.succeeded else f"{exchange.id} was not answered ({shown(exchange)})"
+def summarize_with_type(exchange: Exchange) -> str:
+    """Return the content type, the status and the start of the body."""
+    return f"{exchange.content_type or 'no content type'}, {summarize(exchange)}"
 
 
-def refuses_key(exchange: Exchange, contract: Contract) -> bool:
-    """Whether the body carries one of the dialect's codes for a missing or wrong key."""
-    rows = (contract.errors.kinds.get(kind) for kind in ("unauthorized", "invalid_key"))
-    codes = {row.code for row in rows if row is not None and row.code is not None}
-    return isinstance(exchange.json, dict) and exchange.json.get("code") in codes
+def why_unanswered(exchange: Exchange) -> str | None:
+    """Return why the exchange holds no complete answer, or None if it holds one."""
+    return None if exchange.succeeded else f"{exchange.id} was not answered ({summarize(exchange)})"
 
 
-def _not_streamed(exchange: Exchange) -> str | None:
+def why_not_streamed(exchange: Exchange) -> str | None:
+    """Return why the exchange holds no complete stream, or None if it holds one."""
     if exchange.failure is not None and exchange.failure.kind == "disconnected-by-us":
-        return f"{exchange.id} was left on purpose"
+        return f"{exchange.id} was cancelled on purpose"
     if exchange.status is None or not 200 <= exchange.status < 300 or not exchange.complete:
-        return f"{exchange.id} was not answered ({shown(exchange)})"
+        return f"{exchange.id} was not answered ({summarize(exchange)})"
     return None if exchange.is_stream else f"{exchange.id} was not answered with a stream"
 
 
-def _not_refused(exchange: Exchange) -> str | None:
+def why_not_refused(exchange: Exchange) -> str | None:
+    """Return why the exchange holds no refusal, or None if the status is 400 or above."""
     refused = exchange.status is not None and exchange.status >= 400
-    return None if refused else f"{exchange.id} was not refused ({shown(exchange)})"
+    return None if refused else f"{exchange.id} was not refused ({summarize(exchange)})"
 
 
-def _awaits_plain(_scenario: Scenario, step: Step, _contract: Contract) -> bool:
-    return step.chats and step.expect in ("answer", "either") and not step.streams and step.stop_after_events is None
+def why_no_response(exchange: Exchange) -> str | None:
+    """Return why the exchange holds no HTTP response, or None if it holds one."""
+    if exchange.status == SWITCHED:
+        return f"{exchange.id} switched to another protocol"
+    return None if exchange.response is not None else f"{exchange.id} got no response ({summarize(exchange)})"
 
 
-def _awaits_stream(_scenario: Scenario, step: Step, _contract: Contract) -> bool:
-    return step.chats and step.expect in ("answer", "either") and step.streams and step.stop_after_events is None
+def _expects_answer(step: Step) -> bool:
+    return step.targets_chat and step.expect in ("answer", "either") and step.stop_after_events is None
 
 
-def _awaits_any(scenario: Scenario, step: Step, contract: Contract) -> bool:
-    return _awaits_plain(scenario, step, contract) or _awaits_stream(scenario, step, contract)
+def _expects_plain(_scenario: Scenario, step: Step, _contract: Contract) -> bool:
+    return (
+        step.targets_chat
+        and step.expect in ("answer", "either")
+        and not step.streams
+        and step.stop_after_events is None
+    )
 
 
-def _member(step: Step, name: str) -> Any:
-    """A member of the request's body; None where there is none."""
+def _expects_stream(_scenario: Scenario, step: Step, _contract: Contract) -> bool:
+    return _expects_answer(step) and step.streams
+
+
+def _expects_any(scenario: Scenario, step: Step, contract: Contract) -> bool:
+    return _expects_plain(scenario, step, contract) or _expects_stream(scenario, step, contract)
+
+
+def _expects_refusal(_scenario: Scenario, step: Step, _contract: Contract) -> bool:
+    return step.targets_chat and step.expect in ("refusal", "either")
+
+
+def _is_valid(scenario: Scenario) -> bool:
+    """Tell whether the contract allows the request, so that the answer must have everything that it asks for."""
+    return scenario.subject is None or scenario.subject.expect == "accept"
+
+
+def _parameter(step: Step, name: str) -> Any:
+    """Return a parameter of the request's body, or None if it is missing."""
     return (step.body or {}).get(name)
 
 
-def _may_be_asked(scenario: Scenario, step: Step, contract: Contract) -> bool:
-    """A plain request that the contract takes: what it asks for must come."""
-    taken = scenario.subject is None or scenario.subject.expect == "accept"
-    return taken and _awaits_plain(scenario, step, contract)
+def requests_several(step: Step) -> bool:
+    """Tell whether a request asks for more than one choice."""
+    return type(n := _parameter(step, "n")) is int and n > 1
 
 
-def asks_for_logprobs(step: Step) -> bool:
-    """Whether a request asks for log-probabilities: by name, or by a number of alternatives, which turns them on."""
-    number = _member(step, "top_logprobs")
-    return _member(step, "logprobs") is True or (
+def requests_logprobs(step: Step) -> bool:
+    """Tell whether a request asks for log-probabilities: by `logprobs`, or by `top_logprobs`, which implies it."""
+    number = _parameter(step, "top_logprobs")
+    return _parameter(step, "logprobs") is True or (
         "logprobs" not in (step.body or {}) and type(number) is int and number > 0
     )
 
 
-def _awaits_refusal(_scenario: Scenario, step: Step, _contract: Contract) -> bool:
-    return step.chats and step.expect in ("refusal", "either")
-
-
-REFUSAL_OF_VALUE = Occasion(  # one bad value of one parameter
+REFUSAL_OF_VALUE = Applicability(  # of one invalid value of one parameter
     lambda scenario, step, contract: (
-        _awaits_refusal(scenario, step, contract)
+        _expects_refusal(scenario, step, contract)
         and scenario.subject is not None
         and scenario.subject.expect == "reject"
     ),
-    _not_refused,
+    why_not_refused,
 )
-PLAIN_ANSWER = Occasion(_awaits_plain, unsuccessful)
-STREAM = Occasion(_awaits_stream, _not_streamed)
-STREAMED_ANSWER = Occasion(_awaits_stream, lambda exchange: _not_streamed(exchange) or unsuccessful(exchange))
-ANSWER = Occasion(_awaits_any, unsuccessful)
-SEVERAL_CHOICES = Occasion(
+PLAIN_ANSWER = Applicability(_expects_plain, why_unanswered)
+STREAM = Applicability(_expects_stream, why_not_streamed)
+STREAMED_ANSWER = Applicability(
+    _expects_stream, lambda exchange: why_not_streamed(exchange) or why_unanswered(exchange)
+)
+ANSWER = Applicability(_expects_any, why_unanswered)
+SEVERAL_CHOICES = Applicability(
     lambda scenario, step, contract: (
-        _may_be_asked(scenario, step, contract) and type(n := _member(step, "n")) is int and n > 1
+        _is_valid(scenario) and _expects_plain(scenario, step, contract) and requests_several(step)
     ),
-    unsuccessful,
+    why_unanswered,
 )
-SEVERAL_STREAMED = Occasion(
+SEVERAL_STREAMED = Applicability(
     lambda scenario, step, contract: (
-        (scenario.subject is None or scenario.subject.expect == "accept")
-        and _awaits_stream(scenario, step, contract)
-        and type(n := _member(step, "n")) is int
-        and n > 1
+        _is_valid(scenario) and _expects_stream(scenario, step, contract) and requests_several(step)
     ),
-    lambda exchange: _not_streamed(exchange) or unsuccessful(exchange),
+    STREAMED_ANSWER.unmet,
 )
-LOGPROBS = Occasion(
-    lambda scenario, step, contract: _may_be_asked(scenario, step, contract) and asks_for_logprobs(step), unsuccessful
-)
-TOOLS_FORBIDDEN = Occasion(
+LOGPROBS = Applicability(
     lambda scenario, step, contract: (
-        _awaits_any(scenario, step, contract)
-        and _member(step, "tool_choice") == "none"
-        and bool(_member(step, "tools"))
+        _is_valid(scenario) and _expects_plain(scenario, step, contract) and requests_logprobs(step)
     ),
-    unsuccessful,
+    why_unanswered,
 )
-REFUSAL = Occasion(_awaits_refusal, _not_refused)
-EXPECTED_ANSWER = Occasion(  # whatever came back
+TOOLS_FORBIDDEN = Applicability(
     lambda scenario, step, contract: (
-        _awaits_any(scenario, step, contract) and step.expect == "answer" and scenario.subject is None
+        _expects_any(scenario, step, contract)
+        and _parameter(step, "tool_choice") == "none"
+        and bool(_parameter(step, "tools"))
+    ),
+    why_unanswered,
+)
+REFUSAL = Applicability(_expects_refusal, why_not_refused)
+EXPECTED_ANSWER = Applicability(  # whatever the response is
+    lambda scenario, step, contract: (
+        _expects_any(scenario, step, contract) and step.expect == "answer" and scenario.subject is None
     )
 )
-EXPECTED_STREAM = Occasion(
+EXPECTED_STREAM = Applicability(
     lambda scenario, step, contract: (
-        _awaits_stream(scenario, step, contract) and step.expect == "answer" and scenario.subject is None
+        _expects_stream(scenario, step, contract) and step.expect == "answer" and scenario.subject is None
     )
 )
-ANYTHING = Occasion(
+ANYTHING = Applicability(
     lambda _scenario, step, _contract: step.stop_after_events is None,
-    lambda exchange: None if exchange.response or exchange.failure else f"{exchange.id} got no answer",
+    lambda exchange: None if exchange.response or exchange.failure else f"{exchange.id} got no response",
 )
-
-
-def _no_response(exchange: Exchange) -> str | None:
-    if exchange.status == SWITCHED:
-        return f"{exchange.id} went on in another protocol"
-    return None if exchange.response is not None else f"{exchange.id} got no answer ({shown(exchange)})"
-
-
-RESPONSE = Occasion(
-    lambda found, step, contract: found.subject is None and ANYTHING.fits(found, step, contract), _no_response
+RESPONSE = Applicability(
+    lambda scenario, step, contract: scenario.subject is None and ANYTHING.applies_to(scenario, step, contract),
+    why_no_response,
 )
-CHAT = Occasion(lambda found, step, contract: step.chats and RESPONSE.fits(found, step, contract), _no_response)
-SUBJECT = Occasion(lambda scenario, _step, _contract: scenario.subject is not None)
+CHAT = Applicability(
+    lambda scenario, step, contract: step.targets_chat and RESPONSE.applies_to(scenario, step, contract),
+    why_no_response,
+)
+SUBJECT = Applicability(lambda scenario, _step, _contract: scenario.subject is not None)
 
 
-def written(occasion: Occasion) -> Occasion:
-    """The same, but not on generated scenarios: their values make answers that mean nothing."""
-    return Occasion(
-        lambda found, step, contract: found.subject is None and occasion.fits(found, step, contract), occasion.lacks
+def not_generated(applicability: Applicability) -> Applicability:
+    """Exclude generated scenarios: their parameter values lead to meaningless answers."""
+    return Applicability(
+        lambda scenario, step, contract: (
+            scenario.subject is None and applicability.applies_to(scenario, step, contract)
+        ),
+        applicability.unmet,
     )
 
 
-def greedy(occasion: Occasion) -> Occasion:
-    """The same, but only at temperature 0: a model that samples may well say half a character."""
-    return Occasion(
-        lambda found, step, contract: _member(step, "temperature") == 0 and occasion.fits(found, step, contract),
-        occasion.lacks,
+def at_temperature_0(applicability: Applicability) -> Applicability:
+    """Include greedy requests only: a model that samples may well produce part of a character."""
+    return Applicability(
+        lambda scenario, step, contract: (
+            _parameter(step, "temperature") == 0 and applicability.applies_to(scenario, step, contract)
+        ),
+        applicability.unmet,
     )
 
 
-def scenario(pattern: str, step: str = "*", *, refused: bool = False) -> Occasion:
-    """The steps of the scenarios whose id matches a glob; with `refused`, only when the server refused."""
+def in_scenario(pattern: str, step_pattern: str = "*", *, refused: bool = False) -> Applicability:
+    """Include the steps of scenarios whose id matches a glob. refused: only if the server refused the request."""
 
-    def fits(found: Scenario, each: Step, _contract: Contract) -> bool:
-        return fnmatchcase(found.id, pattern) and fnmatchcase(each.name, step)
+    def applies_to(scenario: Scenario, step: Step, _contract: Contract) -> bool:
+        return fnmatchcase(scenario.id, pattern) and fnmatchcase(step.name, step_pattern)
 
-    return Occasion(fits, _not_refused) if refused else Occasion(fits)
+    return Applicability(applies_to, why_not_refused) if refused else Applicability(applies_to)

@@ -1,6 +1,6 @@
-"""Envelopes: the forms in which servers report errors, as a table, and the one that a body has.
+"""Recognize the form in which a server reports an error.
 
-Knowing whose form it is tells more than a list of missing members: a `detail` comes from the framework and not from the
+The name of the form says more than a list of missing fields: a `detail` comes from the web framework and not from the
 server, a flat `object: error` from an old vLLM behind the address.
 """
 
@@ -13,52 +13,60 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from conformance.exchange import Exchange
 
-Kinds = type | tuple[type, ...]
+Types = type | tuple[type, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
-    """One form: the members that it has, by path, with their types, and where its message stands."""
+class EnvelopeForm:
+    """One form of an error body.
+
+    fields: the fields that the form has, by path, with their types.
+    message: the path of the message.
+    """
 
     name: str
-    members: dict[str, Kinds]
+    fields: dict[str, Types]
     message: str
 
 
-FORMS: Final = (  # the first that fits is the one
-    Form("Anthropic", {"type": str, "error.type": str, "error.message": str}, "error.message"),
-    Form("Google", {"error.code": int, "error.status": str, "error.message": str}, "error.message"),
-    Form("OpenAI", {"error.message": str, "error.type": (str, type(None))}, "error.message"),
-    Form("message under error", {"error.message": str}, "error.message"),
-    Form("MindIE or TGI", {"error": str, "error_type": str}, "error"),
-    Form("MindIE Motor", {"error": str, "type": str}, "error"),
-    Form("Spring", {"error": str, "timestamp": (str, int), "path": str}, "error"),
-    Form("OVMS", {"error": str}, "error"),
-    Form("vLLM before 2025", {"object": str, "message": str}, "message"),
-    Form("Siliconstorm", {"code": int, "result": object, "message": str}, "message"),
-    Form("code and message", {"code": (int, str), "message": str}, "message"),
-    Form("problem details of RFC 9457", {"title": str}, "title"),
-    Form("FastAPI", {"detail": (str, list, dict)}, "detail"),
-    Form("Triton", {"message": str}, "message"),
+ENVELOPE_FORMS: Final = (  # the first one that matches is used
+    EnvelopeForm("Anthropic", {"type": str, "error.type": str, "error.message": str}, "error.message"),
+    EnvelopeForm("Google", {"error.code": int, "error.status": str, "error.message": str}, "error.message"),
+    EnvelopeForm("OpenAI", {"error.message": str, "error.type": (str, type(None))}, "error.message"),
+    EnvelopeForm("message under error", {"error.message": str}, "error.message"),
+    EnvelopeForm("MindIE or TGI", {"error": str, "error_type": str}, "error"),
+    EnvelopeForm("MindIE Motor", {"error": str, "type": str}, "error"),
+    EnvelopeForm("Spring", {"error": str, "timestamp": (str, int), "path": str}, "error"),
+    EnvelopeForm("OVMS", {"error": str}, "error"),
+    EnvelopeForm("vLLM before 2025", {"object": str, "message": str}, "message"),
+    EnvelopeForm("Siliconstorm", {"code": int, "result": object, "message": str}, "message"),
+    EnvelopeForm("code and message", {"code": (int, str), "message": str}, "message"),
+    EnvelopeForm("problem details of RFC 9457", {"title": str}, "title"),
+    EnvelopeForm("FastAPI", {"detail": (str, list, dict)}, "detail"),
+    EnvelopeForm("Triton", {"message": str}, "message"),
 )
 _HTML: Final = re.compile(r"\s*<(?:!doctype|html|head|body)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class Envelope:
-    """What a body is. `name` is that of its form, or says what it is instead; `form` is None then."""
+class ErrorEnvelope:
+    """The body of a refusal.
+
+    name: the name of its form, or what the body is instead.
+    form: None if the body has no known form.
+    """
 
     name: str
-    form: Form | None
+    form: EnvelopeForm | None
     value: Any
 
     @property
     def message(self) -> Any:
-        """What stands where the form has its message; None without a form."""
+        """The value at the path of the form's message; None without a form."""
         return None if self.form is None else _at(self.value, self.form.message)
 
-    def member(self, name: str) -> Any:
-        """A member of the error, wherever the form has its members; None where there is none."""
+    def field(self, name: str) -> Any:
+        """Return a field of the error, under `error` or at the top level, or None if it is missing."""
         if not isinstance(self.value, dict):
             return None
         inner = self.value.get("error")
@@ -68,19 +76,19 @@ class Envelope:
 _ABSENT: Final = object()
 
 
-def envelope_of(exchange: Exchange) -> Envelope:
-    """The envelope of a refusal."""
+def envelope_of(exchange: Exchange) -> ErrorEnvelope:
+    """Return the error envelope of a refusal."""
     value = exchange.json
     if isinstance(value, dict):
-        for form in FORMS:
-            if all(_has(_at(value, path), kinds) for path, kinds in form.members.items()):
-                return Envelope(form.name, form, value)
-        return Envelope("a JSON object of no known form", None, value)
+        for form in ENVELOPE_FORMS:
+            if all(_has_type(_at(value, path), types) for path, types in form.fields.items()):
+                return ErrorEnvelope(form.name, form, value)
+        return ErrorEnvelope("a JSON object of no known form", None, value)
     if not exchange.json_error:
-        return Envelope("JSON that is no object", None, value)
+        return ErrorEnvelope("JSON but not an object", None, value)
     if not exchange.body.strip():
-        return Envelope("an empty body", None, None)
-    return Envelope("HTML" if _HTML.match(exchange.text) else "plain text", None, None)
+        return ErrorEnvelope("an empty body", None, None)
+    return ErrorEnvelope("HTML" if _HTML.match(exchange.text) else "plain text", None, None)
 
 
 def _at(value: Any, path: str) -> Any:
@@ -89,7 +97,7 @@ def _at(value: Any, path: str) -> Any:
     return value
 
 
-def _has(value: Any, kinds: Kinds) -> bool:
-    if isinstance(value, bool):  # Python's own kind of int, and no member of an error
+def _has_type(value: Any, types: Types) -> bool:
+    if isinstance(value, bool):  # bool is a subclass of int, but no field of an error is one
         return False
-    return value is not _ABSENT and isinstance(value, kinds)
+    return value is not _ABSENT and isinstance(value, types)

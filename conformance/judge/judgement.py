@@ -1,11 +1,14 @@
-"""Judgement: recorded exchanges in, findings out. Pure, so that a run can be judged again offline."""
+"""Judge recorded exchanges: run the checks of a plan's assertions and collect their findings.
+
+Nothing here does I/O, so a recorded run can be judged again offline.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from conformance.check import Context, NoOccasion, NotObserved
+from conformance.check import Context, NotExercised, NotObserved
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -16,15 +19,16 @@ if TYPE_CHECKING:
     from openapi.contract.contract import Contract
     from openapi.description.validation import Validator
 
-MOST_FINDINGS = 20  # of one judge on one exchange; a stream of garbage must not fill the disk
+MOST_FINDINGS = 20  # of one check on one exchange, so that a stream of garbage does not fill the disk
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What one assertion came to. At most one of `unobserved` and `error` is set, and then there are no findings.
+    """The result of one assertion. At most one of `unobserved` and `error` is set, and then `findings` is empty.
 
-    `unobserved` says why the exchange does not show what the check is about; `error` is a defect of the check.
-    `applies` is False where the condition of the requirement did not hold; `unobserved` then says which.
+    unobserved: why the exchange does not show what the check is about.
+    error: a defect of the check itself.
+    applies: False if the condition of the requirement did not hold; `unobserved` then says which condition.
     """
 
     assertion: Assertion
@@ -43,11 +47,15 @@ def judge(
     model: str,
     missing: Mapping[tuple[str, str], NotObserved],
 ) -> tuple[Judgement, ...]:
-    """Judges every assertion. Exchanges are found by (scenario, step); `missing` says why one was not made."""
-    return tuple(_one(assertion, recorded, contract, validator, model, missing) for assertion in assertions)
+    """Judge every assertion.
+
+    recorded: the exchanges by (scenario, step).
+    missing: why a step was not sent, by (scenario, step).
+    """
+    return tuple(_judge_one(assertion, recorded, contract, validator, model, missing) for assertion in assertions)
 
 
-def _one(
+def _judge_one(
     assertion: Assertion,
     recorded: Mapping[tuple[str, str], Exchange],
     contract: Contract,
@@ -63,12 +71,12 @@ def _one(
         return _unobserved(assertion, (), missing.get((scenario.id, absent[0]), NotObserved("it was not sent")))
     exchanges = {name: recorded[scenario.id, name] for name in steps}
     identities = tuple(exchange.id for exchange in exchanges.values())
-    first = {step.name for step in scenario.steps if step.round <= 1}
-    single = not (check.over or check.trial)  # what looks at several does with fewer rounds
-    needed = [name for name in steps if single or name in first]
-    for exchange in (exchanges[name] for name in needed):
-        if lack := check.on.lacks(exchange):
-            return Judgement(assertion, identities, unobserved=lack)
+    first_round = {step.name for step in scenario.steps if step.round <= 1}
+    single = not (check.over or check.trial)  # a relation or trial also works with fewer rounds
+    required = [name for name in steps if single or name in first_round]
+    for exchange in (exchanges[name] for name in required):
+        if reason := check.on.unmet(exchange):
+            return Judgement(assertion, identities, unobserved=reason)
     context = Context(contract, validator, model, scenario, assertion.step)
     findings: list[Finding] = []
     try:
@@ -76,12 +84,12 @@ def _one(
             findings.append(finding)
             if len(findings) >= MOST_FINDINGS:
                 break
-    except NotObserved as reason:
-        return _unobserved(assertion, identities, reason)
-    except Exception as error:  # a judge must never be mistaken for the server's failure
+    except NotObserved as not_observed:
+        return _unobserved(assertion, identities, not_observed)
+    except Exception as error:  # a defect of a check must not count as a failure of the server
         return Judgement(assertion, identities, error=f"{check.id}: {type(error).__name__}: {error}")
     return Judgement(assertion, identities, tuple(findings))
 
 
 def _unobserved(assertion: Assertion, exchanges: tuple[str, ...], reason: NotObserved) -> Judgement:
-    return Judgement(assertion, exchanges, unobserved=str(reason), applies=not isinstance(reason, NoOccasion))
+    return Judgement(assertion, exchanges, unobserved=str(reason), applies=not isinstance(reason, NotExercised))

@@ -1,4 +1,4 @@
-"""Entries: what an answer tells of each of its tokens under `logprobs.content`."""
+"""Read the entries of `logprobs.content`, one for each token of an answer."""
 
 from __future__ import annotations
 
@@ -6,91 +6,78 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from conformance.check import NoOccasion
+from conformance.check import NotExercised
+from conformance.judge.answer_fields import iterate_choices
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from conformance.exchange import Exchange
 
-CUT = "\ufffd"  # stands where a token holds a part of a character
+CUT = "\ufffd"  # replaces the part of a character that a token holds
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """One token as `logprobs.content` tells it. `where` is its place in the answer."""
+class LogprobEntry:
+    """The entry of one token, or one of its alternatives. `where` is its path in the answer."""
 
     where: str
-    told: dict[str, Any]
+    fields: dict[str, Any]
 
     @property
     def token(self) -> str:
-        """The token's text; empty where it is none."""
-        found = self.told.get("token")
-        return found if isinstance(found, str) else ""
+        """The token's text; empty if it is not a string."""
+        token = self.fields.get("token")
+        return token if isinstance(token, str) else ""
 
     @property
     def logprob(self) -> float:
-        """The token's log-probability; NaN where it is no number."""
-        return _number(self.told.get("logprob"))
+        """The token's log-probability; NaN if it is not a number."""
+        value = self.fields.get("logprob")
+        return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else math.nan
 
     @property
     def data(self) -> bytes | None:
-        """The token's bytes; None where `bytes` is null, absent or no list of bytes."""
-        found = self.told.get("bytes")
-        if isinstance(found, list) and all(type(each) is int and 0 <= each < 256 for each in found):
-            return bytes(found)
+        """The token's bytes; None if `bytes` is null, absent or not a list of bytes."""
+        values = self.fields.get("bytes")
+        if isinstance(values, list) and all(type(value) is int and 0 <= value < 256 for value in values):
+            return bytes(values)
         return None
 
     @property
-    def whole(self) -> bool:
-        """Whether the text tells which token it is: a part of a character does not, nor does a special token's none."""
+    def identifies_token(self) -> bool:
+        """Whether the text identifies the token; part of a character, or an empty text does not."""
         return bool(self.token) and CUT not in self.token
 
     @property
-    def top(self) -> list[Entry]:
-        """The alternatives that are objects, in the order told."""
-        found = self.told.get("top_logprobs")
-        items = found if isinstance(found, list) else []
+    def top(self) -> list[LogprobEntry]:
+        """The alternatives that are objects, in the order of the answer."""
+        items = self.fields.get("top_logprobs")
         return [
-            Entry(f"{self.where}/top_logprobs/{at}", each) for at, each in enumerate(items) if isinstance(each, dict)
+            LogprobEntry(f"{self.where}/top_logprobs/{at}", item)
+            for at, item in enumerate(items if isinstance(items, list) else [])
+            if isinstance(item, dict)
         ]
 
 
-def _number(value: object) -> float:
-    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else math.nan
-
-
-def entries(exchange: Exchange) -> dict[int, list[Entry]]:
-    """The entries of every choice by index, streamed or plain; raises NoOccasion where there are none."""
-    found: dict[int, list[Entry]] = {}
-    for place, choice in choices_told(exchange):
-        told = choice.get("logprobs")
-        content = told.get("content") if isinstance(told, dict) else None
+def entries_by_choice(exchange: Exchange) -> dict[int, list[LogprobEntry]]:
+    """Return the entries of every choice by its index, plain or streamed. Raises NotExercised without entries."""
+    entries: dict[int, list[LogprobEntry]] = {}
+    for path, choice in iterate_choices(exchange):
+        logprobs = choice.get("logprobs")
+        content = logprobs.get("content") if isinstance(logprobs, dict) else None
         index = choice.get("index")
-        kept = found.setdefault(index if type(index) is int else 0, [])
-        for at, each in enumerate(content if isinstance(content, list) else []):
-            if isinstance(each, dict):
-                kept.append(Entry(f"{place}/logprobs/content/{at}", each))
-    found = {index: kept for index, kept in found.items() if kept}
-    if not found:
-        raise NoOccasion("the answer carries no log-probabilities")
-    return found
+        of_choice = entries.setdefault(index if type(index) is int else 0, [])
+        for at, item in enumerate(content if isinstance(content, list) else []):
+            if isinstance(item, dict):
+                of_choice.append(LogprobEntry(f"{path}/logprobs/content/{at}", item))
+    entries = {index: of_choice for index, of_choice in entries.items() if of_choice}
+    if not entries:
+        raise NotExercised("the answer has no log-probabilities")
+    return entries
 
 
-def choices_told(exchange: Exchange) -> Iterator[tuple[str, dict[str, Any]]]:
-    """(place, choice) of every choice of a plain answer or of all chunks, but for choices that are no objects."""
-    holders = [(f"/events/{at}", chunk) for at, chunk in exchange.walk.chunks] if exchange.is_stream else []
-    if not exchange.is_stream and isinstance(exchange.json, dict):
-        holders = [("", exchange.json)]
-    for place, holder in holders:
-        choices = holder.get("choices")
-        for at, choice in enumerate(choices if isinstance(choices, list) else []):
-            if isinstance(choice, dict):
-                yield f"{place}/choices/{at}", choice
-
-
-def each_entry(exchange: Exchange) -> Iterator[Entry]:
-    """Every entry of every choice; raises NoOccasion where there are none."""
-    for kept in entries(exchange).values():
-        yield from kept
+def all_entries(exchange: Exchange) -> Iterator[LogprobEntry]:
+    """Yield every entry of every choice. Raises NotExercised without entries."""
+    for entries in entries_by_choice(exchange).values():
+        yield from entries

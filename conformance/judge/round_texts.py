@@ -1,39 +1,41 @@
-"""TODO."""
+"""Compare the texts of a round: the answers to requests that differ in one parameter."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from conformance.check import NoOccasion
+from conformance.check import NotExercised
 from conformance.judge.logprob_entries import CUT
 
 if TYPE_CHECKING:
     from conformance.check import Round
 
-CARRIED = "one-after-another"
-
-FEW_CHARACTERS = 12  # in shorter answers chance alone makes texts equal
+REQUESTS_IN_TURN = "one-after-another"
+FEW_CHARACTERS = 12  # shorter answers may be equal by chance
 
 
 def text_of(round_: Round, part: str) -> str:
-    """What was said in that part of a round."""
+    """Return the text of the answer to one part of a round."""
     return round_[part].content() or ""
 
 
-def long_enough(text: str) -> None:
-    """Raises NoOccasion for a text so short that chance alone makes others equal to it."""
+def require_length(text: str) -> None:
+    """Raise NotExercised if the text is so short that another one may be equal to it by chance."""
     if len(text) < FEW_CHARACTERS:
-        raise NoOccasion("the answer is too short to show anything")
+        raise NotExercised("the answer is too short to compare")
 
 
-def is_greedy(round_: Round, part: str) -> bool:
-    """Whether the text is the greedy one, as far as both go: their limits may differ."""
+def equals_greedy(round_: Round, part: str) -> bool:
+    """Tell whether a text equals the greedy one over the length of the shorter of both: their limits may differ."""
     short, long = sorted((text_of(round_, "greedy"), text_of(round_, part)), key=len)
     return short == long or (len(short) >= FEW_CHARACTERS and long.startswith(short.rstrip(CUT)))
 
 
-def changed(round_: Round, part: str) -> bool | None:
-    """Whether the text is another than without it; None where the model is sure of it whatever the seed."""
+def differs_from_base(round_: Round, part: str) -> bool | None:
+    """Tell whether a parameter changes the text.
+
+    None if the base text is short, or if another seed gives the same text too.
+    """
     base = text_of(round_, "base")
-    sure = "other" in round_ and text_of(round_, "other") == base
-    return None if len(base) < FEW_CHARACTERS or sure else text_of(round_, part) != base
+    independent_of_seed = "other" in round_ and text_of(round_, "other") == base
+    return None if len(base) < FEW_CHARACTERS or independent_of_seed else text_of(round_, part) != base

@@ -1,14 +1,14 @@
-"""Oracle: what schemathesis says of the answers to drawn scenarios. Pure: it sees the recorded exchange alone.
+"""Judge the responses to generated requests with the checks of schemathesis, from the recorded exchange alone.
 
-Its checks judge beside ours, each as a check of the topic `drawn`. How binding they are follows from the row of the
-dialect that says the same in our words; where there is none they are SHOULD.
+Each of its checks becomes a check of the topic `drawn`. The keyword is that of the dialect's requirement that says the
+same, or else SHOULD.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from conformance.check import Check, Finding, Occasion
+from conformance.check import Applicability, Check, Finding
 from conformance.plan.plan import Assertion
 from openapi.contract.contract import Keyword, Requirement
 
@@ -20,27 +20,28 @@ if TYPE_CHECKING:
     from conformance.scenario import Scenario
     from openapi.contract.contract import Contract
 
-LONGEST: Final = 300
+MAX_LENGTH: Final = 300  # characters of a finding
 
-ORACLES: Final[Mapping[str, tuple[str, str, str | None]]] = {  # ours -> its check, the claim, our row with the keyword
+ORACLES: Final[Mapping[str, tuple[str, str, str | None]]] = {
+    # id -> name of the schemathesis check, claim, id of our requirement that has the keyword
     "drawn.no-server-error": (
         "not_a_server_error",
-        "No drawn request makes the server fail.",
+        "No generated request makes the server fail.",
         "errors.client-fault-is-4xx",
     ),
     "drawn.status-documented": (
         "status_code_conformance",
-        "The status is one that the description names.",
+        "The status is one that the description lists.",
         "errors.status-as-documented",
     ),
     "drawn.content-type-documented": (
         "content_type_conformance",
-        "The media type is one that the description names.",
+        "The media type is one that the description lists.",
         "errors.json-content-type",
     ),
     "drawn.body-fits-description": (
         "response_schema_conformance",
-        "The body is valid against the description, each event of a stream too.",
+        "The body is valid against the description, and so is each event of a stream.",
         "answer.fits-schema",
     ),
     "drawn.invalid-refused": (
@@ -57,8 +58,8 @@ ORACLES: Final[Mapping[str, tuple[str, str, str | None]]] = {  # ours -> its che
 
 
 def assertions(contract: Contract, scenarios: Iterable[Scenario]) -> tuple[Assertion, ...]:
-    """What schemathesis judges: all of its checks on every drawn scenario."""
-    found = []
+    """Return an assertion for every check of schemathesis on every generated scenario."""
+    planned = []
     for scenario in scenarios:
         if scenario.case is None or scenario.subject is None:
             continue
@@ -66,25 +67,25 @@ def assertions(contract: Contract, scenarios: Iterable[Scenario]) -> tuple[Asser
             if identity == scenario.subject.check:
                 subject = scenario.subject
                 row = Requirement(subject.requirement, subject.keyword, subject.source, subject.interpretation)
-                found.append(Assertion(check, scenario, scenario.steps[0], row, subject.summary))
-            elif (same := ORACLES[identity][2]) is not None:
-                known = contract.requirements.get(same)
+                planned.append(Assertion(check, scenario, scenario.steps[0], row, subject.summary))
+            elif (equivalent := ORACLES[identity][2]) is not None:
+                known = contract.requirements.get(equivalent)
                 keyword = known.keyword if known else Keyword.SHOULD
                 source = known.source if known else f"{contract.document.id}#response"
                 row = Requirement(identity, keyword, source)
-                found.append(Assertion(check, scenario, scenario.steps[0], row, check.claim))
-    return tuple(found)
+                planned.append(Assertion(check, scenario, scenario.steps[0], row, check.claim))
+    return tuple(planned)
 
 
 def _check(identity: str, name: str, claim: str) -> Check:
-    help_text = f"schemathesis calls it {name}."
-    return Check(identity, claim, help_text, Occasion(lambda *_: True, _unanswered), _judge(name))
+    help_text = f"Name in schemathesis: {name}."
+    return Check(identity, claim, help_text, Applicability(lambda *_: True, _why_incomplete), _judge(name))
 
 
-def _unanswered(exchange: Exchange) -> str | None:
+def _why_incomplete(exchange: Exchange) -> str | None:
     if exchange.complete:
         return None
-    return f"{exchange.id} has no whole answer: {exchange.failure.detail if exchange.failure else 'none came'}"
+    return f"{exchange.id} has no complete response: {exchange.failure.detail if exchange.failure else 'none arrived'}"
 
 
 def _judge(name: str) -> Callable[[Exchange, Context], Iterator[Finding]]:
@@ -96,9 +97,9 @@ def _judge(name: str) -> Callable[[Exchange, Context], Iterator[Finding]]:
         case: Any = context.scenario.case
         operation = case.operation
         config = operation.schema.config.checks_config_for(operation=operation)
-        asked = CheckContext(None, None, None, config, None, response_checks=None)
+        check_context = CheckContext(None, None, None, config, None, response_checks=None)
         try:
-            CHECKS.get_one(name)(asked, _response(exchange), case)
+            CHECKS.get_one(name)(check_context, _response(exchange), case)
         except FailureGroup as group:
             yield from (_finding(exception, exchange) for exception in group.exceptions)
         except Failure as failure:
@@ -108,26 +109,27 @@ def _judge(name: str) -> Callable[[Exchange, Context], Iterator[Finding]]:
 
 
 def _finding(failure: Any, exchange: Exchange) -> Finding:
-    says = " ".join(str(failure.message).split())
-    got = f"{exchange.status}: {' '.join(exchange.text[:LONGEST].split())}"
-    return Finding(
-        "/body" if "schema" in says.lower() else "/status", f"not: {failure.title}. {says}"[:LONGEST], got[:LONGEST]
-    )
+    message = " ".join(str(failure.message).split())
+    got = f"{exchange.status}: {' '.join(exchange.text[:MAX_LENGTH].split())}"
+    where = "/body" if "schema" in message.lower() else "/status"
+    return Finding(where, f"not: {failure.title}. {message}"[:MAX_LENGTH], got[:MAX_LENGTH])
 
 
 def _response(exchange: Exchange) -> Any:
-    """The recorded answer as schemathesis knows answers."""
+    """Convert the recorded response to the response class of schemathesis."""
     import requests
     from schemathesis.core.transport import Response
 
-    sent, came = exchange.request, exchange.response
-    if came is None:
-        raise ValueError("an exchange without an answer is not judged")
+    sent, received = exchange.request, exchange.response
+    if received is None:
+        raise ValueError("cannot judge an exchange without a response")
     request = requests.Request(sent.method, sent.url, headers=dict(sent.headers), data=sent.body).prepare()
     headers: dict[str, list[str]] = {}
-    for name, value in came.headers:
+    for name, value in received.headers:
         headers.setdefault(name.lower(), []).append(value)
-    return Response(came.status, headers, exchange.body, request, came.ended_at_s, True, message=came.reason)
+    return Response(
+        received.status, headers, exchange.body, request, received.ended_at_s, True, message=received.reason
+    )
 
 
 CHECKS: Final[Mapping[str, Check]] = {identity: _check(identity, *row[:2]) for identity, row in ORACLES.items()}

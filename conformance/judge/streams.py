@@ -1,65 +1,70 @@
-"""TODO."""
+"""Read the chunks, choices and deltas of a recorded stream, and turn what its decoder reported into findings."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from conformance.check import Finding, NoOccasion, NotObserved
+from conformance.check import Finding, NotExercised, NotObserved
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from conformance.exchange import Exchange, Response
 
-SLOW_S = 1.0  # an answer that took less shows nothing about buffering
+SLOW_S = 1.0  # the timing of a faster answer says nothing about buffering
 
 
-def breaches(exchange: Exchange, *rules: str) -> Iterator[Finding]:
-    """The breaches of these rules of the stream's order, as findings."""
+def order_findings(exchange: Exchange, *rules: str) -> Iterator[Finding]:
+    """Yield a finding for each place where the order of events breaks one of these rules."""
     for breach in exchange.walk.breaches:
         if breach.rule in rules:
             yield Finding(f"/events/{breach.at}", breach.expected, breach.got)
 
 
+def byte_findings(exchange: Exchange, *kinds: str) -> Iterator[Finding]:
+    """Yield a finding for each anomaly of these kinds in the bytes of the stream."""
+    for anomaly in exchange.decoded.anomalies:
+        if anomaly.kind in kinds:
+            yield Finding(f"/bytes/{anomaly.offset}", f"no {anomaly.kind}", anomaly.detail)
+
+
 def chunks(exchange: Exchange) -> list[tuple[int, dict[str, Any]]]:
-    """The chunks of the stream that are no errors; raises NotObserved when there are none."""
+    """Return (number of the event, chunk) for every chunk except errors. Raises NotObserved if the list is empty."""
     errors = {at for at, _ in exchange.walk.errors}
-    found = [(at, chunk) for at, chunk in exchange.walk.chunks if at not in errors]
-    if not found:
+    numbered = [(at, chunk) for at, chunk in exchange.walk.chunks if at not in errors]
+    if not numbered:
         raise NotObserved("the stream has no chunks")
-    return found
+    return numbered
 
 
 def choices(chunk: dict[str, Any]) -> list[dict[str, Any]]:
-    """The choices of a chunk that are objects."""
-    found = chunk.get("choices")
-    return [choice for choice in found if isinstance(choice, dict)] if isinstance(found, list) else []
+    """Return the choices of a chunk that are objects."""
+    items = chunk.get("choices")
+    return [choice for choice in items if isinstance(choice, dict)] if isinstance(items, list) else []
 
 
 def deltas(exchange: Exchange) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Every delta that is an object, with its place."""
+    """Yield (path, delta) for every delta that is an object."""
     for at, chunk in chunks(exchange):
         for choice in choices(chunk):
             if isinstance(choice.get("delta"), dict):
                 yield f"/events/{at}/choices/{choice.get('index')}/delta", choice["delta"]
 
 
-def flaws(exchange: Exchange, *kinds: str) -> Iterator[Finding]:
-    """The flaws of these kinds in the stream's bytes, as findings."""
-    for flaw in exchange.decoded.flaws:
-        if flaw.kind in kinds:
-            yield Finding(f"/bytes/{flaw.offset}", f"no {flaw.kind}", flaw.detail)
-
-
 def response_of(exchange: Exchange) -> Response:
+    """Return the response. Raises NotExercised if it is missing."""
     if exchange.response is None:
-        raise NoOccasion("there is no response")
+        raise NotExercised("the response is missing")
     return exchange.response
 
 
 def timed_response(exchange: Exchange) -> Response:
-    """The response, where the client ran all the time while it came."""
+    """Return the response if its arrival times are reliable.
+
+    Raises NotExercised if the client's event loop stalled while the response arrived: the times are then ours, not the
+    server's.
+    """
     response = response_of(exchange)
-    if response.held_up_s:
-        raise NoOccasion(f"the client itself was held up for {response.held_up_s:.1f} s")
+    if response.stalled_s:
+        raise NotExercised(f"the client stalled for {response.stalled_s:.1f} s")
     return response

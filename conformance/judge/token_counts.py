@@ -1,60 +1,60 @@
-"""TODO."""
+"""Read the token counts of an answer and the length limit of its request."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from conformance.check import NoOccasion, NotObserved
+from conformance.check import NotExercised, NotObserved
 
 if TYPE_CHECKING:
     from conformance.exchange import Exchange
 
-CERTAIN = 64  # tokens that every server can make, whatever its own limit
-
-CUTS = ("whole", *(f"at-{limit}" for limit in range(1, 7)))  # steps of one greedy request, cut shorter and shorter
-
+SAFE_LIMIT = 64  # tokens that every server can generate, whatever its own limit is
+LIMITED_STEPS = ("whole", *(f"at-{limit}" for limit in range(1, 7)))
+"""The steps that send one greedy request with different limits."""
 COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
 
 
-def limit_of(exchange: Exchange) -> int:
-    """The request's max_completion_tokens, else its max_tokens; raises NoOccasion when it has neither."""
+def requested_limit(exchange: Exchange) -> int:
+    """Return the request's max_completion_tokens, or else its max_tokens. Raises NotExercised if it has neither."""
     sent: Any = exchange.request_json
-    asked = [sent.get(name) for name in ("max_completion_tokens", "max_tokens")] if isinstance(sent, dict) else []
-    limit = next((each for each in asked if each is not None), None)
+    limits = [sent.get(name) for name in ("max_completion_tokens", "max_tokens")] if isinstance(sent, dict) else []
+    limit = next((limit for limit in limits if limit is not None), None)
     if isinstance(limit, bool) or not isinstance(limit, (int, float)) or limit != int(limit):
-        raise NoOccasion("the request has no max_tokens")
+        raise NotExercised("the request has no max_tokens")
     return int(limit)
 
 
-def completion_of(exchange: Exchange) -> int:
-    """The answer's completion_tokens; raises NoOccasion when usage does not say."""
-    found = (exchange.usage or {}).get("completion_tokens")
-    if isinstance(found, bool) or not isinstance(found, int):
-        raise NoOccasion("the answer has no usage")
-    return found
+def completion_count(exchange: Exchange) -> int:
+    """Return the answer's completion_tokens. Raises NotExercised if usage does not have it."""
+    count = (exchange.usage or {}).get("completion_tokens")
+    if isinstance(count, bool) or not isinstance(count, int):
+        raise NotExercised("the answer has no usage")
+    return count
 
 
-def prompt_tokens(exchange: Exchange) -> int:
-    """How many tokens usage counts for the prompt; raises NoOccasion where it counts none."""
-    found = (exchange.usage or {}).get("prompt_tokens")
-    if type(found) is not int:
-        raise NoOccasion("usage does not count the prompt")
-    return found
+def prompt_count(exchange: Exchange) -> int:
+    """Return the answer's prompt_tokens. Raises NotExercised if usage does not have it."""
+    count = (exchange.usage or {}).get("prompt_tokens")
+    if type(count) is not int:
+        raise NotExercised("usage has no prompt_tokens")
+    return count
 
 
-def usage_of(exchange: Exchange) -> dict[str, Any]:
+def usage_object(exchange: Exchange) -> dict[str, Any]:
+    """Return the usage of an answer. Raises NotExercised if it has none."""
     if exchange.usage is None:
-        raise NoOccasion("the answer has no usage")
+        raise NotExercised("the answer has no usage")
     return exchange.usage
 
 
-def counts_of(exchange: Exchange) -> tuple[int, int, int]:
-    """Tokens of the prompt, of the answer, and their sum, as usage has them.
+def usage_counts(exchange: Exchange) -> tuple[int, int, int]:
+    """Return prompt_tokens, completion_tokens and total_tokens.
 
-    Raises NoOccasion without usage, and NotObserved where a count is no integer.
+    Raises NotExercised without usage, and NotObserved if a count is not an integer.
     """
-    found = [usage_of(exchange).get(name) for name in COUNTS]
-    if not all(type(value) is int for value in found):
-        raise NotObserved("usage is not made of integers")
-    prompt, completion, total = found
+    counts = [usage_object(exchange).get(name) for name in COUNTS]
+    if not all(type(count) is int for count in counts):
+        raise NotObserved("the counts of usage are not integers")
+    prompt, completion, total = counts
     return prompt, completion, total  # type: ignore[return-value]  # checked above

@@ -1,4 +1,4 @@
-"""Members: what an answer holds beyond what the description names."""
+"""Find the fields of an answer that the description does not define."""
 
 from __future__ import annotations
 
@@ -7,24 +7,25 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-DEEPEST = 12  # levels; the shapes of answers have fewer
-PARTS = ("allOf", "anyOf", "oneOf")
+MAX_DEPTH = 12  # levels; the schemas of answers have fewer
+COMBINATIONS = ("allOf", "anyOf", "oneOf")
 
 
-def unknown_members(document: Mapping[str, Any], schema: str, value: object) -> list[str]:
-    """The paths of all members that no property of a named schema stands for, sorted, each once.
+def unknown_fields(document: Mapping[str, Any], schema: str, value: object) -> list[str]:
+    """Return the paths of all fields that no property of a named schema defines, sorted and without duplicates.
 
-    Items of lists share a path (`choices[].delta.x`). Objects whose schema names no properties may hold anything.
+    The items of a list share one path (`choices[].delta.x`). An object whose schema defines no properties may have any
+    fields.
     """
-    named = document["components"]["schemas"]
-    return sorted(set(_unknown(named, [named[schema]], value, "", 0)))
+    schemas = document["components"]["schemas"]
+    return sorted(set(_unknown(schemas, [schemas[schema]], value, "", 0)))
 
 
 def _unknown(
     named: Mapping[str, Any], schemas: list[dict[str, Any]], value: object, path: str, depth: int
 ) -> Iterator[str]:
-    schemas = [part for schema in schemas for part in _flat(named, schema, 0)]
-    if depth > DEEPEST:
+    schemas = [part for schema in schemas for part in _expand(named, schema, 0)]
+    if depth > MAX_DEPTH:
         return
     if isinstance(value, list):
         items = [schema["items"] for schema in schemas if isinstance(schema.get("items"), dict)]
@@ -33,25 +34,25 @@ def _unknown(
     elif isinstance(value, dict):
         known: dict[str, list[dict[str, Any]]] = {}
         for schema in schemas:
-            for name, member in schema.get("properties", {}).items():
-                known.setdefault(name, []).append(member)
+            for name, field_schema in schema.get("properties", {}).items():
+                known.setdefault(name, []).append(field_schema)
         if not known:
             return
-        for name, member in value.items():
-            place = f"{path}.{name}" if path else name
+        for name, field in value.items():
+            field_path = f"{path}.{name}" if path else name
             if name in known:
-                yield from _unknown(named, known[name], member, place, depth + 1)
+                yield from _unknown(named, known[name], field, field_path, depth + 1)
             else:
-                yield place
+                yield field_path
 
 
-def _flat(named: Mapping[str, Any], schema: object, depth: int) -> Iterator[dict[str, Any]]:
-    """A schema and all that it is made of, references followed."""
-    if not isinstance(schema, dict) or depth > DEEPEST:
+def _expand(named: Mapping[str, Any], schema: object, depth: int) -> Iterator[dict[str, Any]]:
+    """Yield a schema and all schemas that it combines or refers to."""
+    if not isinstance(schema, dict) or depth > MAX_DEPTH:
         return
     if "$ref" in schema:
-        yield from _flat(named, named.get(schema["$ref"].rpartition("/")[2]), depth + 1)
+        yield from _expand(named, named.get(schema["$ref"].rpartition("/")[2]), depth + 1)
     yield schema
-    for part in PARTS:
-        for each in schema.get(part, ()):
-            yield from _flat(named, each, depth + 1)
+    for combination in COMBINATIONS:
+        for part in schema.get(combination, ()):
+            yield from _expand(named, part, depth + 1)

@@ -1,1 +1,1 @@
-"""The judges, one module per topic. They read recorded exchanges and do no I/O."""
+"""The checks, one module or folder for each topic. The topic is the part of a check's id in front of the dot."""

@@ -1,39 +1,39 @@
-"""Clients that leave: the server goes on, and their place is free."""
+"""Checks of what follows when clients disconnect: the server keeps working and frees their slots."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from conformance.check import Context, Finding, check, relation
-from conformance.judge.applicability import scenario, unsuccessful
+from conformance.judge.applicability import in_scenario, why_unanswered
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from conformance.exchange import Exchange
 
-TIMES, GRACE_S = 3.0, 1.0  # slower than three times the slowest before, and a second: twice in a row
+FACTOR, GRACE_S = 3.0, 1.0  # reported above three times the slowest request before, plus a second
 
 
-@check("disconnect.server-goes-on", on=scenario("disconnect", "after"))
+@check("disconnect.server-goes-on", on=in_scenario("disconnect", "after"))
 def server_answers_after_a_client_left(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """After a client has left in mid-stream the server answers the next request."""
-    if lack := unsuccessful(exchange):
-        yield Finding("/status", "200", lack)
+    """The server answers the next request after a client disconnected in the middle of a stream."""
+    if reason := why_unanswered(exchange):
+        yield Finding("/status", "200", reason)
 
 
-@check("disconnect.early-leave-survived", on=scenario("disconnect-at-once", "after"))
+@check("disconnect.early-leave-survived", on=in_scenario("disconnect-at-once", "after"))
 def server_answers_after_a_client_left_at_once(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """After clients have left before the first event the server answers the next request."""
-    if lack := unsuccessful(exchange):
-        yield Finding("/status", "200", lack)
+    """The server answers the next request after clients disconnected before the first event."""
+    if reason := why_unanswered(exchange):
+        yield Finding("/status", "200", reason)
 
 
-@check("disconnect.others-unhurt", on=scenario("disconnect-among-others", "stays-*"))
+@check("disconnect.others-unhurt", on=in_scenario("disconnect-among-others", "stays-*"))
 def others_are_served_when_a_client_leaves(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """A client that leaves in mid-stream takes no other down: those that stay are answered to their end."""
-    if lack := unsuccessful(exchange):
-        yield Finding("/status", "200 and a complete answer", lack)
+    """A client that disconnects in the middle of a stream does not affect others: their answers are complete."""
+    if reason := why_unanswered(exchange):
+        yield Finding("/status", "200 and a complete answer", reason)
 
 
 def _duration_s(exchange: Exchange) -> float:
@@ -43,17 +43,18 @@ def _duration_s(exchange: Exchange) -> float:
 @relation(
     "disconnect.place-freed",
     over=("before-1", "before-2", "after-1", "after-2"),
-    lacks=unsuccessful,
+    unmet=why_unanswered,
 )
 def place_is_free_after_a_client_left(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
-    """A short request after clients that left long answers takes about as long as before: nobody computes them on.
+    """After clients disconnect from long answers, a short request takes about as long as before: generation was
+    cancelled.
 
-    Blamed is a server on which it took more than three times as long as the slowest before and a second more, both
-    times: a single delay may have any cause.
+    Reported if the request took more than three times as long as the slowest one before, plus a second, twice in a row:
+    a single delay may have any cause.
     """
     before = max(_duration_s(exchanges[name]) for name in ("before-1", "before-2"))
     after = min(_duration_s(exchanges[name]) for name in ("after-1", "after-2"))
-    if after > TIMES * before + GRACE_S:
+    if after > FACTOR * before + GRACE_S:
         yield Finding(
-            "/response", f"at most {TIMES * before + GRACE_S:.2f} s", f"{after:.2f} s; before: {before:.2f} s"
+            "/response", f"at most {FACTOR * before + GRACE_S:.2f} s", f"{after:.2f} s; before: {before:.2f} s"
         )

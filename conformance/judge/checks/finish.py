@@ -1,13 +1,13 @@
-"""TODO."""
+"""Checks of finish reasons: whether they agree with how the answer ended."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from conformance.check import Context, Finding, NoOccasion, NotObserved, check, relation
-from conformance.judge.answer_fields import KNOWN, choices_of
-from conformance.judge.applicability import ANSWER, PLAIN_ANSWER, scenario, unsuccessful
-from conformance.judge.token_counts import CERTAIN, CUTS, completion_of, limit_of
+from conformance.check import Context, Finding, NotExercised, NotObserved, check, relation
+from conformance.judge.answer_fields import FINISH_REASONS, choices_of
+from conformance.judge.applicability import ANSWER, PLAIN_ANSWER, in_scenario, why_unanswered
+from conformance.judge.token_counts import LIMITED_STEPS, SAFE_LIMIT, completion_count, requested_limit
 from openapi.stream.strict_json import read_json
 
 if TYPE_CHECKING:
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
 
     from conformance.exchange import Exchange
 
-HARDLY_ANY = 2  # tokens: no server's own limit is so low
+VERY_SHORT = 2  # tokens; every server's own limit is higher
 
 
-@check("finish.null-limits-nothing", on=scenario("max_tokens-null-accepted"))
+@check("finish.null-limits-nothing", on=in_scenario("max_tokens-null-accepted"))
 def a_limit_of_null_limits_nothing(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """With `max_tokens: null` an answer is not cut off after a token or two: null is no limit, and not 0 or 1."""
+    """With `max_tokens: null` an answer is not cut off after a token or two: null means no limit, not 0 or 1."""
     if exchange.status is not None and 400 <= exchange.status < 500:
-        raise NoOccasion("null is refused")
-    if lack := unsuccessful(exchange):
-        raise NotObserved(lack)
-    found = completion_of(exchange)
-    if found <= HARDLY_ANY and exchange.finish_reason() == "length":
+        raise NotExercised("null is refused")
+    if reason := why_unanswered(exchange):
+        raise NotObserved(reason)
+    found = completion_count(exchange)
+    if found <= VERY_SHORT and exchange.finish_reason() == "length":
         yield Finding("/choices/0/finish_reason", "no limit, or the server's own", f"length after {found} tokens")
 
 
@@ -35,18 +35,18 @@ def reason_is_a_documented_one(exchange: Exchange, _: Context) -> Iterator[Findi
     """Every choice of a plain answer ends with a documented reason: stop, length or tool_calls."""
     for index in exchange.choices:
         found = exchange.finish_reason(index)
-        if found not in KNOWN:
-            yield Finding(f"/choices/{index}/finish_reason", " or ".join(KNOWN), repr(found))
+        if found not in FINISH_REASONS:
+            yield Finding(f"/choices/{index}/finish_reason", " or ".join(FINISH_REASONS), repr(found))
 
 
-@check("finish.length-when-cut", on=scenario("cut-*"))
+@check("finish.length-when-cut", on=in_scenario("cut-*"))
 def reason_is_length_when_the_limit_cuts(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """An answer that max_tokens cuts off ends with "length".
 
-    The requests ignore the end-of-sequence token, so that nothing but the limit can end them.
+    The requests ignore the end-of-sequence token, so only the limit can end them.
     """
-    if lack := unsuccessful(exchange):
-        raise NotObserved(lack)
+    if reason := why_unanswered(exchange):
+        raise NotObserved(reason)
     found = exchange.finish_reason()
     if found != "length":
         yield Finding("/choices/0/finish_reason", "length", repr(found))
@@ -54,28 +54,28 @@ def reason_is_length_when_the_limit_cuts(exchange: Exchange, _: Context) -> Iter
 
 @check("finish.length-only-at-limit", on=ANSWER)
 def length_means_that_the_limit_was_reached(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """An answer that ends with "length" has used up max_tokens, unless the server's own limit is lower."""
+    """An answer that ends with "length" has max_tokens tokens, unless the server's own limit is lower."""
     if exchange.finish_reason() != "length":
-        raise NoOccasion("the answer did not end with length")
+        raise NotExercised("the answer did not end with length")
     if len(exchange.choices) > 1:
-        raise NoOccasion("usage sums over several choices")
-    limit, found = limit_of(exchange), completion_of(exchange)
-    if found < limit and limit > CERTAIN:
-        raise NoOccasion("the server's own limit may be lower than max_tokens")
+        raise NotExercised("usage sums over several choices")
+    limit, found = requested_limit(exchange), completion_count(exchange)
+    if found < limit and limit > SAFE_LIMIT:
+        raise NotExercised("the server's own limit may be lower than max_tokens")
     if found < limit:
         yield Finding("/choices/0/finish_reason", f"length only after {limit} tokens", f"length after {found} tokens")
 
 
-@check("finish.stop-when-stopped", on=scenario("stop-*", "stopped*"))
+@check("finish.stop-when-stopped", on=in_scenario("stop-*", "stopped*"))
 def reason_is_stop_after_a_stop_text(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """An answer that a stop text ends has the reason "stop"."""
-    if lack := unsuccessful(exchange):
-        raise NotObserved(lack)
+    """An answer that a stop string ends has the reason "stop"."""
+    if reason := why_unanswered(exchange):
+        raise NotObserved(reason)
     found = exchange.finish_reason()
     stop = exchange.request_json.get("stop")
-    never = isinstance(stop, str) and stop not in (exchange.content() or "")
-    if found == "length" and never and completion_of(exchange) >= limit_of(exchange):
-        raise NoOccasion("the greedy answer did not repeat and came to its limit before the stop text")
+    absent = isinstance(stop, str) and stop not in (exchange.content() or "")
+    if found == "length" and absent and completion_count(exchange) >= requested_limit(exchange):
+        raise NotExercised("the greedy answer did not repeat, and reached its limit before the stop string")
     if found != "stop":
         yield Finding("/choices/0/finish_reason", "stop", repr(found))
 
@@ -85,50 +85,50 @@ def tool_calls_means_that_a_tool_is_called(exchange: Exchange, _: Context) -> It
     """An answer that ends with "tool_calls" calls a tool."""
     ended = [index for index in exchange.choices if exchange.finish_reason(index) == "tool_calls"]
     if not ended:
-        raise NoOccasion("the answer did not end with tool_calls")
+        raise NotExercised("the answer did not end with tool_calls")
     for index in ended:
         if not exchange.choices[index].tool_calls:
-            yield Finding(f"/choices/{index}", "a tool call", "none, for the reason tool_calls")
+            yield Finding(f"/choices/{index}", "a tool call", "none, although the reason is tool_calls")
 
 
-@relation("finish.streamed-as-plain", over=("plain", "streamed"), lacks=unsuccessful)
+@relation("finish.streamed-as-plain", over=("plain", "streamed"), unmet=why_unanswered)
 def streamed_reason_equals_the_plain_one(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """The same greedy request ends for the same reason, streamed and plain."""
     plain, streamed = exchanges["plain"], exchanges["streamed"]
     if plain.content() != streamed.content():
-        raise NoOccasion("the texts differ, so they may end differently")
+        raise NotExercised("the texts differ, so their finish reasons may differ")
     if plain.finish_reason() != streamed.finish_reason():
         yield Finding("/choices/0/finish_reason", repr(plain.finish_reason()), repr(streamed.finish_reason()))
 
 
 @check("finish.reason-given", on=PLAIN_ANSWER)
 def every_choice_says_why_it_ended(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """Every choice of a plain answer says why it ended, with a text that is not empty."""
+    """Every choice of a plain answer has a finish reason that is a string and not empty."""
     for at, choice in enumerate(choices_of(exchange)):
         found = choice.get("finish_reason")
         if not isinstance(found, str) or not found:
             yield Finding(f"/choices/{at}/finish_reason", "a reason", repr(found))
 
 
-@relation("finish.length-when-more-follows", over=CUTS, lacks=unsuccessful)
+@relation("finish.length-when-more-follows", over=LIMITED_STEPS, unmet=why_unanswered)
 def reason_is_length_when_more_would_follow(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
-    """An answer that is cut off by a small max_tokens, while the same greedy answer goes on, ends with "length"."""
+    """An answer that a small max_tokens cuts off, although the same greedy answer continues, ends with "length"."""
     whole = exchanges["whole"].content() or ""
-    for name in CUTS[1:]:
+    for name in LIMITED_STEPS[1:]:
         text = (exchanges[name].content() or "").rstrip("\ufffd")
         if not whole.startswith(text):
-            raise NoOccasion("the greedy answer did not repeat")
+            raise NotExercised("the greedy answer did not repeat")
         found = exchanges[name].finish_reason()
         if len(text) < len(whole) and found != "length":
             yield Finding(f"/{name}/choices/0/finish_reason", "length", repr(found))
 
 
-@relation("finish.stop-when-ended", over=("whole", "roomy"), lacks=unsuccessful)
+@relation("finish.stop-when-ended", over=("whole", "roomy"), unmet=why_unanswered)
 def reason_is_stop_when_the_model_ends(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
-    """An answer that stays the same when max_tokens grows has ended by itself, with "stop"."""
+    """An answer that stays the same with a greater max_tokens has ended by itself, with "stop"."""
     whole, roomy = exchanges["whole"], exchanges["roomy"]
-    if whole.content() != roomy.content() or completion_of(whole) >= limit_of(whole):
-        raise NoOccasion("the answer may not have ended by itself")
+    if whole.content() != roomy.content() or completion_count(whole) >= requested_limit(whole):
+        raise NotExercised("the answer may not have ended by itself")
     for name, exchange in exchanges.items():
         if exchange.finish_reason() != "stop":
             yield Finding(f"/{name}/choices/0/finish_reason", "stop", repr(exchange.finish_reason()))
@@ -138,61 +138,65 @@ def reason_is_stop_when_the_model_ends(exchanges: Mapping[str, Exchange], _: Con
 def a_called_tool_ends_with_tool_calls(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """An answer that calls a tool, and is not cut off, ends with "tool_calls".
 
-    Where one function is forced by name, OpenAI's own service ends with "stop": both reasons are taken then.
+    If one function is forced by name, OpenAI's own service ends with "stop"; then both reasons are allowed.
     """
     calling = [index for index, choice in exchange.choices.items() if choice.tool_calls]
     sent: Any = exchange.request_json
     if not calling or not isinstance(sent, dict) or isinstance(sent.get("tool_choice"), dict):
-        raise NoOccasion("no tool is called, or one is forced by name")
+        raise NotExercised("no tool is called, or one is forced by name")
     for index in calling:
         found = exchange.finish_reason(index)
         if found not in ("tool_calls", "length"):
             yield Finding(f"/choices/{index}/finish_reason", "tool_calls", repr(found))
 
 
-@check("finish.length-when-call-cut", on=scenario("tool-choices", "cut*"))
+@check("finish.length-when-call-cut", on=in_scenario("tool-choices", "cut*"))
 def a_cut_call_ends_with_length(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """A tool call whose arguments max_tokens has cut off ends with "length", not as if it could be carried out."""
-    if lack := unsuccessful(exchange):
-        raise NotObserved(lack)
+    """A tool call whose arguments max_tokens has cut off ends with "length", so that no client executes it."""
+    if reason := why_unanswered(exchange):
+        raise NotObserved(reason)
     cut = [
         index
         for index, choice in exchange.choices.items()
         if any(read_json(call.arguments).error for call in choice.tool_calls)
     ]
-    if not cut or completion_of(exchange) < limit_of(exchange):
-        raise NoOccasion("no tool call was cut off")
+    if not cut or completion_count(exchange) < requested_limit(exchange):
+        raise NotExercised("no tool call was cut off")
     for index in cut:
         if exchange.finish_reason(index) != "length":
             yield Finding(f"/choices/{index}/finish_reason", "length", repr(exchange.finish_reason(index)))
 
 
 @relation(
-    "finish.length-when-choices-cut", over=("seeded-choices", "seeded-choices-again", "cut-choices"), lacks=unsuccessful
+    "finish.length-when-choices-cut",
+    over=("seeded-choices", "seeded-choices-again", "cut-choices"),
+    unmet=why_unanswered,
 )
 def each_choice_that_is_cut_ends_with_length(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
-    """Each of several choices that a small max_tokens cuts off, while it goes on with more room, ends with "length"."""
+    """Each of several choices that a small max_tokens cuts off, and that continues with a greater one, ends with
+    "length".
+    """
     whole, again, cut = (
-        {at: folded.content for at, folded in exchanges[name].choices.items()}
+        {at: choice.content for at, choice in exchanges[name].choices.items()}
         for name in ("seeded-choices", "seeded-choices-again", "cut-choices")
     )
-    begun = {at: text.rstrip("\ufffd") for at, text in cut.items()}
-    if whole != again or any(not whole.get(at, "").startswith(text) for at, text in begun.items()):
-        raise NoOccasion("seeded answers of this server do not repeat")
-    ended = [at for at, text in begun.items() if text and len(whole[at]) > len(text)]
+    stable = {at: text.rstrip("\ufffd") for at, text in cut.items()}
+    if whole != again or any(not whole.get(at, "").startswith(text) for at, text in stable.items()):
+        raise NotExercised("seeded answers of this server do not repeat")
+    ended = [at for at, text in stable.items() if text and len(whole[at]) > len(text)]
     if not ended:
-        raise NoOccasion("no choice was cut off")
+        raise NotExercised("no choice was cut off")
     for index in ended:
         if (found := exchanges["cut-choices"].finish_reason(index)) != "length":
             yield Finding(f"/cut-choices/choices/{index}/finish_reason", "length", repr(found))
 
 
-@relation("finish.length-when-form-cut", over=("person", "person-cut"), lacks=unsuccessful)
+@relation("finish.length-when-form-cut", over=("person", "person-cut"), unmet=why_unanswered)
 def a_cut_form_ends_with_length(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
-    """JSON of a schema that max_tokens cuts off ends with "length", not as if it were whole."""
+    """JSON of a schema that max_tokens cuts off ends with "length", so that no client takes it as complete."""
     whole, text = (exchanges[name].content() or "" for name in ("person", "person-cut"))
     if not text or not whole.startswith(text) or len(whole) <= len(text):
-        raise NoOccasion("nothing was cut off, or greedy answers of this server do not repeat")
+        raise NotExercised("nothing was cut off, or greedy answers of this server do not repeat")
     found = exchanges["person-cut"].finish_reason()
     if found != "length":
         yield Finding("/person-cut/choices/0/finish_reason", "length", repr(found))

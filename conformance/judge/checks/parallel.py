@@ -6,9 +6,9 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from conformance.check import Context, Finding, NoOccasion, Occasion, check, relation
-from conformance.judge.acceptance import refused
-from conformance.judge.applicability import scenario, shown, unsuccessful
+from conformance.check import Applicability, Context, Finding, NotExercised, check, relation
+from conformance.judge.acceptance import is_refused
+from conformance.judge.applicability import in_scenario, summarize, why_unanswered
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from conformance.scenario import Step
 
 ALL = tuple(f"canary-{number}" for number in range(1, 7))
-CANARIES = Occasion(scenario("canaries").fits, unsuccessful)
+CANARIES = Applicability(in_scenario("canaries").applies_to, why_unanswered)
 
 
 def _canary(step: Step) -> str:
@@ -26,11 +26,11 @@ def _canary(step: Step) -> str:
     return str(messages[-1]["content"]).rpartition(" ")[2].lower()
 
 
-@check("parallel.all-answered", on=scenario("parallel-*"))
+@check("parallel.all-answered", on=in_scenario("parallel-*"))
 def parallel_requests_are_all_answered(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """Requests sent at the same time are all answered to their end."""
-    if lack := unsuccessful(exchange):
-        yield Finding("/status", "200 and a complete answer", lack)
+    if reason := why_unanswered(exchange):
+        yield Finding("/status", "200 and a complete answer", reason)
     elif exchange.finish_reason() is None:
         yield Finding("/choices/0/finish_reason", "a reason", "none")
 
@@ -52,12 +52,12 @@ def answer_holds_its_own_word(exchange: Exchange, context: Context) -> Iterator[
         yield Finding("/choices/0/message/content", own, repr(exchange.content())[:80])
 
 
-@relation("parallel.ids-differ", over=ALL, lacks=unsuccessful)
+@relation("parallel.ids-differ", over=ALL, unmet=why_unanswered)
 def answers_at_the_same_time_have_ids_of_their_own(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """Answers that are made at the same time have different ids."""
     ids = [str(found) for exchange in exchanges.values() if (found := _id(exchange))]
     if not ids:
-        raise NoOccasion("the answers have no id")
+        raise NotExercised("the answers have no id")
     if len(set(ids)) < len(ids):
         yield Finding("/id", f"{len(ids)} ids", f"{len(set(ids))}: {sorted(set(ids))}"[:120])
 
@@ -68,17 +68,17 @@ def _id(exchange: Exchange) -> object:
     return first.get("id") if isinstance(first, dict) else None
 
 
-@relation("parallel.prompts-counted-apart", over=("canary-4", "canary-6"), lacks=unsuccessful)
+@relation("parallel.prompts-counted-apart", over=("canary-4", "canary-6"), unmet=why_unanswered)
 def same_prompt_counts_the_same(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """The same prompt counts the same tokens for two clients at the same time: no count is mixed with another's."""
     counts = [(exchange.usage or {}).get("prompt_tokens") for exchange in exchanges.values()]
     if None in counts:
-        raise NoOccasion("the answers do not say usage")
+        raise NotExercised("the answers do not say usage")
     if counts[0] != counts[1]:
         yield Finding("/usage/prompt_tokens", f"{counts[0]}", f"{counts[1]}")
 
 
-@relation("parallel.served-together", over=ALL, lacks=unsuccessful)
+@relation("parallel.served-together", over=ALL, unmet=why_unanswered)
 def answers_overlap(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """Clients are served at the same time and not one after another: some answer begins before another has ended."""
     spans = []
@@ -92,15 +92,15 @@ def answers_overlap(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[F
         yield Finding("/response", "answers that overlap", "one after another")
 
 
-@check("parallel.refusals-hurt-nobody", on=scenario("mixed-parallel", "good-*"))
+@check("parallel.refusals-hurt-nobody", on=in_scenario("mixed-parallel", "good-*"))
 def good_requests_are_answered_beside_bad_ones(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """Good requests are answered while bad ones are refused at the same time."""
-    if lack := unsuccessful(exchange):
-        yield Finding("/status", "200 and a complete answer", lack)
+    if reason := why_unanswered(exchange):
+        yield Finding("/status", "200 and a complete answer", reason)
 
 
-@check("parallel.bad-ones-refused", on=scenario("mixed-parallel", "bad-*"))
+@check("parallel.bad-ones-refused", on=in_scenario("mixed-parallel", "bad-*"))
 def bad_requests_are_refused_beside_good_ones(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """Bad requests are refused while good ones are answered at the same time."""
-    if not refused(exchange):
-        yield Finding("/status", "4xx", shown(exchange))
+    if not is_refused(exchange):
+        yield Finding("/status", "4xx", summarize(exchange))

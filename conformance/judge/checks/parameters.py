@@ -6,8 +6,8 @@ import json
 from typing import TYPE_CHECKING
 
 from conformance.check import Context, Finding, NotObserved, check
-from conformance.judge.acceptance import accepted, refused
-from conformance.judge.applicability import SUBJECT, shown
+from conformance.judge.acceptance import is_accepted, is_refused
+from conformance.judge.applicability import SUBJECT, summarize
 from conformance.scenario import OMITTED
 
 if TYPE_CHECKING:
@@ -31,13 +31,13 @@ def _sent(subject: Subject) -> str:
 
 
 def _must_accept(exchange: Exchange, subject: Subject) -> Iterator[Finding]:
-    if not accepted(exchange):
-        yield Finding(f"/{subject.parameter}", f"{_sent(subject)} is accepted", shown(exchange))
+    if not is_accepted(exchange):
+        yield Finding(f"/{subject.parameter}", f"{_sent(subject)} is accepted", summarize(exchange))
 
 
 def _must_refuse(exchange: Exchange, subject: Subject) -> Iterator[Finding]:
-    if not refused(exchange):
-        yield Finding(f"/{subject.parameter}", f"{_sent(subject)} is refused with 4xx", shown(exchange))
+    if not is_refused(exchange):
+        yield Finding(f"/{subject.parameter}", f"{_sent(subject)} is refused with 4xx", summarize(exchange))
 
 
 @check("parameters.valid-accepted", on=SUBJECT, by_subject=True)
@@ -56,8 +56,8 @@ def invalid_value_is_refused(exchange: Exchange, context: Context) -> Iterator[F
 def missing_parameter_is_refused(exchange: Exchange, context: Context) -> Iterator[Finding]:
     """A request without a required parameter is refused as the client's fault."""
     subject = _subject(context)
-    if not refused(exchange):
-        yield Finding(f"/{subject.parameter}", f"a request without {subject.parameter} is refused", shown(exchange))
+    if not is_refused(exchange):
+        yield Finding(f"/{subject.parameter}", f"a request without {subject.parameter} is refused", summarize(exchange))
 
 
 @check("parameters.null-as-documented", on=SUBJECT, by_subject=True)

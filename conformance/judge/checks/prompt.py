@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from conformance.check import Context, Finding, NoOccasion, NotObserved, check, relation
-from conformance.judge.answer_fields import of_the_prompt
-from conformance.judge.applicability import scenario, unsuccessful
-from conformance.judge.token_counts import prompt_tokens
+from conformance.check import Context, Finding, NotExercised, NotObserved, check, relation
+from conformance.judge.answer_fields import prompt_field
+from conformance.judge.applicability import in_scenario, why_unanswered
+from conformance.judge.token_counts import prompt_count
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from conformance.exchange import Exchange
 
-CUTS = ("uncut", "cut-right", "cut-left")
+LIMITED_STEPS = ("uncut", "cut-right", "cut-left")
 
 
 def _limit(exchange: Exchange) -> int:
@@ -23,45 +23,45 @@ def _limit(exchange: Exchange) -> int:
     return limit
 
 
-@relation("prompt.cut-to-length", over=CUTS, lacks=unsuccessful)
+@relation("prompt.cut-to-length", over=LIMITED_STEPS, unmet=why_unanswered)
 def longer_prompts_are_cut(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """A prompt of more than truncate_prompt_tokens tokens is cut to so many, as usage counts them."""
-    whole = prompt_tokens(exchanges["uncut"])
-    for name in CUTS[1:]:
-        limit, found = _limit(exchanges[name]), prompt_tokens(exchanges[name])
+    whole = prompt_count(exchanges["uncut"])
+    for name in LIMITED_STEPS[1:]:
+        limit, found = _limit(exchanges[name]), prompt_count(exchanges[name])
         if whole <= limit:
-            raise NoOccasion("the prompt is short")
+            raise NotExercised("the prompt is short")
         if found > limit:
             yield Finding(f"/{name}/usage/prompt_tokens", f"at most {limit}", f"{found}")
 
 
-@relation("prompt.side-kept", over=CUTS, lacks=unsuccessful)
+@relation("prompt.side-kept", over=LIMITED_STEPS, unmet=why_unanswered)
 def the_other_side_is_kept(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """A prompt cut on its right keeps its first tokens, one cut on its left its last."""
-    told = {name: of_the_prompt(exchanges[name], "prompt_token_ids") for name in CUTS}
+    told = {name: prompt_field(exchanges[name], "prompt_token_ids") for name in LIMITED_STEPS}
     if not all(isinstance(each, list) and each for each in told.values()):
-        raise NoOccasion("the tokens of the prompts are not told")
-    whole, right, left = (told[name] for name in CUTS)
+        raise NotExercised("the tokens of the prompts are not told")
+    whole, right, left = (told[name] for name in LIMITED_STEPS)
     if whole[: len(right)] != right:
         yield Finding("/cut-right/prompt_token_ids", repr(whole[: len(right)])[:200], repr(right)[:200])
     if whole[-len(left) :] != left:
         yield Finding("/cut-left/prompt_token_ids", repr(whole[-len(left) :])[:200], repr(left)[:200])
 
 
-@check("prompt.last-message-continued", on=scenario("answers-continued", "continued"))
+@check("prompt.last-message-continued", on=in_scenario("answers-continued", "continued"))
 def prompt_ends_with_the_last_message(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """With continue_final_message the prompt ends with the last message, still open, so that the answer goes on."""
     _look(exchange)
     sent: Any = exchange.request_json
-    found = of_the_prompt(exchange, "prompt_text")
+    found = prompt_field(exchange, "prompt_text")
     if not isinstance(found, str):
-        raise NoOccasion("the prompt is not told")
+        raise NotExercised("the prompt is not told")
     said = sent["messages"][-1]["content"]
     if not found.rstrip().endswith(said):
         yield Finding("/prompt_text", f"{said!r} at its end", repr(found[-80:]))
 
 
-@relation("prompt.last-message-echoed", over=("continued", "echoed"), lacks=unsuccessful)
+@relation("prompt.last-message-echoed", over=("continued", "echoed"), unmet=why_unanswered)
 def last_message_stands_before_the_answer(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """With echo an answer begins with the last message, where that is the assistant's and is continued."""
     sent: Any = exchanges["echoed"].request_json
@@ -71,5 +71,5 @@ def last_message_stands_before_the_answer(exchanges: Mapping[str, Exchange], _: 
 
 
 def _look(exchange: Exchange) -> None:
-    if lack := unsuccessful(exchange):
-        raise NotObserved(lack)
+    if reason := why_unanswered(exchange):
+        raise NotObserved(reason)

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from conformance.check import Context, Finding, NoOccasion, relation
-from conformance.judge.applicability import unsuccessful
-from conformance.judge.round_texts import CARRIED, text_of
+from conformance.check import Context, Finding, NotExercised, relation
+from conformance.judge.applicability import why_unanswered
+from conformance.judge.round_texts import REQUESTS_IN_TURN, text_of
 from conformance.judge.rounds import trial
-from conformance.judge.text_diff import patched
-from conformance.judge.token_counts import CUTS
+from conformance.judge.text_diff import differ_by_one_gap
+from conformance.judge.token_counts import LIMITED_STEPS
 from conformance.statistics import AT_SIGHT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from conformance.check import Check, Mark, Round
+    from conformance.check import Check, Round, RoundPredicate
     from conformance.exchange import Exchange
 
 SCENARIO = "same-request"
@@ -24,14 +24,14 @@ FEW_CHARACTERS = 40  # in shorter texts chance alone may make a beginning and an
 
 BASES = ("base", "base-again")
 
-STREAMED_CUTS = tuple(f"{name}-streamed" for name in CUTS[1:])
+STREAMED_CUTS = tuple(f"{name}-streamed" for name in LIMITED_STEPS[1:])
 
 
 def _as_drawn(round_: Round, part: str) -> bool:
-    """Whether an answer is the seeded one. Raises NoOccasion where that one does not repeat."""
+    """Whether an answer is the seeded one. Raises NotExercised where that one does not repeat."""
     drawn, again = (text_of(round_, name) for name in ("drawn", "drawn-again"))
     if drawn != again:
-        raise NoOccasion("seeded answers of this server do not repeat")
+        raise NotExercised("seeded answers of this server do not repeat")
     return text_of(round_, part) == drawn
 
 
@@ -43,7 +43,7 @@ def _counted_as_drawn(round_: Round, part: str) -> bool:
 
 @trial(
     "relations.nothing-carried-over",
-    scenario=CARRIED,
+    scenario=REQUESTS_IN_TURN,
     parts=("settled", "drawn", "drawn-again", "laden", "drawn-after"),
     test=AT_SIGHT,
     expected="the text of the same request before, and as many tokens of the prompt",
@@ -59,7 +59,7 @@ def nothing_is_carried_over(round_: Round, _: Sequence[Round]) -> bool | None:
 
 @trial(
     "relations.null-as-left-out",
-    scenario=CARRIED,
+    scenario=REQUESTS_IN_TURN,
     parts=("drawn", "drawn-again", "nulled"),
     test=AT_SIGHT,
     expected="the text of the request that leaves them out",
@@ -71,7 +71,7 @@ def null_is_as_good_as_left_out(round_: Round, _: Sequence[Round]) -> bool | Non
     return _as_drawn(round_, "nulled")
 
 
-def _same(identity: str, part: str) -> Callable[[Mark], Check]:
+def _same(identity: str, part: str) -> Callable[[RoundPredicate], Check]:
     return trial(
         identity, scenario=SCENARIO, parts=(*BASES, part), test=AT_SIGHT, expected="the text of the request itself"
     )
@@ -80,7 +80,7 @@ def _same(identity: str, part: str) -> Callable[[Mark], Check]:
 def _agrees(round_: Round, earlier: Sequence[Round], part: str) -> bool | None:
     texts = {each[base].content() for each in (round_, *earlier) for base in BASES}
     if len(texts) > 1:
-        raise NoOccasion("greedy answers of this server do not repeat")
+        raise NotExercised("greedy answers of this server do not repeat")
     return round_[part].content() in texts
 
 
@@ -150,27 +150,27 @@ def streaming_does_not_change_the_answer(round_: Round, earlier: Sequence[Round]
     return _agrees(round_, earlier, "streamed")
 
 
-@relation("relations.shorter-is-a-beginning", over=CUTS, lacks=unsuccessful)
+@relation("relations.shorter-is-a-beginning", over=LIMITED_STEPS, unmet=why_unanswered)
 def a_shorter_limit_gives_a_beginning(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """A greedy answer that max_tokens cuts off is the beginning of the whole one, at every length.
 
     Blamed is an answer that lost or repeated something; one that went another way is a server that does not repeat.
     """
-    texts = {name: exchanges[name].content() or "" for name in CUTS}
-    yield from _beginnings(texts["whole"], {name: texts[name] for name in CUTS[1:]})
+    texts = {name: exchanges[name].content() or "" for name in LIMITED_STEPS}
+    yield from _beginnings(texts["whole"], {name: texts[name] for name in LIMITED_STEPS[1:]})
 
 
-@relation("relations.streamed-cut-as-plain", over=("whole", *CUTS[1:], *STREAMED_CUTS), lacks=unsuccessful)
+@relation("relations.streamed-cut-as-plain", over=("whole", *LIMITED_STEPS[1:], *STREAMED_CUTS), unmet=why_unanswered)
 def a_cut_stream_is_the_cut_answer(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """Cut off at any length, a stream holds the text of the plain answer: nothing held back is lost at the end.
 
     A character of which only a part fits may be left out or stand as U+FFFD, but in both forms alike.
     """
     whole = exchanges["whole"].content() or ""
-    for plain, streamed in zip(CUTS[1:], STREAMED_CUTS, strict=True):
+    for plain, streamed in zip(LIMITED_STEPS[1:], STREAMED_CUTS, strict=True):
         text, found = (exchanges[name].content() or "" for name in (plain, streamed))
         if not whole.startswith(text.rstrip("\ufffd")):
-            raise NoOccasion("greedy answers of this server do not repeat")
+            raise NotExercised("greedy answers of this server do not repeat")
         if text != found and (whole.startswith(found.rstrip("\ufffd")) or "\ufffd" in found):
             yield Finding(f"/{streamed}/choices/0/message/content", repr(text), repr(found))
 
@@ -182,32 +182,32 @@ def _beginnings(whole: str, cuts: Mapping[str, str]) -> Iterator[Finding]:
         kept = text.rstrip("\ufffd")
         if not whole.startswith(kept):
             if not kept or not (kept[0] == whole[:1] or kept in whole):
-                raise NoOccasion("greedy answers of this server do not repeat")
+                raise NotExercised("greedy answers of this server do not repeat")
             faults.append(Finding(f"/{name}/choices/0/message/content", f"a beginning of {whole!r}"[:200], repr(text)))
         elif len(kept) < len(before):
             faults.append(Finding(f"/{name}/choices/0/message/content", f"{before!r} or more", repr(text)))
         before = kept
     if len(faults) > len(cuts) // 2 and not any(cuts.values()):
-        raise NoOccasion("the answers are empty")
+        raise NotExercised("the answers are empty")
     yield from faults
 
 
-@relation("relations.limit-grows", over=("whole", "roomy"), lacks=unsuccessful)
+@relation("relations.limit-grows", over=("whole", "roomy"), unmet=why_unanswered)
 def more_room_does_not_change_an_ended_answer(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """A greedy answer that ended by itself is the same with a greater max_tokens."""
     whole, roomy = exchanges["whole"], exchanges["roomy"]
     sent: Any = whole.request_json
     counted = (whole.usage or {}).get("completion_tokens")
     if whole.finish_reason() != "stop" or type(counted) is not int or counted >= sent["max_tokens"]:
-        raise NoOccasion("the answer did not end by itself")
+        raise NotExercised("the answer did not end by itself")
     text, found = whole.content() or "", roomy.content() or ""
     if text != found:
         if not (text.startswith(found) or found.startswith(text)):
-            raise NoOccasion("greedy answers of this server do not repeat")
+            raise NotExercised("greedy answers of this server do not repeat")
         yield Finding("/roomy/choices/0/message/content", repr(text)[:200], repr(found)[:200])
 
 
-@relation("relations.long-streamed", over=("long-plain", "long-again", "long-streamed"), lacks=unsuccessful)
+@relation("relations.long-streamed", over=("long-plain", "long-again", "long-streamed"), unmet=why_unanswered)
 def a_long_stream_loses_and_repeats_nothing(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """A long greedy answer is the same streamed and plain: nothing in it is lost or told twice on the way.
 
@@ -217,12 +217,12 @@ def a_long_stream_loses_and_repeats_nothing(exchanges: Mapping[str, Exchange], _
     plain, streamed = exchanges["long-plain"], exchanges["long-streamed"]
     text, found = plain.content() or "", streamed.content() or ""
     if text != exchanges["long-again"].content():
-        raise NoOccasion("greedy answers of this server do not repeat")
+        raise NotExercised("greedy answers of this server do not repeat")
     if "\ufffd" in text or "\ufffd" in found:
-        raise NoOccasion("the text holds parts of characters")
+        raise NotExercised("the text holds parts of characters")
     if plain.finish_reason() != streamed.finish_reason():
-        raise NoOccasion("the answers end for different reasons")
-    if patched(text, found, FEW_CHARACTERS, cut=plain.finish_reason() == "length"):
+        raise NotExercised("the answers end for different reasons")
+    if differ_by_one_gap(text, found, FEW_CHARACTERS, cut=plain.finish_reason() == "length"):
         yield Finding("/long-streamed/choices/0/message/content", repr(text)[-200:], repr(found)[-200:])
     elif text != found:
-        raise NoOccasion("greedy answers of this server do not repeat")
+        raise NotExercised("greedy answers of this server do not repeat")

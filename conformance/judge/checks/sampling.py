@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from conformance.check import Context, Finding, NoOccasion, NotObserved, Occasion, check, relation
-from conformance.judge.applicability import scenario, unsuccessful
-from conformance.judge.token_counts import CERTAIN, completion_of, limit_of
+from conformance.check import Applicability, Context, Finding, NotExercised, NotObserved, check, relation
+from conformance.judge.applicability import in_scenario, why_unanswered
+from conformance.judge.token_counts import SAFE_LIMIT, completion_count, requested_limit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from conformance.exchange import Exchange
 
 
-LONG = scenario("long-stream")
+LONG = in_scenario("long-stream")
 SEEDED = ("seeded", "seeded-again", "seeded-streamed")
 
 
-@relation("sampling.greedy-repeats", over=("plain", "plain-again"), lacks=unsuccessful)
+@relation("sampling.greedy-repeats", over=("plain", "plain-again"), unmet=why_unanswered)
 def greedy_answer_repeats(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """The same request at temperature 0 gives the same text twice."""
     first, second = (exchanges[name].content() for name in ("plain", "plain-again"))
@@ -26,7 +26,7 @@ def greedy_answer_repeats(exchanges: Mapping[str, Exchange], _: Context) -> Iter
         yield Finding("/choices/0/message/content", repr(first)[:200], repr(second)[:200])
 
 
-@relation("sampling.seed-repeats", over=("seeded", "seeded-again"), lacks=unsuccessful)
+@relation("sampling.seed-repeats", over=("seeded", "seeded-again"), unmet=why_unanswered)
 def seeded_answer_repeats(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """The same request with the same seed gives the same text twice."""
     first, second = (exchanges[name].content() for name in ("seeded", "seeded-again"))
@@ -34,7 +34,7 @@ def seeded_answer_repeats(exchanges: Mapping[str, Exchange], _: Context) -> Iter
         yield Finding("/choices/0/message/content", repr(first)[:200], repr(second)[:200])
 
 
-@relation("sampling.seed-heeded-in-streams", over=SEEDED, lacks=unsuccessful)
+@relation("sampling.seed-heeded-in-streams", over=SEEDED, unmet=why_unanswered)
 def seed_is_heeded_in_streams(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """A seed gives the same text streamed as plain.
 
@@ -42,31 +42,31 @@ def seed_is_heeded_in_streams(exchanges: Mapping[str, Exchange], _: Context) -> 
     """
     first, second, streamed = ((exchanges[name].content() or "").strip() for name in SEEDED)
     if first != second:
-        raise NoOccasion("plain answers with the same seed differ")
+        raise NotExercised("plain answers with the same seed differ")
     if first != streamed:
         yield Finding("/seeded-streamed/choices/0/delta/content", repr(first)[:200], repr(streamed)[:200])
 
 
-@relation("sampling.seed-heeded-with-logprobs", over=("seeded", "seeded-again", "seeded-told"), lacks=unsuccessful)
+@relation("sampling.seed-heeded-with-logprobs", over=("seeded", "seeded-again", "seeded-told"), unmet=why_unanswered)
 def seed_is_heeded_with_log_probabilities(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """A seed gives the same text with log-probabilities as without, where it gives the same text twice without."""
     first, second, told = (exchanges[name].content() or "" for name in ("seeded", "seeded-again", "seeded-told"))
     if first != second:
-        raise NoOccasion("answers with the same seed differ")
+        raise NotExercised("answers with the same seed differ")
     if first != told:
         yield Finding("/seeded-told/choices/0/message/content", repr(first)[:200], repr(told)[:200])
 
 
-IGNORED_END = Occasion(
-    lambda found, step, contract: any(each.fits(found, step, contract) for each in (scenario("cut-*"), LONG))
+IGNORED_END = Applicability(
+    lambda found, step, contract: any(each.applies_to(found, step, contract) for each in (in_scenario("cut-*"), LONG))
 )
 
 
 @check("sampling.eos-ignored", on=IGNORED_END)
 def generation_goes_on_past_the_end(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """With ignore_eos generation goes on until max_tokens, as far as every server's own limit lets it."""
-    if lack := unsuccessful(exchange):
-        raise NotObserved(lack)
-    limit, found = min(limit_of(exchange), CERTAIN), completion_of(exchange)
+    if reason := why_unanswered(exchange):
+        raise NotObserved(reason)
+    limit, found = min(requested_limit(exchange), SAFE_LIMIT), completion_count(exchange)
     if found < limit:
         yield Finding("/usage/completion_tokens", f"{limit}, for the end is ignored", f"{found}")

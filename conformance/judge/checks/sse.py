@@ -5,9 +5,9 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from conformance.check import Context, Finding, NoOccasion, check
+from conformance.check import Context, Finding, NotExercised, check
 from conformance.judge.applicability import STREAM, STREAMED_ANSWER
-from conformance.judge.streams import SLOW_S, flaws, response_of, timed_response
+from conformance.judge.streams import SLOW_S, byte_findings, response_of, timed_response
 from openapi.stream.event_order import DONE
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ TOGETHER = 8  # events in one read that a server may well have made in one step
 def events_are_not_lumped(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """Events arrive a few at a time, not in lumps that a buffer on the way gathers."""
     if timed_response(exchange).ended_at_s < SLOW_S:
-        raise NoOccasion("the answer came too fast to tell")
+        raise NotExercised("the answer came too fast to tell")
     times = [event.at_s for event in exchange.events]
     most = max((times.count(time) for time in set(times)), default=0)
     if most > TOGETHER:
@@ -38,7 +38,7 @@ def silence_is_broken_by_comments(exchange: Exchange, _: Context) -> Iterator[Fi
     """A stream is never silent for more than 15 s: comments keep proxies from closing it."""
     response = response_of(exchange)
     if response.ended_at_s <= SILENCE_S:
-        raise NoOccasion("the answer came too fast to be silent")
+        raise NotExercised("the answer came too fast to be silent")
     times = [0.0, *(segment.at_s for segment in response.segments), response.ended_at_s]
     longest = max(later - earlier for earlier, later in pairwise(times))
     if longest > SILENCE_S:
@@ -50,7 +50,7 @@ def stream_closes_after_its_end(exchange: Exchange, _: Context) -> Iterator[Find
     """The answer ends soon after `[DONE]`: clients that wait for the end of the body wait no longer."""
     done = [event.at_s for event in exchange.events if event.data == DONE]
     if not done:
-        raise NoOccasion("the stream has no [DONE]")
+        raise NotExercised("the stream has no [DONE]")
     open_s = response_of(exchange).ended_at_s - done[0]
     if open_s > LINGER_S:
         yield Finding("/bytes", f"the end within {LINGER_S:g} s of {DONE}", f"{open_s:.1f} s later")
@@ -78,19 +78,19 @@ def events_have_no_other_name(exchange: Exchange, _: Context) -> Iterator[Findin
 @check("sse.named-events-have-data", on=STREAM)
 def named_event_has_data(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """An event that is given a name has data; without data it is never dispatched."""
-    yield from flaws(exchange, "event-without-data")
+    yield from byte_findings(exchange, "event-without-data")
 
 
 @check("sse.control-fields-legal", on=STREAM)
 def control_fields_are_legal(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """`retry` is made of digits and `id` holds no NUL; clients ignore them otherwise."""
-    yield from flaws(exchange, "bad-retry", "nul-in-id")
+    yield from byte_findings(exchange, "bad-retry", "nul-in-id")
 
 
 @check("sse.line-ends-uniform", on=STREAM)
 def lines_end_alike(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """All lines end in the same way; careless clients join or cut events otherwise."""
-    yield from flaws(exchange, "mixed-line-ends")
+    yield from byte_findings(exchange, "mixed-line-ends")
 
 
 @check("sse.line-feeds-used", on=STREAM)
@@ -103,7 +103,7 @@ def lines_end_in_line_feeds(exchange: Exchange, _: Context) -> Iterator[Finding]
 @check("sse.no-byte-order-mark", on=STREAM)
 def stream_starts_without_a_mark(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """The stream starts with no byte order mark; careless clients lose its first event."""
-    yield from flaws(exchange, "bom")
+    yield from byte_findings(exchange, "bom")
 
 
 @check("sse.no-comments", on=STREAM)

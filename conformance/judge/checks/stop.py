@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from conformance.check import Context, Finding, NoOccasion, NotObserved, Occasion, check, relation
-from conformance.judge.applicability import ANSWER, greedy, unsuccessful, written
+from conformance.check import Applicability, Context, Finding, NotExercised, NotObserved, check, relation
+from conformance.judge.applicability import ANSWER, at_temperature_0, not_generated, why_unanswered
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -42,13 +42,13 @@ def _left_out(exchange: Exchange, context: Context) -> bool:
     return not (exchange.is_stream and context.contract.stream.stop_text == "included")
 
 
-STOPPED = Occasion(
+STOPPED = Applicability(
     lambda scenario, step, contract: (
-        written(ANSWER).fits(scenario, step, contract)
+        not_generated(ANSWER).applies_to(scenario, step, contract)
         and bool(step.stop_from or (step.body or {}).get("stop"))
         and not (step.body or {}).get("include_stop_str_in_output")
     ),
-    unsuccessful,
+    why_unanswered,
 )
 
 
@@ -59,15 +59,15 @@ def stop_text_is_left_out(exchange: Exchange, context: Context) -> Iterator[Find
     Whatever else is asked for: no choice of several has it, with log-probabilities or without, plain or streamed.
     """
     if not _left_out(exchange, context):
-        raise NoOccasion("streams of this dialect hold the stop text")
+        raise NotExercised("streams of this dialect hold the stop text")
     stop: Any = exchange.request_json["stop"]
-    for index, folded in exchange.choices.items():
-        found = next((each for each in ([stop] if isinstance(stop, str) else stop) if each in folded.content), None)
+    for index, choice in exchange.choices.items():
+        found = next((each for each in ([stop] if isinstance(stop, str) else stop) if each in choice.content), None)
         if found is not None:
-            yield Finding(f"/choices/{index}/message/content", f"no {found!r}", repr(folded.content)[:200])
+            yield Finding(f"/choices/{index}/message/content", f"no {found!r}", repr(choice.content)[:200])
 
 
-@relation("stop.cut-where-it-starts", over=("baseline", "stopped", "stopped-streamed"), lacks=unsuccessful)
+@relation("stop.cut-where-it-starts", over=("baseline", "stopped", "stopped-streamed"), unmet=why_unanswered)
 def answer_is_cut_where_the_stop_text_starts(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
     """The stopped answer is the unstopped one up to the stop text: nothing of it leaks, nothing before it is lost.
 
@@ -83,17 +83,17 @@ def answer_is_cut_where_the_stop_text_starts(exchanges: Mapping[str, Exchange], 
             fault = Finding(f"/{name}/choices/0/message/content", repr(expected)[:200], repr(text)[:200])
             (faults if _repeats(whole, text, expected) else astray).append(fault)
     if astray and not faults:
-        raise NoOccasion(ASTRAY)
+        raise NotExercised(ASTRAY)
     yield from faults
 
 
-@relation("stop.included-on-request", over=("baseline", "included"), lacks=unsuccessful)
+@relation("stop.included-on-request", over=("baseline", "included"), unmet=why_unanswered)
 def stop_text_is_included_on_request(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """With include_stop_str_in_output the answer ends with the stop text."""
     yield from _ends_with_the_stop_text(exchanges["baseline"], exchanges["included"])
 
 
-@relation("stop.included-when-streaming", over=("baseline", "stopped-streamed"), lacks=unsuccessful)
+@relation("stop.included-when-streaming", over=("baseline", "stopped-streamed"), unmet=why_unanswered)
 def stop_text_is_included_when_streaming(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """A streamed answer ends with the stop text by default, as this dialect documents."""
     yield from _ends_with_the_stop_text(exchanges["baseline"], exchanges["stopped-streamed"])
@@ -103,43 +103,43 @@ def _ends_with_the_stop_text(baseline: Exchange, stopped: Exchange) -> Iterator[
     stop, text, whole = _stop_of(stopped), stopped.content() or "", baseline.content() or ""
     if not text.endswith(stop):
         if not _repeats(whole, text, _up_to(whole, stop, included=False)):
-            raise NoOccasion(ASTRAY)
+            raise NotExercised(ASTRAY)
         yield Finding("/choices/0/message/content", f"a text that ends with {stop!r}", repr(text)[-200:])
 
 
-@relation("stop.earliest-wins", over=("baseline", "beside"), lacks=unsuccessful)
+@relation("stop.earliest-wins", over=("baseline", "beside"), unmet=why_unanswered)
 def earliest_of_several_stop_texts_wins(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """Of several stop texts the one that comes first in the answer ends it, wherever it stands in the list."""
     whole, text = (exchanges[name].content() or "" for name in ("baseline", "beside"))
     stops = exchanges["beside"].request_json["stop"]
     found = [whole.find(stop) for stop in stops if stop in whole]
     if not found:
-        raise NoOccasion(ASTRAY)
+        raise NotExercised(ASTRAY)
     yield from _told(whole, text, whole[: min(found)], "/beside")
 
 
-@relation("stop.list-heeded-in-streams", over=("baseline", "beside", "beside-streamed"), lacks=unsuccessful)
+@relation("stop.list-heeded-in-streams", over=("baseline", "beside", "beside-streamed"), unmet=why_unanswered)
 def a_list_of_stop_texts_is_heeded_in_streams(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
     """A list of stop texts ends a stream where it ends the plain answer, though only its last text is met."""
     whole, plain, text = (exchanges[name].content() or "" for name in ("baseline", "beside", "beside-streamed"))
     stops = exchanges["beside-streamed"].request_json["stop"]
     met = [(whole.find(stop), stop) for stop in stops if stop in whole]
     if not met or plain != whole[: min(met)[0]]:
-        raise NoOccasion(ASTRAY)
+        raise NotExercised(ASTRAY)
     expected = _up_to(whole, min(met)[1], included=not _left_out(exchanges["beside-streamed"], context))
     yield from _told(whole, text, expected, "/beside-streamed")
 
 
-@relation("stop.listed-as-alone", over=("baseline", "stopped", "listed"), lacks=unsuccessful)
+@relation("stop.listed-as-alone", over=("baseline", "stopped", "listed"), unmet=why_unanswered)
 def a_list_of_one_stop_text_is_the_text(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """A list of one stop text ends the answer where the text alone does."""
     whole, alone, listed = (exchanges[name].content() or "" for name in ("baseline", "stopped", "listed"))
     if not whole.startswith(alone):
-        raise NoOccasion(ASTRAY)
+        raise NotExercised(ASTRAY)
     yield from _told(whole, listed, alone, "/listed")
 
 
-@relation("stop.at-the-start", over=("baseline", "at-once"), lacks=unsuccessful)
+@relation("stop.at-the-start", over=("baseline", "at-once"), unmet=why_unanswered)
 def a_stop_text_at_the_start_leaves_nothing(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """A stop text with which the answer begins leaves an empty answer that ends with "stop"."""
     whole, text = (exchanges[name].content() or "" for name in ("baseline", "at-once"))
@@ -149,7 +149,7 @@ def a_stop_text_at_the_start_leaves_nothing(exchanges: Mapping[str, Exchange], _
         yield Finding("/at-once/choices/0/finish_reason", "stop", repr(found))
 
 
-@relation("stop.unfinished-changes-nothing", over=("baseline", "unfinished"), lacks=unsuccessful)
+@relation("stop.unfinished-changes-nothing", over=("baseline", "unfinished"), unmet=why_unanswered)
 def an_unfinished_stop_text_changes_nothing(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """An answer that holds only the beginning of a stop text goes on after it, and nothing is lost.
 
@@ -158,13 +158,13 @@ def an_unfinished_stop_text_changes_nothing(exchanges: Mapping[str, Exchange], _
     yield from _undisturbed(exchanges, "unfinished")
 
 
-@relation("stop.unfinished-is-streamed", over=("baseline", "unfinished-streamed"), lacks=unsuccessful)
+@relation("stop.unfinished-is-streamed", over=("baseline", "unfinished-streamed"), unmet=why_unanswered)
 def an_unfinished_stop_text_is_streamed(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """A stream that holds only the beginning of a stop text goes on after it, and nothing is lost."""
     yield from _undisturbed(exchanges, "unfinished-streamed")
 
 
-@relation("stop.held-back-is-sent", over=("baseline", "held-to-the-end"), lacks=unsuccessful)
+@relation("stop.held-back-is-sent", over=("baseline", "held-to-the-end"), unmet=why_unanswered)
 def text_held_back_to_the_end_is_sent(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """A stream that ends with the beginning of a stop text holds that text, too.
 
@@ -173,13 +173,13 @@ def text_held_back_to_the_end_is_sent(exchanges: Mapping[str, Exchange], _: Cont
     yield from _undisturbed(exchanges, "held-to-the-end")
 
 
-@relation("stop.included-when-streamed-too", over=("baseline", "included-streamed"), lacks=unsuccessful)
+@relation("stop.included-when-streamed-too", over=("baseline", "included-streamed"), unmet=why_unanswered)
 def stop_text_is_included_in_streams_on_request(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """With include_stop_str_in_output a streamed answer ends with the stop text, too."""
     yield from _ends_with_the_stop_text(exchanges["baseline"], exchanges["included-streamed"])
 
 
-@relation("stop.forgotten-afterwards", over=("prose", "halted-prose", "prose-again"), lacks=unsuccessful)
+@relation("stop.forgotten-afterwards", over=("prose", "halted-prose", "prose-again"), unmet=why_unanswered)
 def stop_text_is_forgotten_afterwards(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """A stop text ends answers to the request that names it, not to the next one, on the same connection.
 
@@ -188,7 +188,7 @@ def stop_text_is_forgotten_afterwards(exchanges: Mapping[str, Exchange], _: Cont
     yield from _not_ended_by(_stop_of(exchanges["halted-prose"]), exchanges["prose"], exchanges["prose-again"])
 
 
-@relation("stop.case-matters", over=("prose", "other-case"), lacks=unsuccessful)
+@relation("stop.case-matters", over=("prose", "other-case"), unmet=why_unanswered)
 def case_of_a_stop_text_matters(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """A text that the answer holds in the other case only does not end it: `the` is no `THE`.
 
@@ -209,7 +209,7 @@ def _undisturbed(exchanges: Mapping[str, Exchange], name: str) -> Iterator[Findi
     if text == whole:
         return
     if not _lacks_a_piece(whole, text):
-        raise NoOccasion(ASTRAY)
+        raise NotExercised(ASTRAY)
     yield Finding(f"/{name}/choices/0/message/content", repr(whole)[:200], repr(text)[:200])
 
 
@@ -228,11 +228,11 @@ def _agreeing(first: str, second: str) -> int:
 def _told(whole: str, text: str, expected: str, place: str) -> Iterator[Finding]:
     if text != expected:
         if not _repeats(whole, text, expected):
-            raise NoOccasion(ASTRAY)
+            raise NotExercised(ASTRAY)
         yield Finding(f"{place}/choices/0/message/content", repr(expected)[:200], repr(text)[:200])
 
 
-@relation("stop.token-ids-left-out", over=("base", "halted-at-once"), lacks=lambda _: None)
+@relation("stop.token-ids-left-out", over=("base", "halted-at-once"))
 def stop_tokens_are_left_out(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """A token of stop_token_ids that ends an answer is not part of it.
 
@@ -240,22 +240,22 @@ def stop_tokens_are_left_out(exchanges: Mapping[str, Exchange], _: Context) -> I
     """
     halted = exchanges["halted-at-once"]
     if halted.status is not None and 400 <= halted.status < 500:
-        raise NoOccasion("so long a list of tokens is refused")
-    if lack := unsuccessful(halted):
-        raise NotObserved(lack)
+        raise NotExercised("so long a list of tokens is refused")
+    if reason := why_unanswered(halted):
+        raise NotObserved(reason)
     if halted.finish_reason() != "stop":
-        raise NoOccasion("the first token did not end the answer")
+        raise NotExercised("the first token did not end the answer")
     if text := halted.content():
         yield Finding("/halted-at-once/choices/0/message/content", "nothing", repr(text)[:200])
 
 
-@check("stop.no-special-tokens", on=greedy(written(ANSWER)))
+@check("stop.no-special-tokens", on=at_temperature_0(not_generated(ANSWER)))
 def special_tokens_do_not_leak(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """No marker of a chat template stands in the text, whole or in part, unless the request asks for it."""
     sent: Any = exchange.request_json
     if not isinstance(sent, dict) or sent.get("skip_special_tokens") is False or sent.get("ignore_eos"):
-        raise NoOccasion("the request asks for special tokens, or for text beyond the end")
-    for index, folded in exchange.choices.items():
-        found = SPECIAL.search(folded.content.strip())
+        raise NotExercised("the request asks for special tokens, or for text beyond the end")
+    for index, choice in exchange.choices.items():
+        found = SPECIAL.search(choice.content.strip())
         if found and found.group() not in exchange.request.body.decode(errors="replace"):
-            yield Finding(f"/choices/{index}/message/content", "no special token", repr(folded.content)[-200:])
+            yield Finding(f"/choices/{index}/message/content", "no special token", repr(choice.content)[-200:])

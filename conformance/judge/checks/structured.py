@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import jsonschema_rs
 
-from conformance.check import Context, Finding, NoOccasion, Occasion, check, relation
-from conformance.judge.applicability import ANSWER, unsuccessful, written
+from conformance.check import Applicability, Context, Finding, NotExercised, check, relation
+from conformance.judge.applicability import ANSWER, not_generated, why_unanswered
 from openapi.stream.strict_json import read_json
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from openapi.contract.contract import Contract
 
 
-def _demands(parameter: str, member: str, value: object = None) -> Occasion:
+def _demands(parameter: str, member: str, value: object = None) -> Applicability:
     """Requests in which a member of a parameter is there, or has a value."""
 
     def fits(scenario: Any, step: Any, contract: Contract) -> bool:
@@ -26,20 +26,20 @@ def _demands(parameter: str, member: str, value: object = None) -> Occasion:
         found = demanded.get(member) if isinstance(demanded, dict) else None
         asked = found is not None if value is None else found == value
         whole = not (step.body or {}).get("stop")  # a stop text ends an answer wherever its form is then
-        return asked and whole and written(ANSWER).fits(scenario, step, contract)
+        return asked and whole and not_generated(ANSWER).applies_to(scenario, step, contract)
 
-    return Occasion(fits, unsuccessful)
+    return Applicability(fits, why_unanswered)
 
 
 def _texts(exchange: Exchange) -> Iterator[tuple[str, str]]:
-    """The whole texts with their places; raises NoOccasion where all were cut off or refused."""
+    """The whole texts with their places; raises NotExercised where all were cut off or refused."""
     found = [
         (f"/choices/{index}/message/content", choice.content)
         for index, choice in exchange.choices.items()
         if choice.finish_reason == "stop"
     ]
     if not found:
-        raise NoOccasion("no answer ended by itself")
+        raise NotExercised("no answer ended by itself")
     yield from found
 
 
@@ -83,12 +83,12 @@ def expression_is_matched(exchange: Exchange, _: Context) -> Iterator[Finding]:
             yield Finding(where, expression, repr(text)[:200])
 
 
-@relation("structured.streamed-as-plain", over=("person", "person-streamed"), lacks=unsuccessful)
+@relation("structured.streamed-as-plain", over=("person", "person-streamed"), unmet=why_unanswered)
 def streamed_json_is_the_plain_one(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """The same greedy request gives JSON both ways: a stream whose plain form is valid is valid, too."""
     readings = {name: read_json(each.content() or "") for name, each in exchanges.items()}
     if readings["person"].error or exchanges["person-streamed"].finish_reason() == "length":
-        raise NoOccasion("the plain answer is no JSON, or the stream was cut off")
+        raise NotExercised("the plain answer is no JSON, or the stream was cut off")
     if readings["person-streamed"].error:
         text = exchanges["person-streamed"].content() or ""
         yield Finding("/choices/0/message/content", "JSON, as in the plain answer", repr(text)[:200])

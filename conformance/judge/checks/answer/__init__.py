@@ -1,1 +1,1 @@
-"""TODO."""
+"""Plain answers: JSON responses to requests without `stream: true`."""

@@ -1,13 +1,13 @@
-"""TODO."""
+"""Checks of a plain answer as a whole: status, media type, encoding and top-level fields."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from conformance.check import Context, Finding, NoOccasion, NotObserved, check
-from conformance.judge.answer_fields import created_faults, envelope
-from conformance.judge.applicability import EXPECTED_ANSWER, PLAIN_ANSWER, shown
-from conformance.judge.unknown_fields import unknown_members
+from conformance.check import Context, Finding, NotExercised, NotObserved, check
+from conformance.judge.answer_fields import answer_object, check_created
+from conformance.judge.applicability import EXPECTED_ANSWER, PLAIN_ANSWER, summarize, summarize_with_type
+from conformance.judge.unknown_fields import unknown_fields
 from openapi.stream.event_order import reports_error
 
 if TYPE_CHECKING:
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
 def valid_request_is_answered(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """A valid request is answered with status 200."""
     if exchange.status != 200 or not exchange.complete:
-        yield Finding("/status", "200 and a complete body", shown(exchange))
+        yield Finding("/status", "200 and a complete body", summarize(exchange))
 
 
 @check("answer.no-error-inside", on=EXPECTED_ANSWER)
 def success_holds_no_error(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """An answer with status 200 does not report an error in its body.
 
-    Clients that trust the status would count the request as served.
+    Clients that trust the status would count the request as successful.
     """
     if exchange.status != 200:
         raise NotObserved(f"the status is {exchange.status}")
     if not exchange.is_stream and reports_error(exchange.json):
-        yield Finding("/body", "an answer", shown(exchange))
+        yield Finding("/body", "an answer", summarize(exchange))
 
 
 @check("answer.json-content-type", on=PLAIN_ANSWER)
@@ -54,7 +54,7 @@ def answer_fits_the_description(exchange: Exchange, context: Context) -> Iterato
 
 @check("answer.utf8", on=PLAIN_ANSWER)
 def answer_is_utf8(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """A plain answer is UTF-8 throughout, and no byte order mark comes before it."""
+    """A plain answer is UTF-8 throughout and does not begin with a byte order mark."""
     if exchange.body.startswith(b"\xef\xbb\xbf"):
         yield Finding("/body", "no byte order mark", "EF BB BF")
     if exchange.json_error.startswith("not UTF-8"):
@@ -63,75 +63,75 @@ def answer_is_utf8(exchange: Exchange, _: Context) -> Iterator[Finding]:
 
 @check("answer.json-unambiguous", on=PLAIN_ANSWER)
 def answer_names_each_member_once(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """No object of an answer names a member twice, and no text holds half a character: parsers disagree on both."""
+    """No object of an answer repeats a field name, and no string has an unpaired surrogate: parsers disagree on both."""
     for oddity in exchange.json_oddities:
-        yield Finding("/body", "JSON that is read in one way", oddity)
+        yield Finding("/body", "unambiguous JSON", oddity)
 
 
 @check("answer.plain-unless-asked", on=EXPECTED_ANSWER)
 def answer_is_not_streamed_unasked(exchange: Exchange, context: Context) -> Iterator[Finding]:
-    """A request that does not ask for a stream is answered plain."""
+    """A request without `stream: true` is answered with plain JSON."""
     if context.step.streams:
-        raise NoOccasion("the request asks for a stream")
+        raise NotExercised("the request asks for a stream")
     if exchange.status != 200:
         raise NotObserved(f"the status is {exchange.status}")
     if exchange.is_stream:
-        yield Finding("/body", "one JSON object", f"{exchange.content_type or 'no content type'}, {shown(exchange)}")
+        yield Finding("/body", "one JSON object", summarize_with_type(exchange))
 
 
 @check("answer.members-known", on=PLAIN_ANSWER)
 def answer_has_no_further_members(exchange: Exchange, context: Context) -> Iterator[Finding]:
-    """An answer has the members that the description names and no others."""
-    if found := unknown_members(context.validator.document, "ChatCompletion", exchange.json):
-        yield Finding("/", "members of the description", ", ".join(found))
+    """An answer has the fields that the description defines and no others."""
+    if names := unknown_fields(context.validator.document, "ChatCompletion", exchange.json):
+        yield Finding("/", "fields of the description", ", ".join(names))
 
 
 @check("answer.object-named", on=PLAIN_ANSWER)
 def object_is_chat_completion(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """`object` of a plain answer is "chat.completion"."""
-    found = envelope(exchange).get("object")
+    found = answer_object(exchange).get("object")
     if found != "chat.completion":
         yield Finding("/object", "chat.completion", repr(found))
 
 
 @check("answer.id-given", on=PLAIN_ANSWER)
 def id_is_a_text(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """`id` of a plain answer is a text that is not empty."""
-    found = envelope(exchange).get("id")
+    """`id` of a plain answer is a string and not empty."""
+    found = answer_object(exchange).get("id")
     if not isinstance(found, str) or not found:
-        yield Finding("/id", "a text", repr(found))
+        yield Finding("/id", "a string that is not empty", repr(found))
 
 
 @check("answer.created-now", on=PLAIN_ANSWER)
 def created_is_the_time_of_the_answer(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """`created` is the Unix time of the answer in seconds.
 
-    Milliseconds and a constant are the usual mistakes. An hour of difference is allowed: clocks are wrong.
+    Milliseconds and a constant are the usual mistakes. An hour of difference is allowed, because clocks are wrong.
     """
-    yield from created_faults("/created", envelope(exchange).get("created"), exchange)
+    yield from check_created("/created", answer_object(exchange).get("created"), exchange)
 
 
 @check("answer.model-echoed", on=PLAIN_ANSWER)
 def model_is_the_requested_one(exchange: Exchange, context: Context) -> Iterator[Finding]:
-    """`model` of the answer is the model that was asked for."""
-    asked = exchange.request_json.get("model", context.model) if isinstance(exchange.request_json, dict) else None
-    found = envelope(exchange).get("model")
-    if found != asked:
-        yield Finding("/model", repr(asked), repr(found))
+    """`model` of the answer is the model of the request."""
+    requested = exchange.request_json.get("model", context.model) if isinstance(exchange.request_json, dict) else None
+    found = answer_object(exchange).get("model")
+    if found != requested:
+        yield Finding("/model", repr(requested), repr(found))
 
 
 @check("answer.usage-present", on=PLAIN_ANSWER)
 def usage_is_given(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """A plain answer says how many tokens it took."""
-    found = envelope(exchange).get("usage")
+    """A plain answer reports its token counts in `usage`."""
+    found = answer_object(exchange).get("usage")
     if not isinstance(found, dict):
         yield Finding("/usage", "an object", repr(found))
 
 
 @check("answer.timings-non-negative", on=PLAIN_ANSWER)
 def timings_are_not_negative(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """Measured times and batch sizes, where given, are numbers that are not negative."""
-    answer = envelope(exchange)
+    """Measured times and batch sizes, if present, are numbers that are not negative."""
+    answer = answer_object(exchange)
     usage = answer.get("usage")
     usage = usage if isinstance(usage, dict) else {}
     for holder, place, name, many in (
@@ -144,7 +144,7 @@ def timings_are_not_negative(exchange: Exchange, _: Context) -> Iterator[Finding
             continue
         values = holder[name] if many else [holder[name]]
         if not isinstance(values, list) or not all(_is_measure(value) for value in values):
-            yield Finding(f"{place}/{name}", "numbers, none negative", repr(holder[name])[:80])
+            yield Finding(f"{place}/{name}", "numbers that are not negative", repr(holder[name])[:80])
 
 
 def _is_measure(value: object) -> bool:

@@ -1,12 +1,12 @@
-"""TODO."""
+"""Checks of the choices of a plain answer and of their messages."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from conformance.check import Context, Finding, NoOccasion, check
-from conformance.judge.answer_fields import asked_choices, choices_of
-from conformance.judge.applicability import LOGPROBS, PLAIN_ANSWER, SEVERAL_CHOICES, greedy, written
+from conformance.check import Context, Finding, NotExercised, check
+from conformance.judge.answer_fields import choices_of, requested_choices
+from conformance.judge.applicability import LOGPROBS, PLAIN_ANSWER, SEVERAL_CHOICES, at_temperature_0, not_generated
 from openapi.stream.strict_json import read_json
 
 if TYPE_CHECKING:
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
 @check("answer.messages-not-deltas", on=PLAIN_ANSWER)
 def answer_holds_messages_alone(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """A choice of a plain answer holds what it says in `message`, not in the `delta` or `text` of other interfaces."""
+    """A choice of a plain answer has its text in `message`, not in the `delta` or `text` of other interfaces."""
     for index, choice in enumerate(choices_of(exchange)):
-        if strange := [name for name in ("delta", "text") if choice.get(name) is not None]:
-            yield Finding(f"/choices/{index}", "message alone", ", ".join(strange))
+        if others := [name for name in ("delta", "text") if choice.get(name) is not None]:
+            yield Finding(f"/choices/{index}", "only message", ", ".join(others))
 
 
 @check("answer.indices-from-zero", on=PLAIN_ANSWER)
 def indices_count_from_zero(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """The choices' indices are 0, 1, ... without a gap."""
+    """The indices of the choices are 0, 1, ... without a gap."""
     found = [choice.get("index") for choice in choices_of(exchange)]
     if {index for index in found if type(index) is int} != set(range(len(found))):
         yield Finding("/choices/*/index", f"{list(range(len(found)))}", f"{found}")
@@ -33,9 +33,9 @@ def indices_count_from_zero(exchange: Exchange, _: Context) -> Iterator[Finding]
 
 @check("answer.one-choice-by-default", on=PLAIN_ANSWER)
 def one_choice_when_none_is_asked_for(exchange: Exchange, context: Context) -> Iterator[Finding]:
-    """There is one choice when `n` is not given or is 1."""
-    if isinstance(exchange.request_json, dict) and asked_choices(exchange, context) not in (None, 1):
-        raise NoOccasion("the request asks for more choices")
+    """There is one choice if `n` is not given or is 1."""
+    if isinstance(exchange.request_json, dict) and requested_choices(exchange, context) not in (None, 1):
+        raise NotExercised("the request asks for more than one choice")
     found = len(choices_of(exchange))
     if found != 1:
         yield Finding("/choices", "1 choice", f"{found} choices")
@@ -43,15 +43,15 @@ def one_choice_when_none_is_asked_for(exchange: Exchange, context: Context) -> I
 
 @check("answer.as-many-choices-as-asked", on=SEVERAL_CHOICES)
 def choices_are_as_many_as_asked(exchange: Exchange, context: Context) -> Iterator[Finding]:
-    """There are `n` choices when `n` asks for more than one."""
-    asked, found = asked_choices(exchange, context), len(choices_of(exchange))
-    if found != asked:
-        yield Finding("/choices", f"{asked} choices", f"{found} choices")
+    """There are `n` choices if `n` is greater than one."""
+    requested, found = requested_choices(exchange, context), len(choices_of(exchange))
+    if found != requested:
+        yield Finding("/choices", f"{requested} choices", f"{found} choices")
 
 
 @check("answer.logprobs-when-asked", on=LOGPROBS)
 def logprobs_are_given_when_asked_for(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """Every choice carries log-probabilities when the request asks for them."""
+    """Every choice has log-probabilities if the request asks for them."""
     for index, choice in enumerate(choices_of(exchange)):
         if not isinstance(choice.get("logprobs"), dict):
             yield Finding(f"/choices/{index}/logprobs", "an object", repr(choice.get("logprobs"))[:80])
@@ -69,7 +69,7 @@ def role_is_assistant(exchange: Exchange, _: Context) -> Iterator[Finding]:
 
 @check("answer.content-is-text", on=PLAIN_ANSWER)
 def content_is_a_text(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """The message's content is a text unless the message calls tools or holds reasoning."""
+    """The message's content is a string unless the message calls tools or has reasoning."""
     for index, choice in enumerate(choices_of(exchange)):
         message = choice.get("message")
         if not isinstance(message, dict):
@@ -77,14 +77,15 @@ def content_is_a_text(exchange: Exchange, _: Context) -> Iterator[Finding]:
         elif not isinstance(message.get("content"), str) and not (
             message.get("tool_calls") or message.get("reasoning_content") or message.get("reasoning")
         ):
-            yield Finding(f"/choices/{index}/message/content", "a text", repr(message.get("content")))
+            yield Finding(f"/choices/{index}/message/content", "a string", repr(message.get("content")))
 
 
 @check("answer.tool-calls-well-formed", on=PLAIN_ANSWER)
 def tool_calls_are_well_formed(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """Tool calls, if any, have an id, the type "function", a name, and arguments that are JSON text.
+    """Tool calls, if any, have an id, the type "function", a name, and arguments that are a string of JSON.
 
-    Absent, null and an empty list all mean that no tool is called. Arguments that the limit cut off need not be whole.
+    Absent, null and an empty list all mean that no tool is called. Arguments that the length limit cut off may be
+    incomplete.
     """
     for index, choice in enumerate(choices_of(exchange)):
         message = choice.get("message")
@@ -96,28 +97,29 @@ def tool_calls_are_well_formed(exchange: Exchange, _: Context) -> Iterator[Findi
             yield Finding(where, "a list or null", repr(calls)[:80])
             continue
         for at, call in enumerate(calls):
-            yield from _call_faults(call, f"{where}/{at}", cut=choice.get("finish_reason") == "length")
+            yield from _call_findings(call, f"{where}/{at}", cut=choice.get("finish_reason") == "length")
 
 
-def _call_faults(call: object, where: str, *, cut: bool) -> Iterator[Finding]:
+def _call_findings(call: object, where: str, *, cut: bool) -> Iterator[Finding]:
+    """Yield a finding for each part of a tool call that is missing or has the wrong type."""
     function = call.get("function") if isinstance(call, dict) else None
     if not isinstance(call, dict) or not isinstance(function, dict):
-        yield Finding(where, "an object with function", repr(call)[:80])
+        yield Finding(where, "an object with a function", repr(call)[:80])
         return
     if not isinstance(call.get("id"), str) or not call["id"]:
-        yield Finding(f"{where}/id", "a text", repr(call.get("id")))
+        yield Finding(f"{where}/id", "a string", repr(call.get("id")))
     if call.get("type") != "function":
         yield Finding(f"{where}/type", "function", repr(call.get("type")))
     if not isinstance(function.get("name"), str) or not function["name"]:
-        yield Finding(f"{where}/function/name", "a text", repr(function.get("name")))
+        yield Finding(f"{where}/function/name", "a string", repr(function.get("name")))
     arguments = function.get("arguments")
     if not isinstance(arguments, str) or (read_json(arguments).error and not cut):
-        yield Finding(f"{where}/function/arguments", "JSON as text", repr(arguments)[:80])
+        yield Finding(f"{where}/function/arguments", "a string of JSON", repr(arguments)[:80])
 
 
-@check("answer.text-well-encoded", on=greedy(written(PLAIN_ANSWER)))
+@check("answer.text-well-encoded", on=at_temperature_0(not_generated(PLAIN_ANSWER)))
 def text_holds_no_replacement_character(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """The text holds no U+FFFD, which stands where a character was cut."""
-    for index, folded in exchange.choices.items():
-        if "\ufffd" in folded.content:
-            yield Finding(f"/choices/{index}/message/content", "whole characters", repr(folded.content)[:80])
+    """The text has no U+FFFD, which replaces a character that was cut."""
+    for index, choice in exchange.choices.items():
+        if "\ufffd" in choice.content:
+            yield Finding(f"/choices/{index}/message/content", "whole characters", repr(choice.content)[:80])

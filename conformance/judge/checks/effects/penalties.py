@@ -1,4 +1,4 @@
-"""TODO."""
+"""Checks of penalties for tokens that the text already has: whether they have an effect, and in the right direction."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from conformance.judge.round_texts import changed, text_of
+from conformance.judge.round_texts import differs_from_base, text_of
 from conformance.judge.rounds import trial
 from conformance.statistics import AT_SIGHT, TENDENCY
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 PENALTIES = "effects-of-penalties"
 
-MUCH = 12  # of repetition: two words five times each
+MUCH_EXCESS = 12  # for example two words with five occurrences each
 
-CLEARLY = 0.05  # of the triples of a text: by how much more they are repeated where it is hardly chance
+MARGIN = 0.05  # share of repeated trigrams; a greater increase is hardly chance
 
 
 @trial(
@@ -31,35 +31,35 @@ CLEARLY = 0.05  # of the triples of a text: by how much more they are repeated w
 )
 def presence_counts_once_and_frequency_each_time(round_: Round, _: Sequence[Round]) -> bool | None:
     """presence_penalty does not grow with each repetition, as frequency_penalty does: the same value of both does not
-    always draw the same text.
+    always give the same text.
 
-    Looked at are texts whose words come so often that the one penalty is, many times over, a multiple of the other:
-    with presence_penalty, or without any, for a penalty that grows leaves few repetitions.
+    Only texts count whose words repeat so often that frequency_penalty adds up to a multiple of presence_penalty: texts
+    with presence_penalty or without any penalty, because a penalty that grows leaves few repetitions.
     """
     base, present, frequent = (text_of(round_, part) for part in ("long-base", "long-present", "long-frequent"))
-    few = _excess(base) < MUCH and _excess(present) < MUCH // 2
+    few = _excess(base) < MUCH_EXCESS and _excess(present) < MUCH_EXCESS // 2
     return None if present == base or few else frequent != present
 
 
 def _excess(text: str) -> int:
-    """How many times over the second penalty is greater than the first, summed over all words that were drawn.
+    """Return by how many times its value frequency_penalty exceeds presence_penalty, summed over all words of a text.
 
-    A word's third time counts 1, its fourth 2; where words are not apart, characters stand for them.
+    The third occurrence of a word counts 1, the fourth 2. In scripts without spaces a character counts as a word.
     """
     words = re.findall(r"(?<=\s)[^\W\d_]+|[,.]|[\u3040-\u9fff\uac00-\ud7af]", text)
     return sum((number - 1) * (number - 2) // 2 for number in Counter(words).values())
 
 
-def _no_more_repeats(round_: Round, part: str) -> bool | None:
-    """Whether a text is not clearly more repetitive; None where the text stays as it was."""
-    base, found = (_repeats(text_of(round_, each)) for each in ("base", part))
-    return found <= base + CLEARLY if changed(round_, part) else None
+def _not_more_repetitive(round_: Round, part: str) -> bool | None:
+    """Tell whether a text is not clearly more repetitive than the base text; None if the parameter does not change it."""
+    base, share = (_repeats(text_of(round_, name)) for name in ("base", part))
+    return share <= base + MARGIN if differs_from_base(round_, part) else None
 
 
 def _repeats(text: str) -> float:
-    """The share of triples of characters that were said before: finer than words, and for text without spaces too."""
-    triples = [text[at : at + 3] for at in range(len(text) - 2)]
-    return 1 - len(set(triples)) / len(triples) if triples else 0.0
+    """Return the share of character trigrams that occurred before: finer than words, and valid for text without spaces."""
+    trigrams = [text[at : at + 3] for at in range(len(text) - 2)]
+    return 1 - len(set(trigrams)) / len(trigrams) if trigrams else 0.0
 
 
 @trial(
@@ -69,8 +69,8 @@ def _repeats(text: str) -> float:
     expected="another text than without it",
 )
 def presence_penalty_changes_the_text(round_: Round, _: Sequence[Round]) -> bool | None:
-    """A presence_penalty of 2 changes what one seed draws at a high temperature."""
-    return changed(round_, "present")
+    """A presence_penalty of 2 changes the text for a seed at a high temperature."""
+    return differs_from_base(round_, "present")
 
 
 @trial(
@@ -80,8 +80,8 @@ def presence_penalty_changes_the_text(round_: Round, _: Sequence[Round]) -> bool
     expected="another text than without it",
 )
 def frequency_penalty_changes_the_text(round_: Round, _: Sequence[Round]) -> bool | None:
-    """A frequency_penalty of 2 changes what one seed draws at a high temperature."""
-    return changed(round_, "frequent")
+    """A frequency_penalty of 2 changes the text for a seed at a high temperature."""
+    return differs_from_base(round_, "frequent")
 
 
 @trial(
@@ -91,8 +91,8 @@ def frequency_penalty_changes_the_text(round_: Round, _: Sequence[Round]) -> boo
     expected="another text than without it",
 )
 def repetition_penalty_changes_the_text(round_: Round, _: Sequence[Round]) -> bool | None:
-    """A repetition_penalty of 2 changes what one seed draws at a high temperature."""
-    return changed(round_, "repeated")
+    """A repetition_penalty of 2 changes the text for a seed at a high temperature."""
+    return differs_from_base(round_, "repeated")
 
 
 @trial(
@@ -103,8 +103,8 @@ def repetition_penalty_changes_the_text(round_: Round, _: Sequence[Round]) -> bo
     expected="no clearly more repetitive text",
 )
 def presence_penalty_reduces_repetition(round_: Round, _: Sequence[Round]) -> bool | None:
-    """A positive presence_penalty does not have clearly more of the text repeated."""
-    return _no_more_repeats(round_, "present")
+    """A positive presence_penalty does not make the text clearly more repetitive."""
+    return _not_more_repetitive(round_, "present")
 
 
 @trial(
@@ -115,8 +115,8 @@ def presence_penalty_reduces_repetition(round_: Round, _: Sequence[Round]) -> bo
     expected="no clearly more repetitive text",
 )
 def frequency_penalty_reduces_repetition(round_: Round, _: Sequence[Round]) -> bool | None:
-    """A positive frequency_penalty does not have clearly more of the text repeated."""
-    return _no_more_repeats(round_, "frequent")
+    """A positive frequency_penalty does not make the text clearly more repetitive."""
+    return _not_more_repetitive(round_, "frequent")
 
 
 @trial(
@@ -127,8 +127,8 @@ def frequency_penalty_reduces_repetition(round_: Round, _: Sequence[Round]) -> b
     expected="no clearly more repetitive text",
 )
 def repetition_penalty_reduces_repetition(round_: Round, _: Sequence[Round]) -> bool | None:
-    """A repetition_penalty above 1 does not have clearly more of the text repeated."""
-    return _no_more_repeats(round_, "repeated")
+    """A repetition_penalty above 1 does not make the text clearly more repetitive."""
+    return _not_more_repetitive(round_, "repeated")
 
 
 @trial(
@@ -138,5 +138,5 @@ def repetition_penalty_reduces_repetition(round_: Round, _: Sequence[Round]) -> 
     expected="another text than without it",
 )
 def negative_penalty_changes_the_text(round_: Round, _: Sequence[Round]) -> bool | None:
-    """A frequency_penalty below 0 changes what is drawn, in streams too: penalties are read on both sides of 0."""
-    return changed(round_, "rewarded")
+    """A frequency_penalty below 0 changes the text, in streams too: penalties of both signs have an effect."""
+    return differs_from_base(round_, "rewarded")

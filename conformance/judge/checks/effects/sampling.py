@@ -1,10 +1,10 @@
-"""TODO."""
+"""Checks of temperature, top_p, top_k and min_p."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from conformance.judge.round_texts import is_greedy, long_enough, text_of
+from conformance.judge.round_texts import equals_greedy, require_length, text_of
 from conformance.judge.rounds import trial
 
 if TYPE_CHECKING:
@@ -16,8 +16,8 @@ SAMPLING = "effects-of-sampling"
 
 
 def _is_likeliest(round_: Round, earlier: Sequence[Round], part: str) -> bool:
-    """Whether the text is the greedy one, or, where greedy answers waver, one that came before."""
-    return is_greedy(round_, part) or text_of(round_, part) in {text_of(each, part) for each in earlier}
+    """Tell whether the text is the greedy one, or equals an earlier text if greedy answers vary."""
+    return equals_greedy(round_, part) or text_of(round_, part) in {text_of(other, part) for other in earlier}
 
 
 @trial(
@@ -29,25 +29,25 @@ def _is_likeliest(round_: Round, earlier: Sequence[Round], part: str) -> bool:
 def high_temperature_leaves_the_greedy_text(round_: Round, _: Sequence[Round]) -> bool | None:
     """At temperature 2 answers differ from the greedy one.
 
-    A language model gives its likeliest word so little weight there that a whole answer hardly ever stays the same.
+    At this temperature the likeliest token has so little weight that a whole answer is hardly ever the greedy one.
     """
-    long_enough(text_of(round_, "greedy"))
-    return not is_greedy(round_, "hot")
+    require_length(text_of(round_, "greedy"))
+    return not equals_greedy(round_, "hot")
 
 
 @trial("effects.top-p-narrows", scenario=SAMPLING, parts=("greedy", "narrow"), expected="the likeliest text")
 def tiny_top_p_leaves_the_likeliest(round_: Round, earlier: Sequence[Round]) -> bool | None:
-    """With a top_p near 0 only the likeliest token is left, whatever the temperature."""
+    """With a top_p near 0 only the likeliest token remains, whatever the temperature is."""
     return _is_likeliest(round_, earlier, "narrow")
 
 
 @trial("effects.top-k-one-is-greedy", scenario=SAMPLING, parts=("greedy", "top-one"), expected="the likeliest text")
 def top_k_of_one_leaves_the_likeliest(round_: Round, earlier: Sequence[Round]) -> bool | None:
-    """With top_k 1 only the likeliest token is left, whatever the temperature."""
+    """With top_k 1 only the likeliest token remains, whatever the temperature is."""
     return _is_likeliest(round_, earlier, "top-one")
 
 
 @trial("effects.min-p-narrows", scenario=SAMPLING, parts=("greedy", "min-p"), expected="the likeliest text")
 def min_p_of_one_leaves_the_likeliest(round_: Round, earlier: Sequence[Round]) -> bool | None:
-    """With min_p 1 only tokens as likely as the likeliest are left, whatever the temperature."""
+    """With min_p 1 only tokens as likely as the likeliest one remain, whatever the temperature is."""
     return _is_likeliest(round_, earlier, "min-p")

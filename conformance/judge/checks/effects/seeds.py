@@ -1,11 +1,11 @@
-"""TODO."""
+"""Checks of `seed`: the same seed repeats a text, and other seeds, or none, vary it."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from conformance.judge.checks.effects.sampling import SAMPLING
-from conformance.judge.round_texts import CARRIED, FEW_CHARACTERS, is_greedy, long_enough, text_of
+from conformance.judge.round_texts import FEW_CHARACTERS, REQUESTS_IN_TURN, equals_greedy, require_length, text_of
 from conformance.judge.rounds import trial
 from conformance.statistics import AT_SIGHT
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
 @trial(
     "effects.seed-not-carried-over",
-    scenario=CARRIED,
+    scenario=REQUESTS_IN_TURN,
     parts=("drawn", "drawn-again", "unseeded", "drawn-after", "unseeded-after"),
     test=AT_SIGHT,
-    expected="other texts for requests without a seed, each sent after the same seed",
+    expected="different texts for requests without a seed, each sent after the same seed",
 )
 def seed_is_not_carried_over(round_: Round, _: Sequence[Round]) -> bool | None:
-    """Requests without a seed have other answers each, although the same seed was used right before each of them."""
+    """Requests without a seed have different answers, although each follows a request with the same seed."""
     first, second = (text_of(round_, name) for name in ("unseeded", "unseeded-after"))
-    long_enough(first)
+    require_length(first)
     return None if first == text_of(round_, "drawn") else first != second
 
 
@@ -34,32 +34,32 @@ def seed_is_not_carried_over(round_: Round, _: Sequence[Round]) -> bool | None:
     scenario=SAMPLING,
     parts=("greedy", "null-seeded", "null-seeded-again"),
     test=AT_SIGHT,
-    expected="another text each time",
+    expected="a different text each time",
 )
 def a_seed_of_null_is_none(round_: Round, _: Sequence[Round]) -> bool | None:
-    """A seed of null is no seed: the same sampled request has another text each time."""
+    """A seed of null means no seed: the same sampled request gives a different text each time."""
     greedy, first, second = (text_of(round_, name) for name in ("greedy", "null-seeded", "null-seeded-again"))
-    long_enough(greedy)
-    return None if not first or is_greedy(round_, "null-seeded") else first != second
+    require_length(greedy)
+    return None if not first or equals_greedy(round_, "null-seeded") else first != second
 
 
 def _is_new(round_: Round, earlier: Sequence[Round], part: str) -> bool | None:
-    """Whether no earlier round said the same; None in the first one, and where the text is the greedy one."""
-    long_enough(text_of(round_, "greedy"))
-    if not earlier or is_greedy(round_, part):
+    """Tell whether no earlier round gave the same text; None in the first round and if the text is the greedy one."""
+    require_length(text_of(round_, "greedy"))
+    if not earlier or equals_greedy(round_, part):
         return None
-    return text_of(round_, part) not in {text_of(each, part) for each in earlier}
+    return text_of(round_, part) not in {text_of(other, part) for other in earlier}
 
 
 @trial("effects.unseeded-answers-differ", scenario=SAMPLING, parts=("greedy", "hot"), expected="a text not seen before")
 def answers_without_a_seed_differ(round_: Round, earlier: Sequence[Round]) -> bool | None:
-    """Without a seed the same sampled request gives other texts: the seed is random."""
+    """Without a seed the same sampled request gives different texts: the seed is random."""
     return _is_new(round_, earlier, "hot")
 
 
 @trial("effects.seeds-differ", scenario=SAMPLING, parts=("greedy", "seeded"), expected="a text not seen before")
 def other_seeds_give_other_texts(round_: Round, earlier: Sequence[Round]) -> bool | None:
-    """Every seed gives another text, at a temperature at which texts vary."""
+    """Every seed gives a different text, at a temperature at which texts vary."""
     return _is_new(round_, earlier, "seeded")
 
 
@@ -71,7 +71,7 @@ def other_seeds_give_other_texts(round_: Round, earlier: Sequence[Round]) -> boo
 )
 def same_seed_gives_the_same_text(round_: Round, _: Sequence[Round]) -> bool | None:
     """The same request with the same seed gives the same text, at a temperature at which texts vary."""
-    if is_greedy(round_, "seeded"):
+    if equals_greedy(round_, "seeded"):
         return None
     return text_of(round_, "seeded") == text_of(round_, "seeded-again")
 
@@ -84,7 +84,7 @@ def same_seed_gives_the_same_text(round_: Round, _: Sequence[Round]) -> bool | N
     expected="another text than that of the seed less 2**32",
 )
 def seeds_that_differ_beyond_32_bits_differ(round_: Round, _: Sequence[Round]) -> bool | None:
-    """Two seeds with the same lowest 32 bits do not always give the same text: all of a seed is read."""
+    """Two seeds with the same lowest 32 bits do not always give the same text: all bits of a seed are used."""
     greedy, seeded, far = (text_of(round_, part) for part in ("greedy", "seeded", "seeded-far"))
-    long_enough(greedy)
-    return None if len(seeded) < FEW_CHARACTERS or is_greedy(round_, "seeded") else far != seeded
+    require_length(greedy)
+    return None if len(seeded) < FEW_CHARACTERS or equals_greedy(round_, "seeded") else far != seeded

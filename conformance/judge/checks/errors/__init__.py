@@ -1,1 +1,1 @@
-"""TODO."""
+"""Error responses: which requests the server refuses, and what the refusal contains."""

@@ -1,13 +1,12 @@
-"""TODO."""
+"""Checks of error responses: status, media type, envelope and message."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, Any
 
-from conformance.check import Context, Finding, NoOccasion, NotObserved, check, relation
-from conformance.judge.acceptance import why_not_refused
-from conformance.judge.applicability import REFUSAL, REFUSAL_OF_VALUE, shown
+from conformance.check import Context, Finding, NotExercised, NotObserved, check, relation
+from conformance.judge.applicability import REFUSAL, REFUSAL_OF_VALUE, summarize, why_not_refused
 from conformance.judge.error_envelope import envelope_of
 
 if TYPE_CHECKING:
@@ -15,31 +14,32 @@ if TYPE_CHECKING:
 
     from conformance.exchange import Exchange
 
-TRACES = re.compile(  # of Python, the Java machine, JavaScript, Go and Rust
+TRACES = re.compile(  # of Python, the Java virtual machine, JavaScript, Go and Rust
     r'Traceback \(most recent call last\)|File "[^"]+", line \d+|\bat [\w.$<>]+ ?\([^()\s]+:\d+(?::\d+)?\)'
     r"|\bgoroutine \d+ \[\w+\]:|\bpanicked at \S+:\d+:\d+"
 )
 
 IS_JSON = re.compile(r"application/(?:[^/]+\+)?json")  # "+json" by RFC 6839; problem details by RFC 9457
 
-BULKY = 65_536  # bytes of a request that a server may find too many
+LARGE_REQUEST = 65_536  # bytes; a server may refuse a larger request with 413
 
-LONGEST = 16_384  # bytes; one that is longer repeats the request
+MAX_REFUSAL = 16_384  # bytes; a longer refusal repeats the request
 
 HTTP_CODES = range(100, 600)
 
 
 def _statuses_of_http(exchange: Exchange) -> set[int]:
-    """The statuses that HTTP has for what is strange around this request, whatever a dialect documents."""
+    """Return the statuses that HTTP itself defines for unusual properties of this request."""
     headers = {name.lower(): value for name, value in exchange.request.headers}
-    found = {413} if len(exchange.request.body) > BULKY else set()
+    statuses = {413} if len(exchange.request.body) > LARGE_REQUEST else set()
     if headers.get("content-type", "").lower() != "application/json" or "content-encoding" in headers:
-        found.add(415)
+        statuses.add(415)
     expected = {"accept": 406, "transfer-encoding": 411, "expect": 417}
-    return found | {status for name, status in expected.items() if headers.get(name, "*/*") != "*/*"}
+    return statuses | {status for name, status in expected.items() if headers.get(name, "*/*") != "*/*"}
 
 
 def _texts(value: Any) -> Iterator[str]:
+    """Yield all strings within a JSON value."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
@@ -52,17 +52,17 @@ def _texts(value: Any) -> Iterator[str]:
 
 @check("errors.client-fault-is-4xx", on=REFUSAL)
 def clients_fault_is_not_the_servers(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """A request that the client got wrong is refused with 4xx, never with 5xx.
+    """A request that is invalid because of the client is refused with 4xx, never with 5xx.
 
-    A 5xx makes clients retry and operators search for a fault that is not theirs.
+    A 5xx makes clients retry and operators look for a defect that the server does not have.
     """
     if exchange.status is not None and exchange.status >= 500:
-        yield Finding("/status", "4xx", shown(exchange))
+        yield Finding("/status", "4xx", summarize(exchange))
 
 
 @check("errors.status-as-documented", on=REFUSAL)
 def status_is_the_dialects(exchange: Exchange, context: Context) -> Iterator[Finding]:
-    """A refused request gets the status that the dialect's servers use."""
+    """An invalid request is refused with a status that the dialect's servers use."""
     kinds = context.contract.errors.kinds
     known = {kinds[name].status for name in ("invalid_json", "invalid_request", "unknown_model", "unauthorized")}
     if context.contract.auth == "none":
@@ -76,7 +76,7 @@ def status_is_the_dialects(exchange: Exchange, context: Context) -> Iterator[Fin
 def refusal_is_a_json_object(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """The body of a refusal is a JSON object."""
     if not isinstance(exchange.json, dict):
-        yield Finding("/body", "a JSON object", shown(exchange))
+        yield Finding("/body", "a JSON object", summarize(exchange))
 
 
 @check("errors.envelope-fits", on=REFUSAL)
@@ -89,38 +89,38 @@ def refusal_fits_the_dialects_envelope(exchange: Exchange, context: Context) -> 
 
 @check("errors.json-content-type", on=REFUSAL)
 def refusal_is_sent_as_json(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """A refusal is sent as application/json, or as a type of JSON's own suffix such as application/problem+json."""
+    """A refusal is sent as application/json, or as a JSON-based type such as application/problem+json."""
     if not IS_JSON.fullmatch(exchange.content_type):
         yield Finding("/headers/content-type", "application/json", exchange.header("content-type") or "no header")
 
 
-def _members(value: Any) -> Iterator[str]:
-    """The names of all members within a value."""
+def _field_names(value: Any) -> Iterator[str]:
+    """Yield the names of all fields within a JSON value."""
     if isinstance(value, dict):
         for name, item in value.items():
             yield name
-            yield from _members(item)
+            yield from _field_names(item)
     elif isinstance(value, list):
         for item in value:
-            yield from _members(item)
+            yield from _field_names(item)
 
 
 @check("errors.names-the-parameter", on=REFUSAL_OF_VALUE)
 def refusal_names_the_parameter(exchange: Exchange, context: Context) -> Iterator[Finding]:
-    """The refusal of a bad value names the parameter, or a member of what was sent for it."""
+    """The refusal of an invalid value names the parameter, or a field of the value."""
     subject = context.scenario.subject
     if subject is None:
         raise NotObserved("the request is not about one parameter")
-    # A word of its own: "n" stands in almost every message. ASCII, for Chinese needs no space around it.
-    names = "|".join(re.escape(name) for name in (subject.parameter, *_members(subject.value)))
+    # Whole words, because "n" is part of almost every message. ASCII, because Chinese text has no spaces around it.
+    names = "|".join(re.escape(name) for name in (subject.parameter, *_field_names(subject.value)))
     named = re.compile(rf"(?<!\w)(?:{names})(?!\w)", re.ASCII | re.IGNORECASE)
     if not any(named.search(text) for text in _texts(exchange.json)):
-        yield Finding("/body", f"a message that names {subject.parameter}", shown(exchange))
+        yield Finding("/body", f"a message that names {subject.parameter}", summarize(exchange))
 
 
 @check("errors.no-traceback", on=REFUSAL)
 def refusal_shows_no_traceback(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """A refusal shows nothing of the server's inside: no traceback, no files and lines."""
+    """A refusal shows no internals of the server: no traceback, no file names with lines."""
     for text in (exchange.text, *_texts(exchange.json)):  # in JSON the quotes of a traceback are escaped
         if found := TRACES.search(text):
             yield Finding("/body", "no traceback", found.group()[:120])
@@ -129,30 +129,30 @@ def refusal_shows_no_traceback(exchange: Exchange, _: Context) -> Iterator[Findi
 
 @check("errors.envelope-known", on=REFUSAL)
 def envelope_is_of_a_known_form(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """A refusal has an envelope that clients know: one of those that servers of this kind have in use."""
+    """A refusal has one of the envelopes that servers of this kind use, so that clients can read it."""
     found = envelope_of(exchange)
     if found.form is None:
-        yield Finding("/body", "an envelope of a known form", f"{found.name}: {shown(exchange)}")
+        yield Finding("/body", "a known error envelope", f"{found.name}: {summarize(exchange)}")
 
 
 @check("errors.message-given", on=REFUSAL)
 def message_says_something(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """The message of a refusal says something."""
+    """The message of a refusal has at least one letter."""
     found = envelope_of(exchange)
     if found.form is None:
-        raise NoOccasion(f"the body is {found.name}")
+        raise NotExercised(f"the body is {found.name}")
     if not any(character.isalpha() for character in str(found.message or "")):
-        yield Finding(f"/{found.form.message.replace('.', '/')}", "words", repr(found.message))
+        yield Finding(f"/{found.form.message.replace('.', '/')}", "a message", repr(found.message))
 
 
 @check("errors.code-is-status", on=REFUSAL)
 def code_repeats_the_status(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """A code or status in the envelope, where it is a number of HTTP, is the status of the answer."""
+    """A code or status in the envelope, if it is an HTTP status, is the status of the response."""
     found = envelope_of(exchange)
-    codes = {name: found.member(name) for name in ("code", "status", "status_code")}
+    codes = {name: found.field(name) for name in ("code", "status", "status_code")}
     numbers = {name: code for name, code in codes.items() if type(code) is int and code in HTTP_CODES}
     if not numbers:
-        raise NoOccasion("the envelope has no code of HTTP")
+        raise NotExercised("the envelope has no HTTP status")
     for name, code in numbers.items():
         if code != exchange.status:
             yield Finding(f"/{name}", f"{exchange.status}, as the status", f"{code}")
@@ -160,24 +160,24 @@ def code_repeats_the_status(exchange: Exchange, _: Context) -> Iterator[Finding]
 
 @check("errors.param-is-the-parameter", on=REFUSAL_OF_VALUE)
 def param_names_what_was_wrong(exchange: Exchange, context: Context) -> Iterator[Finding]:
-    """`param` of a refusal, where it is not null, names the parameter whose value was refused."""
-    subject, param = context.scenario.subject, envelope_of(exchange).member("param")
+    """`param` of a refusal, if it is a string, names the parameter whose value was refused."""
+    subject, param = context.scenario.subject, envelope_of(exchange).field("param")
     if subject is None or subject.check != "parameters.invalid-refused" or not isinstance(param, str) or not param:
-        raise NoOccasion("the refusal names no param")
+        raise NotExercised("the refusal names no param")
     if subject.parameter not in param.replace("[", ".").replace("/", ".").replace("]", "").split("."):
         yield Finding("/error/param", subject.parameter, param)
 
 
 @check("errors.refusal-is-short", on=REFUSAL)
 def refusal_does_not_repeat_the_request(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """A refusal is short: it does not send a long request back."""
-    if len(exchange.body) > LONGEST:
-        yield Finding("/body", f"at most {LONGEST} bytes", f"{len(exchange.body)} bytes")
+    """A refusal is short: it does not repeat a long request."""
+    if len(exchange.body) > MAX_REFUSAL:
+        yield Finding("/body", f"at most {MAX_REFUSAL} bytes", f"{len(exchange.body)} bytes")
 
 
-@relation("errors.envelopes-alike", over=("bad-json", "bad-value", "bad-model", "bad-object"), lacks=why_not_refused)
+@relation("errors.envelopes-alike", over=("bad-json", "bad-value", "bad-model", "bad-object"), unmet=why_not_refused)
 def refusals_have_one_form(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
-    """All refusals of a server have one form, whatever was wrong: clients read one form only."""
+    """All refusals of a server have the same form, whatever was wrong, so that clients need to read only one."""
     forms = {name: envelope_of(exchange).name for name, exchange in exchanges.items()}
     if len(set(forms.values())) > 1:
         yield Finding("/body", "one form", ", ".join(f"{name}: {form}" for name, form in forms.items()))

@@ -1,1 +1,1 @@
-"""TODO."""
+"""HTTP at and around the chat endpoint."""

@@ -1,12 +1,12 @@
-"""TODO."""
+"""Checks of the list of models, and of the address of each model."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from conformance.check import Context, Finding, NoOccasion, NotObserved, check
+from conformance.check import Context, Finding, NotExercised, NotObserved, check
 from conformance.judge.acceptance import status_of
-from conformance.judge.applicability import scenario, shown
+from conformance.judge.applicability import in_scenario, summarize
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from conformance.exchange import Exchange
 
 
-@check("http.models-listed", on=scenario("models"))
+@check("http.models-listed", on=in_scenario("models"))
 def models_are_listed(exchange: Exchange, context: Context) -> Iterator[Finding]:
     """The list of models is valid against the description and names the model under test."""
     if status_of(exchange) != 200:
-        yield Finding("/status", "200", shown(exchange))
+        yield Finding("/status", "200", summarize(exchange))
         return
     for problem in context.validator.problems("ModelList", exchange.json if not exchange.json_error else None):
         yield Finding(problem.where or "/", f"{problem.keyword} {problem.bound}", problem.message)
@@ -28,31 +28,31 @@ def models_are_listed(exchange: Exchange, context: Context) -> Iterator[Finding]
         yield Finding("/data/*/id", context.model, f"{names}"[:120])
 
 
-@check("http.models-named-once", on=scenario("models"))
+@check("http.models-named-once", on=in_scenario("models"))
 def model_is_listed_once(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """No model is listed twice."""
     data = exchange.json.get("data") if isinstance(exchange.json, dict) else None
     if not isinstance(data, list):
-        raise NoOccasion("there is no list of models")
+        raise NotExercised("the response has no list of models")
     names = [model.get("id") for model in data if isinstance(model, dict)]
     if twice := [name for name in names if names.count(name) > 1]:
         yield Finding("/data/*/id", "every name once", repr(twice[0]))
 
 
-@check("http.model-found", on=scenario("one-model", "served"))
+@check("http.model-found", on=in_scenario("one-model", "served"))
 def served_model_has_an_address(exchange: Exchange, context: Context) -> Iterator[Finding]:
-    """The model under test is found at an address of its own below the list, by its name."""
+    """The model under test has an address of its own below the list."""
     if exchange.status is None:
-        raise NotObserved(shown(exchange))
+        raise NotObserved(summarize(exchange))
     found = exchange.json.get("id") if isinstance(exchange.json, dict) else None
     if exchange.status != 200 or found != context.model:
-        yield Finding("/id", context.model, shown(exchange))
+        yield Finding("/id", context.model, summarize(exchange))
 
 
-@check("http.unknown-model-is-404", on=scenario("one-model", "unknown"))
+@check("http.unknown-model-is-404", on=in_scenario("one-model", "unknown"))
 def unknown_model_is_not_found(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """The address of a model that is not served is answered with 404, never as if it were there."""
+    """The address of a model that the server does not have is answered with 404, not as if the model existed."""
     if exchange.status is None:
-        raise NotObserved(shown(exchange))
+        raise NotObserved(summarize(exchange))
     if not 400 <= exchange.status < 500:
-        yield Finding("/status", "404", shown(exchange))
+        yield Finding("/status", "404", summarize(exchange))

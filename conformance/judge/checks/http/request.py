@@ -1,4 +1,4 @@
-"""TODO."""
+"""Checks of how the server reads the headers and the body of a request."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from conformance.check import Context, Finding, check
 from conformance.exchange import SWITCHED
-from conformance.judge.applicability import scenario, shown, unsuccessful
+from conformance.judge.applicability import in_scenario, summarize_with_type, why_unanswered
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,66 +21,66 @@ EXPECTATION_FAILED = 417
 
 
 def _answered_or(exchange: Exchange, status: int) -> Iterator[Finding]:
-    """A finding unless the request was answered or refused with that status."""
-    if exchange.status != status and (lack := unsuccessful(exchange)):
-        yield Finding("/status", f"200 or {status}", lack)
+    """Yield a finding unless the request was answered, or refused with that status."""
+    if exchange.status != status and (reason := why_unanswered(exchange)):
+        yield Finding("/status", f"200 or {status}", reason)
 
 
-@check("http.expectation-met", on=scenario("other-headers", "expect-continue"))
+@check("http.expectation-met", on=in_scenario("other-headers", "expect-continue"))
 def expected_continue_is_met(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """A request with `Expect: 100-continue`, as curl sends with long bodies, is answered (or refused with 417)."""
+    """A request with `Expect: 100-continue`, which curl sends with long bodies, is answered (or refused with 417)."""
     yield from _answered_or(exchange, EXPECTATION_FAILED)
 
 
-@check("http.offer-of-http2-ignored", on=scenario("other-headers", "offers-http2"))
+@check("http.offer-of-http2-ignored", on=in_scenario("other-headers", "offers-http2"))
 def offer_of_http2_is_ignored(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """A request that offers HTTP/2 besides (`Upgrade: h2c`), as Java's own client does each time, is answered as well.
+    """A request that also offers HTTP/2 (`Upgrade: h2c`), as Java's own client always does, is answered.
 
-    Who takes the offer, with 101, says no more that HTTP/1.1 could read.
+    If the server accepts the offer with 101, nothing that HTTP/1.1 could read follows.
     """
     yield from _answered_or(exchange, SWITCHED)
 
 
-@check("http.chunked-body-read", on=scenario("other-headers", "chunked"))
+@check("http.chunked-body-read", on=in_scenario("other-headers", "chunked"))
 def chunked_body_is_read(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """A request whose body comes in chunks, without a Content-Length, is answered (or refused with 411)."""
+    """A body with chunked transfer coding is read (or refused with 411)."""
     yield from _answered_or(exchange, LENGTH_REQUIRED)
 
 
-@check("http.charset-taken", on=scenario("other-headers", "charset"))
+@check("http.charset-taken", on=in_scenario("other-headers", "charset"))
 def charset_of_the_request_is_taken(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """A request of the type `application/json; charset=utf-8` is answered like one without the charset."""
-    if lack := unsuccessful(exchange):
-        yield Finding("/status", "200", lack)
+    """A request with the content type `application/json; charset=utf-8` is answered like one without the charset."""
+    if reason := why_unanswered(exchange):
+        yield Finding("/status", "200", reason)
 
 
-@check("http.names-in-any-case", on=scenario("other-headers", "capitals"))
+@check("http.names-in-any-case", on=in_scenario("other-headers", "capitals"))
 def names_of_fields_are_read_in_any_case(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """Header fields are known whatever the case of their names and types."""
-    if lack := unsuccessful(exchange):
-        yield Finding("/status", "200", lack)
+    """The names of request headers, and media types, are case-insensitive."""
+    if reason := why_unanswered(exchange):
+        yield Finding("/status", "200", reason)
 
 
-@check("http.stream-whatever-accept", on=scenario("other-headers", "accept-json"))
+@check("http.stream-whatever-accept", on=in_scenario("other-headers", "accept-json"))
 def stream_follows_the_parameter(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """`stream: true` gives a stream although the request accepts JSON: several vendors' own clients ask so."""
+    """`stream: true` gives a stream although the request accepts JSON, as several vendors' own clients do."""
     if exchange.status != NOT_ACCEPTABLE and not (exchange.succeeded and exchange.is_stream):
-        yield Finding("/body", "an event stream", f"{exchange.content_type or 'no content type'}, {shown(exchange)}")
+        yield Finding("/body", "an event stream", summarize_with_type(exchange))
 
 
-@check("http.plain-whatever-accept", on=scenario("other-headers", "accept-events"))
+@check("http.plain-whatever-accept", on=in_scenario("other-headers", "accept-events"))
 def plain_answer_follows_the_parameter(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """A request without `stream` gives a plain answer although it accepts event streams."""
     if exchange.status != NOT_ACCEPTABLE and (not exchange.succeeded or exchange.is_stream):
-        yield Finding("/body", "a plain answer", f"{exchange.content_type or 'no content type'}, {shown(exchange)}")
+        yield Finding("/body", "a plain answer", summarize_with_type(exchange))
 
 
-@check("http.connection-survives-refusals", on=scenario("one-connection", "good-*"))
+@check("http.connection-survives-refusals", on=in_scenario("one-connection", "good-*"))
 def good_request_follows_bad_ones_on_a_connection(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """On one connection good requests are answered after refused ones.
+    """On one connection valid requests are answered after refused ones.
 
-    A server that leaves the body of a refused request unread takes it for the next request. One that closes the
-    connection after a refusal is not blamed.
+    A server that does not read the body of a refused request takes it for the next request. A server may close the
+    connection after a refusal.
     """
-    if lack := unsuccessful(exchange):
-        yield Finding("/status", "200", lack)
+    if reason := why_unanswered(exchange):
+        yield Finding("/status", "200", reason)

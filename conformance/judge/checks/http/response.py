@@ -1,4 +1,4 @@
-"""TODO."""
+"""Checks of every response as an HTTP message: its framing, its headers and its connection."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING
 
-from conformance.check import Context, Finding, NoOccasion, check, relation
-from conformance.judge.applicability import ANYTHING, CHAT, RESPONSE, unsuccessful
+from conformance.check import Context, Finding, NotExercised, check, relation
+from conformance.judge.applicability import ANYTHING, CHAT, RESPONSE, why_unanswered
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from conformance.exchange import Exchange, Failure
 
-DATE_SKEW = timedelta(hours=1)  # clocks of servers are wrong, but not by more
+DATE_SKEW = timedelta(hours=1)  # the most by which the server's clock may differ from ours
 
-SINGLE = (  # fields that hold one value: sent twice, each reader takes another
+SINGLE = (  # headers with one value; if they are sent twice, readers disagree on which one counts
     *("age", "content-length", "content-type", "date", "etag", "expires", "last-modified", "location", "retry-after"),
     *("server", "access-control-allow-origin"),
 )
@@ -27,37 +27,37 @@ UTF8 = ("utf-8", "utf8", "us-ascii")
 
 
 def _is_broken(failure: Failure) -> bool:
-    """Whether the server closed the connection before its time; httpx reports some of that as a breach of HTTP."""
+    """Tell whether the server closed the connection too early; httpx reports some of these cases as protocol errors."""
     return failure.kind in ("connect", "reset") or any(word in failure.detail for word in CLOSED)
 
 
 @check("http.connection-unbroken", on=ANYTHING)
 def connection_is_not_broken(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """Every request gets its answer to the end: the server breaks no connection, whatever it is sent."""
+    """Every request gets a complete response: the server does not break the connection, whatever the request is."""
     if exchange.failure is not None and _is_broken(exchange.failure):
-        yield Finding("/connection", "a complete answer", exchange.failure.detail)
+        yield Finding("/connection", "a complete response", exchange.failure.detail)
 
 
 @check("http.message-legal", on=ANYTHING)
 def message_is_legal(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """Every answer is a legal HTTP message: status line, fields, lengths and chunks."""
+    """Every response is a valid HTTP message: status line, headers, lengths and chunks."""
     failure = exchange.failure
     if failure is not None and failure.kind == "protocol" and not _is_broken(failure):
-        yield Finding("/message", "an answer by RFC 9112", failure.detail)
+        yield Finding("/message", "a response valid by RFC 9112", failure.detail)
 
 
 @check("http.content-type-given", on=RESPONSE)
 def body_says_what_it_is(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """An answer with a body says its content type."""
+    """A response with a body states its content type."""
     if not exchange.body:
-        raise NoOccasion("there is no body")
+        raise NotExercised("the body is empty")
     if not exchange.content_type:
         yield Finding("/headers/content-type", "a media type", exchange.header("content-type") or "no header")
 
 
 @check("http.charset-is-utf8", on=RESPONSE)
 def charset_is_utf8(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """The charset of a content type, where there is one, is UTF-8: JSON and event streams have no other."""
+    """The charset of a content type, if present, is UTF-8: JSON and event streams have no other."""
     for parameter in (exchange.header("content-type") or "").split(";")[1:]:
         name, _equals, value = parameter.partition("=")
         charset = value.strip().strip('"').lower()
@@ -67,7 +67,7 @@ def charset_is_utf8(exchange: Exchange, _: Context) -> Iterator[Finding]:
 
 @check("http.single-fields-once", on=RESPONSE)
 def single_field_is_sent_once(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """A header field that holds one value is sent once."""
+    """A header that has one value is sent once."""
     headers = exchange.response.headers if exchange.response is not None else ()
     names = [name.lower() for name, _value in headers]
     for name in SINGLE:
@@ -77,7 +77,7 @@ def single_field_is_sent_once(exchange: Exchange, _: Context) -> Iterator[Findin
 
 @check("http.date-is-now", on=RESPONSE)
 def date_is_the_time_of_the_answer(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """An answer carries its date, the time at which it was made, an hour more or less."""
+    """A response has a Date header with the time at which it was generated, within an hour."""
     found = exchange.header("date")
     sent = datetime.fromisoformat(exchange.started_at)
     try:
@@ -86,23 +86,23 @@ def date_is_the_time_of_the_answer(exchange: Exchange, _: Context) -> Iterator[F
         yield Finding("/headers/date", "a date", found or "no header")
         return
     if abs((made if made.tzinfo else made.replace(tzinfo=UTC)) - sent) > DATE_SKEW:
-        yield Finding("/headers/date", f"{sent:%a, %d %b %Y %H:%M} UTC, an hour more or less", found or "")
+        yield Finding("/headers/date", f"{sent:%a, %d %b %Y %H:%M} UTC, within an hour", found or "")
 
 
 @check("http.answers-not-shared", on=CHAT)
 def answer_is_kept_by_no_cache(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """No answer to a chat says that caches may keep it and give it to others."""
+    """No answer to a chat request lets caches store it and serve it to others."""
     found = exchange.header("cache-control") or ""
     for word in found.split(","):
         name, _equals, value = word.strip().lower().partition("=")
         if name == "public" or (name in ("max-age", "s-maxage") and value.strip('"') not in ("", "0")):
-            yield Finding("/headers/cache-control", "nothing that lets caches keep it", found)
+            yield Finding("/headers/cache-control", "no permission to store the answer", found)
             return
 
 
 @check("http.encoding-as-asked", on=RESPONSE)
 def body_is_not_encoded(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """A body is not compressed where the request takes `identity` alone."""
+    """A body is not compressed if the request accepts only `identity`."""
     found = exchange.header("content-encoding")
     if found is not None and found.strip().lower() not in ("", "identity"):
         yield Finding("/headers/content-encoding", "no header", found)
@@ -110,18 +110,18 @@ def body_is_not_encoded(exchange: Exchange, _: Context) -> Iterator[Finding]:
 
 @check("http.connection-kept-open", on=CHAT)
 def connection_is_kept_open(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """The connection stays open after an answer, so that the next request need not open another."""
+    """The connection stays open after an answer, so that the next request can reuse it."""
     found = exchange.header("connection") or ""
     if "close" in [word.strip().lower() for word in found.split(",")]:
         yield Finding("/headers/connection", "keep-alive", found)
 
 
-@relation("http.answers-differ-in-id", over=("plain", "plain-again"), lacks=unsuccessful)
+@relation("http.answers-differ-in-id", over=("plain", "plain-again"), unmet=why_unanswered)
 def answers_have_ids_of_their_own(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
-    """Two answers have two ids."""
+    """Two answers have different ids."""
     bodies = [exchanges[name].json for name in ("plain", "plain-again")]
     first, second = (body.get("id") if isinstance(body, dict) else None for body in bodies)
     if first is None or second is None:
-        raise NoOccasion("the answers have no id")
+        raise NotExercised("the answers have no id")
     if first == second:
         yield Finding("/id", f"another id than {first!r}", repr(second))

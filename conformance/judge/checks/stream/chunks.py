@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from conformance.check import Context, Finding, NoOccasion, check, relation
-from conformance.judge.answer_fields import asked_choices, created_faults
-from conformance.judge.applicability import SEVERAL_STREAMED, STREAM, STREAMED_ANSWER, unsuccessful
-from conformance.judge.streams import breaches, choices, chunks
-from conformance.judge.unknown_fields import unknown_members
+from conformance.check import Context, Finding, NotExercised, check, relation
+from conformance.judge.answer_fields import check_created, requested_choices
+from conformance.judge.applicability import SEVERAL_STREAMED, STREAM, STREAMED_ANSWER, why_unanswered
+from conformance.judge.streams import choices, chunks, order_findings
+from conformance.judge.unknown_fields import unknown_fields
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -60,7 +60,7 @@ def created_is_the_same_in_every_chunk(exchange: Exchange, _: Context) -> Iterat
 def created_of_chunks_is_the_time_of_the_answer(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """`created` of the chunks is the Unix time of the answer in seconds, as in plain answers."""
     at, first = chunks(exchange)[0]
-    yield from created_faults(f"/events/{at}/created", first.get("created"), exchange)
+    yield from check_created(f"/events/{at}/created", first.get("created"), exchange)
 
 
 @check("stream.model-constant", on=STREAM)
@@ -72,15 +72,15 @@ def model_is_the_same_in_every_chunk(exchange: Exchange, _: Context) -> Iterator
 @check("stream.index-integer", on=STREAM)
 def index_is_an_integer(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """`choices` of every chunk is a list, and every choice has an integer `index`."""
-    yield from breaches(exchange, "index-is-an-integer", "choices-is-a-list")
+    yield from order_findings(exchange, "index-is-an-integer", "choices-is-a-list")
 
 
 @check("stream.one-choice-by-default", on=STREAM)
 def one_choice_is_streamed_when_none_is_asked_for(exchange: Exchange, context: Context) -> Iterator[Finding]:
     """Only the choice with index 0 is streamed when `n` is not given or is 1."""
     sent: Any = exchange.request_json
-    if isinstance(sent, dict) and asked_choices(exchange, context) not in (None, 1):
-        raise NoOccasion("the request asks for more choices")
+    if isinstance(sent, dict) and requested_choices(exchange, context) not in (None, 1):
+        raise NotExercised("the request asks for more choices")
     found = sorted(exchange.choices)
     if found != [0]:
         yield Finding("/events/*/choices/*/index", "[0]", f"{found}")
@@ -108,7 +108,7 @@ def model_of_chunks_is_the_requested_one(exchange: Exchange, context: Context) -
 @check("stream.as-many-choices-as-asked", on=SEVERAL_STREAMED)
 def choices_of_a_stream_are_as_many_as_asked(exchange: Exchange, context: Context) -> Iterator[Finding]:
     """A stream holds the choices 0 to `n` - 1 when `n` asks for more than one."""
-    asked, found = asked_choices(exchange, context), sorted(exchange.choices)
+    asked, found = requested_choices(exchange, context), sorted(exchange.choices)
     if found != list(range(asked)):
         yield Finding("/events/*/choices/*/index", f"{list(range(asked))}", f"{found}")
 
@@ -154,16 +154,16 @@ def chunk_names_each_member_once(exchange: Exchange, _: Context) -> Iterator[Fin
 def chunk_has_no_further_members(exchange: Exchange, context: Context) -> Iterator[Finding]:
     """Chunks have the members that the description names and no others."""
     for at, chunk in chunks(exchange):
-        if found := unknown_members(context.validator.document, "ChatCompletionChunk", chunk):
+        if found := unknown_fields(context.validator.document, "ChatCompletionChunk", chunk):
             yield Finding(f"/events/{at}", "members of the description", ", ".join(found))
             return
 
 
-@relation("stream.ids-differ", over=("streamed", "streamed-again"), lacks=unsuccessful)
+@relation("stream.ids-differ", over=("streamed", "streamed-again"), unmet=why_unanswered)
 def streams_have_ids_of_their_own(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """Two streams have two ids."""
     first, second = (chunks(exchanges[name])[0][1].get("id") for name in ("streamed", "streamed-again"))
     if first is None or second is None:
-        raise NoOccasion("the chunks have no id")
+        raise NotExercised("the chunks have no id")
     if first == second:
         yield Finding("/events/0/id", f"another id than {first!r}", repr(second))

@@ -5,15 +5,15 @@ from __future__ import annotations
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
-from conformance.check import Context, Finding, NoOccasion, check, relation
-from conformance.judge.applicability import STREAM, STREAMED_ANSWER, greedy, unsuccessful, written
-from conformance.judge.streams import breaches, deltas
+from conformance.check import Context, Finding, NotExercised, check, relation
+from conformance.judge.applicability import STREAM, STREAMED_ANSWER, at_temperature_0, not_generated, why_unanswered
+from conformance.judge.streams import deltas, order_findings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from conformance.exchange import Exchange
-    from openapi.stream.accumulated_choice import Folded
+    from openapi.stream.accumulated_choice import AccumulatedChoice
 
 FORGIVEN_ROLES = 2
 
@@ -44,7 +44,7 @@ def role_is_in_every_delta(exchange: Exchange, _: Context) -> Iterator[Finding]:
 @check("stream.role-before-text", on=STREAM)
 def role_comes_before_the_text(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """The role of a choice, where one is sent, comes no later than its first text."""
-    yield from breaches(exchange, "role-first")
+    yield from order_findings(exchange, "role-first")
 
 
 @check("stream.role-given", on=STREAMED_ANSWER)
@@ -67,10 +67,10 @@ def role_is_not_sent_with_every_text(exchange: Exchange, _: Context) -> Iterator
             yield Finding(where, f"at most {FORGIVEN_ROLES} times", f"{len(choice.roles)} times")
 
 
-def _telling(exchange: Exchange) -> Iterator[tuple[int, Folded]]:
+def _telling(exchange: Exchange) -> Iterator[tuple[int, AccumulatedChoice]]:
     """The choices whose texts are so many, long and mixed that they do not repeat themselves by chance."""
     if exchange.walk.full_text is not None:
-        raise NoOccasion("the stream sends its full text")
+        raise NotExercised("the stream sends its full text")
     found = [
         (index, choice)
         for index, choice in exchange.choices.items()
@@ -79,11 +79,11 @@ def _telling(exchange: Exchange) -> Iterator[tuple[int, Folded]]:
         and len(set(choice.content_incremental)) >= ENOUGH_LETTERS
     ]
     if not found:
-        raise NoOccasion("the answer is too short to tell")
+        raise NotExercised("the answer is too short to tell")
     yield from found
 
 
-@check("stream.deltas-add-up", on=written(STREAMED_ANSWER))
+@check("stream.deltas-add-up", on=not_generated(STREAMED_ANSWER))
 def deltas_are_not_cumulative(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """A delta holds what is new, not the whole text so far.
 
@@ -96,7 +96,7 @@ def deltas_are_not_cumulative(exchange: Exchange, _: Context) -> Iterator[Findin
             yield Finding(f"/events/*/choices/{index}/delta/content", "what is new", f"{texts[-1]!r}"[:80])
 
 
-@check("stream.text-not-repeated", on=written(STREAMED_ANSWER))
+@check("stream.text-not-repeated", on=not_generated(STREAMED_ANSWER))
 def no_delta_repeats_the_whole_text(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """No delta repeats all that was said before it, as the last one of some servers does."""
     for index, choice in _telling(exchange):
@@ -110,24 +110,24 @@ def no_delta_repeats_the_whole_text(exchange: Exchange, _: Context) -> Iterator[
 def full_text_is_the_whole_answer(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """`full_text`, where a server sends it, is what the deltas add up to."""
     whole = exchange.walk.full_text
-    folded = exchange.choices.get(0)
-    if whole is None or folded is None:
+    choice = exchange.choices.get(0)
+    if whole is None or choice is None:
         return
-    last = folded.deltas[-1] if folded.deltas else ""
-    if whole not in (last, folded.content_incremental):
+    last = choice.deltas[-1] if choice.deltas else ""
+    if whole not in (last, choice.content_incremental):
         yield Finding("/events/*/full_text", repr(last)[:80], repr(whole)[:80])
 
 
-@check("stream.text-well-encoded", on=greedy(written(STREAM)))
+@check("stream.text-well-encoded", on=at_temperature_0(not_generated(STREAM)))
 def streamed_text_holds_no_replacement_character(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """No delta holds U+FFFD, which stands where a character was cut between two chunks."""
-    for index, folded in exchange.choices.items():
-        for at, text in zip(folded.delta_at, folded.deltas, strict=True):
+    for index, choice in exchange.choices.items():
+        for at, text in zip(choice.delta_at, choice.deltas, strict=True):
             if "\ufffd" in text:
                 yield Finding(f"/events/{at}/choices/{index}/delta/content", "whole characters", repr(text)[:80])
 
 
-@relation("stream.text-as-plain", over=("plain", "streamed", "plain-again", "streamed-again"), lacks=unsuccessful)
+@relation("stream.text-as-plain", over=("plain", "streamed", "plain-again", "streamed-again"), unmet=why_unanswered)
 def streamed_text_equals_the_plain_one(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """The same greedy request gives the same text, streamed and plain.
 
@@ -136,7 +136,7 @@ def streamed_text_equals_the_plain_one(exchanges: Mapping[str, Exchange], _: Con
     """
     texts = {name: exchange.content() or "" for name, exchange in exchanges.items()}
     if texts["plain"] != texts["plain-again"] or texts["streamed"] != texts["streamed-again"]:
-        raise NoOccasion("greedy answers of this server do not repeat")
+        raise NotExercised("greedy answers of this server do not repeat")
     if texts["plain"] != texts["streamed"]:
         yield Finding(
             "/choices/0/message/content", repr(texts["plain"])[:200], f"streamed: {texts['streamed']!r}"[:200]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from conformance.check import Context, Finding, NoOccasion, check
-from conformance.judge.answer_fields import KNOWN
-from conformance.judge.applicability import EXPECTED_STREAM, STREAM, STREAMED_ANSWER, shown
-from conformance.judge.streams import breaches, choices, chunks
+from conformance.check import Context, Finding, NotExercised, check
+from conformance.judge.answer_fields import FINISH_REASONS
+from conformance.judge.applicability import EXPECTED_STREAM, STREAM, STREAMED_ANSWER, summarize, summarize_with_type
+from conformance.judge.streams import choices, chunks, order_findings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,9 +25,9 @@ def _asks_for_usage(exchange: Exchange) -> bool:
 def stream_is_sent_when_asked_for(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """A request with `stream: true` is answered with an event stream, to its end."""
     if exchange.status != 200 or not exchange.complete:
-        yield Finding("/status", "200 and a complete stream", shown(exchange))
+        yield Finding("/status", "200 and a complete stream", summarize(exchange))
     elif not exchange.is_stream:
-        yield Finding("/body", "an event stream", f"{exchange.content_type or 'no content type'}, {shown(exchange)}")
+        yield Finding("/body", "an event stream", summarize_with_type(exchange))
 
 
 @check("stream.done-last", on=STREAM)
@@ -36,37 +36,37 @@ def done_is_last(exchange: Exchange, _: Context) -> Iterator[Finding]:
 
     Schemas cannot say this: a description models one event, never their order.
     """
-    yield from breaches(exchange, "done-last")
+    yield from order_findings(exchange, "done-last")
 
 
 @check("stream.done-once", on=STREAM)
 def done_is_sent_once(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """`[DONE]` is sent no more than once."""
-    yield from breaches(exchange, "done-once")
+    yield from order_findings(exchange, "done-once")
 
 
 @check("stream.nothing-after-done", on=STREAM)
 def nothing_follows_done(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """No chunk follows `[DONE]`; clients stop reading there."""
-    yield from breaches(exchange, "nothing-after-done")
+    yield from order_findings(exchange, "nothing-after-done")
 
 
 @check("stream.events-are-json", on=STREAM)
 def events_hold_json_objects(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """The data of every event but `[DONE]` is one JSON object."""
-    yield from breaches(exchange, "events-are-json", "events-are-objects")
+    yield from order_findings(exchange, "events-are-json", "events-are-objects")
 
 
 @check("stream.one-finish-per-choice", on=STREAM)
 def choice_finishes_once(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """Every choice gets exactly one finish_reason that is not null."""
-    yield from breaches(exchange, "one-finish-per-choice")
+    yield from order_findings(exchange, "one-finish-per-choice")
 
 
 @check("stream.nothing-after-finish", on=STREAM)
 def choice_is_silent_after_its_finish(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """A choice says nothing more after its finish_reason."""
-    yield from breaches(exchange, "nothing-after-finish")
+    yield from order_findings(exchange, "nothing-after-finish")
 
 
 @check("stream.finish-reason-known", on=STREAM)
@@ -78,9 +78,9 @@ def streamed_reason_is_a_documented_one(exchange: Exchange, _: Context) -> Itera
     for at, chunk in chunks(exchange):
         for choice in choices(chunk):
             found = choice.get("finish_reason")
-            if found is not None and found not in KNOWN:
+            if found is not None and found not in FINISH_REASONS:
                 where = f"/events/{at}/choices/{choice.get('index')}/finish_reason"
-                yield Finding(where, f"{', '.join(KNOWN)} or null", repr(found))
+                yield Finding(where, f"{', '.join(FINISH_REASONS)} or null", repr(found))
 
 
 @check("stream.no-error-event", on=STREAM)
@@ -94,7 +94,7 @@ def stream_reports_no_error(exchange: Exchange, _: Context) -> Iterator[Finding]
 def error_event_fits_the_envelope(exchange: Exchange, context: Context) -> Iterator[Finding]:
     """An error that is reported in mid-stream comes in the dialect's envelope, as a refusal does."""
     if not exchange.walk.errors:
-        raise NoOccasion("the stream reports no error")
+        raise NotExercised("the stream reports no error")
     for at, chunk in exchange.walk.errors:
         for problem in context.validator.problems("ErrorEnvelope", chunk):
             yield Finding(f"/events/{at}{problem.where}", f"{problem.keyword} {problem.bound}", problem.message)
@@ -104,7 +104,7 @@ def error_event_fits_the_envelope(exchange: Exchange, context: Context) -> Itera
 def error_event_is_the_last_word(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """After an error that is reported in mid-stream nothing is said: at most `[DONE]` follows."""
     if not exchange.walk.errors:
-        raise NoOccasion("the stream reports no error")
+        raise NotExercised("the stream reports no error")
     failed = exchange.walk.errors[0][0]
     for at, chunk in exchange.walk.chunks:
         if at > failed and choices(chunk):
@@ -135,7 +135,7 @@ def usage_is_sent_once_per_choice(exchange: Exchange, _: Context) -> Iterator[Fi
 def usage_chunk_is_sent_when_asked_for(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """With include_usage the last chunk before `[DONE]` holds usage and an empty list of choices."""
     if not _asks_for_usage(exchange):
-        raise NoOccasion("the request does not ask for usage")
+        raise NotExercised("the request does not ask for usage")
     at, last = chunks(exchange)[-1]
     if not isinstance(last.get("usage"), dict):
         yield Finding(f"/events/{at}/usage", "an object", repr(last.get("usage")))
@@ -147,7 +147,7 @@ def usage_chunk_is_sent_when_asked_for(exchange: Exchange, _: Context) -> Iterat
 def usage_is_null_in_all_other_chunks(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """With include_usage every other chunk has `usage: null`."""
     if not _asks_for_usage(exchange):
-        raise NoOccasion("the request does not ask for usage")
+        raise NotExercised("the request does not ask for usage")
     for at, chunk in chunks(exchange)[:-1]:
         if "usage" not in chunk or chunk["usage"] is not None:
             yield Finding(f"/events/{at}/usage", "null", repr(chunk.get("usage", "absent"))[:80])
@@ -157,14 +157,14 @@ def usage_is_null_in_all_other_chunks(exchange: Exchange, _: Context) -> Iterato
 @check("stream.usage-after-choices", on=STREAM)
 def usage_chunk_comes_after_the_choices(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """A chunk with usage and no choices comes after every choice has finished."""
-    yield from breaches(exchange, "usage-after-finish")
+    yield from order_findings(exchange, "usage-after-finish")
 
 
 @check("stream.usage-only-on-request", on=STREAMED_ANSWER)
 def usage_is_not_sent_unasked(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """Without include_usage no chunk holds usage."""
     if _asks_for_usage(exchange):
-        raise NoOccasion("the request asks for usage")
+        raise NotExercised("the request asks for usage")
     for at, usage in exchange.walk.usages:
         yield Finding(f"/events/{at}/usage", "no usage", repr(usage)[:80])
         return

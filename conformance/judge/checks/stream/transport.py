@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from conformance.check import Context, Finding, NoOccasion, check
+from conformance.check import Context, Finding, NotExercised, check
 from conformance.judge.applicability import STREAM, STREAMED_ANSWER
-from conformance.judge.streams import SLOW_S, flaws, timed_response
+from conformance.judge.streams import SLOW_S, byte_findings, timed_response
 from openapi.stream.sse import MEDIA_TYPE
 
 if TYPE_CHECKING:
@@ -32,13 +32,13 @@ def lines_are_fields_of_the_standard(exchange: Exchange, _: Context) -> Iterator
 
     Decoders drop other lines without a word, so a chunk without its `data:` is lost.
     """
-    yield from flaws(exchange, "unknown-field", "no-colon-line")
+    yield from byte_findings(exchange, "unknown-field", "no-colon-line")
 
 
 @check("stream.utf8", on=STREAM)
 def stream_is_utf8(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """The stream is UTF-8 throughout, and holds no halves of surrogate pairs."""
-    yield from flaws(exchange, "invalid-utf8")
+    yield from byte_findings(exchange, "invalid-utf8")
     for at, oddity in exchange.walk.oddities:
         if "surrogate" in oddity:
             yield Finding(f"/events/{at}", "whole characters", oddity)
@@ -47,7 +47,7 @@ def stream_is_utf8(exchange: Exchange, _: Context) -> Iterator[Finding]:
 @check("stream.last-event-ended", on=STREAM)
 def last_event_has_its_blank_line(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """The last event is followed by a blank line; without it decoders drop the event."""
-    yield from flaws(exchange, "unterminated-event")
+    yield from byte_findings(exchange, "unterminated-event")
 
 
 @check("stream.arrives-bit-by-bit", on=STREAMED_ANSWER)
@@ -60,9 +60,9 @@ def events_arrive_while_they_are_made(exchange: Exchange, _: Context) -> Iterato
     knows when the events came.
     """
     response = timed_response(exchange)
-    spoke = sorted(exchange.events[at].at_s for choice in exchange.choices.values() for at in choice.spoke_at)
+    spoke = sorted(exchange.events[at].at_s for choice in exchange.choices.values() for at in choice.output_at)
     if response.ended_at_s < SLOW_S or len(spoke) < MANY:
-        raise NoOccasion("the answer came too fast or is too short to tell")
+        raise NotExercised("the answer came too fast or is too short to tell")
     late = spoke[len(spoke) // 4 :]
     if late[-1] - late[0] < FASTEST_S * len(late):
         got = f"{len(late)} events within {(late[-1] - late[0]) * 1000:.1f} ms, after {late[0]:.2f} s"

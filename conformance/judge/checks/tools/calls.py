@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import jsonschema_rs
 
-from conformance.check import Context, Finding, NoOccasion, NotObserved, check, relation
-from conformance.judge.applicability import STREAMED_ANSWER, unsuccessful
+from conformance.check import Context, Finding, NotExercised, NotObserved, check, relation
+from conformance.judge.applicability import STREAMED_ANSWER, why_unanswered
 from conformance.judge.checks.tools.choice import OFFERED, offering
 from openapi.stream.strict_json import read_json
 
@@ -21,21 +21,21 @@ OFFERED_STREAM = offering(STREAMED_ANSWER)
 
 
 def _calls(exchange: Exchange) -> list[tuple[str, ToolCall]]:
-    """Every call with its place; raises NoOccasion where no tool is called."""
+    """Every call with its place; raises NotExercised where no tool is called."""
     found = [
         (f"/choices/{index}/message/tool_calls/{at}", call)
         for index, choice in exchange.choices.items()
         for at, call in enumerate(choice.tool_calls)
     ]
     if not found:
-        raise NoOccasion("no tool is called")
+        raise NotExercised("no tool is called")
     return found
 
 
 def _whole_calls(exchange: Exchange) -> list[tuple[str, ToolCall]]:
     """Every call of an answer that was not cut off."""
     if any(choice.finish_reason == "length" for choice in exchange.choices.values()):
-        raise NoOccasion("the answer was cut off")
+        raise NotExercised("the answer was cut off")
     return _calls(exchange)
 
 
@@ -102,7 +102,7 @@ def type_of_a_call_is_function(exchange: Exchange, _: Context) -> Iterator[Findi
 
 
 def _pieces(exchange: Exchange) -> Iterator[tuple[str, int, dict[str, Any]]]:
-    """Every piece of a call in a stream: its place, its choice and itself; raises NoOccasion where there are none."""
+    """Every piece of a call in a stream: its place, its choice and itself; raises NotExercised where there are none."""
     found = False
     for at, chunk in exchange.walk.chunks:
         choices = chunk.get("choices")
@@ -114,7 +114,7 @@ def _pieces(exchange: Exchange) -> Iterator[tuple[str, int, dict[str, Any]]]:
                     found = True
                     yield f"/events/{at}/tool_calls/{place}", choice.get("index"), piece
     if not found:
-        raise NoOccasion("no tool is called")
+        raise NotExercised("no tool is called")
 
 
 @check("tools.streamed-index-given", on=OFFERED_STREAM)
@@ -172,11 +172,11 @@ def name_comes_before_the_arguments(exchange: Exchange, _: Context) -> Iterator[
             return
 
 
-@relation("tools.streamed-as-plain", over=("plain", "streamed", "plain-again", "streamed-again"), lacks=unsuccessful)
+@relation("tools.streamed-as-plain", over=("plain", "streamed", "plain-again", "streamed-again"), unmet=why_unanswered)
 def streamed_calls_are_the_plain_ones(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """The same greedy request calls the same tools with the same arguments, streamed and plain."""
     if not any(choice.tool_calls for exchange in exchanges.values() for choice in exchange.choices.values()):
-        raise NoOccasion("no tool is called")
+        raise NotExercised("no tool is called")
     said = {
         name: [_meant(call) for call in each.choices[0].tool_calls]
         for name, each in exchanges.items()
@@ -185,7 +185,7 @@ def streamed_calls_are_the_plain_ones(exchanges: Mapping[str, Exchange], _: Cont
     if len(said) < len(exchanges):
         raise NotObserved("an answer has no choices")
     if said["plain"] != said["plain-again"] or said["streamed"] != said["streamed-again"]:
-        raise NoOccasion("greedy answers of this server do not repeat")
+        raise NotExercised("greedy answers of this server do not repeat")
     if said["plain"] != said["streamed"]:
         yield Finding("/choices/0/message/tool_calls", repr(said["plain"])[:200], f"streamed: {said['streamed']}"[:200])
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from conformance.check import Context, Finding, NoOccasion, NotObserved, Occasion, check
+from conformance.check import Applicability, Context, Finding, NotExercised, NotObserved, check
 from conformance.judge.applicability import (
     ANSWER,
     PLAIN_ANSWER,
     TOOLS_FORBIDDEN,
-    scenario,
-    shown,
-    unsuccessful,
-    written,
+    in_scenario,
+    not_generated,
+    summarize,
+    why_unanswered,
 )
 
 if TYPE_CHECKING:
@@ -23,24 +23,24 @@ if TYPE_CHECKING:
 MARKERS = ("<tool_call>", "</tool_call>", "<|tool_call", "<function=", "[TOOL_CALLS]", "<｜tool▁call")
 
 
-def offering(occasion: Occasion) -> Occasion:
+def offering(applicability: Applicability) -> Applicability:
     """An occasion, but only where the request offers tools."""
-    return Occasion(
+    return Applicability(
         lambda found, step, contract: (
-            bool((step.body or {}).get("tools")) and written(occasion).fits(found, step, contract)
+            bool((step.body or {}).get("tools")) and not_generated(applicability).applies_to(found, step, contract)
         ),
-        unsuccessful,
+        why_unanswered,
     )
 
 
 OFFERED = offering(ANSWER)
 
 
-NOT_OFFERED = Occasion(
+NOT_OFFERED = Applicability(
     lambda found, step, contract: (
-        not {"tools", "functions"} & set(step.body or {}) and written(ANSWER).fits(found, step, contract)
+        not {"tools", "functions"} & set(step.body or {}) and not_generated(ANSWER).applies_to(found, step, contract)
     ),
-    unsuccessful,
+    why_unanswered,
 )
 
 
@@ -61,21 +61,21 @@ def nothing_is_called_that_was_not_offered(exchange: Exchange, _: Context) -> It
             yield Finding(f"/choices/{index}/message/tool_calls", "no call", f"a call of {call.name}"[:120])
 
 
-@check("tools.required-calls", on=scenario("tool-choices", "required*"))
+@check("tools.required-calls", on=in_scenario("tool-choices", "required*"))
 def required_calls_a_tool(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """With the tool_choice "required" the model calls at least one tool, whatever is asked."""
-    if lack := unsuccessful(exchange):
-        raise NotObserved(lack)
+    if reason := why_unanswered(exchange):
+        raise NotObserved(reason)
     for index, choice in exchange.choices.items():
         if not choice.tool_calls and choice.finish_reason != "length":
             yield Finding(f"/choices/{index}/message/tool_calls", "a call", f"the text {choice.content!r}"[:120])
 
 
-@check("tools.named-is-called", on=scenario("tool-choices", "named*"))
+@check("tools.named-is-called", on=in_scenario("tool-choices", "named*"))
 def named_tool_is_called(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """A tool_choice that names a function makes the model call this one, and no other."""
-    if lack := unsuccessful(exchange):
-        raise NotObserved(lack)
+    if reason := why_unanswered(exchange):
+        raise NotObserved(reason)
     wanted = exchange.request_json["tool_choice"]["function"]["name"]
     for index, choice in exchange.choices.items():
         names = [call.name for call in choice.tool_calls]
@@ -93,32 +93,32 @@ def markers_of_calls_do_not_leak(exchange: Exchange, _: Context) -> Iterator[Fin
                 break
 
 
-@check("tools.one-at-a-time", on=scenario("tools-called-twice", "one-at-a-time"))
+@check("tools.one-at-a-time", on=in_scenario("tools-called-twice", "one-at-a-time"))
 def parallel_tool_calls_false_calls_one(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """With parallel_tool_calls false an answer calls one tool at most."""
-    if lack := unsuccessful(exchange):
-        raise NotObserved(lack)
+    if reason := why_unanswered(exchange):
+        raise NotObserved(reason)
     for index, choice in exchange.choices.items():
         if len(choice.tool_calls) > 1:
             yield Finding(f"/choices/{index}/message/tool_calls", "one call at most", f"{len(choice.tool_calls)}")
 
 
-@check("tools.history-answered", on=scenario("tools-history", "answered*"))
+@check("tools.history-answered", on=in_scenario("tools-history", "answered*"))
 def calls_of_the_past_are_answered(exchange: Exchange, context: Context) -> Iterator[Finding]:
     """A conversation in which a tool was called, and its result sent, is answered."""
     if context.step.expect == "either" and exchange.status is not None and 400 <= exchange.status < 500:
-        raise NoOccasion("this form of the conversation may be refused")
-    if lack := unsuccessful(exchange):
-        yield Finding("/status", "200 and an answer", lack)
+        raise NotExercised("this form of the conversation may be refused")
+    if reason := why_unanswered(exchange):
+        yield Finding("/status", "200 and an answer", reason)
     elif not any(choice.content or choice.reasoning or choice.tool_calls for choice in exchange.choices.values()):
         yield Finding("/choices/0/message", "a text or a call", "nothing")
 
 
-@check("tools.bad-history-survived", on=scenario("tools-history", "bad-*"))
+@check("tools.bad-history-survived", on=in_scenario("tools-history", "bad-*"))
 def bad_history_is_no_failure_of_the_server(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """A result without its call, or a call whose arguments are no JSON, is refused or answered: no 5xx."""
     if exchange.status is None or exchange.status >= 500:
-        yield Finding("/status", "an answer, or 4xx", shown(exchange))
+        yield Finding("/status", "an answer, or 4xx", summarize(exchange))
 
 
 @check("tools.text-or-call", on=offering(PLAIN_ANSWER))

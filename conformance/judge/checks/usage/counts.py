@@ -5,9 +5,17 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from conformance.check import Context, Finding, NoOccasion, NotObserved, check, relation
-from conformance.judge.applicability import ANSWER, PLAIN_ANSWER, scenario, unsuccessful
-from conformance.judge.token_counts import CERTAIN, COUNTS, CUTS, completion_of, counts_of, limit_of, usage_of
+from conformance.check import Context, Finding, NotExercised, NotObserved, check, relation
+from conformance.judge.applicability import ANSWER, PLAIN_ANSWER, in_scenario, why_unanswered
+from conformance.judge.token_counts import (
+    COUNTS,
+    LIMITED_STEPS,
+    SAFE_LIMIT,
+    completion_count,
+    requested_limit,
+    usage_counts,
+    usage_object,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -18,7 +26,7 @@ if TYPE_CHECKING:
 @check("usage.counts-are-integers", on=ANSWER)
 def counts_are_integers(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """The three counts of usage are integers that are not negative."""
-    usage = usage_of(exchange)
+    usage = usage_object(exchange)
     for name in COUNTS:
         value = usage.get(name)
         if type(value) is not int or value < 0:
@@ -28,7 +36,7 @@ def counts_are_integers(exchange: Exchange, _: Context) -> Iterator[Finding]:
 @check("usage.total-is-sum", on=ANSWER)
 def total_is_the_sum(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """total_tokens is prompt_tokens + completion_tokens."""
-    prompt, completion, total = counts_of(exchange)
+    prompt, completion, total = usage_counts(exchange)
     if total != prompt + completion:
         yield Finding("/usage/total_tokens", f"{prompt} + {completion} = {prompt + completion}", f"{total}")
 
@@ -36,7 +44,7 @@ def total_is_the_sum(exchange: Exchange, _: Context) -> Iterator[Finding]:
 @check("usage.prompt-counted", on=ANSWER)
 def prompt_is_counted(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """prompt_tokens is greater than 0: every prompt has tokens."""
-    prompt, _completion, _total = counts_of(exchange)
+    prompt, _completion, _total = usage_counts(exchange)
     if prompt < 1:
         yield Finding("/usage/prompt_tokens", "at least 1", f"{prompt}")
 
@@ -44,9 +52,9 @@ def prompt_is_counted(exchange: Exchange, _: Context) -> Iterator[Finding]:
 @check("usage.completion-counted", on=ANSWER)
 def completion_is_counted(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """An answer that holds text or reasoning counts at least one completion token."""
-    _prompt, completion, _total = counts_of(exchange)
-    if not any(folded.content or folded.reasoning for folded in exchange.choices.values()):
-        raise NoOccasion("the answer holds no text")
+    _prompt, completion, _total = usage_counts(exchange)
+    if not any(choice.content or choice.reasoning for choice in exchange.choices.values()):
+        raise NotExercised("the answer holds no text")
     if completion < 1:
         yield Finding("/usage/completion_tokens", "at least 1", f"{completion}")
 
@@ -54,7 +62,7 @@ def completion_is_counted(exchange: Exchange, _: Context) -> Iterator[Finding]:
 @check("usage.completion-within-limit", on=ANSWER)
 def completion_stays_within_max_tokens(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """completion_tokens is at most max_tokens for each choice."""
-    limit, found = limit_of(exchange), completion_of(exchange)
+    limit, found = requested_limit(exchange), completion_count(exchange)
     sent: Any = exchange.request_json
     width = max(
         [len(exchange.choices), *(value for value in (sent.get("n"), sent.get("best_of")) if type(value) is int)]
@@ -63,37 +71,37 @@ def completion_stays_within_max_tokens(exchange: Exchange, _: Context) -> Iterat
         yield Finding("/usage/completion_tokens", f"at most {limit} for each of {width}", f"{found}")
 
 
-@check("usage.completion-reaches-limit", on=scenario("cut-*"))
+@check("usage.completion-reaches-limit", on=in_scenario("cut-*"))
 def completion_reaches_max_tokens_when_cut(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """An answer that max_tokens cuts off counts exactly max_tokens."""
-    if lack := unsuccessful(exchange):
-        raise NotObserved(lack)
-    limit, found = limit_of(exchange), completion_of(exchange)
+    if reason := why_unanswered(exchange):
+        raise NotObserved(reason)
+    limit, found = requested_limit(exchange), completion_count(exchange)
     if found != limit:
         yield Finding("/usage/completion_tokens", f"{limit}", f"{found}")
 
 
-@relation("usage.streamed-as-plain", over=("plain", "streamed"), lacks=unsuccessful)
+@relation("usage.streamed-as-plain", over=("plain", "streamed"), unmet=why_unanswered)
 def streamed_usage_equals_the_plain_one(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """The same greedy request counts the same tokens, streamed and plain."""
     plain, streamed = exchanges["plain"], exchanges["streamed"]
     if plain.content() != streamed.content():
-        raise NoOccasion("the texts differ, so their tokens may differ")
-    expected, found = counts_of(plain), counts_of(streamed)
+        raise NotExercised("the texts differ, so their tokens may differ")
+    expected, found = usage_counts(plain), usage_counts(streamed)
     if expected != found:
         yield Finding(
             "/usage", f"{dict(zip(COUNTS, expected, strict=True))}", f"{dict(zip(COUNTS, found, strict=True))}"
         )
 
 
-@relation("usage.completion-grows", over=CUTS, lacks=unsuccessful)
+@relation("usage.completion-grows", over=LIMITED_STEPS, unmet=why_unanswered)
 def completion_tokens_grow_with_the_limit(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """An answer of which another one is the beginning counts at least as many tokens as that one."""
-    for shorter, longer in pairwise(CUTS[1:]):
+    for shorter, longer in pairwise(LIMITED_STEPS[1:]):
         text, more = (exchanges[name].content() or "" for name in (shorter, longer))
         if not more.startswith(text.rstrip("\ufffd")):
-            raise NoOccasion("the greedy answer did not repeat")
-        fewer, many = (counts_of(exchanges[name])[1] for name in (shorter, longer))
+            raise NotExercised("the greedy answer did not repeat")
+        fewer, many = (usage_counts(exchanges[name])[1] for name in (shorter, longer))
         if many < fewer:
             yield Finding(f"/{longer}/usage/completion_tokens", f"at least {fewer}", f"{many}")
 
@@ -106,10 +114,10 @@ def tokens_of_all_choices_are_summed(exchange: Exchange, _: Context) -> Iterator
     """
     cut = sum(exchange.finish_reason(index) == "length" for index in exchange.choices)
     if len(exchange.choices) < 2 or not cut:
-        raise NoOccasion("no two choices, of which max_tokens has cut one off")
-    limit, found = limit_of(exchange), completion_of(exchange)
-    if limit > CERTAIN:
-        raise NoOccasion("the server's own limit may be lower than max_tokens")
+        raise NotExercised("no two choices, of which max_tokens has cut one off")
+    limit, found = requested_limit(exchange), completion_count(exchange)
+    if limit > SAFE_LIMIT:
+        raise NotExercised("the server's own limit may be lower than max_tokens")
     if found < limit * cut:
         expected = f"{limit} for each of {cut} choices that were cut off"
         yield Finding("/usage/completion_tokens", expected, f"{found}")
@@ -118,7 +126,7 @@ def tokens_of_all_choices_are_summed(exchange: Exchange, _: Context) -> Iterator
 @check("usage.details-within-totals", on=ANSWER)
 def details_are_parts_of_their_totals(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """Every count in detail is an integer from 0 to the total that it is a part of."""
-    usage = usage_of(exchange)
+    usage = usage_object(exchange)
     seen = False
     for total in ("prompt_tokens", "completion_tokens"):
         details = usage.get(f"{total}_details")
@@ -130,17 +138,17 @@ def details_are_parts_of_their_totals(exchange: Exchange, _: Context) -> Iterato
             if type(part) is not int or part < 0 or (type(whole) is int and part > whole):
                 yield Finding(f"/usage/{total}_details/{name}", f"an integer from 0 to {whole}", repr(part)[:80])
     if not seen:
-        raise NoOccasion("usage has no details")
+        raise NotExercised("usage has no details")
 
 
 @check("usage.one-entry-per-token", on=PLAIN_ANSWER)
 def arrays_have_one_entry_for_each_token(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """Arrays of measurements in usage have one entry for each completion token, as in the document's examples."""
-    usage = usage_of(exchange)
+    usage = usage_object(exchange)
     arrays = {name: usage[name] for name in ("batch_size", "queue_wait_time") if isinstance(usage.get(name), list)}
     if not arrays or len(exchange.choices) > 1:
-        raise NoOccasion("usage has no arrays, or sums over several choices")
-    completion = completion_of(exchange)
+        raise NotExercised("usage has no arrays, or sums over several choices")
+    completion = completion_count(exchange)
     for name, found in arrays.items():
         if len(found) != completion:
             yield Finding(f"/usage/{name}", f"{completion} entries", f"{len(found)} entries")
@@ -149,30 +157,34 @@ def arrays_have_one_entry_for_each_token(exchange: Exchange, _: Context) -> Iter
 @relation(
     "usage.streamed-choices-as-plain",
     over=("seeded-choices", "seeded-choices-again", "streamed-choices"),
-    lacks=unsuccessful,
+    unmet=why_unanswered,
 )
 def usage_of_streamed_choices_is_the_plain_one(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """Several choices of the same texts count the same tokens, streamed and plain, where a stream counts them once."""
     plain, streamed = exchanges["seeded-choices"], exchanges["streamed-choices"]
     if sum(isinstance(chunk.get("usage"), dict) for _, chunk in streamed.walk.chunks) > 1:
-        raise NoOccasion("usage comes more than once, as for each choice")
-    said = [{at: folded.content for at, folded in each.choices.items()} for each in (plain, streamed)]
+        raise NotExercised("usage comes more than once, as for each choice")
+    said = [{at: choice.content for at, choice in each.choices.items()} for each in (plain, streamed)]
     ends = [[each.finish_reason(at) for at in sorted(each.choices)] for each in (plain, streamed)]
-    expected, again, found = counts_of(plain), counts_of(exchanges["seeded-choices-again"]), counts_of(streamed)
+    expected, again, found = (
+        usage_counts(plain),
+        usage_counts(exchanges["seeded-choices-again"]),
+        usage_counts(streamed),
+    )
     if said[0] != said[1] or ends[0] != ends[1] or expected != again:
-        raise NoOccasion("the answers differ, so their tokens may differ")
+        raise NotExercised("the answers differ, so their tokens may differ")
     if expected != found:
         yield Finding(
             "/usage", f"{dict(zip(COUNTS, expected, strict=True))}", f"{dict(zip(COUNTS, found, strict=True))}"
         )
 
 
-@relation("usage.stopped-counts-no-more", over=("baseline", "stopped"), lacks=unsuccessful)
+@relation("usage.stopped-counts-no-more", over=("baseline", "stopped"), unmet=why_unanswered)
 def a_stopped_answer_counts_no_more(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """An answer that a stop text has cut short counts no more tokens than the whole one: none that was not made."""
     whole, text = (exchanges[name].content() or "" for name in ("baseline", "stopped"))
     if not whole.startswith(text) or len(whole) == len(text):
-        raise NoOccasion("nothing was cut off, or greedy answers of this server do not repeat")
-    most, found = (counts_of(exchanges[name])[1] for name in ("baseline", "stopped"))
+        raise NotExercised("nothing was cut off, or greedy answers of this server do not repeat")
+    most, found = (usage_counts(exchanges[name])[1] for name in ("baseline", "stopped"))
     if found > most:
         yield Finding("/stopped/usage/completion_tokens", f"at most {most}", f"{found}")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from conformance.check import Context, Finding, NoOccasion, relation
-from conformance.judge.applicability import unsuccessful
-from conformance.judge.token_counts import CUTS, counts_of
+from conformance.check import Context, Finding, NotExercised, relation
+from conformance.judge.applicability import why_unanswered
+from conformance.judge.token_counts import LIMITED_STEPS, usage_counts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def _prompt_of(exchange: Exchange) -> int:
-    return counts_of(exchange)[0]
+    return usage_counts(exchange)[0]
 
 
 def _more(exchanges: Mapping[str, Exchange], less: str, more: str) -> Iterator[Finding]:
@@ -26,13 +26,13 @@ def _more(exchanges: Mapping[str, Exchange], less: str, more: str) -> Iterator[F
         yield Finding(f"/{more}/usage/prompt_tokens", f"more than {known}", f"{found}")
 
 
-@relation("usage.prompt-grows", over=("short", "long"), lacks=unsuccessful)
+@relation("usage.prompt-grows", over=("short", "long"), unmet=why_unanswered)
 def prompt_tokens_grow_with_the_prompt(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """A prompt that contains another one and much more counts more tokens."""
     yield from _more(exchanges, "short", "long")
 
 
-@relation("usage.prompt-repeats", over=("plain", "plain-again"), lacks=unsuccessful)
+@relation("usage.prompt-repeats", over=("plain", "plain-again"), unmet=why_unanswered)
 def same_prompt_counts_the_same(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """The same prompt counts the same tokens, however often it is sent and whatever is answered."""
     first, second = (_prompt_of(exchanges[name]) for name in ("plain", "plain-again"))
@@ -40,35 +40,35 @@ def same_prompt_counts_the_same(exchanges: Mapping[str, Exchange], _: Context) -
         yield Finding("/usage/prompt_tokens", f"{first} as before", f"{second}")
 
 
-@relation("usage.prompt-counted-alone", over=CUTS, lacks=unsuccessful)
+@relation("usage.prompt-counted-alone", over=LIMITED_STEPS, unmet=why_unanswered)
 def prompt_tokens_do_not_depend_on_the_answer(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """prompt_tokens stays the same when only max_tokens differs: it counts no room for the answer."""
-    first, *others = (_prompt_of(exchanges[name]) for name in CUTS)
-    for name, found in zip(CUTS[1:], others, strict=True):
+    first, *others = (_prompt_of(exchanges[name]) for name in LIMITED_STEPS)
+    for name, found in zip(LIMITED_STEPS[1:], others, strict=True):
         if found != first:
             yield Finding(f"/{name}/usage/prompt_tokens", f"{first}", f"{found}")
 
 
-@relation("usage.system-counted", over=("bare", "instructed"), lacks=unsuccessful)
+@relation("usage.system-counted", over=("bare", "instructed"), unmet=why_unanswered)
 def system_message_is_counted(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """A long system message before the same question adds to prompt_tokens: it reaches the model."""
     yield from _more(exchanges, "bare", "instructed")
 
 
-@relation("usage.history-counted", over=("bare", "second-turn", "third-turn"), lacks=unsuccessful)
+@relation("usage.history-counted", over=("bare", "second-turn", "third-turn"), unmet=why_unanswered)
 def history_is_counted(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """Every turn before the question adds to prompt_tokens: the whole conversation reaches the model."""
     for fewer, more in pairwise(("bare", "second-turn", "third-turn")):
         yield from _more(exchanges, fewer, more)
 
 
-@relation("usage.tool-results-counted", over=("answered", "answered-at-length"), lacks=unsuccessful)
+@relation("usage.tool-results-counted", over=("answered", "answered-at-length"), unmet=why_unanswered)
 def tool_results_are_counted(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """A tool's message with much more text adds to prompt_tokens: what tools say reaches the model."""
     yield from _more(exchanges, "answered", "answered-at-length")
 
 
-@relation("usage.prompt-counted-once", over=("single", "seeded-choices"), lacks=unsuccessful)
+@relation("usage.prompt-counted-once", over=("single", "seeded-choices"), unmet=why_unanswered)
 def prompt_is_counted_once_for_all_choices(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """prompt_tokens counts the prompt once, however many choices are asked for."""
     one, several = (_prompt_of(exchanges[name]) for name in ("single", "seeded-choices"))
@@ -76,33 +76,33 @@ def prompt_is_counted_once_for_all_choices(exchanges: Mapping[str, Exchange], _:
         yield Finding("/seeded-choices/usage/prompt_tokens", f"{one}", f"{several}")
 
 
-@relation("usage.rare-characters-counted", over=("short", "rare"), lacks=unsuccessful)
+@relation("usage.rare-characters-counted", over=("short", "rare"), unmet=why_unanswered)
 def rare_characters_are_counted(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """A prompt that goes on in characters beyond the basic plane counts more tokens: they reach the model."""
     yield from _more(exchanges, "short", "rare")
 
 
-@relation("usage.nul-ends-nothing", over=("short", "behind-nul"), lacks=lambda _: None)
+@relation("usage.nul-ends-nothing", over=("short", "behind-nul"))
 def what_follows_a_nul_is_counted(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """Text behind a NUL character adds to prompt_tokens where the character is not refused: it ends no text."""
-    if any(unsuccessful(exchange) for exchange in exchanges.values()):
-        raise NoOccasion("a NUL character is refused")
+    if any(why_unanswered(exchange) for exchange in exchanges.values()):
+        raise NotExercised("a NUL character is refused")
     short, found = (_prompt_of(exchanges[name]) for name in ("short", "behind-nul"))
     if found <= short + 2:  # the NUL itself may be a token, or two
         yield Finding("/behind-nul/usage/prompt_tokens", f"more than {short + 2}", f"{found}")
 
 
-@relation("usage.answers-counted", over=("second-turn", "second-turn-at-length"), lacks=unsuccessful)
+@relation("usage.answers-counted", over=("second-turn", "second-turn-at-length"), unmet=why_unanswered)
 def earlier_answers_are_counted(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """An earlier answer with much more text adds to prompt_tokens: what the assistant said reaches the model."""
     yield from _more(exchanges, "second-turn", "second-turn-at-length")
 
 
-@relation("usage.parts-counted", over=("bare", "in-one", "in-parts"), lacks=lambda _: None)
+@relation("usage.parts-counted", over=("bare", "in-one", "in-parts"))
 def all_parts_of_a_content_are_counted(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """A content in three parts counts about as many tokens as the same text in one, where parts are taken."""
-    if any(unsuccessful(exchange) for exchange in exchanges.values()):
-        raise NoOccasion("contents in parts are refused")
+    if any(why_unanswered(exchange) for exchange in exchanges.values()):
+        raise NotExercised("contents in parts are refused")
     bare, whole, parts = (_prompt_of(exchanges[name]) for name in ("bare", "in-one", "in-parts"))
     least = whole - (whole - bare) // 4  # what joins the parts may cost or save a token each
     if whole > bare and parts < least:
