@@ -16,7 +16,7 @@ DESCRIPTION_FILES: Final = (".json",)
 def load_description(name: str) -> dict[str, Any]:
     """Load the description of a dialect, of a dialect's YAML file, or from a description's JSON file.
 
-    Raises ContractError, in one line, if `name` is none of these or the file is invalid.
+    Raises ContractError, in one line, if `name` is anything else or the file is invalid.
     """
     if name in names():
         return describe(load(name))

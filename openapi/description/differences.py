@@ -51,7 +51,7 @@ class DescriptionDifference:
     part: the part of the interface, such as `request`.
     place: the field, rule or kind of error in it.
     what: the keyword or property that differs.
-    before, after: its value on each side; "" if there is none.
+    before, after: its value on each side; "" without a value.
     """
 
     part: str

@@ -38,7 +38,7 @@ servers with the capability `tools` have it. Where a document contradicts itself
 
 @dataclass(frozen=True, slots=True)
 class MatrixRow:
-    """One row: the name of a field, a text, or both; its nesting depth; and one cell per dialect."""
+    """One row: the name of a field, words, or both; its nesting depth; and one cell per dialect."""
 
     name: str
     cells: tuple[str, ...]

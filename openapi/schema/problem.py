@@ -106,7 +106,7 @@ def _lacks_discriminator(error: jsonschema_rs.ValidationError, path: tuple[Any, 
 
 
 def _expected(branches: Sequence[Sequence[jsonschema_rs.ValidationError]], path: tuple[Any, ...]) -> str:
-    """Describe what the branches expect: the values of their discriminator, or their types if there is none."""
+    """Describe what the branches expect: the values of their discriminator, or else their types."""
     discriminators = [
         (error.instance_path[-1], error.kind.as_dict()["expected_value"])
         for branch in branches

@@ -39,7 +39,7 @@ class RangeChange:
     """One difference between two ranges.
 
     what: a keyword, `null`, `type` or `values`.
-    before, after: the bound or the values on each side; "" if there are none.
+    before, after: the bound or the values on each side; "" without any.
     """
 
     what: str
@@ -167,7 +167,7 @@ def _is_integer(branch: Schema) -> bool:
 
 
 def _limits(kind: str, branches: Sequence[Schema], values: Sequence[Any]) -> dict[str, Limit]:
-    """Return the loosest limits of all branches; there is no limit unless all branches have one."""
+    """Return the loosest limits of all branches; without a limit in every branch, none applies."""
     limits: dict[str, Limit] = {}
     if kind == "number":
         for name, upper in (("minimum", False), ("maximum", True)):

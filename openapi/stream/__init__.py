@@ -1,1 +1,1 @@
-"""Server-sent events: bytes, strict JSON, and the legal order of a stream."""
+"""Event streams on the wire: bytes, strict JSON, and the order of events. Nothing here depends on a dialect."""

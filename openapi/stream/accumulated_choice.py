@@ -1,9 +1,9 @@
-"""What one choice said, folded from its deltas or read from a plain message: the same words for both.
+"""Accumulate the deltas of one choice of a stream, or read it from a plain answer, with the same result.
 
-The trap of full text: with MindIE's `fullTextEnabled` every delta holds the whole text so far, the last one
-repeats it, and `full_text` stands beside `choices`. Joining such deltas gives nonsense, yet an incremental stream
-of "a", "ab" looks cumulative too. So `Folded.content` reads deltas as cumulative only where the stream also sends
-`full_text`; a judge that knows the server's mode takes `content_incremental` or the last of `deltas` instead.
+With MindIE's `fullTextEnabled`, every delta contains the whole text so far, the last delta repeats it, and `full_text`
+is sent next to `choices`. Joining such deltas would repeat the text. A stream of "a", "ab" may still be an ordinary
+incremental one, so `AccumulatedChoice.content` treats deltas as cumulative only if the stream also sends `full_text`.
+Checks that know the mode of the server use `content_incremental` or the last of `deltas` instead.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """One tool call, folded. `ids`, `types` and `names` hold every non-empty value in the order sent.
+    """One accumulated tool call. `ids`, `types` and `names` are all non-empty values in the order sent.
 
-    `index` is its own, or its position in the list where the server names none.
+    `index` is the index that was sent, or the position in the list if none was.
     """
 
     index: int
@@ -31,17 +31,18 @@ class ToolCall:
 
     @property
     def name(self) -> str:
-        """The function's name as clients fold it: all parts joined."""
+        """The function name as clients accumulate it: all parts joined."""
         return "".join(self.names)
 
 
 @dataclass(frozen=True, slots=True)
-class Folded:
-    """All that one choice said.
+class AccumulatedChoice:
+    """The whole content of one choice. A plain message counts as event 0.
 
-    `deltas` are its non-empty texts and `delta_at` the indices of the events that brought them; `spoke_at` are
-    those that brought text, reasoning or a tool call, so the first of them ends TTFT. `roles` holds every
-    non-empty role sent. `finish_reason` is the first non-empty one. A plain message counts as event 0.
+    roles: all non-empty roles in the order sent.
+    finish_reason: the first non-empty one.
+    deltas, delta_at: the non-empty texts, and the indices of their events.
+    output_at: indices of the events with text, reasoning or a tool call; the first one determines TTFT.
     """
 
     content: str
@@ -50,43 +51,43 @@ class Folded:
     finish_reason: str | None
     deltas: tuple[str, ...]
     delta_at: tuple[int, ...]
-    spoke_at: tuple[int, ...]
+    output_at: tuple[int, ...]
     tool_calls: tuple[ToolCall, ...]
 
     @property
     def content_incremental(self) -> str:
-        """The deltas joined: the text, unless the server sends the whole text each time."""
+        """The joined deltas: the text, unless each delta repeats the whole text."""
         return "".join(self.deltas)
 
     @property
     def is_cumulative(self) -> bool:
-        """Each delta starts with the one before it, and at least one is longer. See the module's trap."""
+        """Whether each delta starts with the previous one and at least one is longer (see the module docstring)."""
         return is_cumulative(self.deltas)
 
 
-class Fold:
-    """One choice while it is being read: `add` each delta, then `folded`."""
+class ChoiceAccumulator:
+    """Accumulates one choice: call `add` for each delta, then `result`."""
 
     def __init__(self) -> None:
         self.roles: list[str] = []
         self._content: list[tuple[int, str]] = []
         self._reasoning: list[str] = []
-        self._spoke_at: list[int] = []
+        self._output_at: list[int] = []
         self._finish_reason: str | None = None
-        self._calls: dict[int, _Call] = {}
+        self._calls: dict[int, _CallAccumulator] = {}
 
     def add(self, at: int, delta: object, finish_reason: object) -> bool:
-        """Keeps what a delta or a message says; whether it held text, reasoning or a tool call.
+        """Add a delta or message; return whether it contains text, reasoning or a tool call.
 
-        What has the wrong type is left out: a schema judges it.
+        Fields of the wrong type are ignored; schema validation reports them.
         """
-        said = delta if isinstance(delta, dict) else {}
-        content = nonempty(said.get("content"))
-        # Two names for the same thing; a server that sends both repeats itself.
-        reasoning = nonempty(said.get("reasoning_content")) or nonempty(said.get("reasoning"))
-        calls = said.get("tool_calls")
+        fields = delta if isinstance(delta, dict) else {}
+        content = nonempty(fields.get("content"))
+        # Two names for the same field; a server that sends both sends the same text twice.
+        reasoning = nonempty(fields.get("reasoning_content")) or nonempty(fields.get("reasoning"))
+        calls = fields.get("tool_calls")
         calls = calls if isinstance(calls, list) else []
-        if role := nonempty(said.get("role")):
+        if role := nonempty(fields.get("role")):
             self.roles.append(role)
         if content:
             self._content.append((at, content))
@@ -95,29 +96,29 @@ class Fold:
         for position, call in enumerate(calls):
             if isinstance(call, dict):
                 index = call.get("index")
-                self._calls.setdefault(index if is_index(index) else position, _Call()).add(call)
+                self._calls.setdefault(index if is_index(index) else position, _CallAccumulator()).add(call)
         self._finish_reason = self._finish_reason or nonempty(finish_reason)
-        spoke = bool(content or reasoning or calls)
-        if spoke:
-            self._spoke_at.append(at)
-        return spoke
+        has_output = bool(content or reasoning or calls)
+        if has_output:
+            self._output_at.append(at)
+        return has_output
 
-    def folded(self, *, full_text: bool) -> Folded:
-        """All that was added. `full_text`: the stream sent its whole text beside the choices."""
+    def result(self, *, full_text: bool) -> AccumulatedChoice:
+        """Return the accumulated choice. `full_text`: whether the stream sent `full_text` next to `choices`."""
         texts = tuple(text for _, text in self._content)
-        return Folded(
+        return AccumulatedChoice(
             content=_join(texts, full_text=full_text),
             reasoning=_join(self._reasoning, full_text=full_text),
             roles=tuple(self.roles),
             finish_reason=self._finish_reason,
             deltas=texts,
             delta_at=tuple(at for at, _ in self._content),
-            spoke_at=tuple(self._spoke_at),
-            tool_calls=tuple(call.folded(index) for index, call in sorted(self._calls.items())),
+            output_at=tuple(self._output_at),
+            tool_calls=tuple(call.result(index) for index, call in sorted(self._calls.items())),
         )
 
 
-class _Call:
+class _CallAccumulator:
     def __init__(self) -> None:
         self._ids: list[str] = []
         self._types: list[str] = []
@@ -126,44 +127,44 @@ class _Call:
 
     def add(self, call: dict[str, Any]) -> None:
         function = call.get("function")
-        given = function if isinstance(function, dict) else {}
-        for kept, value in (
+        fields = function if isinstance(function, dict) else {}
+        for values, value in (
             (self._ids, call.get("id")),
             (self._types, call.get("type")),
-            (self._names, given.get("name")),
-            (self._arguments, given.get("arguments")),
+            (self._names, fields.get("name")),
+            (self._arguments, fields.get("arguments")),
         ):
             if text := nonempty(value):
-                kept.append(text)
+                values.append(text)
 
-    def folded(self, index: int) -> ToolCall:
+    def result(self, index: int) -> ToolCall:
         return ToolCall(index, tuple(self._ids), tuple(self._types), tuple(self._names), "".join(self._arguments))
 
 
-def fold_answer(answer: object) -> dict[int, Folded]:
-    """The choices of a plain answer. One without a usable index goes by its position."""
-    folds: dict[int, Fold] = {}
+def accumulate_answer(answer: object) -> dict[int, AccumulatedChoice]:
+    """Read the choices of a plain answer by index; a choice without a valid index is numbered by its position."""
+    accumulators: dict[int, ChoiceAccumulator] = {}
     choices = answer.get("choices") if isinstance(answer, dict) else None
     for position, choice in enumerate(choices if isinstance(choices, list) else []):
         if isinstance(choice, dict):
             index = choice.get("index")
-            fold = folds.setdefault(index if is_index(index) else position, Fold())
-            fold.add(0, choice.get("message"), choice.get("finish_reason"))
-    return {index: fold.folded(full_text=False) for index, fold in sorted(folds.items())}
+            accumulator = accumulators.setdefault(index if is_index(index) else position, ChoiceAccumulator())
+            accumulator.add(0, choice.get("message"), choice.get("finish_reason"))
+    return {index: accumulator.result(full_text=False) for index, accumulator in sorted(accumulators.items())}
 
 
 def is_index(value: object) -> TypeGuard[int]:
-    """An integer of 0 or more; True and 1.0 are none."""
+    """Return whether a value is an integer of 0 or more; True and 1.0 are not."""
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
 def is_cumulative(texts: Sequence[str]) -> bool:
-    """Each text starts with the one before it, and at least one is longer."""
+    """Return whether each text starts with the previous one and at least one is longer."""
     return all(b.startswith(a) for a, b in pairwise(texts)) and any(a != b for a, b in pairwise(texts))
 
 
 def nonempty(value: object) -> str | None:
-    """The value if it is a string with something in it."""
+    """Return the value if it is a non-empty string, else None."""
     return value if isinstance(value, str) and value else None
 
 

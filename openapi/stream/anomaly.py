@@ -1,4 +1,4 @@
-"""What may be odd about an event stream, as one table: legal or not, a judge wants to know it."""
+"""The anomalies that the decoder reports about an event stream; most of them are legal."""
 
 from __future__ import annotations
 
@@ -6,36 +6,40 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class FlawKind(StrEnum):
-    """What may be odd about a stream: its name, whether the standard forbids it, and what it does to clients."""
+class AnomalyKind(StrEnum):
+    """A kind of anomaly: its name, whether the standard forbids it, and its effect on clients."""
 
     breaks_standard: bool
     meaning: str
 
     INVALID_UTF8 = "invalid-utf8", True, "the bytes are not UTF-8; clients see U+FFFD"
-    UNKNOWN_FIELD = "unknown-field", False, "a line names no known field, often bare text; clients drop it"
-    NO_COLON_LINE = "no-colon-line", False, "a line has no colon and is no field name; clients drop it"
-    BAD_RETRY = "bad-retry", False, "`retry` is not made of ASCII digits; clients ignore it"
-    NUL_IN_ID = "nul-in-id", False, "`id` holds U+0000; clients ignore it"
-    EVENT_WITHOUT_DATA = "event-without-data", False, "a named event has no data; clients dispatch nothing"
-    UNTERMINATED_EVENT = "unterminated-event", False, "the last event lacks its blank line; clients lose it"
-    BOM = "bom", False, "a byte order mark comes first; careless clients lose the first event"
-    MIXED_LINE_ENDS = "mixed-line-ends", False, "lines end in several ways; careless clients join or cut events"
-    UNREAD_REST = "unread-rest", False, "more events or lines than the reader takes; the rest was not read"
+    UNKNOWN_FIELD = (
+        "unknown-field",
+        False,
+        "a line has an unknown field name, often because it is plain text; clients ignore it",
+    )
+    NO_COLON_LINE = "no-colon-line", False, "a line has no colon and is not a field name; clients ignore it"
+    BAD_RETRY = "bad-retry", False, "the value of `retry` is not a string of ASCII digits; clients ignore it"
+    NUL_IN_ID = "nul-in-id", False, "`id` contains U+0000; clients ignore it"
+    EVENT_WITHOUT_DATA = "event-without-data", False, "a named event has no data; clients do not dispatch it"
+    UNTERMINATED_EVENT = "unterminated-event", False, "the last event has no blank line after it; clients lose it"
+    BOM = "bom", False, "the stream begins with a byte order mark; some clients lose the first event"
+    MIXED_LINE_ENDS = "mixed-line-ends", False, "lines end in different ways; some clients merge or split events"
+    UNREAD_REST = "unread-rest", False, "the stream has more events or lines than the limit; the rest was not read"
 
-    def __new__(cls, value: str, breaks_standard: bool, meaning: str) -> FlawKind:
-        """A member whose value is its name in reports."""
-        member = str.__new__(cls, value)
-        member._value_ = value
-        member.breaks_standard = breaks_standard
-        member.meaning = meaning
-        return member
+    def __new__(cls, value: str, breaks_standard: bool, meaning: str) -> AnomalyKind:
+        """Create a kind whose value is its name in reports."""
+        kind = str.__new__(cls, value)
+        kind._value_ = value
+        kind.breaks_standard = breaks_standard
+        kind.meaning = meaning
+        return kind
 
 
 @dataclass(frozen=True, slots=True)
-class Flaw:
-    """One oddity of a stream, at a byte offset from the start of the body."""
+class Anomaly:
+    """One anomaly of a stream, at a byte offset from the start of the body."""
 
-    kind: FlawKind
+    kind: AnomalyKind
     offset: int
     detail: str

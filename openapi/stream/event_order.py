@@ -1,9 +1,9 @@
-"""The legal order of a stream, as two tables: one for the stream, one for each choice.
+"""Check the order of events in a stream with two state machines: one for the stream, one for each choice.
 
-Schemas describe one event; the order of events is stated here. `walk` takes the data of every event, follows
-both tables and returns what the stream said (`Folded`, per choice) and where it left the tables (`Breach`). What
-the dialects disagree on is no rule: where usage sits, whether every delta repeats the role. `Walk` keeps such
-facts for a judge to compare with a dialect; `folded.py` tells the trap of cumulative text.
+Schemas describe a single event; this module describes their order. `walk` runs the data of all events through both
+state machines and returns the accumulated choices and the breaches of the rules. Details on which dialects differ,
+such as the place of usage or whether every delta repeats the role, are not rules: `Walk` records them, so that checks
+can compare them with a dialect.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from openapi.stream.accumulated_choice import Fold, Folded, is_index, nonempty
+from openapi.stream.accumulated_choice import AccumulatedChoice, ChoiceAccumulator, is_index, nonempty
 from openapi.stream.strict_json import JsonReader, quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 DONE: Final = "[DONE]"
-KEPT_PER_RULE: Final = 10
-"""Breaches kept of each rule; a hostile stream repeats itself millions of times. All of them are counted."""
+MAX_PER_RULE: Final = 10
+"""Breaches of each rule that are recorded; a hostile stream may have millions. All of them are counted."""
 
 RULES: Final[Mapping[str, str]] = {
     "done-last": f"the stream ends with {DONE}",
@@ -28,59 +28,59 @@ RULES: Final[Mapping[str, str]] = {
     "nothing-after-done": f"nothing else follows {DONE}",
     "events-are-json": f"every event but {DONE} is JSON",
     "events-are-objects": "every chunk is a JSON object",
-    "choices-is-a-list": "every chunk has `choices`, a list of objects",
+    "choices-is-a-list": "every chunk has `choices`, an array of objects",
     "index-is-an-integer": "every choice has an integer `index`, 0 or more",
     "role-first": 'a role, if given, is "assistant" and comes no later than the first text',
     "one-finish-per-choice": "there is a choice, and every choice finishes exactly once",
-    "nothing-after-finish": "a finished choice says nothing more; only usage may be repeated",
+    "nothing-after-finish": "a finished choice has no further output; only usage may be repeated",
     "usage-after-finish": "the usage-only chunk (no choices) comes after every choice has finished",
     "no-error-event": "no event reports an error",
 }
 
 StreamState = Literal["opening", "body", "usage", "done", "failed"]
-Signal = Literal["speech", "note", "usage", "error", "more", "done"]
-# speech: a choice went on; note: a chunk that moves no choice; usage: a usage-only chunk; more: any event after
-# [DONE], which is read no further.
+Signal = Literal["output", "other", "usage", "error", "late", "done"]
+# output: a chunk that advances a choice; usage: a usage-only chunk; late: any event after [DONE], which is not parsed;
+# other: a chunk that advances no choice.
 STREAM: Final[Mapping[StreamState, Mapping[Signal, StreamState]]] = {
-    "opening": {"speech": "body", "note": "opening", "usage": "usage", "error": "failed", "done": "done"},
-    "body": {"speech": "body", "note": "body", "usage": "usage", "error": "failed", "done": "done"},
-    "usage": {"speech": "body", "note": "usage", "usage": "usage", "error": "failed", "done": "done"},
-    "done": {"more": "done", "done": "done"},
-    "failed": {"speech": "failed", "note": "failed", "usage": "failed", "error": "failed", "done": "failed"},
+    "opening": {"output": "body", "other": "opening", "usage": "usage", "error": "failed", "done": "done"},
+    "body": {"output": "body", "other": "body", "usage": "usage", "error": "failed", "done": "done"},
+    "usage": {"output": "body", "other": "usage", "usage": "usage", "error": "failed", "done": "done"},
+    "done": {"late": "done", "done": "done"},
+    "failed": {"output": "failed", "other": "failed", "usage": "failed", "error": "failed", "done": "failed"},
 }
 STREAM_BREACHES: Final[Mapping[tuple[StreamState, Signal], str]] = {
     ("opening", "error"): "no-error-event",
     ("body", "error"): "no-error-event",
     ("usage", "error"): "no-error-event",
-    ("usage", "speech"): "usage-after-finish",
-    ("done", "more"): "nothing-after-done",
+    ("usage", "output"): "usage-after-finish",
+    ("done", "late"): "nothing-after-done",
     ("done", "done"): "done-once",
 }
 
-ChoiceState = Literal["waiting", "speaking", "finished"]
-Sign = Literal["first role", "wrong role", "piece", "finish", "repeat", "quiet"]
-# piece: text, reasoning or a tool call; repeat: none of the others, in a chunk with usage; quiet: none at all.
-# Only these signs move a choice; every other leaves it where it is.
+ChoiceState = Literal["not started", "started", "finished"]
+Sign = Literal["first role", "wrong role", "output", "finish", "usage only", "empty"]
+# output: text, reasoning or a tool call; usage only: none of the others, in a chunk with usage; empty: none of them.
+# In CHOICE, a pair of state and sign that is not listed leaves the state unchanged.
 CHOICE: Final[Mapping[tuple[ChoiceState, Sign], ChoiceState]] = {
-    ("waiting", "piece"): "speaking",
-    ("waiting", "finish"): "finished",
-    ("speaking", "finish"): "finished",
+    ("not started", "output"): "started",
+    ("not started", "finish"): "finished",
+    ("started", "finish"): "finished",
 }
 CHOICE_BREACHES: Final[Mapping[tuple[ChoiceState, Sign], str]] = {
-    ("waiting", "wrong role"): "role-first",
-    ("speaking", "wrong role"): "role-first",
-    ("speaking", "first role"): "role-first",
+    ("not started", "wrong role"): "role-first",
+    ("started", "wrong role"): "role-first",
+    ("started", "first role"): "role-first",
     ("finished", "wrong role"): "nothing-after-finish",
     ("finished", "first role"): "nothing-after-finish",
-    ("finished", "piece"): "nothing-after-finish",
-    ("finished", "quiet"): "nothing-after-finish",
+    ("finished", "output"): "nothing-after-finish",
+    ("finished", "empty"): "nothing-after-finish",
     ("finished", "finish"): "one-finish-per-choice",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Breach:
-    """One event that breaks a rule. `at` is its index, or the number of events if the end breaks it."""
+    """One event that breaks a rule. `at` is its index, or the number of events if the end of the stream does."""
 
     rule: str
     at: int
@@ -90,17 +90,19 @@ class Breach:
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """What a stream said, and the rules it broke. All indices count events from 0.
+    """The content of a stream, and the rules that it breaks. All indices count events from 0.
 
-    `breaches` holds the first of each rule and `breach_counts` how many there were. `chunks` are the objects read
-    before [DONE], errors among them; `oddities` are strange things in their JSON (see `strict_json.Reading`).
-    `full_text` is the last one sent.
+    breaches: the first ones of each rule.
+    breach_counts: the number of breaches of each rule.
+    chunks: the JSON objects up to [DONE], including errors.
+    oddities: oddities of their JSON (see `strict_json.JsonResult`).
+    full_text: the last `full_text` that was sent.
     """
 
     breaches: tuple[Breach, ...]
     breach_counts: Mapping[str, int]
     chunks: tuple[tuple[int, dict[str, Any]], ...]
-    choices: Mapping[int, Folded]
+    choices: Mapping[int, AccumulatedChoice]
     usages: tuple[tuple[int, dict[str, Any]], ...]
     done_at: tuple[int, ...]
     errors: tuple[tuple[int, dict[str, Any]], ...]
@@ -109,7 +111,7 @@ class Walk:
 
 
 def walk(data: Sequence[str]) -> Walk:
-    """Follows a stream, given the data of its events. Never raises, whatever JSON they hold."""
+    """Run the data of all events through the state machines. Never raises, whatever the data."""
     walker = _Walker()
     for at, text in enumerate(data):
         walker.read(at, text)
@@ -117,9 +119,9 @@ def walk(data: Sequence[str]) -> Walk:
 
 
 def reports_error(answer: object) -> bool:
-    """Whether a JSON value is an error in one of the vendors' shapes, however it was delivered.
+    """Return whether a JSON value is an error in the form of any vendor, whatever its HTTP status.
 
-    A non-null `error`, an `object` that is "error", or a `code` with a `message` where `choices` should be.
+    An error has a non-null `error`, or "error" as its `object`, or `code` and `message` but no `choices`.
     """
     if not isinstance(answer, dict):
         return False
@@ -129,11 +131,11 @@ def reports_error(answer: object) -> bool:
 
 
 class _Walker:
-    """A stream while it is being read."""
+    """The state of a stream and its choices while its events are read."""
 
     def __init__(self) -> None:
         self._state: StreamState = "opening"
-        self._folds: dict[int, Fold] = {}
+        self._accumulators: dict[int, ChoiceAccumulator] = {}
         self._choice_states: dict[int, ChoiceState] = {}
         self._breaches: list[Breach] = []
         self._breach_counts: Counter[str] = Counter()
@@ -147,24 +149,24 @@ class _Walker:
         self._json = JsonReader()
 
     def read(self, at: int, text: str) -> None:
-        """Takes one event's data."""
+        """Read the data of one event."""
         self._last = text
         if text == DONE:
             self._done_at.append(at)
             self._step(at, "done")
             return
         if self._state == "done":
-            self._step(at, "more")
+            self._step(at, "late")
             return
-        reading = self._json.read(text)
-        self._oddities += [(at, oddity) for oddity in reading.oddities]
-        if reading.error:
-            self._note("events-are-json", at, f"{self._quoted()}: {reading.error}")
-        elif isinstance(reading.value, dict):
-            self._chunks.append((at, reading.value))
-            self._read_chunk(at, reading.value)
+        result = self._json.read(text)
+        self._oddities += [(at, oddity) for oddity in result.oddities]
+        if result.error:
+            self._report("events-are-json", at, f"{self._quoted()}: {result.error}")
+        elif isinstance(result.value, dict):
+            self._chunks.append((at, result.value))
+            self._read_chunk(at, result.value)
         else:
-            self._note("events-are-objects", at, self._quoted())
+            self._report("events-are-objects", at, self._quoted())
 
     def _read_chunk(self, at: int, chunk: dict[str, Any]) -> None:
         if reports_error(chunk):
@@ -178,71 +180,74 @@ class _Walker:
         self._full_text = nonempty(chunk.get("full_text")) or self._full_text
         choices = chunk.get("choices")
         if not isinstance(choices, list):
-            got = f"choices: {quote(choices)}" if "choices" in chunk else "no `choices`"
-            self._note("choices-is-a-list", at, got)
+            got = f"choices: {quote(choices)}" if "choices" in chunk else "`choices` is missing"
+            self._report("choices-is-a-list", at, got)
             choices = []
-        moved = False
+        advanced = False
         for position, choice in enumerate(choices):
             if isinstance(choice, dict):
-                moved |= self._read_choice(at, position, choice, has_usage=has_usage)
+                advanced |= self._read_choice(at, position, choice, has_usage=has_usage)
             else:
-                self._note("choices-is-a-list", at, f"choices[{position}]: {quote(choice)}")
-        self._step(at, "speech" if moved else "usage" if has_usage and not choices else "note")
+                self._report("choices-is-a-list", at, f"choices[{position}]: {quote(choice)}")
+        self._step(at, "output" if advanced else "usage" if has_usage and not choices else "other")
 
     def _read_choice(self, at: int, position: int, choice: dict[str, Any], *, has_usage: bool) -> bool:
-        """Whether a choice that had not finished went on."""
+        """Read one choice of a chunk; return whether it advances a choice that has not finished."""
         index = choice.get("index")
         if not is_index(index):
-            got = quote(index) if "index" in choice else "no `index`"
-            self._note("index-is-an-integer", at, f"choices[{position}]: {got}")
+            got = quote(index) if "index" in choice else "`index` is missing"
+            self._report("index-is-an-integer", at, f"choices[{position}]: {got}")
             index = position
-        fold = self._folds.setdefault(index, Fold())
-        before = self._choice_states.get(index, "waiting")
+        accumulator = self._accumulators.setdefault(index, ChoiceAccumulator())
+        before = self._choice_states.get(index, "not started")
         state = before
-        signs = list(_read_signs(fold, at, choice))
-        moved = bool(signs) and before != "finished"
+        signs = list(_read_signs(accumulator, at, choice))
+        advances = bool(signs) and before != "finished"
         if not signs:
-            signs = ["repeat" if has_usage else "quiet"]
+            signs = ["usage only" if has_usage else "empty"]
         broken: list[str] = []
         for sign in signs:
             if rule := CHOICE_BREACHES.get((state, sign)):
                 broken.append(rule)
             state = CHOICE.get((state, sign), state)
         self._choice_states[index] = state
-        if broken:  # one event breaks one rule of a choice: the first
-            self._note(broken[0], at, f"choice {index}, {before}: {quote(choice)}")
-        return moved
+        if broken:  # report only the first rule that an event breaks for a choice
+            self._report(broken[0], at, f"choice {index}, {before}: {quote(choice)}")
+        return advances
 
     def _step(self, at: int, signal: Signal) -> None:
         if rule := STREAM_BREACHES.get((self._state, signal)):
-            self._note(rule, at, self._quoted())
+            self._report(rule, at, self._quoted())
         self._state = STREAM[self._state][signal]
 
     def _quoted(self) -> str:
-        """The last event, for a report."""
+        """Quote the last event for a report."""
         return "no event" if self._last is None else quote(self._last)
 
-    def _note(self, rule: str, at: int, got: str) -> None:
+    def _report(self, rule: str, at: int, got: str) -> None:
         self._breach_counts[rule] += 1
-        if self._breach_counts[rule] <= KEPT_PER_RULE:
+        if self._breach_counts[rule] <= MAX_PER_RULE:
             self._breaches.append(Breach(rule, at, RULES[rule], got))
 
     def end(self, at: int) -> Walk:
-        """The whole walk. A failed stream owes nobody its end: the error is the breach."""
+        """Return the result. A stream that failed has no other breaches: the error is the breach."""
         if self._state != "failed":
             if not self._done_at:
-                self._note("done-last", at, f"last: {self._quoted()}")
-            if not self._folds:
-                self._note("one-finish-per-choice", at, "no choice in any event")
+                self._report("done-last", at, f"last: {self._quoted()}")
+            if not self._accumulators:
+                self._report("one-finish-per-choice", at, "no event has a choice")
             for index, state in sorted(self._choice_states.items()):
                 if state != "finished":
-                    self._note("one-finish-per-choice", at, f"choice {index} never finished")
+                    self._report("one-finish-per-choice", at, f"choice {index} never finished")
         full_text = self._full_text is not None
         return Walk(
             breaches=tuple(self._breaches),
             breach_counts=dict(self._breach_counts),
             chunks=tuple(self._chunks),
-            choices={index: fold.folded(full_text=full_text) for index, fold in sorted(self._folds.items())},
+            choices={
+                index: accumulator.result(full_text=full_text)
+                for index, accumulator in sorted(self._accumulators.items())
+            },
             usages=tuple(self._usages),
             done_at=tuple(self._done_at),
             errors=tuple(self._errors),
@@ -251,16 +256,16 @@ class _Walker:
         )
 
 
-def _read_signs(fold: Fold, at: int, choice: dict[str, Any]) -> Iterator[Sign]:
-    """Folds one choice of a chunk and yields its signs in the order in which a client reads them."""
-    known = len(fold.roles)
-    spoke = fold.add(at, choice.get("delta"), choice.get("finish_reason"))
-    for role in fold.roles[known:]:
+def _read_signs(accumulator: ChoiceAccumulator, at: int, choice: dict[str, Any]) -> Iterator[Sign]:
+    """Accumulate one choice of a chunk and yield its signs in the order in which a client reads them."""
+    known = len(accumulator.roles)
+    has_output = accumulator.add(at, choice.get("delta"), choice.get("finish_reason"))
+    for role in accumulator.roles[known:]:
         if role != "assistant":
             yield "wrong role"
         elif not known:
             yield "first role"
-    if spoke:
-        yield "piece"
+    if has_output:
+        yield "output"
     if nonempty(choice.get("finish_reason")):
         yield "finish"

@@ -1,4 +1,4 @@
-"""The order of a stream: legal ones break no rule, each rule is broken alone by some stream, garbage is survived."""
+"""The order of events: legal streams break no rule, each rule can be broken alone, and no input raises."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from openapi.stream.event_order import (
     CHOICE,
     CHOICE_BREACHES,
     DONE,
-    KEPT_PER_RULE,
+    MAX_PER_RULE,
     RULES,
     STREAM,
     STREAM_BREACHES,
@@ -31,8 +31,8 @@ def choice(index: Any = 0, finish: Any = None, **delta: Any) -> dict[str, Any]:
     return {"index": index, "delta": delta, "finish_reason": finish}
 
 
-def chunk(*choices: Any, **members: Any) -> str:
-    return json.dumps({"object": "chat.completion.chunk", "choices": list(choices), **members}, ensure_ascii=False)
+def chunk(*choices: Any, **fields: Any) -> str:
+    return json.dumps({"object": "chat.completion.chunk", "choices": list(choices), **fields}, ensure_ascii=False)
 
 
 ROLE = chunk(choice(role="assistant", content=""))
@@ -58,7 +58,7 @@ LEGAL = {
         TOTAL,
         DONE,
     ],
-    "usage repeated by a chunk that says nothing": [ROLE, TEXT, STOP, chunk(choice(), usage=USAGE), TOTAL, DONE],
+    "usage repeated in a chunk without output": [ROLE, TEXT, STOP, chunk(choice(), usage=USAGE), TOTAL, DONE],
     "usage in every chunk": [chunk(choice(content="a"), usage=USAGE), chunk(choice(finish="stop"), usage=USAGE), DONE],
     "two choices, each with usage at its finish": [
         chunk(choice(0, role="assistant", content="a")),
@@ -68,7 +68,7 @@ LEGAL = {
         chunk(choice(0, "length"), usage=USAGE),
         DONE,
     ],
-    "usage repeated for one choice while the other goes on": [
+    "usage repeated for one choice while the other continues": [
         chunk(choice(0, "stop", content="a"), choice(1, content="b")),
         chunk(choice(0), usage=USAGE),
         chunk(choice(1, "stop", content="c")),
@@ -80,7 +80,7 @@ LEGAL = {
         DONE,
     ],
     "no text at all": [ROLE, STOP, DONE],
-    "extra fields, notes before the first choice": [
+    "extra fields, chunks without choices at the start": [
         chunk(prompt_filter_results=[]),
         chunk(choice(content="a", token_ids=[1], refusal=None), kv=None, error=None),
         chunk({"index": 0, "delta": {}, "finish_reason": "stop", "stop_reason": None, "logprobs": {"content": []}}),
@@ -176,7 +176,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize(("rule", "data", "at"), [(rule, *case) for rule, cases in BROKEN.items() for case in cases])
-def test_each_rule_is_broken_alone_and_where_it_is_broken(rule: str, data: list[str], at: int) -> None:
+def test_a_stream_that_breaks_one_rule_has_one_breach_at_the_right_event(rule: str, data: list[str], at: int) -> None:
     breaches = walk(data).breaches
     assert [(breach.rule, breach.at) for breach in breaches] == [(rule, at)]
     assert breaches[0].expected == RULES[rule]
@@ -187,62 +187,62 @@ def test_every_rule_has_a_stream_that_breaks_it() -> None:
     assert set(BROKEN) == set(RULES)
 
 
-def test_the_tables_lead_from_known_states_to_known_states_and_name_known_rules() -> None:
+def test_the_tables_use_only_known_states_signals_and_rules() -> None:
     assert set(STREAM) == set(get_args(StreamState))
     assert {state for row in STREAM.values() for state in row.values()} == set(get_args(StreamState))
     assert {state for state, _ in CHOICE} | set(CHOICE.values()) == set(get_args(ChoiceState))
-    assert {sign for _, sign in CHOICE_BREACHES} | {sign for _, sign in CHOICE} | {"repeat"} == set(get_args(Sign))
+    assert {sign for _, sign in CHOICE_BREACHES} | {sign for _, sign in CHOICE} | {"usage only"} == set(get_args(Sign))
     assert all(signal in STREAM[state] for state, signal in STREAM_BREACHES)
     assert set(STREAM_BREACHES.values()) | set(CHOICE_BREACHES.values()) < set(RULES)
 
 
-def test_an_empty_stream_lacks_its_end_and_a_choice() -> None:
+def test_an_empty_stream_lacks_its_end_mark_and_a_choice() -> None:
     assert [(breach.rule, breach.at) for breach in walk([]).breaches] == [
         ("done-last", 0),
         ("one-finish-per-choice", 0),
     ]
 
 
-def test_breaches_are_kept_up_to_a_limit_and_counted_beyond_it() -> None:
-    seen = walk([ROLE, STOP, *[TEXT] * 1000, DONE])
-    assert len(seen.breaches) == KEPT_PER_RULE
-    assert seen.breach_counts == {"nothing-after-finish": 1000}
+def test_breaches_are_recorded_up_to_a_limit_and_all_counted() -> None:
+    result = walk([ROLE, STOP, *[TEXT] * 1000, DONE])
+    assert len(result.breaches) == MAX_PER_RULE
+    assert result.breach_counts == {"nothing-after-finish": 1000}
 
 
-def test_what_a_breach_shows_of_a_hostile_event_is_short() -> None:
+def test_a_breach_quotes_a_hostile_event_briefly() -> None:
     data = [chunk({"index": "x" * 10**6}), "y" * 10**6, '{"choices": ' + "[" * 300 + "]" * 300 + "}"]
     assert max(len(breach.got) for breach in walk(data).breaches) < 400
 
 
-def test_the_facts_of_a_stream_are_kept_with_their_places() -> None:
-    seen = walk(GOOD)
-    assert [at for at, _ in seen.chunks] == [0, 1, 2, 3, 4]
-    assert seen.usages == ((4, USAGE),)
-    assert seen.done_at == (5,)
-    assert seen.errors == ()
-    assert seen.full_text is None
-    said = seen.choices[0]
-    assert (said.content, said.roles, said.finish_reason) == ("Hello", ("assistant",), "stop")
-    assert (said.deltas, said.delta_at, said.spoke_at) == (("He", "llo"), (1, 2), (1, 2))
+def test_the_content_of_a_stream_is_recorded_with_the_indices_of_its_events() -> None:
+    result = walk(GOOD)
+    assert [at for at, _ in result.chunks] == [0, 1, 2, 3, 4]
+    assert result.usages == ((4, USAGE),)
+    assert result.done_at == (5,)
+    assert result.errors == ()
+    assert result.full_text is None
+    accumulated = result.choices[0]
+    assert (accumulated.content, accumulated.roles, accumulated.finish_reason) == ("Hello", ("assistant",), "stop")
+    assert (accumulated.deltas, accumulated.delta_at, accumulated.output_at) == (("He", "llo"), (1, 2), (1, 2))
 
 
 def test_events_after_done_are_not_read() -> None:
-    seen = walk([ROLE, TEXT, STOP, DONE, MORE, DONE])
-    assert (seen.choices[0].content, len(seen.chunks), seen.done_at) == ("He", 3, (3, 5))
+    result = walk([ROLE, TEXT, STOP, DONE, MORE, DONE])
+    assert (result.choices[0].content, len(result.chunks), result.done_at) == ("He", 3, (3, 5))
 
 
-def test_the_first_finish_reason_and_the_last_full_text_count() -> None:
-    seen = walk(
+def test_the_first_finish_reason_and_the_last_full_text_are_used() -> None:
+    result = walk(
         [chunk(choice(content="a"), full_text="a"), chunk(choice(finish="stop")), chunk(choice(finish="length"))]
     )
-    assert (seen.choices[0].finish_reason, seen.full_text) == ("stop", "a")
+    assert (result.choices[0].finish_reason, result.full_text) == ("stop", "a")
 
 
-def test_reasoning_and_tool_calls_count_as_speech() -> None:
-    def call(index: int, **members: Any) -> str:
-        return chunk(choice(tool_calls=[{"index": index, **members}]))
+def test_reasoning_and_tool_calls_count_as_output() -> None:
+    def call(index: int, **fields: Any) -> str:
+        return chunk(choice(tool_calls=[{"index": index, **fields}]))
 
-    seen = walk(
+    result = walk(
         [
             ROLE,
             chunk(choice(reasoning_content="hm")),
@@ -254,51 +254,55 @@ def test_reasoning_and_tool_calls_count_as_speech() -> None:
             DONE,
         ]
     )
-    said = seen.choices[0]
-    assert (said.reasoning, said.content, said.spoke_at) == ("hmm", "", (1, 2, 3, 4, 5))
-    assert [(each.index, each.ids, each.name, each.arguments) for each in said.tool_calls] == [
+    accumulated = result.choices[0]
+    assert (accumulated.reasoning, accumulated.content, accumulated.output_at) == ("hmm", "", (1, 2, 3, 4, 5))
+    assert [(call.index, call.ids, call.name, call.arguments) for call in accumulated.tool_calls] == [
         (0, ("a",), "get", '{"x":1}'),
         (1, ("b",), "put", "{}"),
     ]
 
 
-def test_choices_are_folded_by_index_however_they_are_mixed() -> None:
-    seen = walk([chunk(choice(1, content="b"), choice(0, content="a")), chunk(choice(0, "stop", content="A")), DONE])
-    assert {index: said.content for index, said in seen.choices.items()} == {0: "aA", 1: "b"}
+def test_choices_are_accumulated_by_index_in_any_order() -> None:
+    result = walk([chunk(choice(1, content="b"), choice(0, content="a")), chunk(choice(0, "stop", content="A")), DONE])
+    assert {index: accumulated.content for index, accumulated in result.choices.items()} == {0: "aA", 1: "b"}
 
 
-def test_cumulative_text_is_read_as_such_only_beside_full_text() -> None:
+def test_text_is_treated_as_cumulative_only_with_full_text() -> None:
     texts = ["He", "Hello", "Hello"]
     cumulative = [chunk(choice(content=text)) for text in texts[:2]]
     marked = walk([*cumulative, chunk(choice(finish="length", content="Hello"), full_text="Hello"), DONE])
     unmarked = walk([*cumulative, chunk(choice(finish="length", content="Hello")), DONE])
-    for seen in (marked, unmarked):
-        said = seen.choices[0]
-        assert seen.breaches == ()
-        assert (said.is_cumulative, said.deltas, said.content_incremental) == (True, tuple(texts), "HeHelloHello")
+    for result in (marked, unmarked):
+        accumulated = result.choices[0]
+        assert result.breaches == ()
+        assert (accumulated.is_cumulative, accumulated.deltas, accumulated.content_incremental) == (
+            True,
+            tuple(texts),
+            "HeHelloHello",
+        )
     assert (marked.full_text, marked.choices[0].content) == ("Hello", "Hello")
     assert (unmarked.full_text, unmarked.choices[0].content) == (None, "HeHelloHello")
 
 
 @pytest.mark.parametrize("texts", [[], ["a"], ["a", "a"], ["a", "b"], ["a", "ab", "b"], ["ab", "a"]])
 def test_text_that_does_not_grow_is_not_cumulative(texts: list[str]) -> None:
-    said = walk([*(chunk(choice(content=text)) for text in texts), chunk(choice(finish="stop"), full_text="ab")])
-    assert not said.choices[0].is_cumulative
-    assert said.choices[0].content == "".join(texts)
+    accumulated = walk([*(chunk(choice(content=text)) for text in texts), chunk(choice(finish="stop"), full_text="ab")])
+    assert not accumulated.choices[0].is_cumulative
+    assert accumulated.choices[0].content == "".join(texts)
 
 
-def test_strange_json_is_read_on_and_noted() -> None:
+def test_json_oddities_are_reported_and_the_stream_is_read_on() -> None:
     lone = '{"choices": [{"index": 0, "index": 0, "delta": {"content": "\\ud83d"}}]}'
-    seen = walk([lone, STOP, DONE])
-    assert seen.breaches == ()
-    assert seen.oddities == ((0, "lone surrogate \\ud83d"), (0, "duplicate key 'index'"))
-    assert seen.choices[0].content == "\ufffd"
+    result = walk([lone, STOP, DONE])
+    assert result.breaches == ()
+    assert result.oddities == ((0, "lone surrogate \\ud83d"), (0, "duplicate key 'index'"))
+    assert result.choices[0].content == "\ufffd"
 
 
 @pytest.mark.parametrize(
     "value", [None, 1, "error", [], {}, {"error": None}, {"choices": [], "code": 1, "message": ""}]
 )
-def test_an_answer_without_an_error_reports_none(value: object) -> None:
+def test_a_value_without_an_error_is_not_an_error(value: object) -> None:
     assert not reports_error(value)
 
 
@@ -326,8 +330,8 @@ CHUNKS = st.fixed_dictionaries({}, optional={"choices": st.lists(CHOICES | JSON,
     st.lists(CHUNKS.map(json.dumps) | JSON.map(json.dumps) | st.text(max_size=5) | st.sampled_from(GOOD), max_size=8)
 )
 @settings(derandomize=True, max_examples=500)
-def test_no_stream_makes_it_raise_and_every_breach_is_of_a_rule_and_an_event(data: list[str]) -> None:
-    seen = walk(data)
-    assert {breach.rule for breach in seen.breaches} == set(seen.breach_counts) <= set(RULES)
-    assert all(0 <= breach.at <= len(data) for breach in seen.breaches)
-    assert seen.done_at == tuple(at for at, text in enumerate(data) if text == DONE)
+def test_no_input_raises_and_every_breach_has_a_known_rule_and_a_valid_index(data: list[str]) -> None:
+    result = walk(data)
+    assert {breach.rule for breach in result.breaches} == set(result.breach_counts) <= set(RULES)
+    assert all(0 <= breach.at <= len(data) for breach in result.breaches)
+    assert result.done_at == tuple(at for at, text in enumerate(data) if text == DONE)

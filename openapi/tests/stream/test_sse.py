@@ -1,4 +1,4 @@
-"""The event-stream decoder: what it reads, what it remembers, and that cuts make no difference."""
+"""The event-stream decoder: events, anomalies, and that segment boundaries make no difference."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from openapi.stream.sse import KEPT_PER_KIND, Decoded, Decoder, Event, FlawKind, decode, encode
+from openapi.stream.anomaly import AnomalyKind
+from openapi.stream.sse import MAX_PER_KIND, Decoded, Decoder, Event, decode, encode
 
 DATA = ['{"content":"你好 \u2028 \u0085 🙂"}', '{"content":"a"}', "[DONE]"]
 PLAIN = b"".join(encode(data) for data in DATA)
 
-BENIGN = {
+EQUIVALENT = {
     "LF": PLAIN,
     "CRLF": PLAIN.replace(b"\n", b"\r\n"),
     "CR": PLAIN.replace(b"\n", b"\r"),
@@ -30,40 +31,42 @@ def whole(body: bytes) -> Decoded:
     return decode([(0.0, body)])
 
 
-@pytest.mark.parametrize("body", BENIGN.values(), ids=BENIGN)
+@pytest.mark.parametrize("body", EQUIVALENT.values(), ids=EQUIVALENT)
 @pytest.mark.parametrize("size", [1, 2, 7, 10**9])
-def test_benign_variations_give_the_same_events_and_no_flaw(body: bytes, size: int) -> None:
+def test_equivalent_encodings_give_the_same_events_and_no_anomaly(body: bytes, size: int) -> None:
     decoded = decode((float(at), body[at : at + size]) for at in range(0, len(body), size))
     assert [event.data for event in decoded.events] == DATA
-    assert decoded.flaws == ()
+    assert decoded.anomalies == ()
     assert decoded.unterminated == ""
 
 
-FLAWED = {
-    FlawKind.INVALID_UTF8: (b"data: a\xffb\n\n", 7),
-    FlawKind.UNKNOWN_FIELD: (b"data: a\n\nEngine callback timeout: token\n", 9),
-    FlawKind.NO_COLON_LINE: (b"data: a\n\nFailed to get engine response\n", 9),
-    FlawKind.BAD_RETRY: (b"retry: soon\n\n", 0),
-    FlawKind.NUL_IN_ID: (b"id: a\0b\ndata: x\n\n", 0),
-    FlawKind.EVENT_WITHOUT_DATA: (b": hi\nevent: ping\n\n", 5),
-    FlawKind.UNTERMINATED_EVENT: (b"data: a\n\ndata: [DONE]\n", 9),
-    FlawKind.BOM: (b"\xef\xbb\xbfdata: a\n\n", 0),
-    FlawKind.MIXED_LINE_ENDS: (b"data: a\n\r\n", 8),
+ANOMALOUS = {
+    AnomalyKind.INVALID_UTF8: (b"data: a\xffb\n\n", 7),
+    AnomalyKind.UNKNOWN_FIELD: (b"data: a\n\nEngine callback timeout: token\n", 9),
+    AnomalyKind.NO_COLON_LINE: (b"data: a\n\nFailed to get engine response\n", 9),
+    AnomalyKind.BAD_RETRY: (b"retry: soon\n\n", 0),
+    AnomalyKind.NUL_IN_ID: (b"id: a\0b\ndata: x\n\n", 0),
+    AnomalyKind.EVENT_WITHOUT_DATA: (b": hi\nevent: ping\n\n", 5),
+    AnomalyKind.UNTERMINATED_EVENT: (b"data: a\n\ndata: [DONE]\n", 9),
+    AnomalyKind.BOM: (b"\xef\xbb\xbfdata: a\n\n", 0),
+    AnomalyKind.MIXED_LINE_ENDS: (b"data: a\n\r\n", 8),
 }
 
 
-@pytest.mark.parametrize(("kind", "body", "offset"), [(kind, *flawed) for kind, flawed in FLAWED.items()])
+@pytest.mark.parametrize(("kind", "body", "offset"), [(kind, *case) for kind, case in ANOMALOUS.items()])
 @pytest.mark.parametrize("size", [1, 10**9])
-def test_each_kind_of_flaw_is_noted_alone_and_at_its_place(kind: FlawKind, body: bytes, offset: int, size: int) -> None:
+def test_each_kind_of_anomaly_is_reported_alone_at_its_offset(
+    kind: AnomalyKind, body: bytes, offset: int, size: int
+) -> None:
     decoded = decode((0.0, body[at : at + size]) for at in range(0, len(body), size))
-    assert [(flaw.kind, flaw.offset) for flaw in decoded.flaws] == [(kind, offset)]
-    assert decoded.flaw_counts == {kind: 1}
+    assert [(anomaly.kind, anomaly.offset) for anomaly in decoded.anomalies] == [(kind, offset)]
+    assert decoded.anomaly_counts == {kind: 1}
 
 
-def test_every_kind_of_flaw_has_a_stream_that_shows_it_and_a_meaning() -> None:
-    assert set(FlawKind) == set(FLAWED) | {FlawKind.UNREAD_REST}
-    assert all(kind.meaning for kind in FlawKind)
-    assert [kind for kind in FlawKind if kind.breaks_standard] == [FlawKind.INVALID_UTF8]
+def test_every_kind_of_anomaly_has_a_test_case_and_a_meaning() -> None:
+    assert set(AnomalyKind) == set(ANOMALOUS) | {AnomalyKind.UNREAD_REST}
+    assert all(kind.meaning for kind in AnomalyKind)
+    assert [kind for kind in AnomalyKind if kind.breaks_standard] == [AnomalyKind.INVALID_UTF8]
 
 
 @pytest.mark.parametrize("size", [1, 10**9])
@@ -71,17 +74,17 @@ def test_every_kind_of_flaw_has_a_stream_that_shows_it_and_a_meaning() -> None:
     ("body", "events", "offset"),
     [(b"data: x\n\n" * 5, 2, 18), (b"data: x\n\n" + b"\n" * 50, 1, 27), (b": x\n" * 50 + b"data: y\n\n", 0, 80)],
 )
-def test_a_stream_beyond_the_limit_is_not_read_on(body: bytes, events: int, offset: int, size: int) -> None:
+def test_a_stream_is_not_read_beyond_the_limit(body: bytes, events: int, offset: int, size: int) -> None:
     decoded = decode([(0.0, body[at : at + size]) for at in range(0, len(body), size)], max_events=2)
     assert len(decoded.events) == events
-    assert [(flaw.kind, flaw.offset) for flaw in decoded.flaws] == [(FlawKind.UNREAD_REST, offset)]
+    assert [(anomaly.kind, anomaly.offset) for anomaly in decoded.anomalies] == [(AnomalyKind.UNREAD_REST, offset)]
     assert decoded.unterminated == ""
 
 
-def test_flaws_are_kept_up_to_a_limit_and_counted_beyond_it() -> None:
+def test_anomalies_are_recorded_up_to_a_limit_and_all_counted() -> None:
     decoded = whole(b"bare text\n" * 1000)
-    assert len(decoded.flaws) == KEPT_PER_KIND
-    assert decoded.flaw_counts == {FlawKind.NO_COLON_LINE: 1000}
+    assert len(decoded.anomalies) == MAX_PER_KIND
+    assert decoded.anomaly_counts == {AnomalyKind.NO_COLON_LINE: 1000}
 
 
 def test_fields_follow_the_standard() -> None:
@@ -93,7 +96,7 @@ def test_fields_follow_the_standard() -> None:
     )
 
 
-def test_an_empty_data_line_is_an_event_and_no_data_line_is_none() -> None:
+def test_an_empty_data_line_is_an_event_and_a_block_without_data_is_not() -> None:
     assert [event.data for event in whole(b"data:\n\nid: 1\n\n\n\n").events] == [""]
 
 
@@ -102,7 +105,7 @@ def test_an_event_arrives_with_the_segment_that_completes_it() -> None:
     assert [(event.data, event.at_s) for event in decode(segments).events] == [("a", 3.0), ("b", 3.0), ("c", 5.0)]
 
 
-def test_a_carriage_return_completes_an_event_without_waiting_for_what_follows() -> None:
+def test_a_carriage_return_completes_an_event_immediately() -> None:
     decoder = Decoder()
     assert [event.data for event in decoder.feed(b"data: a\r\n\r", 1.0)] == ["a"]
     assert decoder.feed(b"\n", 2.0) == []
@@ -110,26 +113,26 @@ def test_a_carriage_return_completes_an_event_without_waiting_for_what_follows()
     assert decoder.line_ends == {"CRLF"}
 
 
-def test_offsets_count_from_the_start_of_the_body_over_all_segments() -> None:
+def test_offsets_count_from_the_start_of_the_body_across_segments() -> None:
     body = ": 你好\r\n\r\ndata: 你好\r\n\r\n: x\r\nid: 3\r\ndata: b\r\n\r\n".encode()
     decoded = decode((0.0, body[at : at + 1]) for at in range(len(body)))
     assert [event.offset for event in decoded.events] == [body.index(b"data: "), body.index(b"id: 3")]
 
 
-def test_a_byte_order_mark_is_no_part_of_the_first_line() -> None:
+def test_a_byte_order_mark_is_not_part_of_the_first_line() -> None:
     decoded = whole(b"\xef\xbb\xbfdata: a\xff\n\n\xef\xbb\xbfdata: b\n\n")
     assert [(event.data, event.offset) for event in decoded.events] == [("a\ufffd", 3)]
-    assert [(flaw.kind, flaw.offset) for flaw in decoded.flaws] == [
-        (FlawKind.BOM, 0),
-        (FlawKind.INVALID_UTF8, 10),
-        (FlawKind.UNKNOWN_FIELD, 13),
+    assert [(anomaly.kind, anomaly.offset) for anomaly in decoded.anomalies] == [
+        (AnomalyKind.BOM, 0),
+        (AnomalyKind.INVALID_UTF8, 10),
+        (AnomalyKind.UNKNOWN_FIELD, 13),
     ]
 
 
-def test_three_kinds_of_line_ends_are_mixed_once() -> None:
+def test_mixed_line_ends_are_reported_once() -> None:
     decoded = whole(b"data: a\n\r\ndata: b\r\r")
     assert decoded.line_ends == frozenset({"LF", "CR", "CRLF"})
-    assert decoded.flaw_counts == {FlawKind.MIXED_LINE_ENDS: 1}
+    assert decoded.anomaly_counts == {AnomalyKind.MIXED_LINE_ENDS: 1}
 
 
 def test_comments_spaces_and_line_ends_are_counted() -> None:
@@ -145,20 +148,20 @@ def test_a_last_event_without_a_blank_line_is_reported_and_not_dispatched(tail: 
 
 
 def test_a_named_event_without_data_is_unterminated_too() -> None:
-    assert whole(b"event: error\n").flaw_counts == {FlawKind.UNTERMINATED_EVENT: 1}
+    assert whole(b"event: error\n").anomaly_counts == {AnomalyKind.UNTERMINATED_EVENT: 1}
 
 
-def test_a_comment_or_an_id_at_the_end_loses_no_event() -> None:
-    assert whole(b"data: a\n\n: bye").flaws == ()
-    assert whole(b"data: a\n\nid: 3\n").flaws == ()
+def test_a_comment_or_an_id_at_the_end_is_not_an_anomaly() -> None:
+    assert whole(b"data: a\n\n: bye").anomalies == ()
+    assert whole(b"data: a\n\nid: 3\n").anomalies == ()
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])))
 @settings(derandomize=True, max_examples=200)
-def test_what_is_encoded_is_decoded(data: str) -> None:
+def test_encoded_data_decodes_to_the_same_data(data: str) -> None:
     decoded = whole(encode(data))
     assert [event.data for event in decoded.events] == [re.sub("\r\n|\r", "\n", data)]
-    assert decoded.flaws == ()
+    assert decoded.anomalies == ()
     assert encode(data.encode()) == encode(data)
 
 
@@ -172,7 +175,7 @@ PIECES = st.sampled_from(
 
 @given(st.lists(PIECES, max_size=30), st.lists(st.integers(0, 90), max_size=8))
 @settings(derandomize=True, max_examples=500)
-def test_cuts_change_nothing_but_arrival_times(pieces: list[bytes], cuts: list[int]) -> None:
+def test_segment_boundaries_change_only_arrival_times(pieces: list[bytes], cuts: list[int]) -> None:
     body = b"".join(pieces)
     marks = [0, *sorted(min(cut, len(body)) for cut in cuts), len(body)]
     cut_up = decode((0.0, body[start:end]) for start, end in pairwise(marks))
@@ -183,15 +186,15 @@ def test_cuts_change_nothing_but_arrival_times(pieces: list[bytes], cuts: list[i
 
 @given(st.lists(PIECES, max_size=30))
 @settings(derandomize=True, max_examples=500)
-def test_events_are_those_of_a_naive_reading_of_the_standard(pieces: list[bytes]) -> None:
+def test_events_are_those_of_a_literal_implementation_of_the_standard(pieces: list[bytes]) -> None:
     body = b"".join(pieces)
-    assert [(event.event, event.data, event.id) for event in whole(body).events] == list(naive(body))
+    assert [(event.event, event.data, event.id) for event in whole(body).events] == list(literal(body))
 
 
-def naive(body: bytes) -> list[tuple[str, str, str]]:
-    """The standard's algorithm on the whole text, with its own words and no regard for cost."""
+def literal(body: bytes) -> list[tuple[str, str, str]]:
+    """Apply the algorithm of the standard to the whole text, with its variable names and without optimization."""
     text = body.decode(errors="replace").removeprefix("\ufeff")
-    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")[:-1]  # an unfinished line is no line
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")[:-1]  # an incomplete line is ignored
     events, data_buffer, event_type, last_event_id = [], "", "", ""
     for line in lines:
         if line == "":

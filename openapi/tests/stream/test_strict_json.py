@@ -1,4 +1,4 @@
-"""Strict JSON: what is refused, what is kept with a note, and that nothing raises."""
+"""Strict JSON: errors, oddities, and that no input raises."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from openapi.stream.strict_json import NOT_JSON, ODDITIES_KEPT, quote, read_json, shorten
+from openapi.stream.strict_json import MAX_ODDITIES, NOT_JSON, quote, read_json, shorten
 
 
 @given(
@@ -19,10 +19,10 @@ from openapi.stream.strict_json import NOT_JSON, ODDITIES_KEPT, quote, read_json
     )
 )
 @settings(derandomize=True, max_examples=200)
-def test_json_is_read_as_json(value: object) -> None:
+def test_valid_json_is_read_without_oddities(value: object) -> None:
     for ensure_ascii in (True, False):
-        reading = read_json(json.dumps(value, ensure_ascii=ensure_ascii))
-        assert (reading.value, reading.error, reading.oddities) == (value, "", ())
+        result = read_json(json.dumps(value, ensure_ascii=ensure_ascii))
+        assert (result.value, result.error, result.oddities) == (value, "", ())
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def test_json_is_read_as_json(value: object) -> None:
         ("{} {}", "Extra data"),
         ("[NaN]", "NaN is not JSON"),
         ("[-Infinity]", "-Infinity is not JSON"),
-        ("[1e400]", "1e400 is beyond a double"),
+        ("[1e400]", "1e400 is out of range for a double"),
         ("9" * 5000, "4300 digits"),
         ("[" * 200_000, "nested too deeply"),
         ('{"a":' * 200_000, "nested too deeply"),
@@ -43,12 +43,12 @@ def test_json_is_read_as_json(value: object) -> None:
         ('"\n"', "Invalid control character"),
     ],
 )
-def test_what_is_no_json_is_refused_with_a_short_reason(text: str, reason: str) -> None:
-    reading = read_json(text)
-    assert reading.value is NOT_JSON
-    assert reason in reading.error
-    assert len(reading.error) <= 80
-    assert "\n" not in reading.error
+def test_invalid_json_is_refused_with_a_short_reason(text: str, reason: str) -> None:
+    result = read_json(text)
+    assert result.value is NOT_JSON
+    assert reason in result.error
+    assert len(result.error) <= 80
+    assert "\n" not in result.error
 
 
 def test_null_is_a_value() -> None:
@@ -56,14 +56,14 @@ def test_null_is_a_value() -> None:
     assert repr(NOT_JSON) == "NOT_JSON"
 
 
-def test_a_duplicate_key_is_noted_at_any_depth_and_its_last_value_kept() -> None:
-    reading = read_json('{"a": [{"b": 1, "c": 2, "b": 3}], "a2": 1, "c": 0}')
-    assert reading.value == {"a": [{"b": 3, "c": 2}], "a2": 1, "c": 0}
-    assert reading.oddities == ("duplicate key 'b'",)
+def test_a_duplicate_key_is_reported_at_any_depth_and_its_last_value_kept() -> None:
+    result = read_json('{"a": [{"b": 1, "c": 2, "b": 3}], "a2": 1, "c": 0}')
+    assert result.value == {"a": [{"b": 3, "c": 2}], "a2": 1, "c": 0}
+    assert result.oddities == ("duplicate key 'b'",)
 
 
 @pytest.mark.parametrize(
-    ("text", "value", "halves"),
+    ("text", "value", "lone"),
     [
         (r'"\ud83d\ude00"', "😀", 0),
         (r'"\uD83D\uDE00"', "😀", 0),
@@ -75,16 +75,16 @@ def test_a_duplicate_key_is_noted_at_any_depth_and_its_last_value_kept() -> None
         (r'"\u0041\n\ud83dx"', "A\n\ufffdx", 1),
     ],
 )
-def test_half_a_surrogate_pair_is_noted_and_replaced(text: str, value: str, halves: int) -> None:
-    reading = read_json(text)
-    assert (reading.value, len(reading.oddities)) == (value, halves)
+def test_a_lone_surrogate_is_reported_and_replaced(text: str, value: str, lone: int) -> None:
+    result = read_json(text)
+    assert (result.value, len(result.oddities)) == (value, lone)
 
 
-def test_oddities_are_kept_up_to_a_limit() -> None:
-    assert len(read_json("[" + ",".join([r'"\ud83d"'] * 100) + "]").oddities) == ODDITIES_KEPT
+def test_oddities_are_reported_up_to_a_limit() -> None:
+    assert len(read_json("[" + ",".join([r'"\ud83d"'] * 100) + "]").oddities) == MAX_ODDITIES
 
 
-def test_what_is_quoted_is_one_short_printable_line() -> None:
+def test_a_quotation_is_one_short_printable_line() -> None:
     deep: list[object] = []
     for _ in range(100_000):
         deep = [deep]
