@@ -1,4 +1,4 @@
-"""Serving: the checks before a server starts, and the command that starts one."""
+"""The command `chatproof serve`, and the checks that it makes before the server starts."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from click.core import ParameterSource
 from openapi.contract.contract import ContractError, load
 from reference_server.engine import CheckpointError
 from reference_server.faults import fault_list as listing
-from reference_server.faults.assembly import with_faults
-from reference_server.faults.fault import UnknownFault, chosen
+from reference_server.faults.assembly import create_faulty_app
+from reference_server.faults.registry import UnknownFaultError, select_faults
 from reference_server.http.app import create_app
-from reference_server.http.server import GRACE_S, EngineStoppedError, Server, ServingError, bind, have_process_to_itself
+from reference_server.http.server import GRACE_S, EngineStoppedError, Server, ServingError, bind, tune_process
 from reference_server.settings import Settings
 from reference_server.tiny import CHECKPOINT
-from reference_server.upstream.options import Upstreams, UpstreamSettingsError, open_upstreams, upstream_options
+from reference_server.upstream.options import UpstreamOptions, UpstreamSettingsError, open_upstreams, upstream_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ServingError", "Settings", "command", "serve"]
 
-OF_MODELS: Final = (
+MODEL_OPTIONS: Final = (
     "checkpoint",
     "device",
     "dtype",
@@ -40,13 +40,13 @@ OF_MODELS: Final = (
     "prefill_tokens",
     "prefix_reuse",
 )
-OF_UPSTREAMS: Final = ("upstream_kind", "upstream_model", "upstream_key_env", "upstream_timeout")
+UPSTREAM_OPTIONS: Final = ("upstream_kind", "upstream_model", "upstream_key_env", "upstream_timeout")
 
-LIST: Final = "list"  # in place of a fault's name
+LIST: Final = "list"  # a value of --fault that prints the names
 
-VISIBLE: Final = re.compile(r"[!-~]+")  # ASCII without spaces
+VISIBLE_ASCII: Final = re.compile(r"[!-~]+")  # without spaces
 
-ORIGIN: Final = re.compile(r"\*|https?://([a-z0-9._-]+|\[[0-9a-f:]+\])(:[0-9]{1,5})?")  # as browsers write it: no path
+ORIGIN: Final = re.compile(r"\*|https?://([a-z0-9._-]+|\[[0-9a-f:]+\])(:[0-9]{1,5})?")  # as browsers send it: no path
 
 
 def serve(
@@ -59,82 +59,84 @@ def serve(
     grace_s: float = GRACE_S,
     announce: Callable[[str], None] = click.echo,
 ) -> None:
-    """Serves until SIGTERM or SIGINT. The engine stays the caller's; once it stops, ServingError is raised.
+    """Serve until SIGTERM or SIGINT; raise ServingError when the engine stops. The caller closes the engine.
 
-    port: 0 takes any free one. announce: called with the server's address as soon as it listens.
+    port: 0 takes any free port. announce: called with the server's address as soon as it listens.
     """
-    check(contract, settings)
+    check_settings(contract, settings)
     with bind(host, port) as listener:
         app = create_app(contract, engine, settings)
         Server(app, engine, announce, grace_s=grace_s, errors=contract.errors).run_on(listener)
 
 
-def check(contract: Contract, settings: Settings) -> None:
-    """Raises ServingError for settings that the dialect cannot be served with."""
+def check_settings(contract: Contract, settings: Settings) -> None:
+    """Raise ServingError if the dialect cannot be served with these settings."""
     if contract.auth == "bearer" and settings.api_key is None:
-        raise ServingError(f"{contract.name} asks every client for a key: name its variable with --api-key-env")
-    if settings.api_key is not None and not VISIBLE.fullmatch(settings.api_key):
-        raise ServingError("the API key is empty or holds what no header can carry: use visible ASCII characters")
+        raise ServingError(f"{contract.name} requires an API key: name its environment variable with --api-key-env")
+    if settings.api_key is not None and not VISIBLE_ASCII.fullmatch(settings.api_key):
+        raise ServingError("invalid API key: expected one or more visible ASCII characters without spaces")
     for origin in settings.origins:
         if not ORIGIN.fullmatch(origin):
-            raise ServingError(f"{origin!r} is no origin: write scheme, host and port alone, as in https://host:8443")
+            raise ServingError(f"invalid origin {origin!r}: expected SCHEME://HOST:PORT, such as https://host:8443")
     if settings.full_text and contract.stream.full_text == "never":
-        raise ServingError(f"{contract.name} has no full-text mode: leave --full-text out")
+        raise ServingError(f"{contract.name} has no full-text mode: remove --full-text")
 
 
-class Refusal(click.ClickException):
-    """One line on stderr: the server could not start."""
+class StartupFailed(click.ClickException):
+    """The server could not start; reported as one line on stderr."""
 
     exit_code = 2
 
 
-class Stop(click.ClickException):
-    """One line on stderr: the server was running and had to end."""
+class ServerStopped(click.ClickException):
+    """The server was running and had to stop; reported as one line on stderr."""
 
     exit_code = 1
 
 
 @click.command(name="serve", context_settings={"help_option_names": ["-h", "--help"]})
-@click.option("--dialect", metavar="NAME", help="Which documented API to serve. Required.")
+@click.option("--dialect", metavar="NAME", help="Dialect to serve. Required.")
 @click.option(
     "--checkpoint",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="Model in transformers' format. Default: the embedded one.",
+    help="Model in transformers' format (default: the embedded model).",
 )
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen at.")
-@click.option("--port", default=8000, show_default=True, type=click.IntRange(0, 65535), help="0: any free port.")
-@click.option("--model", metavar="NAME", help="Name that requests must use. Default: the dialect's own.")
-@click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda, npu, ...")
-@click.option("--dtype", default="auto", show_default=True, help="auto, float32, bfloat16 or float16.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option(
+    "--port", default=8000, show_default=True, type=click.IntRange(0, 65535), help="Port; 0 takes any free port."
+)
+@click.option("--model", metavar="NAME", help="Model name that requests must use (default: the dialect's).")
+@click.option("--device", default="auto", show_default=True, help="Device: auto, cpu, cuda, npu, ...")
+@click.option("--dtype", default="auto", show_default=True, help="Data type: auto, float32, bfloat16 or float16.")
 @click.option(
     "--slots",
     default=20,
     show_default=True,
     type=click.IntRange(1),
-    help="Sequences generated at once; a beam search takes one for each beam.",
+    help="Maximum number of sequences generated at once; a beam search uses one for each beam.",
 )
 @click.option(
     "--max-waiting",
     default=64,
     show_default=True,
     type=click.IntRange(0),
-    help="Requests beyond the slots; one more gets 503.",
+    help="Maximum number of requests waiting for a slot; further requests get 503.",
 )
-@click.option("--max-model-len", type=click.IntRange(2), help="Prompt and generated tokens together.")
-@click.option("--max-new-tokens", type=click.IntRange(1), help="Cap on generated tokens.")
+@click.option("--max-model-len", type=click.IntRange(2), help="Maximum number of prompt and generated tokens together.")
+@click.option("--max-new-tokens", type=click.IntRange(1), help="Maximum number of generated tokens.")
 @click.option(
     "--prefill-tokens",
     default=256,
     show_default=True,
     type=click.IntRange(16),
-    help="A longer prompt goes through the model in chunks of so many tokens, between the steps of running answers.",
+    help="Process longer prompts in chunks of this many tokens, between the steps of running requests.",
 )
 @click.option(
     "--prefix-reuse/--no-prefix-reuse",
     default=True,
     show_default=True,
-    help="Whether a prompt takes over what another one with the same beginning has left in the cache.",
+    help="Reuse the cached beginning of earlier prompts.",
 )
 @click.option("--api-key-env", metavar="VAR", help="Environment variable that holds the key clients must send.")
 @click.option(
@@ -142,15 +144,15 @@ class Stop(click.ClickException):
     "origins",
     multiple=True,
     metavar="ORIGIN",
-    help="Pages of this origin may call the server in a browser, as in https://host:port; * for all. Repeatable.",
+    help="Origin whose pages may call the server from a browser, such as https://host:port; * for all. Repeatable.",
 )
-@click.option("--full-text", is_flag=True, help="Every chunk of a stream holds the whole text so far (MindIE).")
+@click.option("--full-text", is_flag=True, help="Put the whole text so far in every chunk of a stream (MindIE).")
 @click.option(
     "--fault",
     "faults",
     multiple=True,
     metavar="NAME",
-    help="Misbehave on purpose; `list` prints the names. Repeatable.",
+    help="Misbehave in a known way; `list` prints the names. Repeatable.",
 )
 @upstream_options
 def command(
@@ -171,33 +173,33 @@ def command(
     origins: tuple[str, ...],
     full_text: bool,
     faults: tuple[str, ...],
-    upstreams: Upstreams,
+    upstreams: UpstreamOptions,
 ) -> None:
-    """Serve a dialect as its documents say, and print one line when listening."""
+    """Serve a model with the API of a dialect, and print one line when the server listens."""
     if LIST in faults:
-        listing.show(listing.all_faults() if dialect is None else listing.known_faults(load(dialect).name))
+        listing.print_faults(listing.all_faults() if dialect is None else listing.known_faults(load(dialect).name))
         return
     if dialect is None:
-        raise click.UsageError("name the API to serve with --dialect")
+        raise click.UsageError("missing option --dialect: name the API to serve")
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
     try:
-        _refuse_idle(OF_MODELS if upstreams.urls else OF_UPSTREAMS, upstreams=bool(upstreams.urls))
+        _refuse_unused_options(MODEL_OPTIONS if upstreams.urls else UPSTREAM_OPTIONS, upstreams=bool(upstreams.urls))
         contract = load(dialect)
         settings = Settings(
             model=model or contract.default_model,
-            api_key=_key(api_key_env),
+            api_key=_read_key(api_key_env),
             full_text=full_text,
             max_in_flight=slots + max_waiting,
             origins=origins,
         )
-        check(contract, settings)
-        shown = chosen(faults, listing.known_faults(contract.name)) if faults else ()
+        check_settings(contract, settings)
+        shown = select_faults(faults, listing.known_faults(contract.name)) if faults else ()
         with bind(host, port) as listener:
             engine: Engine
-            farewell: Callable[[], None] | None = None
+            on_shutdown: Callable[[], None] | None = None
             if upstreams.urls:
                 engine, contract, place = open_upstreams(upstreams, contract, settings.model)
-                farewell = engine.balance.close
+                on_shutdown = engine.load_balancer.close
             else:
                 engine, place = _load_engine(
                     checkpoint or CHECKPOINT,
@@ -214,27 +216,28 @@ def command(
                 click.echo(f"chatproof serving {contract.name} (model {settings.model}, {place}) at {address}")
 
             with closing(engine):
-                app = with_faults(contract, engine, settings, shown)
-                have_process_to_itself()
-                Server(app, engine, announce, farewell=farewell, errors=contract.errors).run_on(listener)
+                app = create_faulty_app(contract, engine, settings, shown)
+                tune_process()
+                Server(app, engine, announce, on_shutdown=on_shutdown, errors=contract.errors).run_on(listener)
     except EngineStoppedError as error:
-        raise Stop(str(error)) from error
-    except (ContractError, ServingError, UnknownFault, UpstreamSettingsError) as error:
-        raise Refusal(str(error)) from error
+        raise ServerStopped(str(error)) from error
+    except (ContractError, ServingError, UnknownFaultError, UpstreamSettingsError) as error:
+        raise StartupFailed(str(error)) from error
 
 
-def _refuse_idle(names: tuple[str, ...], *, upstreams: bool) -> None:
-    """Raises ServingError for an option that would do nothing. upstreams: whether some were named."""
+def _refuse_unused_options(names: tuple[str, ...], *, upstreams: bool) -> None:
+    """Raise ServingError for an option without effect. upstreams: whether --upstream was given."""
     context = click.get_current_context()
     for option in context.command.params:
         if option.name in names and context.get_parameter_source(option.name) is ParameterSource.COMMANDLINE:
-            why = "no model is loaded with --upstream" if upstreams else "no --upstream was named"
-            raise ServingError(f"{option.opts[0]} does nothing where {why}: leave one of them out")
+            other = "cannot be used with --upstream, which loads no model" if upstreams else "requires --upstream"
+            raise ServingError(f"{option.opts[0]} {other}")
 
 
 def _load_engine(checkpoint: Path, device: str, **options: Any) -> tuple[LocalEngine, str]:
-    """The engine and its device by name; raises ServingError with the engine's own words."""
-    from reference_server.engine import LocalEngine  # seconds of imports, after all that is quickly told
+    """Return the engine and the name of its device; raise ServingError with the engine's own message."""
+    # These imports take seconds, so they come after all checks that can fail quickly.
+    from reference_server.engine import LocalEngine
     from reference_server.engine.device import select_device
 
     try:
@@ -244,10 +247,10 @@ def _load_engine(checkpoint: Path, device: str, **options: Any) -> tuple[LocalEn
         raise ServingError(str(error)) from error
 
 
-def _key(variable: str | None) -> str | None:
+def _read_key(variable: str | None) -> str | None:
     if variable is None:
         return None
     key = os.environ.get(variable, "")
     if not key:
-        raise ServingError(f"--api-key-env names {variable}, which is not set: set it to the key clients must send")
+        raise ServingError(f"environment variable {variable} (--api-key-env) is not set: set it to the API key")
     return key

@@ -1,5 +1,6 @@
-"""Named faults: each is one misbehaviour of a real server, shown over a real socket. A server without one pays nothing.
+"""Faults: misbehaviours of real servers that the reference server can reproduce over a real socket.
 
-A fault is a small function with a decorator of `seams`; `topics` holds them by topic, and `bounds` makes one of every
-bound of a contract. They are put around the application and the engine when a server is assembled, and nowhere else.
+A fault is a small function with a decorator from `decorators`. `topics` contains them by topic, and `bound_faults`
+generates one for every bound of a contract. `assembly` adds them to the application and the engine when a server is
+created, so a server without faults pays nothing.
 """

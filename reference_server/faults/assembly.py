@@ -1,4 +1,4 @@
-"""Assembly: faults put around an engine and an application when a server is made."""
+"""Adds faults to an engine and an application when a server is created."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ if TYPE_CHECKING:
     from reference_server.settings import Settings
 
 
-def with_faults(contract: Contract, engine: Engine, settings: Settings, faults: Iterable[Fault]) -> ASGIApp:
-    """The server of a dialect with faults around its engine and its application, in order from the inside."""
+def create_faulty_app(contract: Contract, engine: Engine, settings: Settings, faults: Iterable[Fault]) -> ASGIApp:
+    """Create the application of a dialect with faults. The first fault is the innermost."""
     chosen = tuple(faults)
-    app = create_app(contract, behind(engine, chosen), settings)
-    return around(app, replace(contract, default_model=settings.model), chosen)
+    app = create_app(contract, wrap_engine(engine, chosen), settings)
+    return wrap_app(app, replace(contract, default_model=settings.model), chosen)
 
 
-def behind(engine: Engine, faults: Iterable[Fault]) -> Engine:
-    """An engine with faults around it."""
+def wrap_engine(engine: Engine, faults: Iterable[Fault]) -> Engine:
+    """Add faults to an engine."""
     for fault in faults:
-        engine = fault.around_engine(engine)
+        engine = fault.wrap_engine(engine)
     return engine
 
 
-def around(app: ASGIApp, contract: Contract, faults: Iterable[Fault]) -> ASGIApp:
-    """An application with faults around it."""
+def wrap_app(app: ASGIApp, contract: Contract, faults: Iterable[Fault]) -> ASGIApp:
+    """Add faults to an application."""
     for fault in faults:
-        app = fault.around_app(app, contract)
+        app = fault.wrap_app(app, contract)
     return app

@@ -1,8 +1,8 @@
-"""Remembering: an engine that says again what it has said before, so that hundreds of faults cost one generation each.
+"""An engine that repeats its earlier answers, so that testing hundreds of faults costs one generation per request.
 
-A greedy or seeded request has one answer. Of others the first, the second, ... time that a server is asked gets what
-the first, the second, ... time got before, so that every fault is shown with the same texts; these have seeds of their
-own, so that they are the same in the next run too.
+A greedy or seeded request has one answer. For other requests the n-th submission gets the n-th answer that was
+generated for them, so that every fault is tested with the same texts. Their seeds derive from the request, so that the texts are
+the same in the next run too.
 """
 
 from __future__ import annotations
@@ -20,82 +20,82 @@ if TYPE_CHECKING:
 
     Key = tuple[tuple[int, ...], str, int]
 
-MANY: Final = 150
+LONG_ANSWER: Final = 150
+"""Number of deltas above which an answer is paced, so that a client can disconnect in the middle of it."""
 PACE_S: Final = 0.002
-"""Longer answers take their time: a client may want to leave in the middle of one."""
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """A whole answer of the engine."""
+class CachedAnswer:
+    """A complete answer of the engine."""
 
     prompt_tokens: int
     deltas: tuple[Delta, ...]
 
 
 @dataclass(slots=True)
-class Memory:
-    """What an engine has said, to share between servers."""
+class AnswerCache:
+    """The answers of an engine, shared between servers."""
 
-    said: dict[Key, Said] = field(default_factory=dict)
+    answers: dict[Key, CachedAnswer] = field(default_factory=dict)
 
 
-class Remembering:
-    """The engine of one server, over one that is shared."""
+class CachedEngine:
+    """The engine of one server, in front of a shared engine."""
 
-    def __init__(self, engine: Engine, memory: Memory) -> None:
+    def __init__(self, engine: Engine, cache: AnswerCache) -> None:
         self._engine = engine
-        self._memory = memory
-        self._asked: Counter[tuple[tuple[int, ...], str]] = Counter()
+        self._cache = cache
+        self._submissions: Counter[tuple[tuple[int, ...], str]] = Counter()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._engine, name)
 
     def submit(self, prompt: list[int], params: SamplingParams) -> Generation:
-        """As the engine's own, or what it said the last time."""
-        asked = (tuple(prompt), repr(params))
-        key = (*asked, self._asked[asked])
-        drawn = params.temperature > 0 and params.seed is None and not params.beam_search
-        if drawn:
-            self._asked[asked] += 1
-        said = self._memory.said.get(key)
-        if said is not None:
-            return Again(said)
-        if drawn:
+        """Return the cached answer, or submit the prompt to the engine and cache its answer."""
+        request = (tuple(prompt), repr(params))
+        key = (*request, self._submissions[request])
+        random = params.temperature > 0 and params.seed is None and not params.beam_search
+        if random:
+            self._submissions[request] += 1
+        answer = self._cache.answers.get(key)
+        if answer is not None:
+            return CachedGeneration(answer)
+        if random:
             params = replace(params, seed=zlib.crc32(repr(key).encode()))
-        return Noted(self._engine.submit(prompt, params), self._memory, key, params.n)
+        return RecordedGeneration(self._engine.submit(prompt, params), self._cache, key, params.n)
 
 
-class Again:
-    """A generation that is known already."""
+class CachedGeneration:
+    """A generation read from the cache."""
 
-    def __init__(self, said: Said) -> None:
-        self.prompt_tokens = said.prompt_tokens
-        self._rest = iter(said.deltas)
-        self._pace_s = PACE_S if len(said.deltas) > MANY else 0.0
-        self._over = False
+    def __init__(self, answer: CachedAnswer) -> None:
+        self.prompt_tokens = answer.prompt_tokens
+        self._rest = iter(answer.deltas)
+        self._pace_s = PACE_S if len(answer.deltas) > LONG_ANSWER else 0.0
+        self._cancelled = False
 
     def __aiter__(self) -> AsyncIterator[Delta]:
         return self
 
     async def __anext__(self) -> Delta:
-        await asyncio.sleep(self._pace_s)  # so that each goes out by itself, and others have their turn
-        delta = None if self._over else next(self._rest, None)
+        await asyncio.sleep(self._pace_s)  # sends each delta on its own and lets other tasks run
+        delta = None if self._cancelled else next(self._rest, None)
         if delta is None:
             raise StopAsyncIteration
         return delta
 
     def cancel(self) -> None:
-        """Says no more."""
-        self._over = True
+        """Yield no more deltas."""
+        self._cancelled = True
 
 
-class Noted:
-    """A generation that is kept once it is whole: when all its choices have ended."""
+class RecordedGeneration:
+    """A generation of the engine that is added to the cache once all its choices have ended."""
 
-    def __init__(self, generation: Generation, memory: Memory, key: Key, choices: int) -> None:
+    def __init__(self, generation: Generation, cache: AnswerCache, key: Key, choices: int) -> None:
         self._generation = generation
-        self._memory = memory
+        self._cache = cache
         self._key = key
         self._unfinished = choices
         self._deltas: list[Delta] = []
@@ -110,9 +110,9 @@ class Noted:
         self._deltas.append(delta)
         self._unfinished -= delta.finish_reason is not None
         if self._unfinished == 0:
-            self._memory.said[self._key] = Said(self.prompt_tokens, tuple(self._deltas))
+            self._cache.answers[self._key] = CachedAnswer(self.prompt_tokens, tuple(self._deltas))
         return delta
 
     def cancel(self) -> None:
-        """As the engine's own."""
+        """Cancel the engine's generation."""
         self._generation.cancel()

@@ -1,12 +1,12 @@
-"""Decorators: what makes a function a fault, and words for whom it fits and whom it edits."""
+"""Decorators and functions that define faults: where a fault hooks in, and to which dialects it applies."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from reference_server.faults.fault import Fault, said
-from reference_server.faults.fault_middleware import Faulty
-from reference_server.faults.hooks import Seams
+from reference_server.faults.fault import Fault, description_of
+from reference_server.faults.fault_middleware import FaultMiddleware
+from reference_server.faults.hooks import Hooks
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Iterator
@@ -15,151 +15,150 @@ if TYPE_CHECKING:
 
     from openapi.contract.contract import Contract
     from reference_server.engine import Engine, Generation, SamplingParams
-    from reference_server.faults.fault import Place
-    from reference_server.faults.hooks import Json, Told
+    from reference_server.faults.hooks import Affects, Json, ServedRequest
 
 
 def always(_contract: Contract) -> bool:
-    """Every dialect speaks to it."""
+    """Apply a fault to every dialect."""
     return True
 
 
-def demands(*checks: str) -> Callable[[Contract], bool]:
-    """The dialect has one of these requirements."""
+def requires_check(*checks: str) -> Callable[[Contract], bool]:
+    """Apply a fault to dialects that have at least one of these requirements."""
     return lambda contract: any(check in contract.requirements for check in checks)
 
 
-def knows(*parameters: str) -> Callable[[Contract], bool]:
-    """The dialect has all of these parameters."""
+def has_parameters(*parameters: str) -> Callable[[Contract], bool]:
+    """Apply a fault to dialects that have all of these parameters."""
     return lambda contract: set(parameters) <= set(contract.parameters)
 
 
-def fault(name: str, at: str, **options: Any) -> Callable[[Callable[..., Any]], Fault]:
-    """Makes a function a fault at one seam (a field of Seams). Its docstring says what the server does.
+def fault(name: str, hook: str, **options: Any) -> Callable[[Callable[..., Any]], Fault]:
+    """Make a function a fault at one hook (a field of `Hooks`). Its docstring describes what the server does.
 
-    options: as `at_seams` has them.
+    options: those of `hooked_fault`.
     """
 
     def make(function: Callable[..., Any]) -> Fault:
-        seam: dict[str, Any] = {at: function}
-        return at_seams(name, said(function), **seam, **options)
+        hooks: dict[str, Any] = {hook: function}
+        return hooked_fault(name, description_of(function), **hooks, **options)
 
     return make
 
 
-def at_seams(
+def hooked_fault(
     name: str,
     line: str,
     *,
     bugs: Iterable[int] = (),
-    fits: Callable[[Contract], bool] = always,
+    applies_to: Callable[[Contract], bool] = always,
     declares: tuple[str, ...] = (),
     denies: tuple[str, ...] = (),
-    about: str | None = None,
+    parameter: str | None = None,
     benign: bool = False,
-    patience_s: float | None = None,
-    restless: bool = False,
-    **seams: Any,
+    timeout_s: float | None = None,
+    flaky: bool = False,
+    **hooks: Any,
 ) -> Fault:
-    """A fault that takes hold at several seams."""
-    made = Seams(**seams)
+    """Make a fault with several hooks."""
+    own_hooks = Hooks(**hooks)
     return Fault(
         name,
         line,
-        fits,
-        lambda app, contract: Faulty(app, contract, made),
+        applies_to,
+        lambda app, contract: FaultMiddleware(app, contract, own_hooks),
         bugs=tuple(bugs),
         declares=declares,
         denies=denies,
-        about=about,
+        parameter=parameter,
         benign=benign,
-        patience_s=patience_s,
-        restless=restless,
-        shows=made.shows,
+        timeout_s=timeout_s,
+        flaky=flaky,
+        affects=own_hooks.affects,
     )
 
 
-def allowed(name: str, line: str, **options: Any) -> Fault:
-    """A variation: what the server does at these seams is allowed by every document."""
-    return at_seams(name, line, benign=True, **options)
+def variation(name: str, line: str, **options: Any) -> Fault:
+    """Make a variation: what the server does at these hooks is allowed by every document."""
+    return hooked_fault(name, line, benign=True, **options)
 
 
-def around(
+def wrapping_fault(
     name: str,
     *,
     bugs: Iterable[int] = (),
-    fits: Callable[[Contract], bool] = always,
+    applies_to: Callable[[Contract], bool] = always,
     declares: tuple[str, ...] = (),
     denies: tuple[str, ...] = (),
     benign: bool = False,
-    patience_s: float | None = None,
-    restless: bool = False,
-    shows: Place = "anywhere",
+    timeout_s: float | None = None,
+    flaky: bool = False,
+    affects: Affects = "anywhere",
 ) -> Callable[[Callable[[ASGIApp, Contract], Callable[[Scope, Receive, Send], Awaitable[None]]]], Fault]:
-    """Makes a function from an application to another one a fault: for what a server does beyond a single answer."""
+    """Make a function that wraps an application a fault, for behaviour that concerns more than a single answer."""
 
     def make(function: Callable[[ASGIApp, Contract], Callable[[Scope, Receive, Send], Awaitable[None]]]) -> Fault:
         return Fault(
             name,
-            said(function),
-            fits,
+            description_of(function),
+            applies_to,
             function,
             bugs=tuple(bugs),
             declares=declares,
             denies=denies,
             benign=benign,
-            patience_s=patience_s,
-            restless=restless,
-            shows=shows,
+            timeout_s=timeout_s,
+            flaky=flaky,
+            affects=affects,
         )
 
     return make
 
 
-def choices_of(holder: Json) -> Iterator[Json]:
-    """The choices of an answer or a chunk."""
-    yield from holder.get("choices") or ()
+def choices_of(response: Json) -> Iterator[Json]:
+    """Yield the choices of an answer or a chunk."""
+    yield from response.get("choices") or ()
 
 
-def spoken(choice: Json) -> Json:
-    """The message of a choice, or its delta."""
+def message_of(choice: Json) -> Json:
+    """Return the message of a choice, or its delta."""
     part: Json = choice["message"] if "message" in choice else choice["delta"]
     return part
 
 
-def said_by(
+def choice_fault(
     name: str,
-    edit: Callable[[Json, Told], object],
+    edit: Callable[[Json, ServedRequest], object],
     line: str,
     *,
     plain: bool = True,
     streamed: bool = True,
     **options: Any,
 ) -> Fault:
-    """A fault of every choice, in plain answers and in chunks, or in one kind of them only."""
+    """Make a fault that edits every choice, in plain answers, in chunks, or in both."""
 
-    def change(holder: Json, told: Told) -> None:
-        for choice in choices_of(holder):
-            edit(choice, told)
+    def change(response: Json, request: ServedRequest) -> None:
+        for choice in choices_of(response):
+            edit(choice, request)
 
-    return at_seams(name, line, answer=change if plain else None, chunk=change if streamed else None, **options)
+    return hooked_fault(name, line, answer=change if plain else None, chunk=change if streamed else None, **options)
 
 
-def held_by(
+def envelope_fault(
     name: str,
-    edit: Callable[[Json, Told], object],
+    edit: Callable[[Json, ServedRequest], object],
     line: str,
     *,
     plain: bool = True,
     streamed: bool = True,
     **options: Any,
 ) -> Fault:
-    """A fault of the envelope of plain answers and of chunks, or of one kind of them only."""
-    return at_seams(name, line, answer=edit if plain else None, chunk=edit if streamed else None, **options)
+    """Make a fault that edits the top level of plain answers, of chunks, or of both."""
+    return hooked_fault(name, line, answer=edit if plain else None, chunk=edit if streamed else None, **options)
 
 
-class OtherEngine:
-    """An engine that is asked for something else than it was."""
+class EditedEngine:
+    """An engine that receives other sampling parameters than the request contains."""
 
     def __init__(self, engine: Engine, edit: Callable[[SamplingParams], SamplingParams]) -> None:
         self._engine = engine
@@ -169,19 +168,27 @@ class OtherEngine:
         return getattr(self._engine, name)
 
     def submit(self, prompt: list[int], params: SamplingParams) -> Generation:
-        """As the engine's own, with other parameters."""
+        """Submit the prompt with edited parameters."""
         return self._engine.submit(prompt, self._edit(params))
 
 
-def sampled(
-    name: str, *, bugs: Iterable[int] = (), fits: Callable[[Contract], bool] = always
+def sampling_fault(
+    name: str, *, bugs: Iterable[int] = (), applies_to: Callable[[Contract], bool] = always
 ) -> Callable[[Callable[[SamplingParams], SamplingParams]], Fault]:
-    """Makes a function over the engine's parameters a fault."""
+    """Make a function over the engine's parameters a fault."""
 
     def make(function: Callable[[SamplingParams], SamplingParams]) -> Fault:
-        def other(engine: Engine) -> Engine:
-            return OtherEngine(engine, function)  # what is not here is the engine's own
+        def wrap(engine: Engine) -> Engine:
+            return EditedEngine(engine, function)  # delegates everything else to the engine
 
-        return Fault(name, said(function), fits, lambda app, _contract: app, other, bugs=tuple(bugs), shows="sampling")
+        return Fault(
+            name,
+            description_of(function),
+            applies_to,
+            lambda app, _contract: app,
+            wrap,
+            bugs=tuple(bugs),
+            affects="sampling",
+        )
 
     return make

@@ -1,4 +1,4 @@
-"""`chatproof faults list` and `chatproof serve --fault list`: every fault, and the bugs it stands for."""
+"""`chatproof faults list` and `chatproof serve --fault list`: every fault, and the bugs that it reproduces."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import yaml
 from rich.markup import escape
 from rich.table import Table
 
-from openapi.console import screen
+from openapi.console import make_console
 from openapi.contract.contract import load, names
-from openapi.did_you_mean import meant
-from reference_server.faults.fault import faults_of
-from reference_server.http.served_contract import served
+from openapi.did_you_mean import suggest
+from reference_server.faults.registry import faults_of
+from reference_server.http.served_contract import served_contract
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,8 +24,11 @@ if TYPE_CHECKING:
 
 
 @cache
-def bugs() -> Mapping[int, Mapping[str, Any]]:
-    """The bugs of real servers by number: `says` what is wrong, `seen` where, and `left` why no fault stands for it."""
+def load_bugs() -> Mapping[int, Mapping[str, Any]]:
+    """Return the bugs of real servers by number.
+
+    `says`: the bug. `seen`: public reports. `left`: why no fault reproduces it.
+    """
     text = files("reference_server.faults").joinpath("bugs.yaml").read_text(encoding="utf-8")
     content: dict[int, dict[str, Any]] = yaml.safe_load(text)
     return content
@@ -33,39 +36,39 @@ def bugs() -> Mapping[int, Mapping[str, Any]]:
 
 @cache
 def known_faults(dialect: str) -> dict[str, Fault]:
-    """The faults that a dialect's contract speaks to."""
+    """Return the faults that a dialect's contract covers, by name."""
     contract = load(dialect)
-    return faults_of(contract, served(contract, bearer=contract.auth == "bearer"))
+    return faults_of(contract, served_contract(contract, bearer=contract.auth == "bearer"))
 
 
 def all_faults() -> dict[str, Fault]:
-    """Those of every dialect."""
+    """Return the faults of every dialect, by name."""
     return {name: fault for dialect in dict.fromkeys(names().values()) for name, fault in known_faults(dialect).items()}
 
 
 @click.command(name="list")
-@click.option("--dialect", metavar="NAME", help="Only what this dialect's contract speaks to.")
+@click.option("--dialect", metavar="NAME", help="Only faults that this dialect's contract covers.")
 def list_faults(dialect: str | None) -> None:
-    """Every fault, what the server does then, and where it was seen."""
+    """List every fault, what the server does, and where it was reported."""
     if dialect is not None and dialect not in names():
         known = ", ".join(sorted(names()))
-        raise click.UsageError(f"--dialect {dialect!r} is unknown; there are: {known}{meant(dialect, names())}")
-    show(all_faults() if dialect is None else known_faults(names()[dialect]))
+        raise click.UsageError(f"unknown --dialect {dialect!r}: expected one of {known}{suggest(dialect, names())}")
+    print_faults(all_faults() if dialect is None else known_faults(names()[dialect]))
 
 
-def show(faults: Mapping[str, Fault]) -> None:
-    """Prints faults as a table."""
+def print_faults(faults: Mapping[str, Fault]) -> None:
+    """Print faults as a table."""
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column("fault", no_wrap=True)
     table.add_column("what the server does")
-    table.add_column("seen in")
+    table.add_column("reported in")
     for fault in faults.values():
-        table.add_row(escape(fault.name), escape(fault.line), escape(seen(fault)))
-    screen().print(table)
+        table.add_row(escape(fault.name), escape(fault.line), escape(reports_of(fault)))
+    make_console().print(table)
 
 
-def seen(fault: Fault) -> str:
-    """The public reports of the bugs that a fault stands for."""
+def reports_of(fault: Fault) -> str:
+    """Return the public reports of the bugs that a fault reproduces."""
     if fault.benign:
         return "allowed"
-    return "; ".join(dict.fromkeys(place for number in fault.bugs for place in bugs()[number]["seen"]))
+    return "; ".join(dict.fromkeys(report for number in fault.bugs for report in load_bugs()[number]["seen"]))

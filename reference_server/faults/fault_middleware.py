@@ -1,6 +1,6 @@
-"""Faulty: an application with the seams of a fault around it.
+"""ASGI middleware that calls the hooks of a fault.
 
-It reads the body, parses what comes back, and writes it anew.
+It reads the request body, parses the response, and writes it again with the changes.
 """
 
 from __future__ import annotations
@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from openapi.stream import sse
-from reference_server.faults.hooks import DATA, DONE, FRAME_END, Head, Refused, Reply, Told
+from reference_server.faults.hooks import (
+    DATA,
+    DONE,
+    FRAME_END,
+    CannedResponse,
+    Refusal,
+    ResponseHead,
+    ServedRequest,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -19,51 +27,53 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from openapi.contract.contract import Contract
-    from reference_server.faults.hooks import Json, Seams
+    from reference_server.faults.hooks import Hooks, Json
 
 
-class Faulty:
-    """An application with a fault around it."""
+class FaultMiddleware:
+    """An application that shows one fault."""
 
-    def __init__(self, app: ASGIApp, contract: Contract, seams: Seams) -> None:
+    def __init__(self, app: ASGIApp, contract: Contract, hooks: Hooks) -> None:
         self._app = app
         self._contract = contract
-        self._seams = seams
+        self._hooks = hooks
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or not (self._seams.everywhere or chats(scope, self._contract)):
+        if scope["type"] != "http" or not (self._hooks.everywhere or is_chat_request(scope, self._contract)):
             await self._app(scope, receive, send)
             return
         body = await _read(receive)
-        told = Told(self._contract, scope["method"], scope["path"], body, _object(body))
-        if self._seams.request is not None and told.sent:
-            before = orjson.dumps(told.sent, option=orjson.OPT_SORT_KEYS) if _fits_json(told.sent) else b""
+        request = ServedRequest(self._contract, scope["method"], scope["path"], body, _object(body))
+        if self._hooks.request is not None and request.payload:
+            payload = request.payload
+            before = orjson.dumps(payload, option=orjson.OPT_SORT_KEYS) if _is_serializable(payload) else b""
             try:
-                reply = self._seams.request(told)
-            except Refused as error:
+                response = self._hooks.request(request)
+            except Refusal as error:
                 status, refusal = self._contract.errors.render(error.kind, error.message)
-                reply = Reply(status, orjson.dumps(refusal))
-            if reply is not None:
-                await reply(scope, receive, send)
+                response = CannedResponse(status, orjson.dumps(refusal))
+            if response is not None:
+                await response(scope, receive, send)
                 return
-            if before and orjson.dumps(told.sent, option=orjson.OPT_SORT_KEYS) != before:
-                body = orjson.dumps(told.sent)
-                told = replace(told, sent=_object(told.body), memory=told.memory)  # what the client did send
+            if before and orjson.dumps(request.payload, option=orjson.OPT_SORT_KEYS) != before:
+                body = orjson.dumps(request.payload)
+                # The response hooks see what the client sent, not what the request hook made of it.
+                request = replace(request, payload=_object(request.body), state=request.state)
                 scope = _with_length(scope, len(body))
-        await self._app(scope, _replayed(body, receive), _Answering(self._seams, told, send).send)
+        await self._app(scope, _replay(body, receive), _ResponseEditor(self._hooks, request, send).send)
 
 
-def _fits_json(value: Json) -> bool:
+def is_chat_request(scope: Scope, contract: Contract) -> bool:
+    """Whether a request goes to the chat endpoint."""
+    return bool(scope["method"] == "POST" and scope["path"] == contract.path)
+
+
+def _is_serializable(value: Json) -> bool:
     try:
         orjson.dumps(value)
     except (TypeError, orjson.JSONEncodeError):
         return False
     return True
-
-
-def chats(scope: Scope, contract: Contract) -> bool:
-    """Whether a request asks for a completion."""
-    return bool(scope["method"] == "POST" and scope["path"] == contract.path)
 
 
 async def _read(receive: Receive) -> bytes:
@@ -88,97 +98,92 @@ def _with_length(scope: Scope, length: int) -> Scope:
     return {**scope, "headers": [*headers, (b"content-length", str(length).encode())]}
 
 
-def _replayed(body: bytes, receive: Receive) -> Receive:
-    """The body again, then whatever the client does."""
-    rest: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+def _replay(body: bytes, receive: Receive) -> Receive:
+    """Return a `receive` that yields the body again and then the client's further messages."""
+    messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
-    async def again() -> Message:
-        return rest.pop() if rest else await receive()
+    async def receive_again() -> Message:
+        return messages.pop() if messages else await receive()
 
-    return again
+    return receive_again
 
 
-class _Answering:
-    """What comes back from the application, changed on its way to the client."""
+class _ResponseEditor:
+    """Receives the application's response, calls the hooks, and sends the result to the client."""
 
-    def __init__(self, seams: Seams, told: Told, send: Send) -> None:
-        self._seams = seams
-        self._told = told
+    def __init__(self, hooks: Hooks, request: ServedRequest, send: Send) -> None:
+        self._hooks = hooks
+        self._request = request
         self._send = send
         self._start: Message | None = None
-        self._head = Head(200, {})
-        self._streams = False  # what the application said, whatever a fault makes of its head
+        self._head = ResponseHead(200, {})
+        self._streams = False  # by the application's own headers, whatever a hook changes
         self._begun = False
-        self._held = b""
+        self._buffer = b""
 
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self._start = message
             headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in message["headers"]}
-            self._head = Head(message["status"], headers)
+            self._head = ResponseHead(message["status"], headers)
             self._streams = self._head.streams
-        elif self._streams and not self._is_edited_whole:
-            await self._stream(message)
+        elif self._streams and self._hooks.body is None:
+            await self._send_stream(message)
         else:
-            self._held += message.get("body", b"")
+            self._buffer += message.get("body", b"")
             if not message.get("more_body"):
-                await self._whole(self._held)
+                await self._send_whole(self._buffer)
 
-    @property
-    def _is_edited_whole(self) -> bool:
-        return self._seams.body is not None
-
-    async def _begin(self, length: int | None = None) -> None:
-        """Sends the head, once."""
+    async def _send_head(self, length: int | None = None) -> None:
+        """Send the response head, once."""
         if self._begun:
             return
         self._begun = True
         head = self._head
         if length is not None and "content-length" in head.headers:
             head.headers["content-length"] = str(length)
-        if self._seams.head is not None:
-            self._seams.head(head, self._told)
+        if self._hooks.head is not None:
+            self._hooks.head(head, self._request)
         headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in head.headers.items()]
         if self._streams and length is not None:
             headers.append((b"content-length", str(length).encode()))
         await self._send({**(self._start or {}), "status": head.status, "headers": headers})
 
-    async def _whole(self, body: bytes) -> None:
-        """A body that is sent in one piece: an answer, a refusal, or another page."""
-        seams, told, head = self._seams, self._told, self._head
-        if head.status >= 400 and seams.refusal is not None:
-            changed = seams.refusal(head, _value(body), told)
+    async def _send_whole(self, body: bytes) -> None:
+        """Send a body in one piece: an answer, a refusal, or another page."""
+        hooks, request, head = self._hooks, self._request, self._head
+        if head.status >= 400 and hooks.refusal is not None:
+            changed = hooks.refusal(head, _value(body), request)
             body = changed if isinstance(changed, bytes) else orjson.dumps(changed)
-        elif head.status < 300 and seams.answer is not None and (answer := _object(body)):
-            seams.answer(answer, told)
+        elif head.status < 300 and hooks.answer is not None and (answer := _object(body)):
+            hooks.answer(answer, request)
             body = orjson.dumps(answer)
-        rewrite = seams.body if self._streams else seams.body or seams.plain
+        rewrite = hooks.body if self._streams else hooks.body or hooks.plain
         if head.status < 300 and rewrite is not None:
-            body = rewrite(body, told)
-        await self._begin(len(body))
+            body = rewrite(body, request)
+        await self._send_head(len(body))
         await self._send({"type": "http.response.body", "body": body})
 
-    async def _stream(self, message: Message) -> None:
-        """Events as they come; the application never cuts one in two."""
-        await self._begin()
+    async def _send_stream(self, message: Message) -> None:
+        """Send events as they come. The application never splits an event."""
+        await self._send_head()
         more = bool(message.get("more_body"))
         frames = [frame + FRAME_END for frame in message.get("body", b"").split(FRAME_END) if frame]
-        sent = [each for frame in frames for each in self._frames(frame)]
-        body = b"".join(sent)
-        if self._seams.pieces is not None:
-            async for piece in self._seams.pieces(body, self._told):
+        body = b"".join(edited for frame in frames for edited in self._edit_frame(frame))
+        if self._hooks.pieces is not None:
+            async for piece in self._hooks.pieces(body, self._request):
                 await self._send({"type": "http.response.body", "body": piece, "more_body": True})
             body = b""
         if body or not more:
             await self._send({"type": "http.response.body", "body": body, "more_body": more})
 
-    def _frames(self, frame: bytes) -> Iterable[bytes]:
-        told, seams = self._told, self._seams
-        told.at += 1
-        if seams.chunk is not None and frame != DONE and (chunk := _object(frame.removeprefix(DATA))):
-            seams.chunk(chunk, told)
+    def _edit_frame(self, frame: bytes) -> Iterable[bytes]:
+        request, hooks = self._request, self._hooks
+        request.event_index += 1
+        if hooks.chunk is not None and frame != DONE and (chunk := _object(frame.removeprefix(DATA))):
+            hooks.chunk(chunk, request)
             frame = sse.encode(orjson.dumps(chunk))
-        return (frame,) if seams.event is None else seams.event(frame, told)
+        return (frame,) if hooks.event is None else hooks.event(frame, request)
 
 
 def _value(body: bytes) -> Any:

@@ -1,13 +1,13 @@
-"""Seams: the few places where a fault takes hold; all but the engine's lie around the application.
+"""Hooks: the places at which a fault changes a request or a response, as functions over plain data.
 
-What was asked can be changed before it is read; answers, chunks, events, heads and refusals before they are sent: a
-fault is a function over plain data.
+The request can be changed before the server reads it; answers, chunks, events, response heads and refusals before they
+are sent. The middleware in `fault_middleware` calls the hooks.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from starlette.responses import Response
 
@@ -19,43 +19,46 @@ if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
 
     from openapi.contract.contract import Contract
-    from reference_server.faults.fault import Place
 
 Json = dict[str, Any]
+Affects = Literal["requests", "sampling", "answers", "refusals", "anywhere"]
 DATA: Final = b"data: "
 DONE: Final = b"data: [DONE]\n\n"
 FRAME_END: Final = b"\n\n"
 
 
 @dataclass(slots=True)
-class Told:
-    """One request, and what a fault remembers of it. sent: the body's object, empty where it is none."""
+class ServedRequest:
+    """One request as the client sent it, and the state that a fault keeps for it.
+
+    payload: the JSON object in the body; empty if the body is not a JSON object.
+    """
 
     contract: Contract
     method: str
     path: str
     body: bytes
-    sent: Json
-    memory: Json = field(default_factory=dict)
-    at: int = -1  # of the event in hand
+    payload: Json
+    state: Json = field(default_factory=dict)
+    event_index: int = -1  # index of the current event of the answer
 
 
 @dataclass(slots=True)
-class Head:
-    """Status and headers of an answer, names in lower case."""
+class ResponseHead:
+    """Status and headers of a response. Header names are in lower case."""
 
     status: int
     headers: dict[str, str]
 
     @property
     def streams(self) -> bool:
-        """Whether an event stream follows."""
+        """Whether the body is an event stream."""
         return self.headers.get("content-type", "").startswith(sse.MEDIA_TYPE)
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
-    """What a fault answers by itself, in place of the server."""
+class CannedResponse:
+    """A response that a fault sends instead of the server's."""
 
     status: int
     body: bytes
@@ -66,8 +69,8 @@ class Reply:
         await Response(self.body, self.status, dict(self.headers), self.content_type)(scope, receive, send)
 
 
-class Refused(Exception):
-    """Raised by a fault that refuses a request: a row of the dialect's error table and a message."""
+class Refusal(Exception):
+    """Raised by a hook to refuse a request. kind: a row of the dialect's error table."""
 
     def __init__(self, kind: str, message: str) -> None:
         super().__init__(message)
@@ -76,27 +79,27 @@ class Refused(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Seams:
-    """What one fault does at each place. Everything is edited in place, but events and bodies, which are returned.
+class Hooks:
+    """The functions of one fault. Data are edited in place; bytes and events are returned.
 
-    body: of an answer as a whole, streamed or not. plain: of plain answers only. pieces: what is sent at once.
-    everywhere: also on other paths than the chat endpoint.
+    body: the body of any answer, plain or streamed. plain: the body of plain answers only. pieces: splits what would be
+    sent at once. everywhere: also call the hooks on paths other than the chat endpoint.
     """
 
-    request: Callable[[Told], Reply | None] | None = None
-    head: Callable[[Head, Told], None] | None = None
-    answer: Callable[[Json, Told], None] | None = None
-    body: Callable[[bytes, Told], bytes] | None = None
-    plain: Callable[[bytes, Told], bytes] | None = None
-    chunk: Callable[[Json, Told], None] | None = None
-    event: Callable[[bytes, Told], Iterable[bytes]] | None = None
-    refusal: Callable[[Head, Any, Told], Any] | None = None
-    pieces: Callable[[bytes, Told], AsyncIterator[bytes]] | None = None
+    request: Callable[[ServedRequest], CannedResponse | None] | None = None
+    head: Callable[[ResponseHead, ServedRequest], None] | None = None
+    answer: Callable[[Json, ServedRequest], None] | None = None
+    body: Callable[[bytes, ServedRequest], bytes] | None = None
+    plain: Callable[[bytes, ServedRequest], bytes] | None = None
+    chunk: Callable[[Json, ServedRequest], None] | None = None
+    event: Callable[[bytes, ServedRequest], Iterable[bytes]] | None = None
+    refusal: Callable[[ResponseHead, Any, ServedRequest], Any] | None = None
+    pieces: Callable[[bytes, ServedRequest], AsyncIterator[bytes]] | None = None
     everywhere: bool = False
 
     @property
-    def shows(self) -> Place:
-        """Where they show."""
+    def affects(self) -> Affects:
+        """What the hooks change."""
         if self.everywhere or self.head is not None:
             return "anywhere"
         if self.request is not None:

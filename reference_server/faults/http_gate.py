@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import orjson
 
-from reference_server.faults.hooks import Reply
+from reference_server.faults.hooks import CannedResponse
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -17,14 +17,17 @@ if TYPE_CHECKING:
 
     from openapi.contract.contract import Contract
 
-    Ask = Callable[[Scope, Receive, Send], Awaitable[None]]
+    App = Callable[[Scope, Receive, Send], Awaitable[None]]
+    Headers = list[tuple[bytes, bytes]]
 
-HURT_S = 1.0
-NOTICE_S = 0.05  # who left just before a request is seen to have left
+AFTERMATH_S = 1.0
+"""How long after a disconnect a fault shows."""
+NOTICE_S = 0.05
+"""How long to wait before a request, so that a client that has just left is seen to have left."""
 
 
-class Leavings:
-    """Clients that left before their answers were whole, and when the last of them did."""
+class DisconnectCounter:
+    """Counts the clients that disconnect before their answer is complete, and remembers the time of the last."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -32,14 +35,14 @@ class Leavings:
         self.last_s = -math.inf
 
     def since_s(self) -> float:
-        """Seconds since the last client left; infinite before the first."""
+        """Seconds since the last disconnect; infinite if there was none."""
         return asyncio.get_running_loop().time() - self.last_s
 
     async def serve(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answers a request, and notes if its client leaves."""
+        """Serve a request, and count it if its client disconnects."""
         over = False
 
-        async def heard() -> Message:
+        async def receive_and_count() -> Message:
             nonlocal over
             message = await receive()
             if message["type"] == "http.disconnect" and not over:
@@ -48,43 +51,49 @@ class Leavings:
                 self.last_s = asyncio.get_running_loop().time()
             return message
 
-        async def sent(message: Message) -> None:
+        async def send_and_note(message: Message) -> None:
             nonlocal over
             await send(message)
             over = over or (message["type"] == "http.response.body" and not message.get("more_body"))
 
-        await self.app(scope, heard, sent)
+        await self.app(scope, receive_and_count, send_and_note)
 
 
 def header_of(scope: Scope, name: bytes) -> bytes:
-    found: bytes = dict(scope["headers"]).get(name, b"")
-    return found
+    """Return the value of a request header, or an empty string."""
+    value: bytes = dict(scope["headers"]).get(name, b"")
+    return value
 
 
-def refusing(app: ASGIApp, contract: Contract, hit: Callable[[Scope], bool], status: int) -> Ask:
-    """Refuses what is hit, with the envelope of the dialect."""
+def refuse_matching(app: ASGIApp, contract: Contract, matches: Callable[[Scope], bool], status: int) -> App:
+    """Refuse the requests that match, with the error envelope of the dialect."""
     _, body = contract.errors.render("invalid_request", "the request is not understood")
-    return reply_instead(app, hit, Reply(status, orjson.dumps(body)))
+    return answer_matching(app, matches, CannedResponse(status, orjson.dumps(body)))
 
 
-def reply_instead(app: ASGIApp, hit: Callable[[Scope], bool], reply: Reply) -> Ask:
-    async def ask(scope: Scope, receive: Receive, send: Send) -> None:
-        await (reply if hit(scope) else app)(scope, receive, send)
+def answer_matching(app: ASGIApp, matches: Callable[[Scope], bool], response: CannedResponse) -> App:
+    """Answer the requests that match with a fixed response."""
 
-    return ask
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
+        await (response if matches(scope) else app)(scope, receive, send)
+
+    return serve
 
 
 def chat_requests(contract: Contract, method: str = "POST") -> Callable[[Scope], bool]:
+    """Match requests to the chat endpoint."""
     return lambda scope: bool(scope["path"] == contract.path and scope["method"] == method)
 
 
-def with_headers(app: ASGIApp, edit: Callable[[Scope, list[tuple[bytes, bytes]]], list[tuple[bytes, bytes]]]) -> Ask:
-    async def ask(scope: Scope, receive: Receive, send: Send) -> None:
-        async def sent(message: Message) -> None:
+def edit_headers(app: ASGIApp, edit: Callable[[Scope, Headers], Headers]) -> App:
+    """Change the response headers of every request."""
+
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
+        async def send_edited(message: Message) -> None:
             if message["type"] == "http.response.start":
                 message = {**message, "headers": edit(scope, list(message["headers"]))}
             await send(message)
 
-        await app(scope, receive, sent)
+        await app(scope, receive, send_edited)
 
-    return ask
+    return serve

@@ -9,7 +9,7 @@ import orjson
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from reference_server.faults.hooks import Json, Told
+    from reference_server.faults.hooks import Json, ServedRequest
 
 LONG: Final = 2_000  # characters
 
@@ -23,28 +23,28 @@ def messages_of(body: bytes) -> Any:
     return value.get("messages") if isinstance(value, dict) and isinstance(value.get("messages"), list) else None
 
 
-def null_as(name: str, value: Any) -> Callable[[Told], None]:
+def null_as(name: str, value: Any) -> Callable[[ServedRequest], None]:
     """Return an edit that replaces a null parameter by a value."""
 
-    def edit(told: Told) -> None:
-        if name in told.sent and told.sent[name] is None:
-            told.sent[name] = value
+    def edit(request: ServedRequest) -> None:
+        if name in request.payload and request.payload[name] is None:
+            request.payload[name] = value
 
     return edit
 
 
-def text_messages(told: Told) -> list[Json]:
+def text_messages(request: ServedRequest) -> list[Json]:
     """Return the messages of a request whose content is a string."""
-    messages = told.sent.get("messages")
+    messages = request.payload.get("messages")
     found = messages if isinstance(messages, list) else []
     return [each for each in found if isinstance(each, dict) and isinstance(each.get("content"), str)]
 
 
-def ignoring(*names: str) -> Callable[[Told], None]:
+def ignoring(*names: str) -> Callable[[ServedRequest], None]:
     """Return an edit that removes parameters from a request."""
 
-    def edit(told: Told) -> None:
+    def edit(request: ServedRequest) -> None:
         for name in names:
-            told.sent.pop(name, None)
+            request.payload.pop(name, None)
 
     return edit

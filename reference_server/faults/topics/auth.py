@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from reference_server.faults.decorators import around, demands, fault
-from reference_server.faults.fault_middleware import Faulty
-from reference_server.faults.hooks import Reply, Seams
+from reference_server.faults.decorators import fault, requires_check, wrapping_fault
+from reference_server.faults.fault_middleware import FaultMiddleware
+from reference_server.faults.hooks import CannedResponse, Hooks
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from openapi.contract.contract import Contract
-    from reference_server.faults.hooks import Head, Told
+    from reference_server.faults.hooks import ResponseHead, ServedRequest
 
 REFUSED = (401, 403)
 KNOWN = 8  # characters of a key
@@ -33,25 +33,25 @@ def _answer(model: str) -> bytes:
     return orjson.dumps({"id": "1", "object": "chat.completion", "created": 1, "model": model, "choices": [choice]})
 
 
-@fault("key-not-demanded", "refusal", fits=asks)
-def key_is_not_demanded(head: Head, body: Any, told: Told) -> Any:
+@fault("key-not-demanded", "refusal", applies_to=asks)
+def key_is_not_demanded(head: ResponseHead, body: Any, request: ServedRequest) -> Any:
     """Requests without a key, or with a wrong one, are answered."""
     if head.status in REFUSED:
         head.status = 200
-        return _answer(str(told.sent.get("model")))
+        return _answer(str(request.payload.get("model")))
     return body
 
 
-@fault("key-500-when-streaming", "refusal", fits=asks)
-def key_fails_when_streaming(head: Head, body: Any, told: Told) -> Any:
+@fault("key-500-when-streaming", "refusal", applies_to=asks)
+def key_fails_when_streaming(head: ResponseHead, body: Any, request: ServedRequest) -> Any:
     """A streamed request without a key gets a 500."""
-    if head.status in REFUSED and told.sent.get("stream"):
+    if head.status in REFUSED and request.payload.get("stream"):
         head.status = 500
     return body
 
 
-@fault("key-refused-without-code", "refusal", fits=demands("auth.refusal-code"), bugs=[133])
-def key_is_refused_without_a_code(head: Head, body: Any, _told: Told) -> Any:
+@fault("key-refused-without-code", "refusal", applies_to=requires_check("auth.refusal-code"), bugs=[133])
+def key_is_refused_without_a_code(head: ResponseHead, body: Any, _request: ServedRequest) -> Any:
     """The refusal of a key is a bare text."""
     if head.status in REFUSED:
         head.headers["content-type"] = "text/plain"
@@ -59,45 +59,45 @@ def key_is_refused_without_a_code(head: Head, body: Any, _told: Told) -> Any:
     return body
 
 
-@fault("key-asked-for-last", "request", fits=asks)
-def key_is_asked_for_last(told: Told) -> Reply | None:
+@fault("key-asked-for-last", "request", applies_to=asks)
+def key_is_asked_for_last(request: ServedRequest) -> CannedResponse | None:
     """Parameters are judged before the key is asked for."""
-    if "max_tokens" in told.sent and type(told.sent["max_tokens"]) is not int:
-        status, body = told.contract.errors.render("invalid_request", "max_tokens must be an integer")
-        return Reply(status, orjson.dumps(body))
+    if "max_tokens" in request.payload and type(request.payload["max_tokens"]) is not int:
+        status, body = request.contract.errors.render("invalid_request", "max_tokens must be an integer")
+        return CannedResponse(status, orjson.dumps(body))
     return None
 
 
-@around("key-in-any-scheme", fits=asks)
+@wrapping_fault("key-in-any-scheme", applies_to=asks)
 def key_in_any_scheme(app: ASGIApp, contract: Contract) -> Callable[[Scope, Receive, Send], Awaitable[None]]:
     """Whatever stands in the Authorization header is taken for a key, and answered."""
 
     async def ask(scope: Scope, receive: Receive, send: Send) -> None:
         sent = [value for name, value in scope["headers"] if name == b"authorization"]
         if sent and b" " not in sent[0] and scope["path"] == contract.path:
-            await Reply(200, _answer(contract.default_model))(scope, receive, send)
+            await CannedResponse(200, _answer(contract.default_model))(scope, receive, send)
         else:
             await app(scope, receive, send)
 
     return ask
 
 
-@around("key-repeated", fits=asks)
+@wrapping_fault("key-repeated", applies_to=asks)
 def key_is_repeated(app: ASGIApp, contract: Contract) -> Callable[[Scope, Receive, Send], Awaitable[None]]:
     """The refusal of a key repeats the key that was sent."""
 
     async def ask(scope: Scope, receive: Receive, send: Send) -> None:
         sent = b" ".join(value for name, value in scope["headers"] if name == b"authorization").decode("latin-1")
 
-        def repeat(_head: Head, body: Any, _told: Told) -> Any:
+        def repeat(_head: ResponseHead, body: Any, _request: ServedRequest) -> Any:
             return {**body, "sent": sent} if isinstance(body, dict) and sent else body
 
-        await Faulty(app, contract, Seams(refusal=repeat))(scope, receive, send)
+        await FaultMiddleware(app, contract, Hooks(refusal=repeat))(scope, receive, send)
 
     return ask
 
 
-@around("scheme-in-one-case", fits=asks)
+@wrapping_fault("scheme-in-one-case", applies_to=asks)
 def scheme_is_known_in_one_case(app: ASGIApp, contract: Contract) -> Callable[[Scope, Receive, Send], Awaitable[None]]:
     """The right key behind `bearer`, in small letters, is refused."""
     status, body = contract.errors.render("unauthorized", "no API key")
@@ -105,12 +105,12 @@ def scheme_is_known_in_one_case(app: ASGIApp, contract: Contract) -> Callable[[S
     async def ask(scope: Scope, receive: Receive, send: Send) -> None:
         sent = [value for name, value in scope["headers"] if name == b"authorization"]
         odd = sent and sent[0][:6].lower() == b"bearer" and sent[0][:6] != b"Bearer"
-        await (Reply(status, orjson.dumps(body)) if odd else app)(scope, receive, send)
+        await (CannedResponse(status, orjson.dumps(body)) if odd else app)(scope, receive, send)
 
     return ask
 
 
-@around("key-judged-by-its-beginning", fits=asks)
+@wrapping_fault("key-judged-by-its-beginning", applies_to=asks)
 def key_is_judged_by_its_beginning(
     app: ASGIApp, _contract: Contract
 ) -> Callable[[Scope, Receive, Send], Awaitable[None]]:
@@ -132,15 +132,15 @@ def key_is_judged_by_its_beginning(
     return ask
 
 
-@fault("challenge-missing", "refusal", fits=lambda contract: contract.auth == "bearer")
-def challenge_is_missing(head: Head, body: Any, _told: Told) -> Any:
+@fault("challenge-missing", "refusal", applies_to=lambda contract: contract.auth == "bearer")
+def challenge_is_missing(head: ResponseHead, body: Any, _request: ServedRequest) -> Any:
     """A 401 does not say how to sign in."""
     head.headers.pop("www-authenticate", None)
     return body
 
 
-@fault("key-refused-with-400", "refusal", fits=lambda contract: contract.auth == "bearer")
-def key_is_refused_with_400(head: Head, body: Any, _told: Told) -> Any:
+@fault("key-refused-with-400", "refusal", applies_to=lambda contract: contract.auth == "bearer")
+def key_is_refused_with_400(head: ResponseHead, body: Any, _request: ServedRequest) -> Any:
     """A missing or wrong key is refused with 400."""
     if head.status in (401, 403):
         head.status = 400

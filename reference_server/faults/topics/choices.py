@@ -6,9 +6,16 @@ import itertools
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from reference_server.faults.decorators import around, at_seams, fault, knows, sampled, spoken
-from reference_server.faults.fault_middleware import Faulty
-from reference_server.faults.hooks import Seams
+from reference_server.faults.decorators import (
+    fault,
+    has_parameters,
+    hooked_fault,
+    message_of,
+    sampling_fault,
+    wrapping_fault,
+)
+from reference_server.faults.fault_middleware import FaultMiddleware
+from reference_server.faults.hooks import Hooks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,98 +24,107 @@ if TYPE_CHECKING:
 
     from openapi.contract.contract import Contract
     from reference_server.engine import SamplingParams
-    from reference_server.faults.hooks import Json, Told
+    from reference_server.faults.hooks import Json, ServedRequest
 
 ONE = ("n",)
 
 
-def several(told: Told) -> bool:
-    return (told.sent.get("n") or 1) > 1
+def several(request: ServedRequest) -> bool:
+    return (request.payload.get("n") or 1) > 1
 
 
-def _second(holder: Json, _told: Told) -> None:
+def _second(holder: Json, _request: ServedRequest) -> None:
     if len(holder["choices"]) == 1:
         holder["choices"].append({**holder["choices"][0], "index": 1})
 
 
-def _ignore_n(told: Told) -> None:
-    told.sent.pop("n", None)
-    told.sent.pop("best_of", None)
+def _ignore_n(request: ServedRequest) -> None:
+    request.payload.pop("n", None)
+    request.payload.pop("best_of", None)
 
 
-def _one_too_few(holder: Json, told: Told) -> None:
-    if several(told) and len(holder["choices"]) > 1:
+def _one_too_few(holder: Json, request: ServedRequest) -> None:
+    if several(request) and len(holder["choices"]) > 1:
         holder["choices"].pop()
 
 
-def _alike(holder: Json, told: Told) -> None:
-    if several(told):
+def _alike(holder: Json, request: ServedRequest) -> None:
+    if several(request):
         first = holder["choices"][0]
         holder["choices"] = [{**first, "index": at} for at in range(len(holder["choices"]))]
 
 
-second_choice_unasked = at_seams(
+second_choice_unasked = hooked_fault(
     "second-choice-unasked", "Two choices come where one is asked for.", answer=_second, chunk=_second
 )
-n_ignored = at_seams("n-ignored", "`n` is ignored: one choice comes.", request=_ignore_n, bugs=[49], fits=knows(*ONE))
-one_choice_too_few = at_seams(
-    "one-choice-too-few", "One choice less than `n` comes.", answer=_one_too_few, fits=knows(*ONE), bugs=[49]
+n_ignored = hooked_fault(
+    "n-ignored", "`n` is ignored: one choice comes.", request=_ignore_n, bugs=[49], applies_to=has_parameters(*ONE)
 )
-choices_alike = at_seams("choices-alike", "All choices are the first one.", answer=_alike, fits=knows(*ONE), bugs=[48])
+one_choice_too_few = hooked_fault(
+    "one-choice-too-few",
+    "One choice less than `n` comes.",
+    answer=_one_too_few,
+    applies_to=has_parameters(*ONE),
+    bugs=[49],
+)
+choices_alike = hooked_fault(
+    "choices-alike", "All choices are the first one.", answer=_alike, applies_to=has_parameters(*ONE), bugs=[48]
+)
 
 
-def _second_silent(holder: Json, _told: Told) -> None:
+def _second_silent(holder: Json, _request: ServedRequest) -> None:
     for choice in holder["choices"]:
         if choice["index"] == 1:
-            spoken(choice)["content"] = ""
+            message_of(choice)["content"] = ""
 
 
-def _second_endless(holder: Json, _told: Told) -> None:
+def _second_endless(holder: Json, _request: ServedRequest) -> None:
     for choice in holder["choices"]:
         if choice["index"] == 1:
             choice["finish_reason"] = None
 
 
-second_choice_silent = at_seams(
+second_choice_silent = hooked_fault(
     "second-choice-silent",
     "The second choice says nothing.",
     answer=_second_silent,
     chunk=_second_silent,
-    fits=knows(*ONE),
+    applies_to=has_parameters(*ONE),
 )
-second_choice_endless = at_seams(
+second_choice_endless = hooked_fault(
     "second-choice-endless",
     "The second choice gets no finish_reason.",
     answer=_second_endless,
     chunk=_second_endless,
-    fits=knows(*ONE),
+    applies_to=has_parameters(*ONE),
     bugs=[42],
 )
 
 
-def _others_lose_their_first(chunk: Json, told: Told) -> None:
+def _others_lose_their_first(chunk: Json, request: ServedRequest) -> None:
     for choice in chunk["choices"]:
-        index, lost = choice["index"], told.memory.setdefault("lost", set())
+        index, lost = choice["index"], request.state.setdefault("lost", set())
         if index > 0 and choice["delta"].get("content") and index not in lost:
             lost.add(index)
             choice["delta"]["content"] = ""
 
 
-other_choices_begin_late = at_seams(
-    "other-choices-begin-late", "Streams lose the first text of each choice but the first.",
+other_choices_begin_late = hooked_fault(
+    "other-choices-begin-late",
+    "Streams lose the first text of each choice but the first.",
     chunk=_others_lose_their_first,
-    fits=knows(*ONE),
-)  # fmt: skip
+    applies_to=has_parameters(*ONE),
+)
 
 
 @fault("last-choice-chunk-lost", "event", bugs=[42])
-def last_choice_chunk_lost(frame: bytes, _told: Told) -> Iterator[bytes]:
+def last_choice_chunk_lost(frame: bytes, _request: ServedRequest) -> Iterator[bytes]:
     """The chunk that ends a stream is lost."""
     if b'"finish_reason":"' not in frame:
         yield frame
 
 
-@sampled("choices-share-a-seed", bugs=[48], fits=knows("n"))
+@sampling_fault("choices-share-a-seed", bugs=[48], applies_to=has_parameters("n"))
 def best_of_ignored(params: SamplingParams) -> SamplingParams:
     """Several choices are sampled greedily, and are all the same."""
     return replace(params, temperature=0.0, beam_search=False, best_of=None) if params.n > 1 else params
@@ -119,33 +135,37 @@ def _returns_the_best(contract: Contract) -> bool:
     return "best_of" in contract.parameters and contract.answer.best_of != "all"
 
 
-@sampled("all-of-best-of", fits=_returns_the_best)
+@sampling_fault("all-of-best-of", applies_to=_returns_the_best)
 def all_of_best_of(params: SamplingParams) -> SamplingParams:
     """As many choices come back as `best_of` has generated."""
     return replace(params, n=params.width)
 
 
-@around("beams-wander", fits=knows("use_beam_search"), bugs=[106])
+@wrapping_fault("beams-wander", applies_to=has_parameters("use_beam_search"), bugs=[106])
 def beams_wander(app: ASGIApp, contract: Contract) -> ASGIApp:
     """A beam search says something else each time."""
     asked = itertools.count(1)
 
-    def change(answer: Json, told: Told) -> None:
-        if told.sent.get("use_beam_search"):
+    def change(answer: Json, request: ServedRequest) -> None:
+        if request.payload.get("use_beam_search"):
             number = next(asked)
             for choice in answer["choices"]:
                 choice["message"]["content"] = f"{choice['message']['content']} {number}"
 
-    return Faulty(app, contract, Seams(answer=change))
+    return FaultMiddleware(app, contract, Hooks(answer=change))
 
 
-def _beams_alike(answer: Json, told: Told) -> None:
-    if told.sent.get("use_beam_search"):
+def _beams_alike(answer: Json, request: ServedRequest) -> None:
+    if request.payload.get("use_beam_search"):
         first = answer["choices"][0]["message"]
         for choice in answer["choices"]:
             choice["message"] = first
 
 
-beams_alike = at_seams(
-    "beams-alike", "All beams say the same.", answer=_beams_alike, fits=knows("use_beam_search"), bugs=[48]
+beams_alike = hooked_fault(
+    "beams-alike",
+    "All beams say the same.",
+    answer=_beams_alike,
+    applies_to=has_parameters("use_beam_search"),
+    bugs=[48],
 )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from reference_server.faults.decorators import around
-from reference_server.faults.hooks import Reply
-from reference_server.faults.http_gate import chat_requests, header_of, reply_instead
+from reference_server.faults.decorators import wrapping_fault
+from reference_server.faults.hooks import CannedResponse
+from reference_server.faults.http_gate import answer_matching, chat_requests, header_of
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from openapi.contract.contract import Contract
 
-    Ask = Callable[[Scope, Receive, Send], Awaitable[None]]
+    App = Callable[[Scope, Receive, Send], Awaitable[None]]
     Headers = list[tuple[bytes, bytes]]
 
 ORIGIN = (b"access-control-allow-origin", b"*")
@@ -23,7 +23,7 @@ METHODS = (b"access-control-allow-methods", b"POST, OPTIONS")
 FIELDS = (b"access-control-allow-headers", b"authorization, content-type")
 
 
-def _cors(app: ASGIApp, preflight: Headers | None, edit: Callable[[Scope, int], Headers]) -> Ask:
+def _cors(app: ASGIApp, preflight: Headers | None, edit: Callable[[Scope, int], Headers]) -> App:
     """Answers preflights with these fields (None: as ever), and adds fields to answers by their status."""
 
     async def ask(scope: Scope, receive: Receive, send: Send) -> None:
@@ -42,33 +42,33 @@ def _cors(app: ASGIApp, preflight: Headers | None, edit: Callable[[Scope, int], 
     return ask
 
 
-@around("origins-denied-answers")
-def origins_are_denied_answers(app: ASGIApp, _contract: Contract) -> Ask:
+@wrapping_fault("origins-denied-answers")
+def origins_are_denied_answers(app: ASGIApp, _contract: Contract) -> App:
     """The preflight allows every origin, the answer none."""
     return _cors(app, [ORIGIN, METHODS, FIELDS], lambda _scope, _status: [])
 
 
-@around("origins-denied-refusals")
-def origins_are_denied_refusals(app: ASGIApp, _contract: Contract) -> Ask:
+@wrapping_fault("origins-denied-refusals")
+def origins_are_denied_refusals(app: ASGIApp, _contract: Contract) -> App:
     """Answers are allowed to every origin, refusals to none."""
     return _cors(app, [ORIGIN, METHODS, FIELDS], lambda _scope, status: [ORIGIN] if status < 400 else [])
 
 
-@around("origins-denied-fields", bugs=[132])
-def origins_are_denied_fields(app: ASGIApp, _contract: Contract) -> Ask:
+@wrapping_fault("origins-denied-fields", bugs=[132])
+def origins_are_denied_fields(app: ASGIApp, _contract: Contract) -> App:
     """The preflight allows every origin and no header fields."""
     return _cors(app, [ORIGIN, METHODS], lambda _scope, _status: [ORIGIN])
 
 
-@around("origins-denied-preflight", bugs=[132])
-def origins_are_denied_the_preflight(app: ASGIApp, contract: Contract) -> Ask:
+@wrapping_fault("origins-denied-preflight", bugs=[132])
+def origins_are_denied_the_preflight(app: ASGIApp, contract: Contract) -> App:
     """Answers are allowed to every origin, and the preflight gets a 405."""
     allowing = _cors(app, None, lambda _scope, _status: [ORIGIN])
-    return reply_instead(allowing, chat_requests(contract, "OPTIONS"), Reply(405, b"{}"))
+    return answer_matching(allowing, chat_requests(contract, "OPTIONS"), CannedResponse(405, b"{}"))
 
 
-@around("origins-not-varied")
-def origins_are_not_varied(app: ASGIApp, _contract: Contract) -> Ask:
+@wrapping_fault("origins-not-varied")
+def origins_are_not_varied(app: ASGIApp, _contract: Contract) -> App:
     """Answers repeat the origin and tell no cache that they do."""
 
     def echoed(scope: Scope, _status: int) -> Headers:
@@ -78,8 +78,8 @@ def origins_are_not_varied(app: ASGIApp, _contract: Contract) -> Ask:
     return _cors(app, [(ORIGIN[0], b"http://localhost"), METHODS, FIELDS], echoed)
 
 
-@around("origins-with-credentials")
-def origins_with_credentials(app: ASGIApp, _contract: Contract) -> Ask:
+@wrapping_fault("origins-with-credentials")
+def origins_with_credentials(app: ASGIApp, _contract: Contract) -> App:
     """Every origin may send credentials."""
     fields = [ORIGIN, (b"access-control-allow-credentials", b"true")]
     return _cors(app, [*fields, METHODS, FIELDS], lambda _scope, _status: fields)

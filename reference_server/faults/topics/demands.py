@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from reference_server.faults.decorators import demands, fault
+from reference_server.faults.decorators import fault, requires_check
 
 if TYPE_CHECKING:
-    from reference_server.faults.hooks import Told
+    from reference_server.faults.hooks import ServedRequest
 
 
-@fault("invents-messages", "request", fits=demands("demands.messages"))
-def invents_messages(told: Told) -> None:
+@fault("invents-messages", "request", applies_to=requires_check("demands.messages"))
+def invents_messages(request: ServedRequest) -> None:
     """A request without messages is answered as if the user had said hello."""
-    if "messages" not in told.sent:
-        told.sent["messages"] = [{"role": "user", "content": "Hello!"}]
+    if "messages" not in request.payload:
+        request.payload["messages"] = [{"role": "user", "content": "Hello!"}]
 
 
-@fault("lowers-the-least", "request", fits=demands("demands.tokens-in-order"))
-def lowers_the_least(told: Told) -> None:
+@fault("lowers-the-least", "request", applies_to=requires_check("demands.tokens-in-order"))
+def lowers_the_least(request: ServedRequest) -> None:
     """A min_tokens above max_tokens is lowered to it."""
-    least, most = told.sent.get("min_tokens"), told.sent.get("max_tokens")
+    least, most = request.payload.get("min_tokens"), request.payload.get("max_tokens")
     if type(least) is int and type(most) is int and least > most:
-        told.sent["min_tokens"] = most
+        request.payload["min_tokens"] = most

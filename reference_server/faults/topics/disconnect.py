@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from reference_server.faults.decorators import around
-from reference_server.faults.fault_middleware import chats
-from reference_server.faults.hooks import Reply
-from reference_server.faults.http_gate import HURT_S, NOTICE_S, Leavings
+from reference_server.faults.decorators import wrapping_fault
+from reference_server.faults.fault_middleware import is_chat_request
+from reference_server.faults.hooks import CannedResponse
+from reference_server.faults.http_gate import AFTERMATH_S, NOTICE_S, DisconnectCounter
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -17,34 +17,34 @@ if TYPE_CHECKING:
 
     from openapi.contract.contract import Contract
 
-    Ask = Callable[[Scope, Receive, Send], Awaitable[None]]
+    App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 LATE_S = 3.0
 
 
-@around("fails-after-a-disconnect", bugs=[19], restless=True)
-def fails_after_a_disconnect(app: ASGIApp, contract: Contract) -> Ask:
+@wrapping_fault("fails-after-a-disconnect", bugs=[19], flaky=True)
+def fails_after_a_disconnect(app: ASGIApp, contract: Contract) -> App:
     """After a client has left in mid-stream, the next requests get a 500."""
-    leavings = Leavings(app)
+    leavings = DisconnectCounter(app)
 
     async def ask(scope: Scope, receive: Receive, send: Send) -> None:
-        if chats(scope, contract):
+        if is_chat_request(scope, contract):
             await asyncio.sleep(NOTICE_S)
-            if leavings.since_s() < HURT_S:
-                await Reply(500, b"{}")(scope, receive, send)
+            if leavings.since_s() < AFTERMATH_S:
+                await CannedResponse(500, b"{}")(scope, receive, send)
                 return
         await leavings.serve(scope, receive, send)
 
     return ask
 
 
-@around("late-after-a-disconnect", bugs=[18], patience_s=20.0, restless=True)
-def late_after_a_disconnect(app: ASGIApp, contract: Contract) -> Ask:
+@wrapping_fault("late-after-a-disconnect", bugs=[18], timeout_s=20.0, flaky=True)
+def late_after_a_disconnect(app: ASGIApp, contract: Contract) -> App:
     """An answer that nobody reads goes on to its end, and the next requests wait for it."""
-    leavings = Leavings(app)
+    leavings = DisconnectCounter(app)
 
     async def ask(scope: Scope, receive: Receive, send: Send) -> None:
-        if chats(scope, contract):
+        if is_chat_request(scope, contract):
             await asyncio.sleep(NOTICE_S)
             await asyncio.sleep(max(0.0, LATE_S - leavings.since_s()))
         await leavings.serve(scope, receive, send)

@@ -5,43 +5,52 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from reference_server.faults.decorators import at_seams, demands, fault, knows, said_by, sampled
+from reference_server.faults.decorators import (
+    choice_fault,
+    fault,
+    has_parameters,
+    hooked_fault,
+    requires_check,
+    sampling_fault,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from reference_server.engine import SamplingParams
     from reference_server.faults.fault import Fault
-    from reference_server.faults.hooks import Json, Told
+    from reference_server.faults.hooks import Json, ServedRequest
 
-BUTTON = knows("logprobs")
+BUTTON = has_parameters("logprobs")
 SURE: Final = -0.05
 
 
-logprobs_empty_text = said_by(
-    "logprobs-empty-text", lambda choice, _told: choice.update(logprobs=""),
-    "`logprobs` is an empty text where null is due.", bugs=[32],
-)  # fmt: skip
+logprobs_empty_text = choice_fault(
+    "logprobs-empty-text",
+    lambda choice, _request: choice.update(logprobs=""),
+    "`logprobs` is an empty text where null is due.",
+    bugs=[32],
+)
 
 
 def told_of(name: str, edit: Callable[[Json], object], line: str, **options: Any) -> Fault:
     """A fault of every entry that has log-probabilities."""
 
-    def change(choice: Json, _told: Told) -> None:
+    def change(choice: Json, _request: ServedRequest) -> None:
         for entry in (choice.get("logprobs") or {}).get("content") or ():
             edit(entry)
 
-    return said_by(name, change, line, **{"fits": BUTTON, **options})
+    return choice_fault(name, change, line, **{"applies_to": BUTTON, **options})
 
 
 def _whole(name: str, edit: Callable[[Json, list[Json]], object], line: str, **options: Any) -> Fault:
     """A fault of the whole object."""
 
-    def change(choice: Json, _told: Told) -> None:
+    def change(choice: Json, _request: ServedRequest) -> None:
         if isinstance(choice.get("logprobs"), dict):
             edit(choice, choice["logprobs"].get("content") or [])
 
-    return said_by(name, change, line, fits=BUTTON, **options)
+    return choice_fault(name, change, line, applies_to=BUTTON, **options)
 
 
 def _older(choice: Json, content: list[Json]) -> None:
@@ -54,19 +63,19 @@ def _older(choice: Json, content: list[Json]) -> None:
 
 
 def _shift(_choice: Json, content: list[Json]) -> None:
-    told: list[Json] = [
+    request: list[Json] = [
         {name: entry[name] for name in ("logprob", "top_logprobs") if name in entry} for entry in content
     ]
-    for entry, other in zip(content, [*told[1:], *told[:1]], strict=True):
+    for entry, other in zip(content, [*request[1:], *request[:1]], strict=True):
         entry.update(other)
 
 
-def _forget(told: Told) -> None:
+def _forget(request: ServedRequest) -> None:
     for name in ("logprobs", "top_logprobs"):
-        told.sent.pop(name, None)
+        request.payload.pop(name, None)
 
 
-def _always(choice: Json, _told: Told) -> None:
+def _always(choice: Json, _request: ServedRequest) -> None:
     entry = {"token": "a", "logprob": -1.0, "bytes": [97], "top_logprobs": []}
     if not isinstance(choice.get("logprobs"), dict):
         choice["logprobs"] = {"content": [entry]}
@@ -80,14 +89,18 @@ def _alternatives(edit: Callable[[list[Json]], object]) -> Callable[[Json], None
     return change
 
 
-logprobs_ignored = at_seams("logprobs-ignored", "`logprobs` is ignored.", request=_forget, fits=BUTTON, bugs=[103])
+logprobs_ignored = hooked_fault(
+    "logprobs-ignored", "`logprobs` is ignored.", request=_forget, applies_to=BUTTON, bugs=[103]
+)
 logprobs_null = _whole(
     "logprobs-null", lambda choice, _content: choice.update(logprobs=None), "Log-probabilities are null.", bugs=[100]
 )
 logprobs_older_form = _whole(
     "logprobs-older-form", _older, "Log-probabilities have the form of the older API.", bugs=[99]
 )
-logprobs_unasked = said_by("logprobs-unasked", _always, "Log-probabilities come unasked.", streamed=False, fits=BUTTON)
+logprobs_unasked = choice_fault(
+    "logprobs-unasked", _always, "Log-probabilities come unasked.", streamed=False, applies_to=BUTTON
+)
 logprobs_last_missing = _whole(
     "logprobs-last-missing",
     lambda _choice, content: content and content.pop(),
@@ -96,9 +109,11 @@ logprobs_last_missing = _whole(
     bugs=[104],
 )
 logprobs_other_text = told_of(
-    "logprobs-other-text", lambda entry: entry.update(token=entry["token"].strip() + "x", bytes=[120]),
-    "The tokens of log-probabilities do not add up to the text.", bugs=[104],
-)  # fmt: skip
+    "logprobs-other-text",
+    lambda entry: entry.update(token=entry["token"].strip() + "x", bytes=[120]),
+    "The tokens of log-probabilities do not add up to the text.",
+    bugs=[104],
+)
 logprobs_bytes_wrong = told_of(
     "logprobs-bytes-wrong", lambda entry: entry.update(bytes=[0]), "Bytes are not those of the token."
 )
@@ -109,28 +124,35 @@ logprobs_are_shares = told_of(
     "logprobs-are-shares", lambda entry: entry.update(logprob=0.75), "Probabilities come without the logarithm."
 )
 logprobs_constant = told_of(
-    "logprobs-constant", lambda entry: entry.update(logprob=-0.5), "Every token has the same log-probability.",
+    "logprobs-constant",
+    lambda entry: entry.update(logprob=-0.5),
+    "Every token has the same log-probability.",
     bugs=[104],
-)  # fmt: skip
+)
 logprobs_shifted = _whole(
-    "logprobs-shifted", _shift, "Log-probabilities, and alternatives, are those of the next token.", streamed=False,
+    "logprobs-shifted",
+    _shift,
+    "Log-probabilities, and alternatives, are those of the next token.",
+    streamed=False,
     bugs=[104],
-)  # fmt: skip
+)
 logprobs_last_guessed = _whole(
-    "logprobs-last-guessed", lambda _choice, content: content and content[-1].update(logprob=-1.0),
-    "The last token of an answer was never scored, and has -1.", streamed=False,
-)  # fmt: skip
+    "logprobs-last-guessed",
+    lambda _choice, content: content and content[-1].update(logprob=-1.0),
+    "The last token of an answer was never scored, and has -1.",
+    streamed=False,
+)
 alternatives_too_few = told_of(
     "alternatives-too-few",
     lambda entry: len(entry["top_logprobs"]) > 1 and entry["logprob"] > SURE and entry["top_logprobs"].pop(),
     "Tokens that are all but sure have one alternative less than was asked for.",
-    fits=demands("logprobs.as-many-alternatives-as-asked"),
+    applies_to=requires_check("logprobs.as-many-alternatives-as-asked"),
 )
 alternatives_always_too_few = told_of(
     "alternatives-always-too-few",
     lambda entry: len(entry["top_logprobs"]) > 1 and entry["top_logprobs"].pop(),
     "Every token has one alternative less than was asked for.",
-    fits=demands("logprobs.alternatives-as-asked-or-fewer"),
+    applies_to=requires_check("logprobs.alternatives-as-asked-or-fewer"),
 )
 alternatives_too_many = told_of(
     "alternatives-too-many",
@@ -163,27 +185,33 @@ logprobs_without_token = told_of(
 )
 
 
-@fault("logprobs-in-first-chunk", "chunk", fits=BUTTON)
-def logprobs_in_first_chunk(chunk: Json, told: Told) -> None:
+@fault("logprobs-in-first-chunk", "chunk", applies_to=BUTTON)
+def logprobs_in_first_chunk(chunk: Json, request: ServedRequest) -> None:
     """Only the first chunk of a stream has log-probabilities."""
     for choice in chunk["choices"]:
-        if told.at > 1 and isinstance(choice.get("logprobs"), dict):
+        if request.event_index > 1 and isinstance(choice.get("logprobs"), dict):
             choice["logprobs"] = None
 
 
-def _nothing_told_when_stopped(answer: Json, told: Told) -> None:
+def _nothing_told_when_stopped(answer: Json, request: ServedRequest) -> None:
     for choice in answer["choices"]:
-        if told.sent.get("stop") and choice["finish_reason"] == "stop" and isinstance(choice.get("logprobs"), dict):
+        if (
+            request.payload.get("stop")
+            and choice["finish_reason"] == "stop"
+            and isinstance(choice.get("logprobs"), dict)
+        ):
             choice["logprobs"]["content"] = choice["logprobs"]["content"][-1:]
 
 
-logprobs_lost_at_stop = at_seams(
-    "logprobs-lost-at-stop", "An answer that a stop text ends has lost its log-probabilities but the last.",
-    answer=_nothing_told_when_stopped, fits=BUTTON,
-)  # fmt: skip
+logprobs_lost_at_stop = hooked_fault(
+    "logprobs-lost-at-stop",
+    "An answer that a stop text ends has lost its log-probabilities but the last.",
+    answer=_nothing_told_when_stopped,
+    applies_to=BUTTON,
+)
 
 
-@sampled("end-always-ignored", bugs=[56])
+@sampling_fault("end-always-ignored", bugs=[56])
 def end_always_ignored(params: SamplingParams) -> SamplingParams:
     """The model's end of an answer is ignored: every answer runs to its limit."""
     return replace(params, ignore_eos=True, max_tokens=params.max_tokens or 64)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from reference_server.faults.decorators import at_seams, choices_of, demands, fault
+from reference_server.faults.decorators import choices_of, fault, hooked_fault, requires_check
 
 if TYPE_CHECKING:
     from reference_server.faults.fault import Fault
-    from reference_server.faults.hooks import Json, Told
+    from reference_server.faults.hooks import Json, ServedRequest
 
 THINKING = ("thinking",)
 
@@ -16,14 +16,14 @@ THINKING = ("thinking",)
 def forgotten(parameter: str, check: str, *, declares: tuple[str, ...] = ()) -> Fault:
     """A parameter that is taken and does nothing, where a check asks for it."""
 
-    def forget(told: Told) -> None:
-        told.sent.pop(parameter, None)
+    def forget(request: ServedRequest) -> None:
+        request.payload.pop(parameter, None)
 
-    return at_seams(
+    return hooked_fault(
         f"ignores-{parameter.replace('_', '-')}",
         f"`{parameter}` is taken and ignored.",
         request=forget,
-        fits=demands(check),
+        applies_to=requires_check(check),
         declares=declares,
     )
 
@@ -40,18 +40,18 @@ hiding_forgotten = forgotten("include_reasoning", "output.thoughts-hidden", decl
 budget_forgotten = forgotten("thinking_token_budget", "output.thoughts-within-budget", declares=THINKING)
 
 
-@fault("prompt-ids-lack-the-first", "answer", fits=demands("output.prompt-ids-told"))
-def prompt_ids_lack_the_first(answer: Json, _told: Told) -> None:
+@fault("prompt-ids-lack-the-first", "answer", applies_to=requires_check("output.prompt-ids-told"))
+def prompt_ids_lack_the_first(answer: Json, _request: ServedRequest) -> None:
     """Of the prompt's token ids the first is not told."""
     if answer.get("prompt_token_ids"):
         del answer["prompt_token_ids"][0]
 
 
-@fault("streamed-ids-of-the-last-token", "chunk", fits=demands("output.token-ids-streamed-as-plain"))
-def streamed_ids_of_the_last_token(chunk: Json, told: Told) -> None:
+@fault("streamed-ids-of-the-last-token", "chunk", applies_to=requires_check("output.token-ids-streamed-as-plain"))
+def streamed_ids_of_the_last_token(chunk: Json, request: ServedRequest) -> None:
     """A chunk tells the token ids of the chunk before it, too."""
     for choice in choices_of(chunk):
         if choice.get("token_ids"):
             new = choice["token_ids"]
-            choice["token_ids"] = [*told.memory.get("ids", []), *new]
-            told.memory["ids"] = new
+            choice["token_ids"] = [*request.state.get("ids", []), *new]
+            request.state["ids"] = new

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from reference_server.faults.decorators import around
-from reference_server.faults.fault_middleware import Faulty, chats
-from reference_server.faults.hooks import Reply, Seams
+from reference_server.faults.decorators import wrapping_fault
+from reference_server.faults.fault_middleware import FaultMiddleware, is_chat_request
+from reference_server.faults.hooks import CannedResponse, Hooks
 from reference_server.faults.request_edits import messages_of
 from reference_server.faults.topics.errors.refusal import ANSWER
 
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from openapi.contract.contract import Contract
-    from reference_server.faults.hooks import Head, Json, Told
+    from reference_server.faults.hooks import Json, ResponseHead, ServedRequest
 
-    Ask = Callable[[Scope, Receive, Send], Awaitable[None]]
+    App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
-@around("one-at-a-time", bugs=[20], restless=True)
-def one_at_a_time(app: ASGIApp, contract: Contract) -> Ask:
+@wrapping_fault("one-at-a-time", bugs=[20], flaky=True)
+def one_at_a_time(app: ASGIApp, contract: Contract) -> App:
     """A stream that starts while another one runs ends without its end."""
     running: set[int] = set()
 
     async def ask(scope: Scope, receive: Receive, send: Send) -> None:
-        if not chats(scope, contract):
+        if not is_chat_request(scope, contract):
             await app(scope, receive, send)
             return
         others, own = bool(running), id(scope)
@@ -54,23 +54,23 @@ def one_at_a_time(app: ASGIApp, contract: Contract) -> Ask:
     return ask
 
 
-@around("answers-crossed", bugs=[21], restless=True)
-def answers_are_crossed(app: ASGIApp, contract: Contract) -> Ask:
+@wrapping_fault("answers-crossed", bugs=[21], flaky=True)
+def answers_are_crossed(app: ASGIApp, contract: Contract) -> App:
     """Of two requests at the same time one is answered with what the other asked."""
     waiting: list[bytes] = []
 
     async def ask(scope: Scope, receive: Receive, send: Send) -> None:
-        if not chats(scope, contract):
+        if not is_chat_request(scope, contract):
             await app(scope, receive, send)
             return
         message = await receive()
         body = message.get("body", b"")
-        told = messages_of(body)
+        request = messages_of(body)
         other = waiting[-1] if waiting else b""
-        if told is not None and other:
+        if request is not None and other:
             swapped = {**orjson.loads(body), "messages": orjson.loads(other)["messages"]}
             body = orjson.dumps(swapped)
-        if told is not None:
+        if request is not None:
             waiting.append(message["body"])
         pending: list[Message] = [{**message, "body": body}]
 
@@ -80,7 +80,7 @@ def answers_are_crossed(app: ASGIApp, contract: Contract) -> Ask:
         try:
             await app({**scope, "headers": _without_length(scope)}, again, send)
         finally:
-            if told is not None:
+            if request is not None:
                 waiting.remove(message["body"])
 
     return ask
@@ -90,58 +90,58 @@ def _without_length(scope: Scope) -> list[tuple[bytes, bytes]]:
     return [pair for pair in scope["headers"] if pair[0] != b"content-length"]
 
 
-def _counting(app: ASGIApp, contract: Contract, running: list[int]) -> Ask:
+def _counting(app: ASGIApp, contract: Contract, running: list[int]) -> App:
     """Keeps count of the requests in flight; each waits a little, so that those of a crowd begin together."""
 
     async def ask(scope: Scope, receive: Receive, send: Send) -> None:
         await asyncio.sleep(0.02)
-        running[0] += chats(scope, contract)
+        running[0] += is_chat_request(scope, contract)
         try:
             await app(scope, receive, send)
         finally:
-            running[0] -= chats(scope, contract)
+            running[0] -= is_chat_request(scope, contract)
 
     return ask
 
 
-@around("bad-ones-answered-in-a-crowd", restless=True)
-def bad_ones_are_answered_in_a_crowd(app: ASGIApp, contract: Contract) -> Ask:
+@wrapping_fault("bad-ones-answered-in-a-crowd", flaky=True)
+def bad_ones_are_answered_in_a_crowd(app: ASGIApp, contract: Contract) -> App:
     """A bad request is answered while good ones are."""
     running = [0]
 
-    def answer(head: Head, body: Any, _told: Told) -> Any:
+    def answer(head: ResponseHead, body: Any, _request: ServedRequest) -> Any:
         if running[0] > 1:
             head.status = 200
             return ANSWER
         return body
 
-    return _counting(Faulty(app, contract, Seams(refusal=answer)), contract, running)
+    return _counting(FaultMiddleware(app, contract, Hooks(refusal=answer)), contract, running)
 
 
-@around("prompts-added-up", bugs=[21], restless=True)
-def prompts_are_added_up(app: ASGIApp, contract: Contract) -> Ask:
+@wrapping_fault("prompts-added-up", bugs=[21], flaky=True)
+def prompts_are_added_up(app: ASGIApp, contract: Contract) -> App:
     """The tokens of a prompt are counted once more for each request that is being answered."""
     running = [0]
 
-    def seen(told: Told) -> None:
-        told.memory["others"] = running[0] - 1
+    def seen(request: ServedRequest) -> None:
+        request.state["others"] = running[0] - 1
 
-    def add(holder: Json, told: Told) -> None:
+    def add(holder: Json, request: ServedRequest) -> None:
         usage = holder.get("usage")
         if isinstance(usage, dict):
-            usage["prompt_tokens"] *= 1 + told.memory.get("others", 0)
+            usage["prompt_tokens"] *= 1 + request.state.get("others", 0)
             usage["total_tokens"] = usage["prompt_tokens"] + usage["completion_tokens"]
 
-    return _counting(Faulty(app, contract, Seams(request=seen, answer=add, chunk=add)), contract, running)
+    return _counting(FaultMiddleware(app, contract, Hooks(request=seen, answer=add, chunk=add)), contract, running)
 
 
-@around("refusals-hurt-others", restless=True)
-def refusals_hurt_others(app: ASGIApp, contract: Contract) -> Ask:
+@wrapping_fault("refusals-hurt-others", flaky=True)
+def refusals_hurt_others(app: ASGIApp, contract: Contract) -> App:
     """A good request beside a bad one gets a 500."""
     bad = [0]
 
     async def ask(scope: Scope, receive: Receive, send: Send) -> None:
-        if not chats(scope, contract):
+        if not is_chat_request(scope, contract):
             await app(scope, receive, send)
             return
         held: list[Message] = []
@@ -157,7 +157,7 @@ def refusals_hurt_others(app: ASGIApp, contract: Contract) -> Ask:
         await asyncio.sleep(0.05)
         if not refused and bad[0]:
             bad[0] = 0
-            await Reply(500, b"{}")(scope, receive, send)
+            await CannedResponse(500, b"{}")(scope, receive, send)
             return
         for message in held:
             await send(message)
@@ -168,13 +168,13 @@ def refusals_hurt_others(app: ASGIApp, contract: Contract) -> Ask:
     return ask
 
 
-@around("one-after-another", bugs=[20], patience_s=30.0, restless=True)
-def one_after_another(app: ASGIApp, contract: Contract) -> Ask:
+@wrapping_fault("one-after-another", bugs=[20], timeout_s=30.0, flaky=True)
+def one_after_another(app: ASGIApp, contract: Contract) -> App:
     """Every client is served when the one before has its whole answer."""
     lock = asyncio.Lock()
 
     async def ask(scope: Scope, receive: Receive, send: Send) -> None:
-        if not chats(scope, contract):
+        if not is_chat_request(scope, contract):
             await app(scope, receive, send)
             return
         async with lock:

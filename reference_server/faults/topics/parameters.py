@@ -4,103 +4,115 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from reference_server.faults.decorators import at_seams, fault, knows
-from reference_server.faults.hooks import Refused
+from reference_server.faults.decorators import fault, has_parameters, hooked_fault
+from reference_server.faults.hooks import Refusal
 from reference_server.faults.topics.structured import STRUCTURED, has_forms
 from reference_server.faults.topics.tools.calls import calls
 
 if TYPE_CHECKING:
     from openapi.contract.contract import Contract
-    from reference_server.faults.hooks import Head, Told
+    from reference_server.faults.hooks import ResponseHead, ServedRequest
 
 
-def _first_tool(told: Told) -> None:
-    tools = told.sent.get("tools")
-    if isinstance(tools, list) and "tool_choice" not in told.sent:
-        told.sent["tools"] = tools[:1]
+def _first_tool(request: ServedRequest) -> None:
+    tools = request.payload.get("tools")
+    if isinstance(tools, list) and "tool_choice" not in request.payload:
+        request.payload["tools"] = tools[:1]
 
 
-def _first_items(told: Told) -> None:
-    for message in told.sent["messages"] if isinstance(told.sent.get("messages"), list) else ():
+def _first_items(request: ServedRequest) -> None:
+    for message in request.payload["messages"] if isinstance(request.payload.get("messages"), list) else ():
         if isinstance(message, dict) and isinstance(message.get("tool_calls"), list):
             message["tool_calls"] = message["tool_calls"][:1]
 
 
-first_tool_judged = at_seams(
-    "first-tool-judged", "Of several tools the first is read.", request=_first_tool, fits=knows("tools"),
+first_tool_judged = hooked_fault(
+    "first-tool-judged",
+    "Of several tools the first is read.",
+    request=_first_tool,
+    applies_to=has_parameters("tools"),
     declares=("tools",),
-)  # fmt: skip
-first_call_judged = at_seams(
-    "first-call-judged", "Of several calls in a message the first is read.", request=_first_items, fits=knows("tools"),
+)
+first_call_judged = hooked_fault(
+    "first-call-judged",
+    "Of several calls in a message the first is read.",
+    request=_first_items,
+    applies_to=has_parameters("tools"),
     declares=("tools",),
-)  # fmt: skip
+)
 
 
-def _forget_several(told: Told) -> None:
-    told.sent.pop("n", None)
+def _forget_several(request: ServedRequest) -> None:
+    request.payload.pop("n", None)
 
 
-lacking_n_taken = at_seams(
+lacking_n_taken = hooked_fault(
     "lacking-n-taken",
     "A server that says it has no `n` takes it, and ignores it.",
     request=_forget_several,
-    fits=lambda contract: "n" in contract.capabilities,
+    applies_to=lambda contract: "n" in contract.capabilities,
     denies=("n",),
 )
 
 
 @fault("missing-messages-404", "refusal", bugs=[117])
-def missing_messages_are_404(head: Head, body: Any, told: Told) -> Any:
+def missing_messages_are_404(head: ResponseHead, body: Any, request: ServedRequest) -> Any:
     """A request without messages gets a 500."""
-    if told.sent and "messages" not in told.sent:
+    if request.payload and "messages" not in request.payload:
         head.status = 500
     return body
 
 
-def _limit_demanded(told: Told) -> None:
-    if told.sent:
-        told.sent.setdefault("max_tokens", "none")
+def _limit_demanded(request: ServedRequest) -> None:
+    if request.payload:
+        request.payload.setdefault("max_tokens", "none")
 
 
-limit_demanded = at_seams(
-    "limit-demanded", "A request without `max_tokens` is refused.", request=_limit_demanded,
-    fits=knows("max_tokens"), about="max_tokens",
-)  # fmt: skip
+limit_demanded = hooked_fault(
+    "limit-demanded",
+    "A request without `max_tokens` is refused.",
+    request=_limit_demanded,
+    applies_to=has_parameters("max_tokens"),
+    parameter="max_tokens",
+)
 
 
-def _refuse_null(told: Told) -> None:
-    if told.sent.get("response_format", "") is None:
-        raise Refused("invalid_request", "response_format must not be null")
+def _refuse_null(request: ServedRequest) -> None:
+    if request.payload.get("response_format", "") is None:
+        raise Refusal("invalid_request", "response_format must not be null")
 
 
-null_form_refused = at_seams(
+null_form_refused = hooked_fault(
     "null-form-refused",
     "`response_format: null` is refused.",
     request=_refuse_null,
-    fits=has_forms,
+    applies_to=has_forms,
     declares=STRUCTURED,
     bugs=[110],
 )
 
 
-def _refuse_null_content(told: Told) -> None:
-    messages = told.sent.get("messages")
+def _refuse_null_content(request: ServedRequest) -> None:
+    messages = request.payload.get("messages")
     for message in messages if isinstance(messages, list) else ():
         if isinstance(message, dict) and message.get("role") == "assistant" and message.get("content", "") is None:
-            raise Refused("invalid_request", "messages: content must not be null")
+            raise Refusal("invalid_request", "messages: content must not be null")
 
 
-def _refuse_empty_content(told: Told) -> None:
-    messages = told.sent.get("messages")
+def _refuse_empty_content(request: ServedRequest) -> None:
+    messages = request.payload.get("messages")
     for message in messages if isinstance(messages, list) else ():
         if isinstance(message, dict) and message.get("content") == "":
-            raise Refused("invalid_request", "messages: content must not be empty")
+            raise Refusal("invalid_request", "messages: content must not be empty")
 
 
-null_content_refused = at_seams(
-    "null-content-refused", "An assistant's message without content is refused.", request=_refuse_null_content,
-    fits=calls, bugs=[94],
-)  # fmt: skip
+null_content_refused = hooked_fault(
+    "null-content-refused",
+    "An assistant's message without content is refused.",
+    request=_refuse_null_content,
+    applies_to=calls,
+    bugs=[94],
+)
 
 
 def _takes_empty_content(contract: Contract) -> bool:
@@ -108,10 +120,10 @@ def _takes_empty_content(contract: Contract) -> bool:
     return any(probe.name == "content-empty" and probe.expect == "accept" for probe in probes)
 
 
-empty_content_refused = at_seams(
+empty_content_refused = hooked_fault(
     "empty-content-refused",
     "An empty content is refused.",
     request=_refuse_empty_content,
     bugs=[95],
-    fits=_takes_empty_content,
+    applies_to=_takes_empty_content,
 )

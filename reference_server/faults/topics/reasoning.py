@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from reference_server.faults.decorators import at_seams, held_by, knows, said_by, spoken
+from reference_server.faults.decorators import choice_fault, envelope_fault, has_parameters, hooked_fault, message_of
 
 if TYPE_CHECKING:
     from openapi.contract.contract import Contract
-    from reference_server.faults.hooks import Json, Told
+    from reference_server.faults.hooks import Json, ServedRequest
 
 MEMBERS: Final = ("reasoning_content", "reasoning")
 
 
-thought_empty = said_by(
+thought_empty = choice_fault(
     "thought-empty",
-    lambda choice, _told: spoken(choice).update(reasoning_content=7),
+    lambda choice, _request: message_of(choice).update(reasoning_content=7),
     "A thought is a number.",
     bugs=[139],
 )
@@ -32,83 +32,98 @@ def _thought(said: Json) -> str | None:
     return found[0] if found else None
 
 
-def _leak(choice: Json, _told: Told) -> None:
-    said = spoken(choice)
+def _leak(choice: Json, _request: ServedRequest) -> None:
+    said = message_of(choice)
     if thought := _thought(said):
         said["content"] = f"<think>{thought}</think>{said.get('content') or ''}"
 
 
-def _leak_pieces(chunk: Json, told: Told) -> None:
+def _leak_pieces(chunk: Json, request: ServedRequest) -> None:
     for choice in chunk["choices"]:
         said = choice["delta"]
         thought = _thought(said)
         if thought is not None:
-            opening = "" if told.memory.get("thinking") else "<think>"
-            told.memory["thinking"] = True
+            opening = "" if request.state.get("thinking") else "<think>"
+            request.state["thinking"] = True
             said["content"] = opening + thought + (said.get("content") or "")
-        elif told.memory.pop("thinking", False):
+        elif request.state.pop("thinking", False):
             said["content"] = "</think>" + (said.get("content") or "")
 
 
-def _renamed(choice: Json, _told: Told) -> None:
-    said = spoken(choice)
+def _renamed(choice: Json, _request: ServedRequest) -> None:
+    said = message_of(choice)
     if thought := _thought(said):
         said["thinking"] = thought
 
 
-def _nothing_else(choice: Json, _told: Told) -> None:
-    said = spoken(choice)
+def _nothing_else(choice: Json, _request: ServedRequest) -> None:
+    said = message_of(choice)
     if any(said.get(name) for name in MEMBERS):
         said["content"] = None
 
 
-thoughts_leak = said_by(
-    "thoughts-leak", _leak, "Thoughts stand in the content of plain answers, between their tags.",
-    streamed=False, fits=thinks, bugs=[136],
-)  # fmt: skip
-thoughts_leak_in_streams = at_seams(
-    "thoughts-leak-in-streams", "Thoughts stand in the content of streams, between their tags.", chunk=_leak_pieces,
-    fits=thinks, bugs=[135],
-)  # fmt: skip
-thoughts_renamed = said_by("thoughts-renamed", _renamed, "Thoughts stand under another name.", fits=thinks, bugs=[137])
-nothing_but_thoughts = said_by(
-    "nothing-but-thoughts", _nothing_else, "An answer that thinks has no content.", fits=thinks, bugs=[138]
+thoughts_leak = choice_fault(
+    "thoughts-leak",
+    _leak,
+    "Thoughts stand in the content of plain answers, between their tags.",
+    streamed=False,
+    applies_to=thinks,
+    bugs=[136],
+)
+thoughts_leak_in_streams = hooked_fault(
+    "thoughts-leak-in-streams",
+    "Thoughts stand in the content of streams, between their tags.",
+    chunk=_leak_pieces,
+    applies_to=thinks,
+    bugs=[135],
+)
+thoughts_renamed = choice_fault(
+    "thoughts-renamed", _renamed, "Thoughts stand under another name.", applies_to=thinks, bugs=[137]
+)
+nothing_but_thoughts = choice_fault(
+    "nothing-but-thoughts", _nothing_else, "An answer that thinks has no content.", applies_to=thinks, bugs=[138]
 )
 
 
-def _dropped(choice: Json, _told: Told) -> None:
-    _thought(spoken(choice))
+def _dropped(choice: Json, _request: ServedRequest) -> None:
+    _thought(message_of(choice))
 
 
-def _last_thought(choice: Json, _told: Told) -> None:
+def _last_thought(choice: Json, _request: ServedRequest) -> None:
     if choice["finish_reason"] is not None:
-        spoken(choice)[MEMBERS[0]] = "And so on."
+        message_of(choice)[MEMBERS[0]] = "And so on."
 
 
-def _think_always(told: Told) -> None:
-    options = told.sent.get("chat_template_kwargs")
+def _think_always(request: ServedRequest) -> None:
+    options = request.payload.get("chat_template_kwargs")
     if isinstance(options, dict):
         options.pop("enable_thinking", None)
-    told.sent.pop("reasoning_effort", None)
+    request.payload.pop("reasoning_effort", None)
 
 
-def _counted_as_none(holder: Json, _told: Told) -> None:
+def _counted_as_none(holder: Json, _request: ServedRequest) -> None:
     details = (holder.get("usage") or {}).get("completion_tokens_details")
     if isinstance(details, dict) and "reasoning_tokens" in details:
         details["reasoning_tokens"] = 0
 
 
-thoughts_counted_as_none = held_by(
+thoughts_counted_as_none = envelope_fault(
     "thoughts-counted-as-none",
     _counted_as_none,
     "Usage says that an answer with thoughts holds no token of them.",
-    fits=lambda contract: thinks(contract) and knows("chat_template_kwargs", "reasoning_effort")(contract),
+    applies_to=lambda contract: (
+        thinks(contract) and has_parameters("chat_template_kwargs", "reasoning_effort")(contract)
+    ),
 )
-thoughts_dropped = said_by("thoughts-dropped", _dropped, "Thoughts that were wanted are dropped.", fits=thinks)
-thoughts_dropped_in_streams = said_by(
-    "thoughts-dropped-in-streams", _dropped, "Streams drop thoughts.", plain=False, fits=thinks, bugs=[135]
+thoughts_dropped = choice_fault(
+    "thoughts-dropped", _dropped, "Thoughts that were wanted are dropped.", applies_to=thinks
 )
-thoughts_at_the_end = said_by(
-    "thoughts-at-the-end", _last_thought, "The last delta of a stream holds a thought.", plain=False, fits=thinks
+thoughts_dropped_in_streams = choice_fault(
+    "thoughts-dropped-in-streams", _dropped, "Streams drop thoughts.", plain=False, applies_to=thinks, bugs=[135]
 )
-thoughts_not_off = at_seams("thoughts-not-off", "Thoughts cannot be turned off.", request=_think_always, fits=thinks)
+thoughts_at_the_end = choice_fault(
+    "thoughts-at-the-end", _last_thought, "The last delta of a stream holds a thought.", plain=False, applies_to=thinks
+)
+thoughts_not_off = hooked_fault(
+    "thoughts-not-off", "Thoughts cannot be turned off.", request=_think_always, applies_to=thinks
+)

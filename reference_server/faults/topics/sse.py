@@ -11,58 +11,58 @@ from reference_server.faults.hooks import DONE
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
-    from reference_server.faults.hooks import Told
+    from reference_server.faults.hooks import ServedRequest
 
 LEFT_TOKENS = 200  # what the client asks for that leaves
 SLOW_S: Final = 1.5
 LONG: Final = 200  # tokens asked for, so that holding back shows
 
 
-@fault("stays-open", "pieces", patience_s=20.0)
-async def stays_open(body: bytes, told: Told) -> AsyncIterator[bytes]:
+@fault("stays-open", "pieces", timeout_s=20.0)
+async def stays_open(body: bytes, request: ServedRequest) -> AsyncIterator[bytes]:
     """A stream stays open for seconds after its `[DONE]`."""
     yield body
-    if body.endswith(DONE) and (told.sent.get("max_tokens") or 0) > LEFT_TOKENS:
+    if body.endswith(DONE) and (request.payload.get("max_tokens") or 0) > LEFT_TOKENS:
         await asyncio.sleep(6.0)
 
 
-@fault("silent-for-long", "pieces", patience_s=40.0)
-async def silent_for_long(body: bytes, told: Told) -> AsyncIterator[bytes]:
+@fault("silent-for-long", "pieces", timeout_s=40.0)
+async def silent_for_long(body: bytes, request: ServedRequest) -> AsyncIterator[bytes]:
     """A stream is silent for 16 s before its end."""
-    if body.endswith(DONE) and (told.sent.get("max_tokens") or 0) > LEFT_TOKENS:
+    if body.endswith(DONE) and (request.payload.get("max_tokens") or 0) > LEFT_TOKENS:
         await asyncio.sleep(16.0)
     yield body
 
 
 @fault("streams-with-length", "body")
-def streams_with_length(body: bytes, _told: Told) -> bytes:
+def streams_with_length(body: bytes, _request: ServedRequest) -> bytes:
     """A stream is made whole first, and sent with its length."""
     return body
 
 
-@fault("arrives-at-once", "pieces", bugs=[9], patience_s=20.0)
-async def arrives_at_once(body: bytes, told: Told) -> AsyncIterator[bytes]:
+@fault("arrives-at-once", "pieces", bugs=[9], timeout_s=20.0)
+async def arrives_at_once(body: bytes, request: ServedRequest) -> AsyncIterator[bytes]:
     """A stream is collected, and sent as a whole at its end."""
-    told.memory["held"] = told.memory.get("held", b"") + body
+    request.state["held"] = request.state.get("held", b"") + body
     if body.endswith(DONE):
-        if (told.sent.get("max_tokens") or 0) >= LONG:
+        if (request.payload.get("max_tokens") or 0) >= LONG:
             await asyncio.sleep(SLOW_S)  # so that it shows however fast the model is
-        yield told.memory["held"]
+        yield request.state["held"]
 
 
 @fault("events-have-names", "event")
-def events_have_names(frame: bytes, _told: Told) -> Iterator[bytes]:
+def events_have_names(frame: bytes, _request: ServedRequest) -> Iterator[bytes]:
     """Events are named completion, so that browsers hand them to nobody."""
     yield b"event: completion\n" + frame
 
 
 @fault("names-without-data", "event")
-def names_without_data(frame: bytes, _told: Told) -> Iterator[bytes]:
+def names_without_data(frame: bytes, _request: ServedRequest) -> Iterator[bytes]:
     """Events with a name and no data keep the connection alive."""
     yield b"event: ping\n\n" + frame
 
 
 @fault("retry-with-unit", "event")
-def retry_has_a_unit(frame: bytes, _told: Told) -> Iterator[bytes]:
+def retry_has_a_unit(frame: bytes, _request: ServedRequest) -> Iterator[bytes]:
     """The time to reconnect is written with its unit."""
     yield b"retry: 3s\n" + frame

@@ -4,45 +4,48 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from reference_server.faults.decorators import fault, said_by, spoken
+from reference_server.faults.decorators import choice_fault, fault, message_of
 from reference_server.faults.topics.logprobs import BUTTON
 
 if TYPE_CHECKING:
-    from reference_server.faults.hooks import Json, Told
+    from reference_server.faults.hooks import Json, ServedRequest
 
 
-def _drop_content(choice: Json, _told: Told) -> None:
-    spoken(choice)["content"] = None
+def _drop_content(choice: Json, _request: ServedRequest) -> None:
+    message_of(choice)["content"] = None
 
 
-def _content_list(choice: Json, _told: Told) -> None:
-    spoken(choice)["content"] = [{"type": "text", "text": spoken(choice).get("content")}]
+def _content_list(choice: Json, _request: ServedRequest) -> None:
+    message_of(choice)["content"] = [{"type": "text", "text": message_of(choice).get("content")}]
 
 
-content_null = said_by("content-null", _drop_content, "The content of a plain answer is null.", streamed=False)
-content_list = said_by("content-list", _content_list, "The content is a list of parts.")
-content_missing = said_by(
-    "content-missing", lambda choice, _told: spoken(choice).pop("content", None), "There is no content.", streamed=False
+content_null = choice_fault("content-null", _drop_content, "The content of a plain answer is null.", streamed=False)
+content_list = choice_fault("content-list", _content_list, "The content is a list of parts.")
+content_missing = choice_fault(
+    "content-missing",
+    lambda choice, _request: message_of(choice).pop("content", None),
+    "There is no content.",
+    streamed=False,
 )
-delta_beside_message = said_by(
+delta_beside_message = choice_fault(
     "delta-beside-message",
-    lambda choice, _told: choice.update(delta={"content": ""}),
+    lambda choice, _request: choice.update(delta={"content": ""}),
     "Plain answers hold a delta beside the message.",
     streamed=False,
 )
 
 
-@fault("logprobs-infinite", "plain", bugs=[101], fits=BUTTON)
-def logprobs_infinite(body: bytes, _told: Told) -> bytes:
+@fault("logprobs-infinite", "plain", bugs=[101], applies_to=BUTTON)
+def logprobs_infinite(body: bytes, _request: ServedRequest) -> bytes:
     """A log-probability is minus infinity, which is no JSON."""
     return body.replace(b'"logprob":-', b'"logprob":-Infinity,"rest":-', 1)
 
 
-def _cut(choice: Json, _told: Told) -> None:
-    said = spoken(choice)
+def _cut(choice: Json, _request: ServedRequest) -> None:
+    said = message_of(choice)
     said["content"] = "".join(char if char.isascii() else "\ufffd" for char in said.get("content") or "")
 
 
-characters_cut_plain = said_by(
+characters_cut_plain = choice_fault(
     "characters-cut-plain", _cut, "Characters beyond ASCII come as U+FFFD in plain answers.", streamed=False, bugs=[13]
 )

@@ -5,27 +5,27 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from reference_server.faults.decorators import at_seams, demands, knows, sampled
+from reference_server.faults.decorators import has_parameters, hooked_fault, requires_check, sampling_fault
 from reference_server.faults.topics.effects.sampling import ignored
 
 if TYPE_CHECKING:
     from reference_server.engine import SamplingParams
-    from reference_server.faults.hooks import Told
+    from reference_server.faults.hooks import ServedRequest
 
 
-@sampled("presence-as-frequency", fits=knows("presence_penalty"))
+@sampling_fault("presence-as-frequency", applies_to=has_parameters("presence_penalty"))
 def presence_as_frequency(params: SamplingParams) -> SamplingParams:
     """`presence_penalty` grows with each repetition, as frequency_penalty does."""
     return replace(params, presence_penalty=0.0, frequency_penalty=params.frequency_penalty + params.presence_penalty)
 
 
-@sampled("frequency-as-presence", fits=knows("frequency_penalty"))
+@sampling_fault("frequency-as-presence", applies_to=has_parameters("frequency_penalty"))
 def frequency_as_presence(params: SamplingParams) -> SamplingParams:
     """`frequency_penalty` counts a token once, however often it stands there, as presence_penalty does."""
     return replace(params, frequency_penalty=0.0, presence_penalty=params.frequency_penalty + params.presence_penalty)
 
 
-@sampled("penalties-reversed", fits=knows("presence_penalty"))
+@sampling_fault("penalties-reversed", applies_to=has_parameters("presence_penalty"))
 def penalties_are_reversed(params: SamplingParams) -> SamplingParams:
     """Penalties have the wrong sign: words are repeated all the more."""
     return replace(
@@ -36,7 +36,7 @@ def penalties_are_reversed(params: SamplingParams) -> SamplingParams:
     )
 
 
-@sampled("penalties-reward", fits=knows("presence_penalty"))
+@sampling_fault("penalties-reward", applies_to=has_parameters("presence_penalty"))
 def penalties_reward(params: SamplingParams) -> SamplingParams:
     """Words are rewarded for being there already, four times as much as they should be penalised."""
     return replace(
@@ -49,14 +49,16 @@ frequency_taken = ignored("frequency_penalty")
 repetition_taken = ignored("repetition_penalty")
 
 
-def _no_rewards(told: Told) -> None:
+def _no_rewards(request: ServedRequest) -> None:
     for name in ("presence_penalty", "frequency_penalty"):
-        value = told.sent.get(name)
+        value = request.payload.get(name)
         if isinstance(value, (int, float)) and -2 <= value < 0:
-            told.sent[name] = 0
+            request.payload[name] = 0
 
 
-negative_penalties_ignored = at_seams(
-    "negative-penalties-ignored", "Penalties below 0 are taken for 0.", request=_no_rewards,
-    fits=demands("effects.negative-penalty-heeded"),
-)  # fmt: skip
+negative_penalties_ignored = hooked_fault(
+    "negative-penalties-ignored",
+    "Penalties below 0 are taken for 0.",
+    request=_no_rewards,
+    applies_to=requires_check("effects.negative-penalty-heeded"),
+)

@@ -6,14 +6,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from reference_server.engine import SamplingParams
-from reference_server.faults.decorators import at_seams, knows, sampled
+from reference_server.faults.decorators import has_parameters, hooked_fault, sampling_fault
 from reference_server.faults.request_edits import ignoring
 
 if TYPE_CHECKING:
     from reference_server.faults.fault import Fault
 
 
-@sampled("temperature-ignored", bugs=[106])
+@sampling_fault("temperature-ignored", bugs=[106])
 def temperature_ignored(params: SamplingParams) -> SamplingParams:
     """`temperature` is ignored: everything is greedy."""
     return replace(params, temperature=0.0)
@@ -29,10 +29,12 @@ def ignored(parameter: str, *bugs: int) -> Fault:
         return replace(params, **{parameter: getattr(UNASKED, parameter)})
 
     unasked.__doc__ = f"`{parameter}` is taken and ignored."
-    return sampled(f"ignores-{parameter.replace('_', '-')}", fits=knows(parameter), bugs=bugs)(unasked)
+    return sampling_fault(f"ignores-{parameter.replace('_', '-')}", applies_to=has_parameters(parameter), bugs=bugs)(
+        unasked
+    )
 
 
-@sampled("bias-halved", fits=knows("logit_bias", "return_tokens_as_token_ids"))
+@sampling_fault("bias-halved", applies_to=has_parameters("logit_bias", "return_tokens_as_token_ids"))
 def bias_is_halved(params: SamplingParams) -> SamplingParams:
     """Of `logit_bias` half is added."""
     return replace(params, logit_bias=tuple((token, bias / 2) for token, bias in params.logit_bias))
@@ -47,7 +49,10 @@ bad_words_taken = ignored("bad_words")
 allowed_taken = ignored("allowed_token_ids")
 least_taken = ignored("min_tokens")
 stop_ids_taken = ignored("stop_token_ids")
-newer_limit_ignored = at_seams(
-    "newer-limit-ignored", "`max_completion_tokens` is taken and ignored.", request=ignoring("max_completion_tokens"),
-    fits=knows("max_completion_tokens"), bugs=[128],
-)  # fmt: skip
+newer_limit_ignored = hooked_fault(
+    "newer-limit-ignored",
+    "`max_completion_tokens` is taken and ignored.",
+    request=ignoring("max_completion_tokens"),
+    applies_to=has_parameters("max_completion_tokens"),
+    bugs=[128],
+)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from reference_server.faults.decorators import around, fault
-from reference_server.faults.fault_middleware import chats
-from reference_server.faults.hooks import Reply
-from reference_server.faults.http_gate import HURT_S, NOTICE_S, Leavings, chat_requests
+from reference_server.faults.decorators import fault, wrapping_fault
+from reference_server.faults.fault_middleware import is_chat_request
+from reference_server.faults.hooks import CannedResponse
+from reference_server.faults.http_gate import AFTERMATH_S, NOTICE_S, DisconnectCounter, chat_requests
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from openapi.contract.contract import Contract
-    from reference_server.faults.hooks import Told
+    from reference_server.faults.hooks import ServedRequest
 
-    Ask = Callable[[Scope, Receive, Send], Awaitable[None]]
+    App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
 async def _gone(receive: Receive) -> None:
@@ -27,15 +27,15 @@ async def _gone(receive: Receive) -> None:
         pass
 
 
-@around("wedged-by-a-disconnect", bugs=[19, 18], restless=True)
-def wedged_by_a_disconnect(app: ASGIApp, contract: Contract) -> Ask:
+@wrapping_fault("wedged-by-a-disconnect", bugs=[19, 18], flaky=True)
+def wedged_by_a_disconnect(app: ASGIApp, contract: Contract) -> App:
     """After a client has left in mid-stream, the next requests wait without end."""
-    leavings = Leavings(app)
+    leavings = DisconnectCounter(app)
 
     async def ask(scope: Scope, receive: Receive, send: Send) -> None:
-        if chats(scope, contract):
+        if is_chat_request(scope, contract):
             await asyncio.sleep(NOTICE_S)
-            if leavings.since_s() < HURT_S:
+            if leavings.since_s() < AFTERMATH_S:
                 await _gone(receive)
                 return
         await leavings.serve(scope, receive, send)
@@ -43,13 +43,13 @@ def wedged_by_a_disconnect(app: ASGIApp, contract: Contract) -> Ask:
     return ask
 
 
-@around("others-hurt-by-a-disconnect", bugs=[18, 19], restless=True)
-def others_are_hurt_by_a_disconnect(app: ASGIApp, contract: Contract) -> Ask:
+@wrapping_fault("others-hurt-by-a-disconnect", bugs=[18, 19], flaky=True)
+def others_are_hurt_by_a_disconnect(app: ASGIApp, contract: Contract) -> App:
     """When a client leaves, the answers of others break off."""
-    leavings = Leavings(app)
+    leavings = DisconnectCounter(app)
 
     async def ask(scope: Scope, receive: Receive, send: Send) -> None:
-        if not chats(scope, contract):
+        if not is_chat_request(scope, contract):
             await app(scope, receive, send)
             return
         before = leavings.count
@@ -66,8 +66,8 @@ def others_are_hurt_by_a_disconnect(app: ASGIApp, contract: Contract) -> Ask:
     return ask
 
 
-@around("connection-soured")
-def connection_is_soured(app: ASGIApp, contract: Contract) -> Ask:
+@wrapping_fault("connection-soured")
+def connection_is_soured(app: ASGIApp, contract: Contract) -> App:
     """After a refusal the next request on the same connection gets a 400."""
     soured: set[Any] = set()
 
@@ -75,7 +75,7 @@ def connection_is_soured(app: ASGIApp, contract: Contract) -> Ask:
         client = tuple(scope["client"] or ())
         if client in soured and chat_requests(contract)(scope):
             soured.discard(client)
-            await Reply(400, b"{}")(scope, receive, send)
+            await CannedResponse(400, b"{}")(scope, receive, send)
             return
 
         async def sent(message: Message) -> None:
@@ -89,14 +89,14 @@ def connection_is_soured(app: ASGIApp, contract: Contract) -> Ask:
 
 
 @fault("connection-cut", "request")
-def connection_is_cut(told: Told) -> Reply | None:
+def connection_is_cut(request: ServedRequest) -> CannedResponse | None:
     """The connection is closed without an answer when a body is malformed or holds a system message."""
-    if b'"system"' in told.body:
+    if b'"system"' in request.body:
         return Cut()
     return None
 
 
-class Cut(Reply):
+class Cut(CannedResponse):
     """An answer that ends before its time."""
 
     def __init__(self) -> None:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import orjson
 
-from reference_server.faults.decorators import around
-from reference_server.faults.http_gate import chat_requests, header_of, refusing
+from reference_server.faults.decorators import wrapping_fault
+from reference_server.faults.http_gate import chat_requests, header_of, refuse_matching
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -16,34 +16,34 @@ if TYPE_CHECKING:
 
     from openapi.contract.contract import Contract
 
-    Ask = Callable[[Scope, Receive, Send], Awaitable[None]]
+    App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
-@around("charset-refused")
-def charset_is_refused(app: ASGIApp, contract: Contract) -> Ask:
+@wrapping_fault("charset-refused")
+def charset_is_refused(app: ASGIApp, contract: Contract) -> App:
     """`application/json; charset=utf-8` is refused with 415."""
-    return refusing(app, contract, lambda scope: b"charset" in header_of(scope, b"content-type").lower(), 415)
+    return refuse_matching(app, contract, lambda scope: b"charset" in header_of(scope, b"content-type").lower(), 415)
 
 
-@around("chunked-bodies-lost")
-def chunked_bodies_are_lost(app: ASGIApp, contract: Contract) -> Ask:
+@wrapping_fault("chunked-bodies-lost")
+def chunked_bodies_are_lost(app: ASGIApp, contract: Contract) -> App:
     """A body in chunks is taken for an empty one."""
-    return refusing(app, contract, lambda scope: bool(header_of(scope, b"transfer-encoding")), 400)
+    return refuse_matching(app, contract, lambda scope: bool(header_of(scope, b"transfer-encoding")), 400)
 
 
-@around("offers-of-http2-lose-the-body", bugs=[140])
-def offers_of_http2_lose_the_body(app: ASGIApp, contract: Contract) -> Ask:
+@wrapping_fault("offers-of-http2-lose-the-body", bugs=[140])
+def offers_of_http2_lose_the_body(app: ASGIApp, contract: Contract) -> App:
     """The body of a request that offers HTTP/2 is lost."""
-    return refusing(app, contract, lambda scope: bool(header_of(scope, b"http2-settings")), 400)
+    return refuse_matching(app, contract, lambda scope: bool(header_of(scope, b"http2-settings")), 400)
 
 
-@around("expectations-refused")
-def expectations_are_refused(app: ASGIApp, contract: Contract) -> Ask:
+@wrapping_fault("expectations-refused")
+def expectations_are_refused(app: ASGIApp, contract: Contract) -> App:
     """`Expect: 100-continue` is refused as a bad request."""
-    return refusing(app, contract, lambda scope: bool(header_of(scope, b"expect")), 400)
+    return refuse_matching(app, contract, lambda scope: bool(header_of(scope, b"expect")), 400)
 
 
-def _with_stream(app: ASGIApp, contract: Contract, accepted: bytes, *, stream: bool) -> Ask:
+def _with_stream(app: ASGIApp, contract: Contract, accepted: bytes, *, stream: bool) -> App:
     """Lets the Accept header decide whether an answer is streamed."""
 
     async def ask(scope: Scope, receive: Receive, send: Send) -> None:
@@ -66,13 +66,13 @@ def _with_stream(app: ASGIApp, contract: Contract, accepted: bytes, *, stream: b
     return ask
 
 
-@around("accept-starts-streams")
-def accept_starts_streams(app: ASGIApp, contract: Contract) -> Ask:
+@wrapping_fault("accept-starts-streams")
+def accept_starts_streams(app: ASGIApp, contract: Contract) -> App:
     """`Accept: text/event-stream` turns a plain answer into a stream."""
     return _with_stream(app, contract, b"text/event-stream", stream=True)
 
 
-@around("accept-ends-streams")
-def accept_ends_streams(app: ASGIApp, contract: Contract) -> Ask:
+@wrapping_fault("accept-ends-streams")
+def accept_ends_streams(app: ASGIApp, contract: Contract) -> App:
     """`Accept: application/json` turns a stream into a plain answer."""
     return _with_stream(app, contract, b"application/json", stream=False)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from reference_server.faults.decorators import around, fault
-from reference_server.faults.http_gate import with_headers
+from reference_server.faults.decorators import fault, wrapping_fault
+from reference_server.faults.http_gate import edit_headers
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -13,37 +13,37 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
     from openapi.contract.contract import Contract
-    from reference_server.faults.hooks import Head, Told
+    from reference_server.faults.hooks import ResponseHead, ServedRequest
 
-    Ask = Callable[[Scope, Receive, Send], Awaitable[None]]
+    App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
 @fault("types-missing", "head")
-def types_are_missing(head: Head, _told: Told) -> None:
+def types_are_missing(head: ResponseHead, _request: ServedRequest) -> None:
     """Nothing says its content type."""
     head.headers.pop("content-type", None)
 
 
 @fault("charset-latin", "head")
-def charset_is_latin(head: Head, _told: Told) -> None:
+def charset_is_latin(head: ResponseHead, _request: ServedRequest) -> None:
     """Content types name a charset that JSON does not have."""
     head.headers["content-type"] = head.headers.get("content-type", "").partition(";")[0] + "; charset=iso-8859-1"
 
 
 @fault("cached-for-all", "head")
-def answers_are_cached(head: Head, _told: Told) -> None:
+def answers_are_cached(head: ResponseHead, _request: ServedRequest) -> None:
     """Answers may be kept by caches and given to others."""
     head.headers["cache-control"] = "public, max-age=3600"
 
 
 @fault("says-gzip", "head")
-def says_gzip(head: Head, _told: Told) -> None:
+def says_gzip(head: ResponseHead, _request: ServedRequest) -> None:
     """Bodies are said to be compressed, though nobody asked for it."""
     head.headers["content-encoding"] = "gzip"
 
 
-@around("date-of-old")
-def date_is_of_old(app: ASGIApp, _contract: Contract) -> Ask:
+@wrapping_fault("date-of-old")
+def date_is_of_old(app: ASGIApp, _contract: Contract) -> App:
     """The Date of answers is years old."""
 
     async def ask(scope: Scope, receive: Receive, send: Send) -> None:
@@ -55,14 +55,14 @@ def date_is_of_old(app: ASGIApp, _contract: Contract) -> Ask:
     return ask
 
 
-@around("types-twice")
-def types_are_sent_twice(app: ASGIApp, _contract: Contract) -> Ask:
+@wrapping_fault("types-twice")
+def types_are_sent_twice(app: ASGIApp, _contract: Contract) -> App:
     """The content type is sent twice, as a gateway and the server behind it each add it."""
-    return with_headers(app, lambda _scope, headers: [*headers, *(pair for pair in headers if b"type" in pair[0])])
+    return edit_headers(app, lambda _scope, headers: [*headers, *(pair for pair in headers if b"type" in pair[0])])
 
 
-@around("message-illegal")
-def message_is_illegal(app: ASGIApp, contract: Contract) -> Ask:
+@wrapping_fault("message-illegal")
+def message_is_illegal(app: ASGIApp, contract: Contract) -> App:
     """An answer begins with a status line that no client can read."""
 
     async def ask(scope: Scope, receive: Receive, send: Send) -> None:

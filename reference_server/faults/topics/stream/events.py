@@ -5,43 +5,48 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from reference_server.faults.decorators import demands, fault, said_by
+from reference_server.faults.decorators import choice_fault, fault, requires_check
 from reference_server.faults.hooks import DONE, FRAME_END
 from reference_server.faults.topics.finish import reason_instead
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
-    from reference_server.faults.hooks import Json, Told
+    from reference_server.faults.hooks import Json, ServedRequest
 
 
-reason_empty = said_by(
+reason_empty = choice_fault(
     "reason-empty",
     reason_instead(None, ""),
     "The finish_reason is an empty text before the end.",
     plain=False,
     bugs=[32],
 )
-reason_absent = said_by(
+reason_absent = choice_fault(
     "reason-absent",
-    lambda choice, _told: choice.pop("finish_reason") if choice["finish_reason"] is None else None,
+    lambda choice, _request: choice.pop("finish_reason") if choice["finish_reason"] is None else None,
     "The finish_reason is absent before the end.",
     plain=False,
     bugs=[33],
-    fits=demands("stream.finish-reason-always-there", "stream.finish-reason-known"),
+    applies_to=requires_check("stream.finish-reason-always-there", "stream.finish-reason-known"),
 )
 
 
-@fault("finish-lost-with-logprobs", "chunk", bugs=[43], fits=demands("logprobs.in-every-chunk", "stream.usage-once"))
-def finish_lost_with_logprobs(chunk: Json, told: Told) -> None:
+@fault(
+    "finish-lost-with-logprobs",
+    "chunk",
+    bugs=[43],
+    applies_to=requires_check("logprobs.in-every-chunk", "stream.usage-once"),
+)
+def finish_lost_with_logprobs(chunk: Json, request: ServedRequest) -> None:
     """A stream with log-probabilities gets no finish_reason."""
-    if told.sent.get("logprobs") or told.sent.get("top_logprobs"):
+    if request.payload.get("logprobs") or request.payload.get("top_logprobs"):
         for choice in chunk["choices"]:
             choice["finish_reason"] = None
 
 
 @fault("finishes-twice", "event")
-def finishes_twice(frame: bytes, _told: Told) -> Iterator[bytes]:
+def finishes_twice(frame: bytes, _request: ServedRequest) -> Iterator[bytes]:
     """The last chunk of a choice comes twice."""
     yield frame
     if b'"finish_reason":"' in frame:
@@ -49,24 +54,24 @@ def finishes_twice(frame: bytes, _told: Told) -> Iterator[bytes]:
 
 
 @fault("goes-on-after-finish", "event")
-def goes_on_after_finish(frame: bytes, told: Told) -> Iterator[bytes]:
+def goes_on_after_finish(frame: bytes, request: ServedRequest) -> Iterator[bytes]:
     """A choice says more after its finish_reason."""
-    if told.at == 1:
-        told.memory["spoken"] = frame
+    if request.event_index == 1:
+        request.state["message_of"] = frame
     yield frame
-    if b'"finish_reason":"' in frame and "spoken" in told.memory:
-        yield told.memory["spoken"]
+    if b'"finish_reason":"' in frame and "message_of" in request.state:
+        yield request.state["message_of"]
 
 
 @fault("omits-done", "event", bugs=[1])
-def omits_done(frame: bytes, _told: Told) -> Iterator[bytes]:
+def omits_done(frame: bytes, _request: ServedRequest) -> Iterator[bytes]:
     """The stream ends without `[DONE]`."""
     if frame != DONE:
         yield frame
 
 
 @fault("sends-done-twice", "event", bugs=[3])
-def sends_done_twice(frame: bytes, _told: Told) -> Iterator[bytes]:
+def sends_done_twice(frame: bytes, _request: ServedRequest) -> Iterator[bytes]:
     """`[DONE]` is sent twice."""
     yield frame
     if frame == DONE:
@@ -74,51 +79,51 @@ def sends_done_twice(frame: bytes, _told: Told) -> Iterator[bytes]:
 
 
 @fault("goes-on-after-done", "event", bugs=[3])
-def goes_on_after_done(frame: bytes, told: Told) -> Iterator[bytes]:
+def goes_on_after_done(frame: bytes, request: ServedRequest) -> Iterator[bytes]:
     """The first chunk is sent again after `[DONE]`."""
-    told.memory.setdefault("first", frame)
+    request.state.setdefault("first", frame)
     yield frame
     if frame == DONE:
-        yield told.memory["first"]
+        yield request.state["first"]
 
 
 @fault("event-is-a-word", "event")
-def event_is_a_word(frame: bytes, told: Told) -> Iterator[bytes]:
+def event_is_a_word(frame: bytes, request: ServedRequest) -> Iterator[bytes]:
     """A bare word is sent as an event between two chunks, to keep the connection alive."""
     yield frame
-    if told.at == 0:
+    if request.event_index == 0:
         yield b"data: ping\n\n"
 
 
 @fault("one-json-for-a-stream", "request")
-def answers_plain(told: Told) -> None:
+def answers_plain(request: ServedRequest) -> None:
     """A request for a stream is answered with one plain JSON object."""
-    told.sent.pop("stream", None)
-    told.sent.pop("stream_options", None)
+    request.payload.pop("stream", None)
+    request.payload.pop("stream_options", None)
 
 
 @fault("breaks-off", "pieces")
-async def breaks_off(body: bytes, told: Told) -> AsyncIterator[bytes]:
+async def breaks_off(body: bytes, request: ServedRequest) -> AsyncIterator[bytes]:
     """The connection ends after the third event of a stream, without a word."""
     for frame in body.split(FRAME_END):
         if frame:
-            told.memory["sent"] = told.memory.get("sent", 0) + 1
-            if told.memory["sent"] > 3:
+            request.state["sent"] = request.state.get("sent", 0) + 1
+            if request.state["sent"] > 3:
                 raise ConnectionResetError
             yield frame + FRAME_END
 
 
-@fault("never-ends", "pieces", patience_s=4.0)
-async def never_ends(body: bytes, told: Told) -> AsyncIterator[bytes]:
+@fault("never-ends", "pieces", timeout_s=4.0)
+async def never_ends(body: bytes, request: ServedRequest) -> AsyncIterator[bytes]:
     """A stream of which everything was sent is not ended."""
     yield body
-    if body.endswith(DONE) and told.sent.get("max_tokens") == 24:
+    if body.endswith(DONE) and request.payload.get("max_tokens") == 24:
         await asyncio.sleep(3600)
 
 
 @fault("error-in-mid-stream", "event", bugs=[127])
-def error_in_mid_stream(frame: bytes, told: Told) -> Iterator[bytes]:
+def error_in_mid_stream(frame: bytes, request: ServedRequest) -> Iterator[bytes]:
     """An error comes between two chunks, and the stream goes on to its `[DONE]`."""
     yield frame
-    if told.at == 1:
+    if request.event_index == 1:
         yield b'data: {"error":{"message":"the model failed","type":"server_error"}}\n\n'

@@ -13,7 +13,7 @@ from reference_server.faults.hooks import DATA, DONE
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from reference_server.faults.hooks import Json, Told
+    from reference_server.faults.hooks import Json, ServedRequest
 
 
 def _text(choice: Json) -> str:
@@ -21,71 +21,71 @@ def _text(choice: Json) -> str:
 
 
 @fault("cumulative-text", "chunk", bugs=[17])
-def cumulative_text(chunk: Json, told: Told) -> None:
+def cumulative_text(chunk: Json, request: ServedRequest) -> None:
     """Deltas hold all the text so far."""
     for choice in chunk["choices"]:
         key = f"text{choice['index']}"
-        told.memory[key] = told.memory.get(key, "") + _text(choice)
-        choice["delta"]["content"] = told.memory[key]
+        request.state[key] = request.state.get(key, "") + _text(choice)
+        choice["delta"]["content"] = request.state[key]
 
 
 @fault("repeats-last-character", "chunk", bugs=[14])
-def repeats_last_character(chunk: Json, told: Told) -> None:
+def repeats_last_character(chunk: Json, request: ServedRequest) -> None:
     """Each delta begins with the last character of the one before."""
     for choice in chunk["choices"]:
         said = _text(choice)
         if said:
-            choice["delta"]["content"] = told.memory.get("last", "") + said
-            told.memory["last"] = said[-1]
+            choice["delta"]["content"] = request.state.get("last", "") + said
+            request.state["last"] = said[-1]
 
 
 @fault("first-text-lost", "chunk", bugs=[16])
-def first_text_lost(chunk: Json, told: Told) -> None:
+def first_text_lost(chunk: Json, request: ServedRequest) -> None:
     """The text of the first chunk that has some is lost."""
     for choice in chunk["choices"]:
-        if _text(choice) and not told.memory.get("lost"):
-            told.memory["lost"] = True
+        if _text(choice) and not request.state.get("lost"):
+            request.state["lost"] = True
             choice["delta"]["content"] = ""
 
 
 @fault("last-text-lost", "event", bugs=[16])
-def last_text_lost(frame: bytes, told: Told) -> Iterator[bytes]:
+def last_text_lost(frame: bytes, request: ServedRequest) -> Iterator[bytes]:
     """The chunk before the one that ends a stream is lost."""
-    held = told.memory.pop("held", None)
+    held = request.state.pop("held", None)
     if held is not None and b'"finish_reason":null' in frame:
         yield held
-    elif held is not None and not told.memory.get("ended"):
-        told.memory["ended"] = True
+    elif held is not None and not request.state.get("ended"):
+        request.state["ended"] = True
     elif held is not None:
         yield held
     if b'"finish_reason":null' in frame:
-        told.memory["held"] = frame
+        request.state["held"] = frame
     else:
         yield frame
 
 
 @fault("spaces-lost", "chunk", bugs=[16])
-def spaces_lost(chunk: Json, _told: Told) -> None:
+def spaces_lost(chunk: Json, _request: ServedRequest) -> None:
     """White space at the start of a delta is lost."""
     for choice in chunk["choices"]:
         choice["delta"]["content"] = _text(choice).lstrip()
 
 
 @fault("characters-cut", "chunk", bugs=[13])
-def characters_cut(chunk: Json, _told: Told) -> None:
+def characters_cut(chunk: Json, _request: ServedRequest) -> None:
     """A character beyond ASCII is cut between two tokens and comes as U+FFFD."""
     for choice in chunk["choices"]:
         choice["delta"]["content"] = "".join(char if char.isascii() else "\ufffd\ufffd" for char in _text(choice))
 
 
 @fault("whole-text-again", "event", bugs=[14])
-def whole_text_comes_again(frame: bytes, told: Told) -> Iterator[bytes]:
+def whole_text_comes_again(frame: bytes, request: ServedRequest) -> Iterator[bytes]:
     """Before the last chunk comes one more, with the whole answer."""
     chunk = {} if frame == DONE else orjson.loads(frame.removeprefix(DATA))
     for choice in chunk.get("choices") or ():
-        told.memory["text"] = told.memory.get("text", "") + (choice["delta"].get("content") or "")
-        if choice["finish_reason"] is not None and told.memory["text"]:
-            again = {**choice, "delta": {**choice["delta"], "content": told.memory["text"]}, "finish_reason": None}
+        request.state["text"] = request.state.get("text", "") + (choice["delta"].get("content") or "")
+        if choice["finish_reason"] is not None and request.state["text"]:
+            again = {**choice, "delta": {**choice["delta"], "content": request.state["text"]}, "finish_reason": None}
             spare = {name: value for name, value in chunk.items() if name not in ("usage", "full_text")}
             yield sse.encode(orjson.dumps({**spare, "choices": [again]}))
     yield frame

@@ -10,48 +10,48 @@ from reference_server.faults.hooks import DATA, DONE
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from reference_server.faults.hooks import Head, Told
+    from reference_server.faults.hooks import ResponseHead, ServedRequest
 
 
 @fault("streams-as-text", "head", bugs=[10])
-def streams_as_text(head: Head, _told: Told) -> None:
+def streams_as_text(head: ResponseHead, _request: ServedRequest) -> None:
     """A stream is sent as text/plain."""
     if head.streams:
         head.headers["content-type"] = "text/plain; charset=utf-8"
 
 
 @fault("streams-without-type", "head", bugs=[10])
-def streams_without_type(head: Head, _told: Told) -> None:
+def streams_without_type(head: ResponseHead, _request: ServedRequest) -> None:
     """A stream is sent without a Content-Type."""
     if head.streams:
         del head.headers["content-type"]
 
 
 @fault("bare-json-lines", "event")
-def bare_json_lines(frame: bytes, told: Told) -> Iterator[bytes]:
+def bare_json_lines(frame: bytes, request: ServedRequest) -> Iterator[bytes]:
     """The second chunk comes as a bare line of JSON, without its field name."""
-    yield frame.removeprefix(DATA) if told.at == 1 else frame
+    yield frame.removeprefix(DATA) if request.event_index == 1 else frame
 
 
 @fault("splits-events", "event")
-def splits_events(frame: bytes, told: Told) -> Iterator[bytes]:
+def splits_events(frame: bytes, request: ServedRequest) -> Iterator[bytes]:
     """A raw line break stands within the JSON of the second chunk."""
-    yield frame.replace(b',"', b',\n"', 1) if told.at == 1 else frame
+    yield frame.replace(b',"', b',\n"', 1) if request.event_index == 1 else frame
 
 
 @fault("invalid-utf8", "event", bugs=[13])
-def invalid_utf8(frame: bytes, told: Told) -> Iterator[bytes]:
+def invalid_utf8(frame: bytes, request: ServedRequest) -> Iterator[bytes]:
     """The text of the second chunk ends with the first byte of a character."""
-    yield frame.replace(b'"content":"', b'"content":"\xe4', 1) if told.at == 1 else frame
+    yield frame.replace(b'"content":"', b'"content":"\xe4', 1) if request.event_index == 1 else frame
 
 
 @fault("half-surrogate", "event", bugs=[13])
-def half_surrogate(frame: bytes, told: Told) -> Iterator[bytes]:
+def half_surrogate(frame: bytes, request: ServedRequest) -> Iterator[bytes]:
     """The text of the second chunk holds one half of a surrogate pair, escaped."""
-    yield frame.replace(b'"content":"', b'"content":"\\ud83d', 1) if told.at == 1 else frame
+    yield frame.replace(b'"content":"', b'"content":"\\ud83d', 1) if request.event_index == 1 else frame
 
 
 @fault("last-event-open", "event")
-def last_event_open(frame: bytes, _told: Told) -> Iterator[bytes]:
+def last_event_open(frame: bytes, _request: ServedRequest) -> Iterator[bytes]:
     """The blank line after `[DONE]` is missing."""
     yield frame.removesuffix(b"\n") if frame == DONE else frame

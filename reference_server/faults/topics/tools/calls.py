@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from openapi.stream import sse
-from reference_server.faults.decorators import choices_of, fault, said_by, spoken
+from reference_server.faults.decorators import choice_fault, choices_of, fault, message_of
 from reference_server.faults.hooks import DATA, DONE
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from openapi.contract.contract import Contract
     from reference_server.faults.fault import Fault
-    from reference_server.faults.hooks import Json, Told
+    from reference_server.faults.hooks import Json, ServedRequest
 
 
 def calls(contract: Contract) -> bool:
@@ -34,12 +34,12 @@ def called(
 ) -> Fault:
     """A fault of tool calls, where there are some."""
 
-    def change(choice: Json, _told: Told) -> None:
-        found = spoken(choice).get("tool_calls")
+    def change(choice: Json, _request: ServedRequest) -> None:
+        found = message_of(choice).get("tool_calls")
         if found:
             edit(found, choice)
 
-    return said_by(name, change, line, plain=plain, streamed=streamed, **{"fits": calls, **more})
+    return choice_fault(name, change, line, plain=plain, streamed=streamed, **{"applies_to": calls, **more})
 
 
 def _each(edit: Callable[[Json], object]) -> Callable[[list[Json], Json], None]:
@@ -63,17 +63,26 @@ def _arguments(edit: Callable[[str], Any]) -> Callable[[list[Json], Json], None]
 
 
 call_index_missing = called(
-    "call-index-missing", _each(lambda call: call.pop("index", None)), "Pieces of tool calls have no index.",
-    plain=False, bugs=[79],
-)  # fmt: skip
+    "call-index-missing",
+    _each(lambda call: call.pop("index", None)),
+    "Pieces of tool calls have no index.",
+    plain=False,
+    bugs=[79],
+)
 call_index_zero = called(
-    "call-index-zero", _each(lambda call: call.update(index=0)), "All tool calls have the index 0.",
-    plain=False, bugs=[80],
-)  # fmt: skip
+    "call-index-zero",
+    _each(lambda call: call.update(index=0)),
+    "All tool calls have the index 0.",
+    plain=False,
+    bugs=[80],
+)
 call_name_in_each_piece = called(
-    "call-name-in-each-piece", _function(lambda each: each.update(name="get_weather")),
-    "The name of a tool comes with every piece of its call.", plain=False, bugs=[82],
-)  # fmt: skip
+    "call-name-in-each-piece",
+    _function(lambda each: each.update(name="get_weather")),
+    "The name of a tool comes with every piece of its call.",
+    plain=False,
+    bugs=[82],
+)
 call_name_empty = called(
     "call-name-empty", _function(lambda each: each.update(name="")), "The name of a tool is an empty text.", bugs=[82]
 )
@@ -84,16 +93,20 @@ call_arguments_broken = called(
     "call-arguments-broken", _arguments(lambda text: text.rstrip("}")), "Arguments lack their last brace.", bugs=[84]
 )
 call_arguments_are_objects = called(
-    "call-arguments-are-objects", _arguments(lambda text: {"text": text}), "Arguments are an object, not JSON as text.",
+    "call-arguments-are-objects",
+    _arguments(lambda text: {"text": text}),
+    "Arguments are an object, not JSON as text.",
     bugs=[84],
-)  # fmt: skip
+)
 call_id_missing = called(
     "call-id-missing", _each(lambda call: call.pop("id", None)), "Tool calls have no id.", bugs=[87]
 )
 call_ids_repeat = called(
-    "call-ids-repeat", _each(lambda call: call.update(id="0") if call.get("id") else None),
-    "All tool calls have the same id.", bugs=[88],
-)  # fmt: skip
+    "call-ids-repeat",
+    _each(lambda call: call.update(id="0") if call.get("id") else None),
+    "All tool calls have the same id.",
+    bugs=[88],
+)
 call_type_missing = called("call-type-missing", _each(lambda call: call.pop("type", None)), "Tool calls have no type.")
 call_of_unknown_tool = called(
     "call-of-unknown-tool",
@@ -101,22 +114,25 @@ call_of_unknown_tool = called(
     "A tool is called that was not offered.",
 )
 calls_lost_in_streams = called(
-    "calls-lost-in-streams", lambda found, choice: spoken(choice).pop("tool_calls") and found,
-    "Streams lose tool calls.", plain=False, bugs=[89],
-)  # fmt: skip
+    "calls-lost-in-streams",
+    lambda found, choice: message_of(choice).pop("tool_calls") and found,
+    "Streams lose tool calls.",
+    plain=False,
+    bugs=[89],
+)
 
 
-@fault("call-arguments-before-name", "event", fits=calls, bugs=[86])
-def call_arguments_before_name(frame: bytes, told: Told) -> Iterator[bytes]:
+@fault("call-arguments-before-name", "event", applies_to=calls, bugs=[86])
+def call_arguments_before_name(frame: bytes, request: ServedRequest) -> Iterator[bytes]:
     """Arguments of a tool call are streamed before its name."""
     chunk = {} if frame == DONE else orjson.loads(frame.removeprefix(DATA))
     for choice in choices_of(chunk):
         for call in choice.get("delta", {}).get("tool_calls") or ():
             name = call.get("function", {}).pop("name", None)
             if name is not None:
-                told.memory["name"] = (name, chunk)
-    if b'"finish_reason":"' in frame and "name" in told.memory:
-        name, first = told.memory.pop("name")
+                request.state["name"] = (name, chunk)
+    if b'"finish_reason":"' in frame and "name" in request.state:
+        name, first = request.state.pop("name")
         first["choices"][0]["delta"]["tool_calls"][0]["function"] = {"name": name}
         yield sse.encode(orjson.dumps(first))
     yield frame if frame == DONE else sse.encode(orjson.dumps(chunk))
@@ -130,7 +146,7 @@ def _doubled(found: list[Json], _choice: Json) -> None:
 def _with_marks(found: list[Json], choice: Json) -> None:
     names = [call.get("function", {}).get("name") for call in found]
     if any(names):
-        spoken(choice)["content"] = f'<tool_call>{{"name": "{names[0]}"}}</tool_call>'
+        message_of(choice)["content"] = f'<tool_call>{{"name": "{names[0]}"}}</tool_call>'
 
 
 def _moved(found: list[Json], _choice: Json) -> None:
@@ -140,13 +156,18 @@ def _moved(found: list[Json], _choice: Json) -> None:
 
 calls_doubled = called("calls-doubled", _doubled, "Every call is made twice.")
 call_arguments_empty = called(
-    "call-arguments-empty", _arguments(lambda _text: "{}"), "The arguments of a call lack what its function requires.",
-    streamed=False, bugs=[84],
-)  # fmt: skip
+    "call-arguments-empty",
+    _arguments(lambda _text: "{}"),
+    "The arguments of a call lack what its function requires.",
+    streamed=False,
+    bugs=[84],
+)
 call_name_doubled = called(
-    "call-name-doubled", _function(lambda each: each.update(name=each["name"] * 2) if each.get("name") else None),
-    "The name of a call stands twice in it.", bugs=[82],
-)  # fmt: skip
+    "call-name-doubled",
+    _function(lambda each: each.update(name=each["name"] * 2) if each.get("name") else None),
+    "The name of a call stands twice in it.",
+    bugs=[82],
+)
 calls_with_marks = called("calls-with-marks", _with_marks, "A call stands in the text too, in the model's own marks.")
 call_index_from_one = called(
     "call-index-from-one", _moved, "The index of the first streamed call is 1.", plain=False, bugs=[80]

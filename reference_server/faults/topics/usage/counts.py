@@ -6,9 +6,16 @@ import itertools
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from reference_server.faults.decorators import around, at_seams, demands, held_by, knows, sampled
-from reference_server.faults.fault_middleware import Faulty
-from reference_server.faults.hooks import Seams
+from reference_server.faults.decorators import (
+    envelope_fault,
+    has_parameters,
+    hooked_fault,
+    requires_check,
+    sampling_fault,
+    wrapping_fault,
+)
+from reference_server.faults.fault_middleware import FaultMiddleware
+from reference_server.faults.hooks import Hooks
 from reference_server.faults.topics.reasoning import MEMBERS, thinks
 
 if TYPE_CHECKING:
@@ -19,27 +26,29 @@ if TYPE_CHECKING:
     from openapi.contract.contract import Contract
     from reference_server.engine import SamplingParams
     from reference_server.faults.fault import Fault
-    from reference_server.faults.hooks import Json, Told
+    from reference_server.faults.hooks import Json, ServedRequest
 
 COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
 
 
-def _uncounted(answer: Json, _told: Told) -> None:
+def _uncounted(answer: Json, _request: ServedRequest) -> None:
     if any(any(choice["message"].get(name) for name in MEMBERS) for choice in answer["choices"]):
         answer["usage"]["completion_tokens"] = 1
         answer["usage"]["total_tokens"] = answer["usage"]["prompt_tokens"] + 1
 
 
-thoughts_uncounted = at_seams("thoughts-uncounted", "Thoughts count no tokens.", answer=_uncounted, fits=thinks)
+thoughts_uncounted = hooked_fault(
+    "thoughts-uncounted", "Thoughts count no tokens.", answer=_uncounted, applies_to=thinks
+)
 
 
-@sampled("limit-ignored", bugs=[128])
+@sampling_fault("limit-ignored", bugs=[128])
 def limit_ignored(params: SamplingParams) -> SamplingParams:
     """`max_tokens` is ignored: a limit of the server's own, three times as high, ends answers."""
     return replace(params, max_tokens=None if params.max_tokens is None else 3 * params.max_tokens + 8)
 
 
-@sampled("limit-off-by-one", bugs=[71])
+@sampling_fault("limit-off-by-one", bugs=[71])
 def limit_off_by_one(params: SamplingParams) -> SamplingParams:
     """One token more than max_tokens is generated."""
     return replace(params, max_tokens=None if params.max_tokens is None else params.max_tokens + 1)
@@ -56,11 +65,11 @@ def counted(
 ) -> Fault:
     """A fault of usage, wherever it stands."""
 
-    def change(holder: Json, _told: Told) -> None:
+    def change(holder: Json, _request: ServedRequest) -> None:
         if isinstance(holder.get("usage"), dict):
             edit(holder["usage"])
 
-    return held_by(name, change, line, plain=plain, streamed=streamed, **options)
+    return envelope_fault(name, change, line, plain=plain, streamed=streamed, **options)
 
 
 def _add(usage: Json, prompt: int = 0, completion: int = 0) -> None:
@@ -120,84 +129,92 @@ counts_are_floats = counted(
     "Counts of usage have fractions.",
 )
 prompt_counted_otherwise_in_streams = counted(
-    "prompt-otherwise-in-streams", lambda usage: _add(usage, prompt=1), "Streams count one prompt token more.",
-    plain=False, bugs=[74],
-)  # fmt: skip
+    "prompt-otherwise-in-streams",
+    lambda usage: _add(usage, prompt=1),
+    "Streams count one prompt token more.",
+    plain=False,
+    bugs=[74],
+)
 counts_missing = counted("total-missing", lambda usage: usage.pop("total_tokens"), "`total_tokens` is missing.")
 waits_for_no_token = counted(
     "waits-for-no-token",
     lambda usage: usage.update(queue_wait_time=usage.get("queue_wait_time", [])[:-1]),
     "`queue_wait_time` lacks the last token.",
-    fits=demands("usage.one-entry-per-token"),
+    applies_to=requires_check("usage.one-entry-per-token"),
 )
 cached_beyond_prompt = counted(
     "cached-beyond-prompt",
     lambda usage: usage.update(prompt_tokens_details={"cached_tokens": usage["prompt_tokens"] + 1}),
     "More prompt tokens are cached than there are.",
-    fits=demands("usage.details-within-totals"),
+    applies_to=requires_check("usage.details-within-totals"),
 )
 
 
-def _first_choice_only(answer: Json, _told: Told) -> None:
+def _first_choice_only(answer: Json, _request: ServedRequest) -> None:
     width = len(answer["choices"])
     if width > 1:
         usage = answer["usage"]
         _to(usage, "completion_tokens", max(1, usage["completion_tokens"] // width))
 
 
-first_choice_counted = held_by(
+first_choice_counted = envelope_fault(
     "first-choice-counted", _first_choice_only, "Usage counts the tokens of one choice only.", streamed=False
 )
 
 
-def _room_too(holder: Json, told: Told) -> None:
-    limit = told.sent.get("max_tokens")
+def _room_too(holder: Json, request: ServedRequest) -> None:
+    limit = request.payload.get("max_tokens")
     if isinstance(holder.get("usage"), dict) and isinstance(limit, int):
         _add(holder["usage"], prompt=limit)
 
 
-prompt_with_room = held_by(
+prompt_with_room = envelope_fault(
     "prompt-with-room", _room_too, "prompt_tokens counts the room that max_tokens leaves for the answer.", bugs=[73]
 )
 
 
-@around("prompt-grows-by-itself", bugs=[73])
+@wrapping_fault("prompt-grows-by-itself", bugs=[73])
 def prompt_grows_by_itself(app: ASGIApp, contract: Contract) -> ASGIApp:
     """The same prompt counts one token more each time."""
     asked = itertools.count(1)
 
-    def grow(answer: Json, _told: Told) -> None:
+    def grow(answer: Json, _request: ServedRequest) -> None:
         if isinstance(answer.get("usage"), dict):
             _add(answer["usage"], prompt=next(asked))
 
-    return Faulty(app, contract, Seams(answer=grow))
+    return FaultMiddleware(app, contract, Hooks(answer=grow))
 
 
-def _prompt_for_each(answer: Json, _told: Told) -> None:
+def _prompt_for_each(answer: Json, _request: ServedRequest) -> None:
     extra = len(answer["choices"]) - 1
     if extra > 0 and isinstance(answer.get("usage"), dict):
         _add(answer["usage"], prompt=extra * answer["usage"]["prompt_tokens"])
 
 
-def _first_of_a_stream(chunk: Json, told: Told) -> None:
-    several = told.sent.get("n") or 1
+def _first_of_a_stream(chunk: Json, request: ServedRequest) -> None:
+    several = request.payload.get("n") or 1
     if several > 1 and isinstance(chunk.get("usage"), dict):
         _to(chunk["usage"], "completion_tokens", chunk["usage"]["completion_tokens"] // several)
 
 
-def _limit_when_stopped(answer: Json, told: Told) -> None:
+def _limit_when_stopped(answer: Json, request: ServedRequest) -> None:
     stopped = all(choice["finish_reason"] == "stop" for choice in answer["choices"])
-    if told.sent.get("stop") and stopped and isinstance(answer.get("usage"), dict):
-        _to(answer["usage"], "completion_tokens", told.sent.get("max_tokens") or 64)
+    if request.payload.get("stop") and stopped and isinstance(answer.get("usage"), dict):
+        _to(answer["usage"], "completion_tokens", request.payload.get("max_tokens") or 64)
 
 
-prompt_for_each_choice = at_seams(
-    "prompt-for-each-choice", "The prompt is counted once for each choice.", answer=_prompt_for_each, fits=knows("n")
+prompt_for_each_choice = hooked_fault(
+    "prompt-for-each-choice",
+    "The prompt is counted once for each choice.",
+    answer=_prompt_for_each,
+    applies_to=has_parameters("n"),
 )
-first_choice_counted_in_streams = at_seams(
-    "first-choice-counted-in-streams", "Usage of streams counts the tokens of one choice only.",
-    chunk=_first_of_a_stream, fits=knows("n", "stream_options"),
-)  # fmt: skip
-stopped_counts_the_limit = at_seams(
+first_choice_counted_in_streams = hooked_fault(
+    "first-choice-counted-in-streams",
+    "Usage of streams counts the tokens of one choice only.",
+    chunk=_first_of_a_stream,
+    applies_to=has_parameters("n", "stream_options"),
+)
+stopped_counts_the_limit = hooked_fault(
     "stopped-counts-the-limit", "An answer that a stop text ends counts max_tokens.", answer=_limit_when_stopped
 )

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from openapi.stream import sse
-from reference_server.faults.decorators import allowed, choices_of, spoken
+from reference_server.faults.decorators import choices_of, message_of, variation
 from reference_server.faults.hooks import DATA, DONE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from reference_server.faults.fault import Fault
-    from reference_server.faults.hooks import Head, Json, Told
+    from reference_server.faults.hooks import Json, ResponseHead, ServedRequest
 
 EXTRA: Final[Json] = {"x_note": "extra", "x_list": [1, {"deep": None}]}
 
@@ -23,25 +23,25 @@ EXTRA: Final[Json] = {"x_note": "extra", "x_list": [1, {"deep": None}]}
 def _written(name: str, line: str, write: Callable[[Any], bytes]) -> Fault:
     """Every JSON object written otherwise, in plain answers, chunks and refusals."""
 
-    def event(frame: bytes, _told: Told) -> Iterable[bytes]:
+    def event(frame: bytes, _request: ServedRequest) -> Iterable[bytes]:
         return [frame if frame == DONE else sse.encode(write(orjson.loads(frame.removeprefix(DATA))))]
 
-    return allowed(
+    return variation(
         name,
         line,
         body=None,
         event=event,
-        plain=lambda body, _told: write(orjson.loads(body)),
-        refusal=lambda _head, body, _told: write(body),
+        plain=lambda body, _request: write(orjson.loads(body)),
+        refusal=lambda _head, body, _request: write(body),
     )
 
 
-def _headed(name: str, line: str, edit: Callable[[Head], object], **more: Any) -> Fault:
-    return allowed(name, line, head=lambda head, _told: edit(head), everywhere=True, **more)
+def _headed(name: str, line: str, edit: Callable[[ResponseHead], object], **more: Any) -> Fault:
+    return variation(name, line, head=lambda head, _request: edit(head), everywhere=True, **more)
 
 
 def _typed(name: str, line: str, edit: Callable[[str], str]) -> Fault:
-    def change(head: Head) -> None:
+    def change(head: ResponseHead) -> None:
         if "content-type" in head.headers:
             head.headers["content-type"] = edit(head.headers["content-type"])
 
@@ -51,11 +51,11 @@ def _typed(name: str, line: str, edit: Callable[[str], str]) -> Fault:
 def _said(name: str, line: str, edit: Callable[[Json], object]) -> Fault:
     """Every message and delta otherwise."""
 
-    def change(holder: Json, _told: Told) -> None:
+    def change(holder: Json, _request: ServedRequest) -> None:
         for choice in choices_of(holder):
-            edit(spoken(choice))
+            edit(message_of(choice))
 
-    return allowed(name, line, answer=change, chunk=change)
+    return variation(name, line, answer=change, chunk=change)
 
 
 def _larger(value: Any) -> Any:
@@ -74,10 +74,10 @@ def _escaped_slashes(value: Any) -> bytes:
     return orjson.dumps(value).replace(b"/", b"\\/")
 
 
-first_null = allowed(
+first_null = variation(
     "content-null-at-the-end",
     "The content of the last delta is null.",
-    chunk=lambda chunk, _told: [
+    chunk=lambda chunk, _request: [
         choice["delta"].update(content=choice["delta"].get("content") or None)
         for choice in choices_of(chunk)
         if choice.get("finish_reason")
@@ -110,10 +110,10 @@ trailing_newline = _written(
     "A line end follows the JSON.",
     lambda value: orjson.dumps(value, option=orjson.OPT_APPEND_NEWLINE),
 )
-padded_json = allowed(
+padded_json = variation(
     "spaces-around-json",
     "White space stands around the JSON of plain answers.",
-    plain=lambda body, _told: b" \r\n\t" + body + b"  \n",
+    plain=lambda body, _request: b" \r\n\t" + body + b"  \n",
 )
 no_charset = _typed("no-charset", "Content types have no charset.", lambda value: value.partition(";")[0])
 charset_tight = _typed(
@@ -159,23 +159,23 @@ closes_connections = _headed(
     lambda head: head.headers.update({"connection": "close"}),
     bugs=[23],
 )
-length_unstated = allowed(
+length_unstated = variation(
     "plain-in-chunks",
     "Plain answers state no length and come chunked.",
-    head=lambda head, _told: head.headers.pop("content-length", None),
+    head=lambda head, _request: head.headers.pop("content-length", None),
 )
 
 
-def _lengthened(_head: Head, body: Any, _told: Told) -> Any:
+def _lengthened(_head: ResponseHead, body: Any, _request: ServedRequest) -> Any:
     for name in ("message", "error"):
         if isinstance(body, dict) and isinstance(body.get(name), str):
             return {**body, name: body[name] + " (see the documentation of this server for what is allowed)" * 3}
         if isinstance(body, dict) and isinstance(body.get(name), dict):
-            return {**body, name: _lengthened(_head, body[name], _told)}
+            return {**body, name: _lengthened(_head, body[name], _request)}
     return body
 
 
-longer_messages = allowed("longer-messages", "Refusals say more than they need.", refusal=_lengthened)
+longer_messages = variation("longer-messages", "Refusals say more than they need.", refusal=_lengthened)
 
 
 def _without_calls(edit: Callable[[Json], object]) -> Callable[[Json], None]:
@@ -197,9 +197,9 @@ no_calls = _said(
     "There is no `tool_calls` where there are none.",
     _without_calls(lambda said: said.pop("tool_calls", None)),
 )
-empty_calls = allowed(
+empty_calls = variation(
     "tool-calls-empty",
     "Plain answers without tool calls hold an empty list of them.",
-    answer=lambda answer, _told: [_emptied(spoken(choice)) for choice in choices_of(answer)],
+    answer=lambda answer, _request: [_emptied(message_of(choice)) for choice in choices_of(answer)],
     bugs=[98],
 )

@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from openapi.stream import sse
-from reference_server.faults.decorators import allowed, fault
+from reference_server.faults.decorators import fault, variation
 from reference_server.faults.hooks import DATA, DONE, FRAME_END
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
 
     from reference_server.faults.fault import Fault
-    from reference_server.faults.hooks import Told
+    from reference_server.faults.hooks import ServedRequest
 
 MARK: Final = b"\xef\xbb\xbf"
 
 
 def _bytes(name: str, line: str, edit: Callable[[bytes], bytes], **more: Any) -> Fault:
     """Every event of a stream written otherwise."""
-    return allowed(name, line, event=lambda frame, _told: [edit(frame)], **more)
+    return variation(name, line, event=lambda frame, _request: [edit(frame)], **more)
 
 
 line_ends_crlf = _bytes("line-ends-crlf", "Lines end in CRLF.", lambda frame: frame.replace(b"\n", b"\r\n"))
@@ -55,19 +55,19 @@ lines_split = _bytes(
 
 
 @fault("line-ends-mixed", "event", benign=True)
-def line_ends_mixed(frame: bytes, _told: Told) -> Iterator[bytes]:
+def line_ends_mixed(frame: bytes, _request: ServedRequest) -> Iterator[bytes]:
     """The last event ends its lines in CRLF, all others in LF."""
     yield frame.replace(b"\n", b"\r\n") if frame == DONE else frame
 
 
 @fault("byte-order-mark", "event", benign=True)
-def byte_order_mark(frame: bytes, told: Told) -> Iterator[bytes]:
+def byte_order_mark(frame: bytes, request: ServedRequest) -> Iterator[bytes]:
     """A stream begins with a byte order mark."""
-    yield MARK + frame if told.at == 0 else frame
+    yield MARK + frame if request.event_index == 0 else frame
 
 
 @fault("comment-after-done", "event", benign=True)
-def comment_after_done(frame: bytes, _told: Told) -> Iterator[bytes]:
+def comment_after_done(frame: bytes, _request: ServedRequest) -> Iterator[bytes]:
     """A comment follows `[DONE]`."""
     yield frame
     if frame == DONE:
@@ -75,10 +75,10 @@ def comment_after_done(frame: bytes, _told: Told) -> Iterator[bytes]:
 
 
 @fault("byte-by-byte", "pieces", benign=True)
-async def byte_by_byte(body: bytes, told: Told) -> AsyncIterator[bytes]:
+async def byte_by_byte(body: bytes, request: ServedRequest) -> AsyncIterator[bytes]:
     """The first events of a stream are sent byte by byte, characters cut."""
-    told.memory["sent"] = told.memory.get("sent", 0) + 1
-    if told.memory["sent"] > 4:
+    request.state["sent"] = request.state.get("sent", 0) + 1
+    if request.state["sent"] > 4:
         yield body
         return
     for at in range(len(body)):
@@ -86,49 +86,49 @@ async def byte_by_byte(body: bytes, told: Told) -> AsyncIterator[bytes]:
 
 
 @fault("cut-anywhere", "pieces", benign=True)
-async def cut_anywhere(body: bytes, told: Told) -> AsyncIterator[bytes]:
+async def cut_anywhere(body: bytes, request: ServedRequest) -> AsyncIterator[bytes]:
     """Segments end within lines, and within characters."""
-    held = told.memory.get("held", b"") + body
+    held = request.state.get("held", b"") + body
     while len(held) > 61:
         yield held[:61]
         held = held[61:]
-    told.memory["held"] = held
+    request.state["held"] = held
     if body.endswith(DONE):
         yield held
 
 
 @fault("three-events-a-segment", "pieces", benign=True)
-async def three_events_a_segment(body: bytes, told: Told) -> AsyncIterator[bytes]:
+async def three_events_a_segment(body: bytes, request: ServedRequest) -> AsyncIterator[bytes]:
     """Three events come in one segment."""
-    held = told.memory.get("held", b"") + body
+    held = request.state.get("held", b"") + body
     if held.count(FRAME_END) >= 3 or held.endswith(DONE):
         yield held
         held = b""
-    told.memory["held"] = held
+    request.state["held"] = held
 
 
 @fault("slow-tokens", "pieces", benign=True)
-async def slow_tokens(body: bytes, _told: Told) -> AsyncIterator[bytes]:
+async def slow_tokens(body: bytes, _request: ServedRequest) -> AsyncIterator[bytes]:
     """Tokens come slowly."""
     await asyncio.sleep(0.004)
     yield body
 
 
 @fault("slow-first-token", "pieces", benign=True)
-async def slow_first_token(body: bytes, told: Told) -> AsyncIterator[bytes]:
+async def slow_first_token(body: bytes, request: ServedRequest) -> AsyncIterator[bytes]:
     """The first token takes half a second."""
-    if not told.memory:
-        told.memory["waited"] = True
+    if not request.state:
+        request.state["waited"] = True
         await asyncio.sleep(0.5)
     yield body
 
 
-def _one_character_each(frame: bytes, told: Told) -> Iterator[bytes]:
+def _one_character_each(frame: bytes, request: ServedRequest) -> Iterator[bytes]:
     """A delta of several characters as several chunks."""
     chunk = {} if frame == DONE else orjson.loads(frame.removeprefix(DATA))
     choice = (chunk.get("choices") or [{}])[0]
     text = choice.get("delta", {}).get("content") or ""
-    if len(text) < 2 or choice.get("finish_reason") or choice.get("logprobs") or told.sent.get("logprobs"):
+    if len(text) < 2 or choice.get("finish_reason") or choice.get("logprobs") or request.payload.get("logprobs"):
         yield frame
         return
     for char in text:
@@ -136,15 +136,15 @@ def _one_character_each(frame: bytes, told: Told) -> Iterator[bytes]:
         yield sse.encode(orjson.dumps(chunk))
 
 
-def _joined(frame: bytes, told: Told) -> Iterator[bytes]:
+def _joined(frame: bytes, request: ServedRequest) -> Iterator[bytes]:
     """Two tokens in one chunk."""
     chunk = {} if frame == DONE else orjson.loads(frame.removeprefix(DATA))
     choices = chunk.get("choices") or []
-    held = told.memory.pop("held", None)
+    held = request.state.pop("held", None)
     plain = len(choices) == 1 and choices[0]["finish_reason"] is None and not choices[0].get("logprobs")
-    plain = plain and set(choices[0]["delta"]) <= {"role", "content"} and (told.sent.get("n") or 1) == 1
-    if held is None and plain and told.at > 0:
-        told.memory["held"] = frame
+    plain = plain and set(choices[0]["delta"]) <= {"role", "content"} and (request.payload.get("n") or 1) == 1
+    if held is None and plain and request.event_index > 0:
+        request.state["held"] = frame
     elif held is not None and plain:
         first = orjson.loads(held.removeprefix(DATA))["choices"][0]["delta"].get("content") or ""
         choices[0]["delta"]["content"] = first + (choices[0]["delta"].get("content") or "")
@@ -153,10 +153,10 @@ def _joined(frame: bytes, told: Told) -> Iterator[bytes]:
         yield from (each for each in (held, frame) if each is not None)
 
 
-def _with_empty(frame: bytes, told: Told) -> Iterator[bytes]:
+def _with_empty(frame: bytes, request: ServedRequest) -> Iterator[bytes]:
     """A chunk whose delta holds an empty text, between two others."""
     yield frame
-    if told.at == 0 and b'"finish_reason":null' in frame and (told.sent.get("n") or 1) == 1:
+    if request.event_index == 0 and b'"finish_reason":null' in frame and (request.payload.get("n") or 1) == 1:
         chunk = orjson.loads(frame.removeprefix(DATA))
         for choice in chunk["choices"]:
             choice["delta"] = {**choice["delta"], "content": ""}
@@ -165,6 +165,6 @@ def _with_empty(frame: bytes, told: Told) -> Iterator[bytes]:
         yield sse.encode(orjson.dumps(chunk))
 
 
-one_character_chunks = allowed("one-character-chunks", "Every chunk holds one character.", event=_one_character_each)
-two_tokens_a_chunk = allowed("two-tokens-a-chunk", "A chunk holds two tokens.", event=_joined)
-empty_deltas = allowed("empty-deltas", "A delta holds an empty text.", event=_with_empty)
+one_character_chunks = variation("one-character-chunks", "Every chunk holds one character.", event=_one_character_each)
+two_tokens_a_chunk = variation("two-tokens-a-chunk", "A chunk holds two tokens.", event=_joined)
+empty_deltas = variation("empty-deltas", "A delta holds an empty text.", event=_with_empty)

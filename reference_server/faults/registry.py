@@ -1,0 +1,59 @@
+"""The registry of faults: those defined below `topics`, and those generated from the bounds of a contract."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from typing import TYPE_CHECKING
+
+from openapi.did_you_mean import similar_names
+from reference_server.faults import topics
+from reference_server.faults.bound_faults import bound_faults_of
+from reference_server.faults.fault import Fault
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator
+
+    from openapi.contract.contract import Contract
+
+
+class UnknownFaultError(ValueError):
+    """The server of this dialect has no fault with that name. The message is one line for the operator."""
+
+
+def gather_faults() -> dict[str, Fault]:
+    """Return every fault that a module below `topics` defines, by name, in the order of topic, module and definition.
+
+    Raises ValueError if two faults have the same name.
+    """
+    gathered: dict[str, Fault] = {}
+    for info in pkgutil.walk_packages(topics.__path__, f"{topics.__name__}."):
+        for item in vars(importlib.import_module(info.name)).values():
+            if isinstance(item, Fault) and gathered.setdefault(item.name, item) is not item:
+                raise ValueError(f"duplicate fault name: {item.name}")
+    return gathered
+
+
+def faults_of(contract: Contract, served: Contract) -> dict[str, Fault]:
+    """Return the faults that a dialect's contract covers, by name: the defined ones, then the generated ones.
+
+    served: the contract without what the server lacks.
+    """
+    defined = (fault for fault in gather_faults().values() if fault.applies_to(contract if fault.declares else served))
+    return {fault.name: fault for fault in (*defined, *bound_faults_of(served))}
+
+
+def select_faults(names: Collection[str], known: dict[str, Fault]) -> tuple[Fault, ...]:
+    """Return the faults with these names. Raises UnknownFaultError."""
+    return tuple(_select(names, known))
+
+
+def _select(names: Iterable[str], known: dict[str, Fault]) -> Iterator[Fault]:
+    for name in names:
+        if name not in known:
+            similar = [
+                other for other in known if name in other or other.partition(":")[0] == name.partition(":")[0]
+            ] or similar_names(name, known, 5)
+            hint = f"; similar names: {', '.join(similar[:5])}" if similar else ""
+            raise UnknownFaultError(f"unknown fault {name!r} for this dialect{hint}; --fault list prints all names")
+        yield known[name]
