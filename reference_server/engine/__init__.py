@@ -1,6 +1,6 @@
-"""The engine room: token ids and text in, deltas out; it knows neither HTTP nor JSON.
+"""Inference engine: token ids and text in, deltas out, without HTTP or JSON.
 
-Importing this package imports no tensor library: `LocalEngine` is looked up when first asked for.
+Importing this package imports no tensor library: `LocalEngine` is imported on first access.
 """
 
 from __future__ import annotations

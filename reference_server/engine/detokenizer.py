@@ -1,4 +1,4 @@
-"""Token ids to text, one token at a time: whole characters only."""
+"""Incremental detokenization into whole characters, and stop strings."""
 
 from __future__ import annotations
 
@@ -11,23 +11,24 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 REPLACEMENT = "\ufffd"
-# A character is at most four bytes, so at most three replacement characters can stand for its beginning.
+# A character has at most four bytes, so at most three replacement characters can represent its beginning.
 MAX_PARTIAL_LENGTH = 3
-# Bytes that never become characters, or tokens without text, must not make the window grow for ever.
+# Limit the window for bytes that never become characters and for tokens without text.
 MAX_WINDOW = 16
 SHORTENED_WINDOW = 8
 
 
 class Detokenizer:
-    """The text of a growing list of token ids, released only when later tokens can no longer change it.
+    """Incremental decoder that releases text only when later tokens can no longer change it.
 
-    A character cut across tokens is held back until it is whole. Bytes that can never become a character are
-    shown as U+FFFD, as the tokenizer itself does; at the end an unfinished character is dropped.
+    A character that is split across tokens is held back until it is complete. Bytes that can never become a character
+    are shown as U+FFFD, as the tokenizer does; an incomplete character at the end is dropped.
 
-    The tokenizer decodes a short window: the ids since the last whole character, after those before them,
-    because some tokenizers drop the space before the first token they are given.
+    The tokenizer decodes a short window: the ids after the last complete character and some ids in front of them,
+    because some tokenizers drop the space of the first token in their input.
 
-    whole: the text of a token that adds just that wherever it stands, None for others: those need no tokenizer.
+    context_free_text: returns the text of a token that adds the same text in every context, None for other tokens; only
+        those others are sent to the tokenizer.
     """
 
     def __init__(
@@ -39,19 +40,19 @@ class Detokenizer:
         self._tokenizer = tokenizer
         self._skip_special_tokens = skip_special_tokens
         self._context_free_text = context_free_text
-        self._ends_in_partial = False  # whether the window ends in what may be the beginning of a character
+        self._ends_in_partial = False  # whether the window may end in the middle of a character
         self._window: list[int] = []
-        self._settled = 0  # how many ids at the window's beginning are only there for what follows
-        self._shown = 0  # how many characters of the window's text were released already
+        self._settled = 0  # number of ids at the start of the window that only provide context
+        self._shown = 0  # number of characters of the window's text that were released
 
     def fork(self) -> Detokenizer:
-        """Another one that begins with the same tokens."""
+        """Return an independent copy."""
         other = copy(self)
         other._window = list(self._window)
         return other
 
     def push(self, token_id: int) -> str:
-        """The text that this token makes certain; possibly empty."""
+        """Return the text that this token completes; may be empty."""
         if self._context_free_text is not None and not self._ends_in_partial and self._settled == len(self._window):
             text = self._context_free_text(token_id)
             if text is not None:
@@ -73,7 +74,7 @@ class Detokenizer:
         return self._tokenizer.decode(self._window, skip_special_tokens=self._skip_special_tokens)
 
     def _keep(self, first: int) -> None:
-        """Forget the ids before `first`; what remains was shown, but for the unfinished end."""
+        """Drop the ids before index `first`; the others are released except for an incomplete character at the end."""
         del self._window[:first]
         self._settled = len(self._window)
         text = self._decode()
@@ -82,26 +83,28 @@ class Detokenizer:
 
 
 def _partial_length(text: str) -> int:
-    """How many characters at the end may stand for the beginning of one character."""
+    """Return how many characters at the end may be the beginning of one character."""
     end = text[-MAX_PARTIAL_LENGTH:]
     return len(end) - len(end.rstrip(REPLACEMENT))
 
 
 class StopScanner:
-    """Text with stop texts in it, cut where the first one ends a sequence.
+    """Scanner that cuts text at the first stop string.
 
-    The match that ends first wins, of those the one that begins first: so the result does not depend on how
-    the text was cut into pieces. Text that may be the beginning of a stop text is held back.
+    The match that ends first wins; among those, the one that begins first. So the result does not depend on how the
+    text is split into pieces. Text that may be the beginning of a stop string is held back.
+
+    matched: the stop string that ended the text; None until one is found.
     """
 
     def __init__(self, stops: tuple[str, ...], include_stop: bool) -> None:
         self._stops = stops
         self._include_stop = include_stop
         self._held = ""
-        self.matched: str | None = None  # the stop text that ended the sequence
+        self.matched: str | None = None
 
     def push(self, text: str) -> tuple[str, bool]:
-        """(text to release, whether a stop text was found); after a find, nothing more may be pushed."""
+        """Return (text to release, whether a stop string was found). Do not call it again after a match."""
         if not self._stops:
             return text, False
         text = self._held + text
@@ -116,16 +119,16 @@ class StopScanner:
         return text[:cut], False
 
     def flush(self) -> str:
-        """What was held back, once no stop text can come any more."""
+        """Return the text that was held back, when no more text follows."""
         held, self._held = self._held, ""
         return held
 
 
 def partial_match_length(text: str, targets: tuple[str, ...]) -> int:
-    """Length of the longest end of the text that begins one of some texts, and is not all of it."""
+    """Return the length of the longest suffix that begins one of the targets without being all of it."""
     longest = max(map(len, targets)) - 1
     for length in range(min(longest, len(text)), 0, -1):
         end = text[-length:]
-        if any(whole.startswith(end) for whole in targets):
+        if any(target.startswith(end) for target in targets):
             return length
     return 0

@@ -1,8 +1,8 @@
 """The tensor library and the device it computes on.
 
-Every module of the engine takes `torch` from here, so that it is imported in one way only: an installed
-torch_npu loads itself on `import torch` and makes that import fail where CANN is missing, unless the
-environment says otherwise.
+Every module of the engine imports `torch` from here, so that the environment variable is always set first: an installed
+torch_npu loads itself on `import torch`, and this import fails if CANN is missing, unless the variable disables the
+loading.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ _log = logging.getLogger(__name__)
 
 
 def load_npu() -> bool:
-    """Whether the Ascend backend is installed and loads; if it is installed and does not, say why once.
+    """Return whether the Ascend backend is installed and loads; if it is installed but does not load, log the reason
+    once.
 
     A backend that does not load is hidden from transformers, which would import it again and fail.
     """
@@ -35,16 +36,16 @@ def load_npu() -> bool:
     try:
         importlib.import_module(NPU)
     except (ImportError, OSError, RuntimeError) as error:
-        sys.modules[NPU] = None  # type: ignore[assignment]  # the import system's mark for "not there"
+        sys.modules[NPU] = None  # type: ignore[assignment]  # marks the module as missing for the import system
         _log.warning("torch_npu does not load (%s): source CANN's set_env.sh for the NPU", _first_line(error))
         return False
     return True
 
 
 def select_device(name: str) -> torch.device:
-    """The device called `name`, or for "auto" the machine's accelerator, else the CPU.
+    """Return the device called `name`; for "auto" the machine's accelerator, otherwise the CPU.
 
-    Raises ValueError for a device that does not exist here.
+    Raises ValueError for a device that is not available.
     """
     load_npu()
     if name == "auto":
@@ -60,9 +61,9 @@ def select_device(name: str) -> torch.device:
 def _explain(name: str, error: BaseException) -> str:
     kind = name.partition(":")[0]
     if kind == "npu" and sys.modules.get(NPU) is None:
-        found = NPU in sys.modules or importlib.util.find_spec(NPU) is not None
-        return "torch_npu does not load" if found else "torch_npu is not installed: pip install 'chatproof[npu]'"
-    return "torch knows no such device" if "device string" in str(error) else _first_line(error)
+        installed = NPU in sys.modules or importlib.util.find_spec(NPU) is not None
+        return "torch_npu does not load" if installed else "torch_npu is not installed: pip install 'chatproof[npu]'"
+    return "torch has no such device" if "device string" in str(error) else _first_line(error)
 
 
 def _first_line(error: BaseException) -> str:

@@ -1,4 +1,4 @@
-"""SamplingParams: everything a request may ask of the sampler, already checked."""
+"""Sampling parameters of a request, validated."""
 
 from __future__ import annotations
 
@@ -21,65 +21,62 @@ class SamplingParams:
 
     max_tokens: at least 1; None means as many as the server allows.
     temperature: 0 (greedy) or any positive finite number.
-    top_p: in (0, 1]: only the smallest set of most likely tokens whose probability reaches it is kept.
-    top_k: how many of the most likely tokens are kept; not positive, or the vocabulary's size and more: all.
-    min_p: 0 to 1: only tokens at least so probable, compared with the most likely one, are kept. After the
-        temperature and before top_k, as in vLLM.
+    top_p: in (0, 1]: keep only the smallest set of most likely tokens whose total probability reaches it.
+    top_k: number of most likely tokens to keep; if not positive, or not smaller than the vocabulary, all are kept.
+    min_p: 0 to 1: keep only tokens whose probability is at least this share of the most likely token's. Applied after
+        the temperature and before top_k, as in vLLM.
     logit_bias: (token id, number) pairs, added to the logits before the penalties.
     allowed_token_ids: the only tokens that may be generated, at least one; None: all.
-    end_bias: added to the logits of the model's own end-of-sequence tokens, where they end the sequence.
-    bad_words: texts whose last token is never chosen after the others; none is empty. As in vLLM, their tokens are
-        those of the word alone and, where those are as many, of the word after a space.
-    min_tokens: so many tokens come before one of them may end the sequence; stop texts count after them too.
-    presence_penalty, frequency_penalty: subtracted from the logit of every token already generated, once,
-        respectively once for each time it was generated. The prompt does not count.
-    repetition_penalty: positive; divides positive logits and multiplies the others, for every token that
-        stands in the prompt or was generated.
-    seed: 0 to 2**64 - 1; equal seeds give equal tokens whatever else is in the batch. None draws one.
-    stop: texts that end the sequence; none is empty. Only text that is shown counts.
+    end_bias: added to the logits of the model's own end-of-sequence tokens, if they end the sequence.
+    bad_words: non-empty strings whose last token is never chosen after their other tokens. As in vLLM, a word is
+        tokenized alone and, if that gives the same number of tokens, also after a space.
+    min_tokens: number of tokens before an end token or a stop string may end the sequence.
+    presence_penalty, frequency_penalty: subtracted from the logit of every token that was generated before: once, and
+        once per occurrence. The prompt does not count.
+    repetition_penalty: positive; divides positive logits and multiplies the others, for every token in the prompt or
+        generated before.
+    seed: 0 to 2**64 - 1; equal seeds give equal tokens whatever else is in the batch. None: a random seed.
+    stop: non-empty strings that end the sequence; only visible text is searched.
     stop_token_ids: tokens that end the sequence; ids outside the vocabulary never match.
-    include_stop_str_in_output: whether the stop text that matched stays at the end of the text.
+    include_stop_str_in_output: whether the matched stop string remains at the end of the text.
     skip_special_tokens: whether special tokens are left out of the text.
-    ignore_eos: whether the model's own end-of-sequence tokens are tokens like any other.
-    logprobs: 0 to 20; each token comes with its log-probability and those of so many most likely tokens.
-        None: without. They are the model's own, before penalties, temperature and narrowing, as vLLM's
-        default `raw_logprobs` has them: so they do not change with the parameters, and the alternatives that
-        narrowing removes keep a finite number.
-    logprob_token_ids: beside the most likely tokens these are listed too, where there are log-probabilities.
-    prompt_logprobs: 0 to 20; each token of the prompt comes with its log-probability and those of so many most
-        likely tokens, but for the first, before which there is nothing. None: without.
-    returns_prompt: whether the first delta holds the prompt; it does so with prompt_logprobs too.
-    truncate_prompt_tokens: a longer prompt is cut to so many tokens, at least 1, or where it is -1 to as many as leave
-        room for one more. None: it is refused.
-    keeps_beginning: whether a cut prompt keeps its beginning, not its end.
-    priority: who waits goes before all that have a greater one, and after those that have the same and came before.
-    repetition: the answer ends where its last tokens are one pattern, several times in a row; None: nowhere.
-    spaces_between_special_tokens: whether a special token that follows another one keeps the space that the
-        tokenizer puts before it.
-    thinking_budget: where the answer's reasoning is told apart, a thought is closed after so many tokens, at least 0;
-        None: never.
-    reasoning: whether what the model thinks before it answers comes as reasoning, apart from the text. Stop texts
-        end either.
-    n: 1 to 128 answers are returned. Each has a stream of random numbers of its own, which the seed and its
-        place decide; the first one's is that of a request for a single answer.
-    best_of: at least n; so many are generated, and the n of them with the greatest log-probability (that of
-        all tokens together, as for logprobs) are returned, the best first. None: n.
-    beam_search: whether to search with best_of (else n) beams instead of sampling, and return the best n answers.
-        Temperature, top_p, top_k, min_p and seed have no part in it.
-    length_penalty: of a search: a finished answer's score is its log-probability divided by its length to the
-        power of this.
-    beam_groups: of a search: divides its beams into groups of equal size.
-    diversity_penalty: of a search: subtracted from a beam's log-probability for each beam of an earlier group
-        that goes on with the same token in the same step.
+    ignore_eos: whether the model's own end-of-sequence tokens are treated as ordinary tokens.
+    logprobs: 0 to 20; return with each token its log-probability and those of this number of most likely tokens. None:
+        no log-probabilities. They are the model's own, before penalties, temperature and filters, like vLLM's default
+        `raw_logprobs`: they do not depend on the parameters, and filtered alternatives keep a finite number.
+    logprob_token_ids: tokens to list in addition to the most likely ones, if log-probabilities are returned.
+    prompt_logprobs: 0 to 20; return for each token of the prompt except the first its log-probability and those of this
+        number of most likely tokens. None: no prompt log-probabilities.
+    returns_prompt: whether the first delta contains the prompt; prompt_logprobs implies it.
+    truncate_prompt_tokens: truncate a longer prompt to this number of tokens, at least 1; -1 truncates to what leaves
+        one position for a generated token. None: refuse a prompt that is too long.
+    keeps_beginning: whether truncation keeps the beginning of the prompt instead of its end.
+    priority: waiting requests with a smaller number run first; equal numbers run in order of arrival.
+    repetition: end the answer when its last tokens are one pattern repeated; None: never.
+    spaces_between_special_tokens: whether a special token after another one keeps the space that the tokenizer puts in
+        front of it.
+    thinking_budget: if reasoning is separated from the answer, close it after this number of tokens, at least 0; None:
+        never.
+    reasoning: whether the reasoning is returned separately from the answer. Stop strings end either.
+    n: 1 to 128 answers are returned. Each has its own stream of random numbers, derived from the seed and its index;
+        the first stream is that of a request for one answer.
+    best_of: at least n; generate this number of sequences and return the n with the greatest total log-probability (of
+        all tokens, as for logprobs), best first. None: n.
+    beam_search: whether to search with best_of (or n) beams instead of sampling, and return the best n answers. Ignores
+        temperature, top_p, top_k, min_p and seed.
+    length_penalty: beam search only: the score of a finished answer is its log-probability divided by its length to the
+        power of this number.
+    beam_groups: beam search only: number of groups of equal size that the beams are divided into.
+    diversity_penalty: beam search only: subtracted from the log-probability of a beam for each beam of an earlier group
+        that continues with the same token in the same step.
+    cache_salt: a prompt reuses only computations of prompts with the same salt; None counts as a salt of its own.
+    predicted: predicted output: tokens that match it are counted. None: no prediction.
+    tools: tools that the answers may call; text is then returned separately from the calls.
+    grammar: rules of `content`, which the text of the answers must match, in llguidance's variant of Lark. Reasoning
+        and tool calls are not part of it.
+    response_format, structured_outputs: the source of the grammar as JSON text, for a remote engine.
 
-    cache_salt: a prompt takes over of others only what was computed under the same one; None is one of them.
-    predicted: what the answer is likely to be: tokens that come as it says are counted. None: nothing is.
-    tools: which tools the answers may call; what they say then comes apart from the calls.
-    grammar: the rules of `spoken`, which the text of the answers must fit, in llguidance's variant of Lark. Thoughts
-        and calls are no part of it.
-    response_format, structured_outputs: what the grammar was made of, as JSON text, for an engine elsewhere.
-
-    Raises ValueError for a value out of its range.
+    Raises ValueError for a value out of range.
     """
 
     max_tokens: int | None = None
@@ -135,11 +132,11 @@ class SamplingParams:
         if not 0 <= self.min_p <= 1:
             raise ValueError(f"min_p is {self.min_p}: it must be from 0 to 1")
         if not all(math.isfinite(value) for _, value in self.logit_bias):
-            raise ValueError("logit_bias holds a number that is not finite: leave it out")
+            raise ValueError("logit_bias contains a number that is not finite: remove it")
         if self.allowed_token_ids is not None and not self.allowed_token_ids:
             raise ValueError("allowed_token_ids is empty: it must name at least one token")
         if not all(word.strip() for word in self.bad_words):
-            raise ValueError("bad_words holds an empty text: remove it")
+            raise ValueError("bad_words contains an empty string: remove it")
         if self.min_tokens < 0 or (self.max_tokens is not None and self.min_tokens > self.max_tokens):
             raise ValueError(f"min_tokens is {self.min_tokens}: it must be from 0 to max_tokens, {self.max_tokens}")
         if not (math.isfinite(self.repetition_penalty) and self.repetition_penalty > 0):
@@ -150,9 +147,9 @@ class SamplingParams:
         if self.seed is not None and not 0 <= self.seed < SEED_LIMIT:
             raise ValueError(f"seed is {self.seed}: it must be from 0 to 2**64 - 1")
         for name in ("logprobs", "prompt_logprobs"):
-            asked = getattr(self, name)
-            if asked is not None and not 0 <= asked <= MAX_LOGPROBS:
-                raise ValueError(f"{name} is {asked}: it must be from 0 to {MAX_LOGPROBS}")
+            count = getattr(self, name)
+            if count is not None and not 0 <= count <= MAX_LOGPROBS:
+                raise ValueError(f"{name} is {count}: it must be from 0 to {MAX_LOGPROBS}")
         if self.truncate_prompt_tokens is not None and not (
             self.truncate_prompt_tokens == -1 or self.truncate_prompt_tokens >= 1
         ):
@@ -166,7 +163,7 @@ class SamplingParams:
         if self.beam_groups < 1 or self.width % self.beam_groups:
             raise ValueError(f"beam_groups is {self.beam_groups}: it must divide the number of beams, {self.width}")
         if "" in self.stop:
-            raise ValueError("stop holds an empty text: remove it")
+            raise ValueError("stop contains an empty string: remove it")
 
     @property
     def penalised(self) -> bool:
@@ -175,12 +172,12 @@ class SamplingParams:
 
     @property
     def includes_prompt(self) -> bool:
-        """Whether the first delta holds the prompt."""
+        """Whether the first delta contains the prompt."""
         return self.returns_prompt or self.prompt_logprobs is not None
 
     @property
     def width(self) -> int:
-        """How many sequences are generated, or how many beams searched with."""
+        """Number of sequences to generate, or of beams."""
         return self.n if self.best_of is None else self.best_of
 
     @property
@@ -190,12 +187,12 @@ class SamplingParams:
 
     @property
     def known_at_end(self) -> bool:
-        """Whether no answer is known before all are."""
+        """Whether no answer is known until all sequences have finished."""
         return self.beam_search or self.ranked
 
-    def truncate_prompt(self, prompt: list[int], room: int) -> list[int]:
-        """The prompt as it is generated from, cut where that is asked for; room: tokens that fit."""
-        most = room if self.truncate_prompt_tokens == -1 else self.truncate_prompt_tokens
+    def truncate_prompt(self, prompt: list[int], limit: int) -> list[int]:
+        """Return the prompt, truncated if the request asks for it. limit: longest prompt that can be continued."""
+        most = limit if self.truncate_prompt_tokens == -1 else self.truncate_prompt_tokens
         if most is None or len(prompt) <= most:
             return prompt
         return prompt[:most] if self.keeps_beginning else prompt[-most:]

@@ -1,4 +1,4 @@
-"""What an engine is to its caller: submit a prompt, read deltas, cancel."""
+"""The interface between an engine and its caller: submit a prompt, read deltas, cancel."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ FinishReason = Literal["stop", "length", "repetition", "tool_calls"]
 
 
 class EngineError(Exception):
-    """The engine died, was closed, or could not go on with this request."""
+    """The engine died, was closed, or cannot continue this request."""
 
 
 class Unavailable(EngineError):
-    """The engine cannot take this request now; later it may."""
+    """The engine cannot take this request now, but may be able to later."""
 
 
 class PromptTooLong(EngineError):
-    """The prompt leaves no room for a single generated token."""
+    """The prompt leaves no position for a generated token."""
 
     def __init__(self, prompt_tokens: int, limit: int) -> None:
         super().__init__(f"the prompt has {prompt_tokens} tokens and at most {limit} fit: shorten it")
@@ -36,22 +36,22 @@ class ChatTemplateError(EngineError, ValueError):
 
 
 class UnusableGrammar(ValueError):
-    """No grammar can be made of what a request asks; the words say why, and of which part."""
+    """The requested output format cannot be compiled to a grammar; the message names the part and the reason."""
 
 
 class CheckpointError(Exception):
     """A checkpoint directory is missing, broken or not supported."""
 
 
-class TokenLogprob(NamedTuple):  # made many times for every token, and cheaper than a dataclass
-    """How likely the model found one token.
+class TokenLogprob(NamedTuple):  # created several times per token, and cheaper than a dataclass
+    """The log-probability of one token.
 
-    text: what the token stands for; U+FFFD for bytes that are no whole characters.
-    data: its bytes, also where they are only a part of a character; None for a token that leaves no trace in
-        the text: one that ends the sequence, or a special one where those are left out.
+    text: text of the token, with U+FFFD for bytes that are not whole characters.
+    data: bytes of the token, including bytes that are only part of a character; None for a token that adds no text: one
+        that ends the sequence, or a special token if special tokens are left out.
     logprob: natural logarithm of the model's own probability, at most 0, possibly -inf.
-    top: the most likely tokens at this place, the likeliest first; empty in the entries of `top` itself.
-    token_id: -1 where nobody here can know.
+    top: the most likely tokens at this position, most likely first; empty in the entries of `top` itself.
+    token_id: -1 if unknown.
     """
 
     text: str
@@ -63,7 +63,7 @@ class TokenLogprob(NamedTuple):  # made many times for every token, and cheaper 
 
 @dataclass(frozen=True, slots=True)
 class RankedLogprob:
-    """How likely the model found one token at its place in the prompt; rank: 1 for the likeliest."""
+    """The log-probability of one token at its position in the prompt; rank 1 is the most likely token."""
 
     token_id: int
     text: str
@@ -73,10 +73,11 @@ class RankedLogprob:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What the model was given.
+    """The prompt that the model received.
 
-    text: as the template wrote it, control tokens included. logprobs: for each token itself and the likeliest ones at
-    its place, None for the first one; None where nobody asked.
+    text: as rendered by the chat template, including control tokens.
+    logprobs: for each position, the prompt's token and the most likely tokens; None for the first position. None if not
+        requested.
     """
 
     token_ids: tuple[int, ...]
@@ -86,27 +87,28 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """What one generated token added to one choice; an engine of ours has exactly one for each token of each choice.
+    """The contribution of one generated token to one choice; the local engine creates one delta per token and choice.
 
-    text: newly visible text; may be empty while text is held back for a possible stop text or for the rest
-        of a character.
-    finish_reason: set on the choice's last delta and on no other.
-    batch_size: sequences in the forward pass that made the token.
-    queue_wait_s: measured from the moment the token could be scheduled (submission, or the previous token)
-        to the start of its forward pass.
-    step_s: measured duration of that forward pass and its sampling; for the first token this is the prefill.
-    index: of the choice, from 0.
-    logprob: of the token, where the request asked for it.
-    reasoning: what text is to the answer, to the thought before it, where the request wants them apart.
-    cached_tokens: on a choice's first delta, how many tokens of the prompt needed not be computed, because
-        another request had left them; on all others 0. None: nobody here can know.
-    stop_reason: beside a finish reason, the stop text or the token id of stop_token_ids that ended the choice.
-    prompt: on the first delta of a request that asked for it.
-    calls: what it added to the calls of tools.
-    predicted: whether the token came as the request's prediction had it; None where it has none.
-    tokens: how many tokens it stands for: where another server generates, several may come together, or an end alone.
-
-    Where nobody here can know, batch_size, queue_wait_s and step_s are None, and token_id is -1.
+    text: new visible text; may be empty while text is held back because a stop string may have begun or a character is
+        incomplete.
+    token_id: -1 if unknown.
+    finish_reason: set on the last delta of the choice only.
+    batch_size: number of sequences in the forward pass that produced the token; None if unknown.
+    queue_wait_s: seconds from when the token could be scheduled (submission, or the previous token) to the start of its
+        forward pass; None if unknown.
+    step_s: duration of that forward pass and its sampling, in seconds; for the first token, of the prefill. None if
+        unknown.
+    index: index of the choice, from 0.
+    logprob: of the token, if requested.
+    reasoning: new visible reasoning, if the request separates reasoning from the answer.
+    tokens: number of tokens in this delta; a remote engine may combine several tokens, or send a finish reason without
+        a token.
+    cached_tokens: on the first delta of a choice, the number of prompt tokens whose computation was reused from another
+        request; 0 on all others. None if unknown.
+    stop_reason: with a finish reason, the stop string or the token id of stop_token_ids that ended the choice.
+    prompt: on the first delta of a request, if requested.
+    calls: additions to tool calls.
+    predicted: whether the token matches the predicted output of the request; None if the request has none.
     """
 
     text: str
@@ -127,13 +129,13 @@ class Delta:
 
 
 class Generation(Protocol):
-    """One request in an engine: an asynchronous iterator of deltas, read by one task on the submitting loop.
+    """One request in an engine: an asynchronous iterator of deltas, read by one task on the submitting event loop.
 
-    Deltas of a choice come in order, those of different choices in any; where the best of several are returned,
-    all come at the end. Iteration ends when every choice had its delta with a finish reason, ends early after
-    `cancel`, and raises EngineError when the engine cannot go on.
+    The deltas of one choice arrive in order; those of different choices may interleave. If only the best of several
+    choices are returned, all deltas arrive at the end. Iteration ends when each choice has had a delta with a finish
+    reason, or after `cancel`; it raises EngineError if the engine cannot continue.
 
-    prompt_tokens: known when the first delta with a finish reason comes, or before.
+    prompt_tokens: final by the time the first delta with a finish reason arrives.
     """
 
     prompt_tokens: int
@@ -143,16 +145,17 @@ class Generation(Protocol):
     async def __anext__(self) -> Delta: ...
 
     def cancel(self) -> None:
-        """Stop within one step and free the slots; harmless when repeated or late. Call it on the loop."""
+        """Stop within one step and free the slots. Call it on the event loop; repeated or late calls have no effect."""
 
 
 class Engine(Protocol):
     """A source of generations.
 
-    alive: whether requests are taken; where not, every submit raises EngineError.
-    dead: whether that is for good.
-    parsed_arguments: whether `encode_chat` takes the arguments of earlier calls as objects, not as JSON text.
-    lacking: capabilities, by their names in contracts, that its model has not got.
+    alive: whether requests are accepted; if not, every submit raises EngineError.
+    dead: whether the engine will never accept requests again.
+    parsed_arguments: whether `encode_chat` takes the arguments of earlier tool calls as objects instead of JSON
+        strings.
+    lacking: capabilities that the model does not have, by their names in contracts.
     """
 
     parsed_arguments: bool = True
@@ -171,15 +174,18 @@ class Engine(Protocol):
         tools: list[dict[str, Any]] | None = None,
         template_kwargs: Mapping[str, Any] | None = None,
     ) -> Any:
-        """The prompt, up to where the assistant begins, as `submit` of the same engine takes it: token ids, where
-        the engine is ours. Raises ChatTemplateError."""
+        """Return the prompt up to the start of the assistant's turn, in the form that `submit` of the same engine
+        takes.
+
+        A local engine returns token ids. Raises ChatTemplateError.
+        """
 
     def prepare(self, prompt: Any, params: SamplingParams) -> None:
-        """Work out ahead, in a thread of the request's own, what may take long; raises UnusableGrammar."""
-        del prompt, params  # an engine may have nothing to work out
+        """Do slow preparation ahead of `submit`, in the request's own thread; raise UnusableGrammar."""
+        del prompt, params  # most engines need no preparation
 
     def submit(self, prompt: Any, params: SamplingParams) -> Generation:
-        """Queue a request, from the event loop's thread; raises PromptTooLong, ValueError or EngineError."""
+        """Queue a request. Call it on the event loop; raise PromptTooLong, ValueError or EngineError."""
 
     def close(self) -> None:
-        """Stop the engine; what is in flight fails with EngineError. Harmless when repeated."""
+        """Stop the engine; requests in flight fail with EngineError. Repeated calls have no effect."""

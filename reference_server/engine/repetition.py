@@ -1,4 +1,4 @@
-"""Repetition: an end to text that repeats itself."""
+"""Detection of token patterns that repeat at the end of an answer."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Repetition:
-    """A pattern of `shortest` to `longest` tokens that comes at least `count` times in a row.
+    """A pattern of `shortest` to `longest` tokens that occurs at least `count` times in a row.
 
-    Raises ValueError for a pattern that cannot be.
+    Raises ValueError for values out of range.
     """
 
     longest: int
@@ -18,42 +18,47 @@ class Repetition:
 
     def __post_init__(self) -> None:
         if not 1 <= self.shortest <= self.longest:
-            raise ValueError(f"the shortest pattern has {self.shortest} tokens: it must have 1 to {self.longest}")
+            raise ValueError(
+                f"invalid length of the shortest pattern: expected 1 to {self.longest} tokens, got {self.shortest}"
+            )
         if self.count < 2:
-            raise ValueError(f"the least count of a pattern is {self.count}: it must be at least 2")
+            raise ValueError(f"invalid count of a pattern: expected at least 2, got {self.count}")
 
 
 class RepetitionDetector:
-    """Takes tokens, and says when the last ones are a repetition; in a time that grows with equal tokens only."""
+    """Detector that takes tokens one by one and reports when the last ones are a repetition.
+
+    The time per token depends only on how many earlier tokens are equal to it.
+    """
 
     def __init__(self, repetition: Repetition) -> None:
         self._repetition = repetition
         self._length = 0
-        self._places: dict[int, list[int]] = {}  # of each token
-        self._runs: dict[int, int] = {}  # distance -> how many of the last tokens equal the one so far before them
+        self._positions: dict[int, list[int]] = {}  # token -> positions of its occurrences
+        self._runs: dict[int, int] = {}  # distance -> number of last tokens that equal the token this far back
 
     def fork(self) -> RepetitionDetector:
-        """Another one that begins with the same tokens."""
+        """Return an independent copy."""
         other = RepetitionDetector(self._repetition)
         other._length, other._runs = self._length, self._runs
-        other._places = {token: list(places) for token, places in self._places.items()}
+        other._positions = {token: list(positions) for token, positions in self._positions.items()}
         return other
 
     def push(self, token: int) -> bool:
-        """Whether the tokens up to this one end with a repetition."""
+        """Return whether the tokens up to this one end in a repetition."""
         wanted = self._repetition
-        places = self._places.setdefault(token, [])
+        positions = self._positions.setdefault(token, [])
         runs: dict[int, int] = {}
         found = False
-        for place in reversed(places):
-            distance = self._length - place
+        for position in reversed(positions):
+            distance = self._length - position
             if distance > wanted.longest:
                 break
             if distance >= wanted.shortest:
                 runs[distance] = self._runs.get(distance, 0) + 1
-                # A pattern came `count` times when all but its first coming equal what came before.
+                # A pattern occurs `count` times if all occurrences but the first repeat the previous one.
                 found = found or runs[distance] >= distance * (wanted.count - 1)
-        places.append(self._length)
+        positions.append(self._length)
         self._length += 1
         self._runs = runs
         return found

@@ -1,4 +1,4 @@
-"""ToolUse: which tools an answer may call, and what comes of a call."""
+"""Tools that an answer may call, and pieces of its calls."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class ToolParameter:
-    """One argument of a tool. schema: as JSON text."""
+    """One parameter of a tool. schema: as JSON text."""
 
     name: str
     schema: str
@@ -18,9 +18,11 @@ class ToolParameter:
 class Tool:
     """A tool that may be called.
 
-    quoted: the name as JSON text. schema: what the arguments must fit, as JSON text. keywords: the same argument by
-    argument; None where the schema cannot be taken apart so. exact: calls must fit the schema, or cannot be; otherwise
-    any object will do where the schema is beyond the grammar.
+    quoted_name: the name as a JSON string.
+    schema: JSON Schema of the arguments, as JSON text.
+    parameters: the same schema, split by parameter; None if it cannot be split.
+    strict: calls must match the schema, or the request is refused; otherwise any object is allowed if the schema cannot
+        be compiled to a grammar.
     """
 
     name: str
@@ -32,8 +34,12 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class ToolUse:
-    """tools: those that may be called, none of them if it is empty. required: at least one must be. parallel: one
-    answer may hold several calls."""
+    """The tools of a request.
+
+    tools: tools that may be called; if empty, no calls are allowed.
+    required: at least one tool must be called.
+    parallel: one answer may contain several calls.
+    """
 
     tools: tuple[Tool, ...]
     required: bool = False
@@ -42,9 +48,11 @@ class ToolUse:
 
 @dataclass(frozen=True, slots=True)
 class CallPiece:
-    """What a token added to one of an answer's calls.
+    """The contribution of one token to one tool call.
 
-    index: of the call, from 0. name: with the call's first piece, whole. arguments: a piece of their JSON text.
+    index: index of the call, from 0.
+    name: the complete name, in the first piece of the call only.
+    arguments: the next part of the arguments as JSON text.
     """
 
     index: int

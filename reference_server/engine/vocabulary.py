@@ -1,4 +1,4 @@
-"""Vocabulary: the text, and the exact bytes, that each token id stands for."""
+"""Text and exact bytes of each token id."""
 
 from __future__ import annotations
 
@@ -15,22 +15,23 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 FALLBACK_BYTE = re.compile("<0x[0-9A-F]{2}>")
-# Byte-level vocabularies spell bytes that are no printable Latin-1 character with the characters from U+0100 on.
+# Byte-level vocabularies write bytes that are not printable Latin-1 characters as characters from U+0100 on.
 PRINTABLE = (*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100))
 UNPRINTABLE = tuple(byte for byte in range(256) if byte not in PRINTABLE)
 BYTE_OF = {chr(byte): byte for byte in PRINTABLE} | {chr(0x100 + at): byte for at, byte in enumerate(UNPRINTABLE)}
 SPACE_BYTE = chr(0x120)
-# The texts around a thought, by the families of models that have them as tokens.
-THOUGHT_MARKERS = (("<think>", "</think>"), ("[THINK]", "[/THINK]"), ("<seed:think>", "</seed:think>"))
-MAX_OPENING_TOKENS = 16  # tokens, white space behind it included
+# Opening and closing markers of the reasoning; each pair is a pair of tokens in some model families.
+REASONING_MARKERS = (("<think>", "</think>"), ("[THINK]", "[/THINK]"), ("<seed:think>", "</seed:think>"))
+MAX_OPENING_TOKENS = 16  # tokens, including the white space after the marker
 
 
 class Vocabulary:
-    """A checkpoint's tokenizer, asked for single tokens.
+    """Lookups of single tokens in a checkpoint's tokenizer.
 
-    special: the control tokens, which texts may leave out.
-    control_ids: every token that was added to the model's own vocabulary, by its text.
-    thought_markers: the texts that open and close a thought; <think> and </think> unless it has others as tokens.
+    special: ids of the special tokens, which can be left out of the text.
+    control_ids: id of every token that was added to the model's own vocabulary, by its text.
+    reasoning_markers: texts that open and close the reasoning; <think> and </think> unless the tokenizer has another
+        pair as tokens.
     """
 
     def __init__(self, tokenizer: Tokenizer) -> None:
@@ -40,34 +41,41 @@ class Vocabulary:
         self._added = {token_id: token.content.encode() for token_id, token in added.items()}
         self.control_ids = {token.content: token_id for token_id, token in added.items()}
         contents = self.control_ids.keys()
-        known = (pair for pair in THOUGHT_MARKERS if contents >= set(pair))
-        self.thought_markers = next(known, THOUGHT_MARKERS[0])
+        known = (pair for pair in REASONING_MARKERS if contents >= set(pair))
+        self.reasoning_markers = next(known, REASONING_MARKERS[0])
         decoder = tokenizer.decoder
         self._byte_level = decoder is not None and decoder.decode([SPACE_BYTE]) == " "
-        # What `decode_token` and `context_free_text` have said: as much as the tokenizer.
-        self._known: tuple[dict[int, tuple[str, bytes]], dict[int, tuple[str, bytes]]] = ({}, {})
+        # Results of `decode_token` and `context_free_text`: at most one entry per token.
+        self._decoded: tuple[dict[int, tuple[str, bytes]], dict[int, tuple[str, bytes]]] = ({}, {})
         self._context_free_texts: dict[int, str | None] = {}
         self._joined = isinstance(decoder, ByteLevel)
         self._preceding_token = None if self._byte_level else next(self._find_word_tokens(), None)
 
     def token_bytes(self, token_id: int, *, first: bool) -> bytes:
-        """The bytes of a token, also those that are only a part of a character.
+        """Return the bytes of a token, including bytes that are only part of a character.
 
-        first: whether no text stands before it, where some tokenizers drop a word's space. Empty for an id
-        that the tokenizer does not know. The bytes of a text's tokens, joined, are the text in UTF-8.
+        first: whether no text precedes the token; some tokenizers then drop the space of a word.
+
+        The result is empty for an id that the tokenizer does not know. The bytes of all tokens of a string,
+        concatenated, are the string in UTF-8.
         """
         return self.decode_token(token_id, first=first)[1]
 
     def decode_token(self, token_id: int, *, first: bool) -> tuple[str, bytes]:
-        """(the text, the bytes) of a token; U+FFFD for bytes that are no whole characters. first: as for `data`."""
-        known = self._known[first].get(token_id)
+        """Return (text, bytes) of a token, with U+FFFD for bytes that are not whole characters. first: see
+        `token_bytes`.
+        """
+        known = self._decoded[first].get(token_id)
         if known is None:
             data = self._find_bytes(token_id, first)
-            known = self._known[first][token_id] = data.decode(errors="replace"), data
+            known = self._decoded[first][token_id] = data.decode(errors="replace"), data
         return known
 
     def context_free_text(self, token_id: int) -> str | None:
-        """The text of a token of whole characters that adds just that, wherever it stands; None for any other."""
+        """Return the text of a token that consists of whole characters and adds the same text in every context.
+
+        Return None for any other token.
+        """
         try:
             return self._context_free_texts[token_id]
         except KeyError:
@@ -92,19 +100,19 @@ class Vocabulary:
         return self._decode([self._preceding_token, token_id])[len(self._decode([self._preceding_token])) :].encode()
 
     def encode(self, text: str) -> tuple[int, ...]:
-        """The tokens of a text that a model writes."""
+        """Return the token ids of text that the model could generate."""
         return tuple(self.tokenizer.encode(text, add_special_tokens=False).ids)
 
     def token_text(self, token_id: int) -> str:
-        """The text of a token inside a text; U+FFFD for bytes that are no whole characters."""
+        """Return the text of a token after other text, with U+FFFD for bytes that are not whole characters."""
         return self.decode_token(token_id, first=False)[0]
 
-    def ends_in_open_thought(self, prompt: list[int]) -> bool:
-        """Whether a prompt ends where a thought has just been opened, as some chat templates do."""
-        return self._decode(prompt[-MAX_OPENING_TOKENS:]).rstrip().endswith(self.thought_markers[0])
+    def ends_in_reasoning(self, prompt: list[int]) -> bool:
+        """Return whether a prompt ends right after the opening marker of the reasoning, as with some chat templates."""
+        return self._decode(prompt[-MAX_OPENING_TOKENS:]).rstrip().endswith(self.reasoning_markers[0])
 
     def _find_word_tokens(self) -> Iterator[int]:
-        """Ordinary tokens whose text does not depend on what follows."""
+        """Yield ordinary tokens whose text does not depend on the next token."""
         for token_id in range(self.tokenizer.get_vocab_size()):
             if token_id not in self._added:
                 once, twice = self._decode([token_id]), self._decode([token_id, token_id])

@@ -1,4 +1,4 @@
-"""BeamGroup: the beams of a search that compete with one another, without rows, slots or texts to be read."""
+"""A group of beams that compete with one another, independent of cache rows and slots."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ if TYPE_CHECKING:
     from reference_server.engine.text.transcript import AnswerSpec, Transcript
     from reference_server.engine.tools.grammar import Matcher
 
-# No finite parameter may overflow: beyond these a penalty decides everything already.
+# Limits against overflow; at these values the penalty alone already decides the order.
 MAX_EXPONENT = 50.0
 MAX_PENALTY = 1e30
 
 
 @dataclass(frozen=True, slots=True)
 class Hypothesis:
-    """A beginning of an answer.
+    """The beginning of an answer.
 
-    total: the sum of the log-probabilities of its tokens, less what diversity has cost it.
-    scores: of each token, where they are asked for.
-    parent: place of the hypothesis that it continues, among those that were running.
-    transcript: its text, where texts can end it.
-    stopped: whether a stop text or a repetition ended it.
+    total: sum of the log-probabilities of its tokens, minus the diversity penalties.
+    scores: score of each token, if requested.
+    parent: index of the running hypothesis that it extends.
+    transcript: its text, if text can end it.
+    stopped: whether a stop string, a repetition or the end of the grammar ended it.
     """
 
     tokens: tuple[int, ...]
@@ -40,7 +40,7 @@ class Hypothesis:
     matcher: Matcher | None = None
 
     def extend(self, parent: int, token: int, total: float, scorer: Scorer | None) -> Hypothesis:
-        """This one, with one more token."""
+        """Return a hypothesis with one more token."""
         transcript = self.transcript
         stopped = False
         if transcript is not None:
@@ -56,14 +56,17 @@ class Hypothesis:
 
 
 class BeamGroup:
-    """Beam search as transformers does it (`num_beams`, `length_penalty`, `early_stopping=False`).
+    """Beam search as in transformers (`num_beams`, `length_penalty`, `early_stopping=False`).
 
-    At each step the `size` best continuations of all running hypotheses are looked at: those that end are
-    finished, scored total / length ** length_penalty, and the best `size` of them are kept; the best `size`
-    that do not end go on. The search is over when `size` are finished and the best that goes on, scored at its
-    present length, is no better than the worst of them; or at the limit, where the best all count as finished.
+    Each step examines the `size` best continuations of all running hypotheses. Those that end are finished with the
+    score total / length ** length_penalty, and the best `size` finished ones are kept; the best `size` continuations
+    that do not end keep running. The search is done when `size` are finished and the best running one, scored at its
+    present length, is not better than the worst of them; or at the maximum length, where the best continuations all
+    count as finished.
 
-    running: best first. finished: (score, hypothesis), best first. over: nothing more will change.
+    running: best first.
+    finished: (score, hypothesis), best first.
+    done: whether further steps cannot change the result.
     """
 
     def __init__(self, size: int, spec: AnswerSpec, transcript: Transcript | None) -> None:
@@ -77,11 +80,11 @@ class BeamGroup:
         self.done = False
 
     def advance(self, logprobs: torch.Tensor, others: Seq[int], scorer: Scorer | None) -> None:
-        """One step further.
+        """Take one step.
 
-        logprobs: [running, vocabulary], float64, in the order of `running`, as the scorer's rows are.
-        others: the tokens with which other groups go on in this step; each costs a continuation with the same
-        token the diversity penalty, once for every time.
+        logprobs: float64 [running, vocabulary], in the order of `running`, like the rows of the scorer.
+        others: tokens that other groups continue with in this step; each occurrence subtracts the diversity penalty
+            from a continuation with the same token.
         """
         totals = (
             logprobs + torch.tensor([hypothesis.total for hypothesis in self.running], dtype=torch.float64)[:, None]
@@ -98,7 +101,7 @@ class BeamGroup:
         self.done = length == self._limit or not self.running or self._is_decided(length)
 
     def _is_decided(self, length: int) -> bool:
-        """Whether the finished ones are as good as those that go on can be expected to become."""
+        """Return whether the running hypotheses cannot be expected to beat the finished ones."""
         attainable = self.running[0].total / length**self._exponent
         return len(self.finished) == self._size and attainable <= self.finished[-1][0]
 
@@ -106,7 +109,10 @@ class BeamGroup:
         return hypothesis.stopped or hypothesis.tokens[-1] in self._end_ids
 
     def _select_running(self, totals: torch.Tensor, scorer: Scorer | None) -> list[Hypothesis]:
-        """The best continuations that do not end; stop texts may end more of them than were looked at."""
+        """Return the best continuations that do not end.
+
+        More than `size` may have to be examined, because stop strings end some of them.
+        """
         ends = [token for token in self._end_ids if 0 <= token < totals.shape[1]]
         totals = totals.index_fill(1, torch.tensor(ends, dtype=torch.long), -torch.inf)
         count = self._size
@@ -119,7 +125,7 @@ class BeamGroup:
             count *= 2
 
     def _continuations(self, totals: torch.Tensor, count: int, scorer: Scorer | None) -> Iterator[Hypothesis]:
-        """The best continuations, best first; impossible ones are none."""
+        """Yield the best possible continuations, best first."""
         best = totals.flatten().topk(min(count, totals.numel()))
         for total, at in zip(best.values.tolist(), best.indices.tolist(), strict=True):
             if total > -torch.inf:

@@ -1,4 +1,4 @@
-"""BeamSearch: a request that is answered by search instead of sampling."""
+"""Beam search over the engine's rows, for requests that search instead of sampling."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Beam(Sequence):
-    """A row of a search: the hypothesis that it holds changes from step to step."""
+    """A row of a beam search; the hypothesis in it changes from step to step."""
 
     def __init__(self, prompt: list[int], spec: AnswerSpec, cancellation: Cancellation, search: BeamSearch) -> None:
         super().__init__(prompt, spec.params, cancellation, spec.bias)
@@ -30,12 +30,12 @@ class Beam(Sequence):
 class BeamSearch:
     """Diverse beam search (arXiv 1610.02424) in groups of equal size; one group is plain beam search.
 
-    Groups take their steps one after the other; a token costs a group the diversity penalty for each beam of
-    an earlier group that goes on with it in the same step. What counts at the end is the score, in whatever
-    group. Temperature, top_p, top_k, min_p and seed belong to sampling and have no part in it; biases and penalties
-    change the logits as they do there.
+    Groups take their steps one after the other. A continuation loses the diversity penalty for each beam of an earlier
+    group that continues with the same token in the same step. The answers are those with the best scores of all groups.
+    Temperature, top_p, top_k, min_p and seed apply only to sampling; biases and penalties change the logits as they do
+    there.
 
-    beams: as many rows as the search is wide; until enough hypotheses exist, some are idle.
+    beams: one row per beam of the search; some are idle until there are enough hypotheses.
     """
 
     def __init__(self, prompt: list[int], spec: AnswerSpec, cancellation: Cancellation, *, ready_at: float) -> None:
@@ -50,7 +50,7 @@ class BeamSearch:
             for _ in range(spec.params.beam_groups)
         ]
         rows = [self.beams[first : first + size] for first in range(0, len(self.beams), size)]
-        self._rows = dict(zip(self._groups, rows, strict=True))  # those of running hypotheses first, in their order
+        self._rows = dict(zip(self._groups, rows, strict=True))  # beams of running hypotheses first, in their order
 
     @property
     def done(self) -> bool:
@@ -58,9 +58,9 @@ class BeamSearch:
         return all(group.done for group in self._groups)
 
     def advance(self, logits: torch.Tensor, penalised: torch.Tensor) -> list[tuple[Beam, Beam]]:
-        """One step further, from the logits [beams, vocabulary], as the model made them and after penalties.
+        """Take one step with the logits [beams, vocabulary], unchanged and after penalties.
 
-        Returns which beams must take over what others hold: (from, to), none is both.
+        Return the rows to copy as (from, to); no beam is both.
         """
         logprobs = penalised.double().log_softmax(-1)
         place = {beam: row for row, beam in enumerate(self.beams)}
@@ -80,14 +80,14 @@ class BeamSearch:
         return moves
 
     def running_beams(self) -> list[Beam]:
-        """The beams that are not idle."""
+        """Return the beams that are not idle."""
         return [beam for group in self._groups if not group.done for beam in self._running_beams(group)]
 
     def _running_beams(self, group: BeamGroup) -> tuple[Beam, ...]:
         return self._rows[group][: len(group.running)]
 
     def _assign_beams(self, group: BeamGroup) -> list[tuple[Beam, Beam]]:
-        """Give every hypothesis of a group a beam: its parent's if that is free, else an idle one."""
+        """Assign a beam to each hypothesis of a group: its parent's beam if still unassigned, otherwise an idle one."""
         before = self._rows[group]
         inherited: dict[Beam, int] = {}
         for place, hypothesis in enumerate(group.running):
@@ -105,15 +105,15 @@ class BeamSearch:
         return moves
 
     def record_step(self, step: StepStats) -> None:
-        """What was measured of the step just taken."""
+        """Record the measurements of a step."""
         self._steps.append(step)
 
     def collect_answers(self) -> list[list[Delta]]:
-        """The deltas of the best n, the best first; raises EngineError where the model leaves fewer."""
+        """Return the deltas of the n best answers, best first; raise EngineError if the model allows fewer."""
         finished = [item for group in self._groups for item in group.finished]
         best = sorted(finished, key=lambda item: -item[0])[: self.params.n]
         if len(best) < self.params.n:
-            raise EngineError(f"the model finds only {len(best)} answers possible: ask for fewer than {self.params.n}")
+            raise EngineError(f"only {len(best)} answers are possible, and {self.params.n} are required: lower n")
         return [self._deltas(index, hypothesis) for index, (_, hypothesis) in enumerate(best)]
 
     def _deltas(self, index: int, hypothesis: Hypothesis) -> list[Delta]:

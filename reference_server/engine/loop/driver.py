@@ -1,4 +1,4 @@
-"""Driver: the thread that takes sequences through a model, step by step."""
+"""The thread that takes sequences through a model, step by step."""
 
 from __future__ import annotations
 
@@ -30,26 +30,28 @@ if TYPE_CHECKING:
 
 CLOSED_REASON = "the engine was closed"
 HANG_S = 120.0
-"""Far more than a step takes, the first of a shape on a device that compiles included."""
+"""Much longer than any step, including the compilation of a new shape on an accelerator."""
 _log = logging.getLogger(__name__)
 
 
 class Driver:
-    """A thread of one model, and all that lives there.
+    """A thread that owns one model and everything that runs on it.
 
-    The thread alone touches the model, the scheduler and the sampler. Requests reach it through a queue; what
-    a step made is told by a thread of its own while the next pass runs, and goes back to each event loop in one call.
+    Only this thread uses the model, the scheduler and the sampler. Requests reach it through a queue. An output worker
+    converts the tokens of a step to deltas while the next forward pass runs, and sends them to each event loop in one
+    call.
 
-    prompt: what a request that asks for it is told of its prompt; called on the thread. The others are as
-    LocalEngine.load has them.
+    describe_prompt: returns the prompt of a request that asks for it; called on the thread. For the other arguments see
+        LocalEngine.load.
 
-    generations: the request that each unfinished sequence belongs to. scheduler, sampler: the thread's own.
+    generations: the request of each unfinished sequence.
+    scheduler, sampler: used by the thread only.
     """
 
     def __init__(
         self,
         runner: Runner,
-        prompt: Callable[[Submission], Prompt],
+        describe_prompt: Callable[[Submission], Prompt],
         *,
         slots: int,
         prefill_tokens: int,
@@ -58,7 +60,7 @@ class Driver:
         hang_s: float,
     ) -> None:
         self._runner = runner
-        self._describe_prompt = prompt
+        self._describe_prompt = describe_prompt
         self._slots = slots
         self._prefill_tokens = prefill_tokens
         self._prefix_reuse = prefix_reuse
@@ -66,58 +68,60 @@ class Driver:
         self._hang_s = hang_s
         self._requests: SimpleQueue[LocalGeneration | None] = SimpleQueue()
         self._closing = threading.Event()
-        self._failure: str | None = None  # why nothing is taken now
+        self._failure: str | None = None  # why requests are refused; None: they are accepted
         self._step_started_s: float | None = None
         self._output_worker = OutputWorker()
         self._runner.on_pass_start = self._output_worker.notify_pass_start
         self._create_loop_state()
-        self._requests_lock = threading.Lock()  # so that nothing enters the inbox after the thread has emptied it
+        self._requests_lock = threading.Lock()  # no request may enter the queue after _fail_all has emptied it
         self._thread = threading.Thread(target=self._run_until_closed, name="engine", daemon=True)
         self._thread.start()
-        atexit.register(self.close)  # a thread that computes while the interpreter goes away crashes it
+        atexit.register(self.close)  # a thread that computes during interpreter shutdown crashes the process
 
     @property
     def alive(self) -> bool:
-        """Whether requests are taken."""
+        """Whether requests are accepted."""
         return self._failure is None and not self._closing.is_set() and not self.dead
 
     @property
     def dead(self) -> bool:
-        """Whether none will be taken any more."""
+        """Whether requests will never be accepted again."""
         return not self._thread.is_alive() or self._is_hung
 
     @property
     def _is_hung(self) -> bool:
+        """Whether the current step takes longer than `hang_s`."""
         started_s = self._step_started_s
         return started_s is not None and time.monotonic() - started_s > self._hang_s
 
     def submit(self, generation: LocalGeneration) -> None:
-        """Queue a request, from any thread; raises Unavailable."""
+        """Queue a request, from any thread; raise Unavailable."""
         with self._requests_lock:
             if self._failure is not None or self._closing.is_set():
                 raise Unavailable(self._failure or CLOSED_REASON)
             self._requests.put(generation)
 
     def close(self) -> None:
-        """End the thread; what is in flight fails. Harmless when repeated."""
+        """End the thread; requests in flight fail. Repeated calls have no effect."""
         atexit.unregister(self.close)
         with self._requests_lock:
             self._closing.set()
             self._requests.put(None)
         while self._thread.is_alive() and not self._is_hung:
             self._thread.join(0.1)
-        if self._thread.is_alive():  # nothing can end it, so it is left alone; it touches no request any more
+        if self._thread.is_alive():  # it cannot be ended; it will not change any request
             self._fail_all("the engine hangs", None)
         self._output_worker.close()
 
     def _create_loop_state(self) -> None:
+        """Create an empty scheduler and sampler."""
         self.sampler = Sampler(self._slots, self._runner.vocabulary_size)
         self._executor = StepExecutor(self._runner, self.sampler)
         self.scheduler = Scheduler(self._slots, self._prefill_tokens, reuse=self._prefix_reuse)
         self.generations: dict[Sequence, LocalGeneration] = {}
 
     def _run_until_closed(self) -> None:
-        """The thread: run until closed; after a failure, begin again a few times."""
+        """Run the thread until it is closed; after a failure, restart as often as the policy allows."""
         with torch.inference_mode():
             while (error := self._run_steps()) is not None:
                 _log.error("the engine died", exc_info=error)
@@ -125,15 +129,15 @@ class Driver:
                 pause_s = self._restarts.schedule_restart(time.monotonic())
                 if pause_s is None or self._closing.wait(pause_s):
                     return
-                _log.warning("the engine begins again")
+                _log.warning("the engine restarts")
                 self._create_loop_state()
         self._fail_all(CLOSED_REASON, None)
 
     def _run_steps(self) -> Exception | None:
-        """Step while there is work, wait while there is none; what ended that, None for `close`."""
+        """Step while there is work and wait otherwise; return the error that ended the loop, None after `close`."""
         try:
             if self._failure is not None:
-                self._runner.reset()  # what has failed may have left anything in the cache
+                self._runner.reset()  # the failed step may have left invalid numbers in the cache
                 self._failure = None
             while self._accept_requests():
                 for sequence in self.scheduler.drop_cancelled():
@@ -149,18 +153,18 @@ class Driver:
         return None
 
     def _fail_all(self, reason: str, cause: Exception | None) -> None:
-        """Take nothing more, and fail what is left."""
+        """Accept no more requests, and fail the unfinished ones."""
         with self._requests_lock:
             self._failure = reason
         with suppress(Exception):
             self._collect_finished()
         while not self._requests.empty():
             self._schedule(self._requests.get())
-        left = dict.fromkeys(self.generations.values())  # each once
+        left = dict.fromkeys(self.generations.values())  # without duplicates
         deliver_all((generation, _engine_error(reason, cause)) for generation in left)
 
     def _accept_requests(self) -> bool:
-        """Take in what was submitted, waiting only if there is nothing else to do; False once closing."""
+        """Take submitted requests from the queue, waiting only if the scheduler is idle; return False when closing."""
         if not self.scheduler.busy:
             self._collect_finished()
         while not self._requests.empty() or not self.scheduler.busy:
@@ -176,7 +180,7 @@ class Driver:
                 self.scheduler.add(*group)
 
     def _step(self, batch: Batch) -> None:
-        """One forward pass, and what follows from it; meanwhile what followed from the one before is told."""
+        """Run one forward pass and choose tokens, while the output of the previous step is sent."""
         outputs: list[Output] = []
         for sequence, item in self._executor.execute(batch, self._collect_finished):
             generation = self.generations[sequence]
@@ -197,7 +201,7 @@ class Driver:
         self._output_worker.submit(outputs)
 
     def _collect_finished(self) -> list[Sequence]:
-        """Wait until all is told; who is over by it, and was not before."""
+        """Wait until all output is sent; finish and return the sequences that it ended."""
         finished = [sequence for sequence in self._output_worker.wait() if sequence in self.generations]
         for sequence in finished:
             self._finish(sequence)
@@ -210,18 +214,18 @@ class Driver:
     def _attach_prompt(
         self, generation: LocalGeneration, item: ChosenToken | Delta
     ) -> ChosenToken | Delta | EngineError:
-        """What a step brought, once the prompt is known that comes with the first delta."""
+        """Attach the prompt that the first delta of a request contains; return the item, or the error."""
         generation.prompt_pending = False
         try:
             generation.prompt = self._describe_prompt(generation.submission)
-        except Exception as error:  # what one request asks for must not be everybody's end
-            _log.exception("a prompt cannot be told")
-            return _engine_error(f"the prompt cannot be told: {type(error).__name__}: {error}", error)
+        except Exception as error:  # an error of one request must not end the engine
+            _log.exception("the prompt of a request cannot be described")
+            return _engine_error(f"the prompt cannot be described: {type(error).__name__}: {error}", error)
         return item
 
 
 def _is_last(sequence: Sequence, item: ChosenToken | Delta | None) -> bool:
-    """Whether what a step brought is certainly the last; a sample takes its token."""
+    """Return whether the result of a step is certainly the last of its sequence; append the token to a sample."""
     if isinstance(item, ChosenToken) and isinstance(sequence, SampledSequence):
         return sequence.append(item.token)
     return item is None or (isinstance(item, Delta) and item.finish_reason is not None)

@@ -1,4 +1,4 @@
-"""LocalGeneration: where the deltas of one request are read."""
+"""The reading end of a request, and the delivery of deltas to event loops."""
 
 from __future__ import annotations
 
@@ -18,18 +18,22 @@ Item = Delta | EngineError
 
 
 class LocalGeneration(Generation):
-    """The reading end of one request of a local engine."""
+    """The reading end of one request of a local engine.
+
+    prompt_pending: whether the first delta still needs the prompt; used by the engine's thread only.
+    prompt: to send with the next delta.
+    """
 
     def __init__(self, submission: Submission, loop: asyncio.AbstractEventLoop) -> None:
         self.prompt_tokens = len(submission.prompt)
         self.submission = submission
         self.loop = loop
-        self._queue: deque[Item] = deque()  # a queue of asyncio's costs a third of what it is to send a token
+        self._queue: deque[Item] = deque()  # an asyncio.Queue would cost a third of the time to send a token
         self._waiter: asyncio.Future[None] | None = None
         self._unfinished = submission.params.n
         self._over = False
-        self.prompt_pending = submission.params.includes_prompt  # the engine's thread alone asks
-        self.prompt: Prompt | None = None  # to come with the next delta
+        self.prompt_pending = submission.params.includes_prompt
+        self.prompt: Prompt | None = None
 
     def __aiter__(self) -> LocalGeneration:
         return self
@@ -58,7 +62,7 @@ class LocalGeneration(Generation):
             self._wake()
 
     def deliver(self, item: Item) -> None:
-        """Give the reader an item; on the loop's thread."""
+        """Queue an item for the reader; call it on the loop's thread."""
         self._queue.append(item)
         self._wake()
 
@@ -68,9 +72,9 @@ class LocalGeneration(Generation):
 
 
 def deliver_all(items: Iterable[tuple[LocalGeneration, Item]]) -> None:
-    """Deliver a step's items from the engine's thread, in one call for each event loop.
+    """Deliver the items of a step from another thread, in one call per event loop.
 
-    A loop that was closed has no readers left: their requests are cancelled.
+    A closed loop has no readers: its requests are cancelled.
     """
     by_loop: dict[asyncio.AbstractEventLoop, list[tuple[LocalGeneration, Item]]] = {}
     for generation, item in items:

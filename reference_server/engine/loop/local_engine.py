@@ -1,4 +1,4 @@
-"""LocalEngine: a checkpoint on this machine's device, as an engine that requests are put to."""
+"""The local engine: a checkpoint on the device of this machine."""
 
 from __future__ import annotations
 
@@ -44,17 +44,19 @@ if TYPE_CHECKING:
 
 DEFAULT_MAX_MODEL_LEN = 4096
 SMALL_MODEL_PARAMETERS = 50_000_000
-# What needs a form of calls in the chat template, and what needs a grammar, by the names of capabilities.
+# Capabilities that need a tool format in the chat template, and one that needs grammars.
 TOOL_CAPABILITIES = frozenset({"tools", "functions"})
 GRAMMAR_CAPABILITIES = frozenset({"structured_output"})
 
 
 class LocalEngine(Engine):
-    """An engine over one model, its slot cache and a driver: what a request asks, in the driver's terms.
+    """An engine over one model, its slot cache and a driver.
 
-    vocabulary_size: token ids are below it.
-    max_model_len: prompt and generated tokens together.
-    max_new_tokens: the server's cap on generated tokens, whatever a request asks.
+    It validates requests and converts them to submissions for the driver.
+
+    vocabulary_size: token ids are smaller.
+    max_model_len: maximum number of prompt and generated tokens together.
+    max_new_tokens: the server's limit of generated tokens, for all requests.
     """
 
     def __init__(
@@ -111,21 +113,22 @@ class LocalEngine(Engine):
     ) -> LocalEngine:
         """Load a checkpoint directory and start the engine.
 
-        device: "auto" (the accelerator, else the CPU) or a device's name. dtype: see checkpoint.DTYPES.
-        slots: how many sequences run at once; more wait. A beam search takes one for each beam, so the default is
-            enough for the widest that OpenVINO Model Server takes, 19.
-        max_model_len: positions of a sequence; None: the checkpoint's limit, but at most 4096, because the
-            cache for all slots is allocated here.
-        max_new_tokens: cap on generated tokens; None: as many as fit.
-        threads: CPU threads of the tensor library, for the whole process; None: 1 for a model below 50
-            million parameters, which more threads only slow down, else the library's choice.
-        prefill_tokens: a longer prompt goes through the model in chunks of so many tokens, between the steps of
-            those that run; at least 16.
-        prefix_reuse: whether a prompt takes over keys and values of its beginning that a slot holds already.
-        restarts: how often it may begin again after a failure that ends all requests.
-        hang_s: a step that takes longer never ends, it is assumed.
+        device: "auto" (the accelerator, otherwise the CPU) or the name of a device.
+        dtype: see checkpoint.DTYPES.
+        slots: number of sequences that run at once; more wait. A beam search takes one slot per beam, so the default is
+            enough for the widest search of OpenVINO Model Server, 19 beams.
+        max_model_len: positions of a sequence; None: the checkpoint's limit, but at most 4096, because the cache of all
+            slots is allocated here.
+        max_new_tokens: limit of generated tokens; None: as many as fit.
+        threads: CPU threads of the tensor library, for the whole process; None: 1 for a model below 50 million
+            parameters, which more threads only slow down, otherwise the library's default.
+        prefill_tokens: longer prompts are split into chunks of this number of tokens, between the steps of running
+            sequences; at least 16.
+        prefix_reuse: whether a prompt reuses the keys and values of a common prefix that a slot still holds.
+        restarts: how often the engine may restart after a failure that ends all requests.
+        hang_s: a step that takes more seconds is considered hung.
 
-        Raises CheckpointError, and ValueError for an argument out of its range.
+        Raises CheckpointError, and ValueError for an argument out of range.
         """
         if slots < 1:
             raise ValueError(f"slots is {slots}: at least 1 is needed")
@@ -177,22 +180,24 @@ class LocalEngine(Engine):
         return self._checkpoint.chat.encode(messages, tools, template_kwargs)
 
     def prepare(self, prompt: list[int], params: SamplingParams) -> None:
-        self._create_matcher(params, self._opens_thought(prompt, params))
+        self._create_matcher(params, self._starts_in_reasoning(prompt, params))
 
     def submit(self, prompt: list[int], params: SamplingParams) -> LocalGeneration:
         if not prompt:
-            raise ValueError("the prompt is empty: it needs at least one token")
+            raise ValueError("the prompt is empty: at least one token is needed")
         if min(prompt) < 0 or max(prompt) >= self.vocabulary_size:
-            raise ValueError(f"the prompt holds a token id outside 0 to {self.vocabulary_size - 1}")
+            raise ValueError(f"the prompt contains a token id outside 0 to {self.vocabulary_size - 1}")
         prompt = params.truncate_prompt(prompt, self.max_model_len - 1)
         if len(prompt) > self.max_model_len - 1:
             raise PromptTooLong(len(prompt), self.max_model_len - 1)
         if params.beam_search and params.width > min(self._slots, self.vocabulary_size):
-            raise ValueError(f"a search with {params.width} beams needs as many slots, and there are {self._slots}")
+            raise ValueError(
+                f"a search with {params.width} beams needs {params.width} slots, and the engine has {self._slots}"
+            )
         available = min(self.max_new_tokens, self.max_model_len - len(prompt))
         check_token_ids("logprob_token_ids", params.logprob_token_ids, self.vocabulary_size)
         ends = params.stop_token_ids if params.ignore_eos else params.stop_token_ids | self._checkpoint.eos_token_ids
-        thinking = self._opens_thought(prompt, params)
+        thinking = self._starts_in_reasoning(prompt, params)
         spec = AnswerSpec(
             self._vocabulary,
             params,
@@ -210,11 +215,12 @@ class LocalEngine(Engine):
         self._driver.submit(generation)
         return generation
 
-    def _opens_thought(self, prompt: list[int], params: SamplingParams) -> bool:
-        return params.reasoning and self._vocabulary.ends_in_open_thought(prompt)
+    def _starts_in_reasoning(self, prompt: list[int], params: SamplingParams) -> bool:
+        """Return whether the prompt ends inside reasoning that the request wants separately."""
+        return params.reasoning and self._vocabulary.ends_in_reasoning(prompt)
 
     def _create_matcher(self, params: SamplingParams, thinking: bool) -> Matcher | None:
-        """At the beginning of the grammar that a request asks for; the second time it is there already."""
+        """Return a matcher at the start of the grammar of a request; compiled grammars are cached."""
         if params.tools is not None:
             tools = tuple(self._make_compilable(tool) for tool in params.tools.tools)
             params = replace(params, tools=replace(params.tools, tools=tools))
@@ -222,23 +228,24 @@ class LocalEngine(Engine):
             params,
             tool_format=self._checkpoint.tool_format,
             lark=self._lark,
-            thought_markers=self._vocabulary.thought_markers,
+            reasoning_markers=self._vocabulary.reasoning_markers,
             thinking=thinking,
         )
         try:
             return None if grammar is None else self._grammar_compiler.compile(grammar, ignore_end=params.ignore_eos)
         except UnusableGrammar as error:
-            raise UnusableGrammar(f"the answer cannot be held to the form that is asked for: {error}") from error
+            raise UnusableGrammar(f"the requested output format cannot be enforced: {error}") from error
 
     def _make_compilable(self, tool: Tool) -> Tool:
-        """The tool, or one that takes any arguments where only some were wished for and no grammar can hold to it."""
+        """Return the tool, or one that accepts any object if its schema cannot be compiled to a grammar.
+
+        Raises UnusableGrammar instead if the tool is strict.
+        """
         try:
             self._grammar_compiler.compile(f"start: {json_terminal(tool.schema)}")
         except UnusableGrammar as error:
             if tool.strict:
-                raise UnusableGrammar(
-                    f"tools: calls of {tool.name} cannot be held to its parameters: {error}"
-                ) from error
+                raise UnusableGrammar(f"tools: the parameters of {tool.name} cannot be enforced: {error}") from error
             return replace(tool, schema=ANY_OBJECT, parameters=None)
         return tool
 
@@ -246,6 +253,7 @@ class LocalEngine(Engine):
         self._driver.close()
 
     def _describe_prompt(self, submission: Submission) -> Prompt:
+        """Return the text of a prompt and, if requested, the log-probabilities of its tokens."""
         prompt, top = submission.prompt, submission.params.prompt_logprobs
         text = self._checkpoint.tokenizer.decode(prompt, skip_special_tokens=False)
         if top is None:

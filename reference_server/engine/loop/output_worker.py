@@ -1,4 +1,4 @@
-"""Teller: what the readers get of a step, worked out while the model is at the next one."""
+"""The thread that converts tokens to deltas while the model runs the next forward pass."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 
 MAX_WAIT_S: Final = 0.002
-"""Nobody waits longer for what has come: not where no pass begins."""
+"""Longest time that outputs wait for the next pass to begin, in seconds."""
 
 
-class ChosenToken(NamedTuple):  # made for every token, and cheaper than a dataclass
-    """The token that a step has chosen for a sample, of which nobody knows yet what it adds, nor its score."""
+class ChosenToken(NamedTuple):  # created for every token, and cheaper than a dataclass
+    """The token that a step chose for a sample; its text and score are still to be computed."""
 
     token: int
     score_ref: ScoreRef | None
@@ -36,7 +36,7 @@ class ChosenToken(NamedTuple):  # made for every token, and cheaper than a datac
 
 
 class Output(NamedTuple):
-    """What a step brought to one sequence."""
+    """The result of a step for one sequence."""
 
     generation: LocalGeneration
     sequence: Sequence
@@ -44,11 +44,11 @@ class Output(NamedTuple):
 
 
 class OutputWorker:
-    """A thread that makes texts of tokens, and hands them over.
+    """A thread that converts tokens to text and delivers the deltas.
 
-    A forward pass needs neither Python nor its lock, so most of this costs a running answer no time. Its owner calls
-    `begin` when the next pass begins, and `settle` before the next tokens are chosen: so grammars have taken the last
-    ones, and an answer that a text has ended goes through the model once more at most.
+    A forward pass needs neither Python nor the GIL, so this work hardly delays it. The owner calls `notify_pass_start`
+    when the next pass begins, and `wait` before the next tokens are chosen. So grammars have consumed the last tokens
+    by then, and an answer that its text has ended takes part in at most one more pass.
     """
 
     def __init__(self) -> None:
@@ -57,17 +57,17 @@ class OutputWorker:
         self._pending: Future[list[Sequence]] | None = None
 
     def submit(self, outputs: Seq[Output]) -> None:
-        """Tell what a step brought, as soon as the next pass begins; all that was before is settled."""
+        """Process the outputs of a step as soon as the next pass begins; call `wait` for earlier outputs first."""
         if outputs:
             self._pass_started.clear()
             self._pending = self._thread.submit(self._process, outputs)
 
     def notify_pass_start(self) -> None:
-        """A pass begins: whoever takes Python's lock now holds up nobody."""
+        """Signal that a pass begins: from now on the GIL is free."""
         self._pass_started.set()
 
     def wait(self) -> list[Sequence]:
-        """Wait until all is told; who is over by it."""
+        """Wait until all outputs are delivered; return the sequences that they finished."""
         self._pass_started.set()
         pending, self._pending = self._pending, None
         return [] if pending is None else pending.result()
@@ -77,12 +77,12 @@ class OutputWorker:
         return _process_outputs(outputs)
 
     def close(self) -> None:
-        """End the thread, once all is told."""
+        """End the thread after the submitted outputs."""
         self._thread.shutdown(wait=False)
 
 
 def _process_outputs(outputs: Iterable[Output]) -> list[Sequence]:
-    """Hand over what readers get; the sequences that are over."""
+    """Deliver the deltas of outputs; return the finished sequences."""
     finished: list[Sequence] = []
     items: list[tuple[LocalGeneration, Item]] = []
     for generation, sequence, item in outputs:
@@ -105,6 +105,7 @@ def _process_outputs(outputs: Iterable[Output]) -> list[Sequence]:
 
 
 def _create_delta(sample: SampledSequence, choice: ChosenToken) -> Delta | EngineError:
+    """Return the delta of a chosen token, or the error that ends its answer."""
     try:
         token, score_ref, step = choice
         return sample.create_delta(token, None if score_ref is None else score_ref.scores.at(score_ref.row), step)
@@ -113,7 +114,7 @@ def _create_delta(sample: SampledSequence, choice: ChosenToken) -> Delta | Engin
 
 
 def _release(generation: LocalGeneration, sequence: Sequence, delta: Delta) -> list[Delta]:
-    """What the reader gets of a delta; the first one holds the prompt where that was asked for."""
+    """Return the deltas to deliver after a new one; attach the prompt to the first if it was requested."""
     deltas = generation.submission.release(sequence, delta)
     if generation.prompt is not None and deltas:
         deltas[0] = replace(deltas[0], prompt=generation.prompt)

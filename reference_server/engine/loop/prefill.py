@@ -1,4 +1,4 @@
-"""Prefiller: prompts, or chunks of them, through the model into the cache."""
+"""The prefill: prompts, or chunks of prompts, through the model into the cache."""
 
 from __future__ import annotations
 
@@ -20,9 +20,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PrefillResult:
-    """sequences: whose prompts are whole now. logits: [sequences, vocabulary], after their prompts.
+    """The result of a prefill.
 
-    failures: of sequences that cannot go on; they are not among the others.
+    sequences: those whose prompt is complete now.
+    logits: [sequences, vocabulary], after the last token of each prompt.
+    failures: errors of the sequences that cannot continue; these are not among `sequences`.
     """
 
     sequences: tuple[Sequence, ...]
@@ -32,7 +34,7 @@ class PrefillResult:
 
 @dataclass(slots=True)
 class _Chunk:
-    """The next tokens of a prompt, which go through the model once, whoever shares it."""
+    """The next tokens of a prompt, computed once for all sequences that share the prompt."""
 
     tokens: list[int]
     slot: int
@@ -41,14 +43,17 @@ class _Chunk:
 
 
 class Prefiller:
-    """Takes prompts further, and prepares the slots of those that are whole for sampling."""
+    """Runner of prefills, which also prepares the slots of completed prompts for sampling."""
 
     def __init__(self, runner: Runner, sampler: Sampler) -> None:
         self._runner = runner
         self._sampler = sampler
 
     def prefill(self, batch: Batch) -> PrefillResult:
-        """One batch. An exception means that the model failed for all; what fails for one prompt is its own."""
+        """Prefill one batch.
+
+        Raises an exception if the model failed for all sequences; the errors of single prompts are in the result.
+        """
         for copy in batch.copies:
             self._runner.copy([(copy.source, copy.target)], copy.length)
         failures: dict[Sequence, EngineError] = {}
@@ -77,7 +82,10 @@ class Prefiller:
         return PrefillResult(tuple(sequence for sequence, _ in complete), logits, failures)
 
     def _forward(self, chunks: Seq[_Chunk]) -> tuple[torch.Tensor, dict[int, EngineError]]:
-        """(logits after each piece, the pieces for which there is no memory): where all do not fit, each goes alone."""
+        """Return (logits after each chunk, out-of-memory errors by chunk).
+
+        If the chunks do not fit into memory together, each is computed alone.
+        """
         try:
             tokens = [chunk.tokens for chunk in chunks]
             return self._runner.prefill(tokens, [chunk.slot for chunk in chunks], [chunk.start for chunk in chunks]), {}
@@ -93,7 +101,7 @@ class Prefiller:
 
 
 def _split_batch(batch: Batch) -> list[_Chunk]:
-    """What goes through the model; sequences that share a prompt stand side by side."""
+    """Return the chunks to compute; sequences that share a prompt are adjacent in the batch."""
     chunks: list[_Chunk] = []
     for sequence, slot, start, until in zip(batch.sequences, batch.slots, batch.starts, batch.ends, strict=True):
         if chunks and chunks[-1].sequences[0].prompt is sequence.prompt:

@@ -1,4 +1,4 @@
-"""Restarts: how often an engine that died may begin again, and how long it waits before."""
+"""The policy for restarting an engine after a failure."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 
 @dataclass(slots=True)
 class RestartPolicy:
-    """At most `max_restarts` within `window_s` seconds; the wait doubles with each of them.
+    """A limit of `max_restarts` within `window_s` seconds; the pause in front of each restart doubles.
 
-    pause_s: before the first.
+    pause_s: in front of the first restart.
     """
 
     max_restarts: int = 3
@@ -19,7 +19,7 @@ class RestartPolicy:
     _times: deque[float] = field(default_factory=deque)
 
     def schedule_restart(self, now_s: float) -> float | None:
-        """Seconds to wait before the next restart, which counts from now on; None: there have been enough."""
+        """Record a restart at `now_s` and return the seconds to wait; return None if the limit is reached."""
         while self._times and self._times[0] <= now_s - self.window_s:
             self._times.popleft()
         if len(self._times) >= self.max_restarts:

@@ -1,4 +1,4 @@
-"""Scheduler: which sequences go through the next forward pass."""
+"""The scheduler, which selects the sequences of each forward pass."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PREFILL_TOKENS = 256
 
 @dataclass(frozen=True, slots=True)
 class RowCopy:
-    """The first `length` positions of one slot's row that another one takes over."""
+    """A copy of the first `length` positions from the row of one slot to that of another."""
 
     source: int
     target: int
@@ -28,11 +28,12 @@ class RowCopy:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """The sequences of one forward pass: all at their prompts (prefill), or all at one new token (decode).
+    """The sequences of one forward pass.
 
-    since, until: of a prefill, how many tokens of each prompt the cache holds before and afterwards; a sequence
-        whose prompt is whole then gets its first token.
-    copies: what the rows take over from each other before, in order.
+    prefill: whether the pass computes the next part of each prompt, instead of one new token per sequence (decode).
+    starts, ends: of a prefill: number of tokens of each prompt in the cache before and after the pass; a sequence whose
+        prompt is complete then gets its first token.
+    copies: row copies to make before the pass, in order.
     """
 
     prefill: bool
@@ -48,24 +49,23 @@ class Batch:
 
 
 class Scheduler:
-    """First come, first served among those of the same priority, on a fixed number of slots.
+    """First come, first served within each priority, on a fixed number of slots.
 
-    A waiting sequence is admitted as soon as a slot is free and everybody before it was admitted; sequences
-    that start together wait until there is a slot for each. Prefills and decodes alternate while there is work
-    for both. One prefill holds at most `prefill_tokens` tokens, padding counted and a prompt that sequences
-    share counted once; a longer prompt goes through in chunks of so many. So a running sequence waits for so
-    many tokens at most between two of its own, whatever arrives.
+    A waiting sequence is admitted when a slot is free and all sequences in front of it are admitted; sequences that
+    start together wait until there is a slot for each. Prefills and decodes alternate while there is work for both. One
+    prefill has at most `prefill_tokens` tokens, including padding; a prompt that several sequences share counts once.
+    Longer prompts are split into chunks of that size. So a running sequence waits for at most `prefill_tokens` tokens
+    of other requests between two of its own tokens.
 
-    reuse: whether a prompt takes over the head that it has in common with what a slot holds: its own or another,
-        free or in use.
+    reuse: whether a prompt reuses the longest prefix that it has in common with the row of any slot, free or in use.
     """
 
     def __init__(self, slots: int, prefill_tokens: int = PREFILL_TOKENS, *, reuse: bool = True) -> None:
-        self._free = list(range(slots))  # a heap: the lowest slot first keeps the running rows together
+        self._free = list(range(slots))  # a heap: taking the lowest slot first keeps the running rows adjacent
         self._prefill_tokens = prefill_tokens
         self._prefix_cache = PrefixCache() if reuse else None
-        self._waiting: deque[tuple[Sequence, ...]] = deque()  # each entry starts together
-        self._partial: tuple[Sequence, ...] = ()  # they share a prompt of which a part is prefilled
+        self._waiting: deque[tuple[Sequence, ...]] = deque()  # groups of sequences that start together
+        self._partial: tuple[Sequence, ...] = ()  # sequences whose prompt is only partly prefilled
         self._running: list[Sequence] = []
         self._decode_next = False
 
@@ -79,15 +79,15 @@ class Scheduler:
         return bool(self._running or self._partial or self._waiting)
 
     def add(self, *group: Sequence) -> None:
-        """Queue sequences that start together; no more than there are slots. Behind all of the same priority."""
+        """Queue sequences that start together, at most one per slot, behind all waiting ones of the same priority."""
         place = len(self._waiting)
         while place and self._waiting[place - 1][0].params.priority > group[0].params.priority:
             place -= 1
         self._waiting.insert(place, group)
 
     def drop_cancelled(self) -> list[Sequence]:
-        """Finish the sequences that were cancelled, waiting or running, and name them."""
-        # Asked for once: somebody may be cancelling while this runs, and sequences of a request go together.
+        """Finish and return the sequences that were cancelled, waiting or running."""
+        # Read each flag once: another thread may set it meanwhile, and the sequences of a request are dropped together.
         unfinished = [*self._running, *self._partial, *chain.from_iterable(self._waiting)]
         cancelled = {sequence.cancellation for sequence in unfinished if sequence.cancellation.requested}
         if not cancelled:
@@ -101,7 +101,7 @@ class Scheduler:
         return dropped
 
     def schedule(self) -> Batch | None:
-        """The next batch, or None when nobody is left."""
+        """Return the next batch, or None without sequences."""
         decode = self._decode_next and bool(self._running)
         self._decode_next = False
         if not decode and (batch := self._schedule_prefill()):
@@ -110,7 +110,7 @@ class Scheduler:
         return Batch(False, tuple(self._running)) if self._running else None
 
     def finish(self, sequence: Sequence) -> None:
-        """Take a running sequence out, and free its slot."""
+        """Remove a running sequence and free its slot."""
         if sequence.slot is None:
             raise ValueError("a sequence without a slot is not running")
         if sequence in self._partial:
@@ -122,12 +122,12 @@ class Scheduler:
         sequence.status = SequenceStatus.FINISHED
 
     def invalidate(self, sequence: Sequence) -> None:
-        """Note that the row of a running sequence holds nothing that another could take over."""
+        """Remove the row of a running sequence from the prefix cache."""
         if self._prefix_cache is not None and sequence.slot is not None:
             self._prefix_cache.invalidate(sequence.slot)
 
     def _schedule_prefill(self) -> Batch | None:
-        """The next tokens of prompts, in the order of their arrival, as many as go through at once."""
+        """Return the next prefill: prompts in order of arrival, as many as fit into one pass."""
         chosen = list(self._partial)
         copies: list[RowCopy] = []
         longest = len(chosen[0].prompt) - chosen[0].prefilled if chosen else 0
@@ -148,12 +148,12 @@ class Scheduler:
             chosen += group
         if not chosen:
             return None
-        most = self._prefill_tokens // prompts
+        chunk_tokens = self._prefill_tokens // prompts
         starts = tuple(sequence.prefilled for sequence in chosen)
-        ends = tuple(min(len(sequence.prompt), sequence.prefilled + most) for sequence in chosen)
+        ends = tuple(min(len(sequence.prompt), sequence.prefilled + chunk_tokens) for sequence in chosen)
         for sequence, end in zip(chosen, ends, strict=True):
             sequence.prefilled = end
-        complete = ends[0] == len(chosen[0].prompt)  # then those after it are whole too, or they would not be here
+        complete = ends[0] == len(chosen[0].prompt)  # then all are: others join only if they fit
         self._cache_prompts(chosen if complete else chosen[:1])
         self._partial = () if complete else tuple(chosen)
         if complete:
@@ -168,13 +168,13 @@ class Scheduler:
             sequence.prefilled = sequence.cached_tokens = prefilled
 
     def _find_cached_prefix(self, sequence: Sequence) -> tuple[int, int]:
-        """(slot, length) of the longest head of a sequence's prompt that is in the cache."""
+        """Return (slot, length) of the longest cached prefix of a sequence's prompt."""
         if self._prefix_cache is None:
             return -1, 0
         return self._prefix_cache.find_longest(sequence.prompt, sequence.params.cache_salt)
 
     def _prepare_rows(self, group: tuple[Sequence, ...], source: int, length: int) -> Iterator[RowCopy]:
-        """Give the first of some sequences the head of its prompt, and save from their rows what may be of use."""
+        """Yield the copies that move cached prefixes out of a group's rows and bring the prefix of its prompt in."""
         if self._prefix_cache is None:
             return
         first, *others = [sequence.slot for sequence in group if sequence.slot is not None]

@@ -1,4 +1,4 @@
-"""Sequence: tokens on their way through the engine, the only mutable record of them."""
+"""Sequences: the mutable state of the tokens that the engine generates."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class SequenceStatus(Enum):
-    """Where a sequence is: it only ever moves forward."""
+    """The status of a sequence; it only moves forward."""
 
     WAITING = "waiting"
     RUNNING = "running"
@@ -27,19 +27,21 @@ class SequenceStatus(Enum):
 
 
 class Cancellation:
-    """Whether somebody has asked to give a request up; it only ever changes once, from any thread."""
+    """Whether the cancellation of a request was requested; set at most once, from any thread."""
 
     def __init__(self) -> None:
         self.requested = False
 
 
 class Sequence:
-    """A prompt and the tokens that follow it, in a slot of its own while it runs.
+    """A prompt and the tokens generated after it, in a slot of its own while it runs.
 
-    prompt, cancellation: the same ones for all sequences of a request. bias: as its terms have it.
-    prefilled: how many tokens of the prompt the cache holds. cached: how many of them it held before.
-    began_at: when the prefill of the prompt began, on the clock of time.perf_counter, in seconds.
-    matcher: where its answer stands in its grammar, if there is one.
+    prompt, cancellation: shared by all sequences of a request.
+    bias: of the request.
+    prefilled: number of prompt tokens in the cache.
+    cached_tokens: number of prompt tokens that were reused from the prefix cache.
+    prefill_started_at: when the prefill of the prompt started, in seconds on the clock of time.perf_counter.
+    matcher: the state of its grammar, if there is one.
     """
 
     def __init__(
@@ -59,7 +61,7 @@ class Sequence:
 
     @property
     def position(self) -> int:
-        """Position of the last token, the one the next decode step reads."""
+        """Position of the last token, which the next decode step reads."""
         return len(self.prompt) + len(self.generated) - 1
 
     @property
@@ -68,13 +70,13 @@ class Sequence:
 
 
 class SampledSequence(Sequence):
-    """One answer that grows token by token: each is taken first, and told later.
+    """One sampled answer. Tokens are appended when they are chosen, and converted to deltas later.
 
-    seed: 0 to 2**64 - 1, of this sequence's own stream of random numbers.
-    ready_at: when the next token could be scheduled, on the clock of time.perf_counter, in seconds.
-    index: place among the sequences of a request.
-    top: how many alternatives its tokens are scored with; None: they are not scored.
-    logprob: of all generated tokens together, where they are scored.
+    seed: 0 to 2**64 - 1, of the sequence's own stream of random numbers.
+    ready_at: when the next token could be scheduled, in seconds on the clock of time.perf_counter.
+    index: index among the sequences of a request.
+    top_logprobs: number of alternatives to score with each token; None: no scores.
+    logprob: sum over all generated tokens, if they are scored.
     """
 
     def __init__(
@@ -94,24 +96,27 @@ class SampledSequence(Sequence):
         self.logprob = 0.0
         self.matcher = None if spec.matcher is None else spec.matcher.fork()
         self._spec = spec
-        self._calls = spec.params.tools is not None  # within a call, what ends an answer may be a token like any other
+        self._calls = spec.params.tools is not None  # inside a tool call, an end token may be an ordinary token
         self._transcript = Transcript(spec, index)
         self._prediction = None if spec.predicted is None else PredictionTracker(spec.predicted)
 
     def append(self, token_id: int) -> bool:
-        """Take the token that a step chose; whether it is certain already that nothing may follow."""
+        """Append the token that a step chose; return whether it is certainly the last."""
         self.generated.append(token_id)
         return len(self.generated) >= self._spec.max_tokens or (token_id in self._spec.end_ids and not self._calls)
 
     def create_delta(self, token_id: int, score: TokenScore | None, step: StepStats) -> Delta:
-        """What the next of the tokens that were taken adds. Of each once, in order; in whatever thread."""
+        """Return the delta of an appended token.
+
+        Call it once per token, in order; any thread may call it.
+        """
         if score is not None:
             self.logprob += score.logprob
         complete = False
         if self.matcher is not None:
             self.matcher.consume(token_id)
             complete = self.matcher.complete
-            _ = complete or self.matcher.mask  # worked out now, while nobody waits for it
+            _ = complete or self.matcher.mask  # computed ahead, while the model runs
         delta = self._transcript.create_delta(token_id, score, step, self.ready_at, complete=complete)
         self.ready_at = step.ended_at
         return delta if self._prediction is None else replace(delta, predicted=self._prediction.push(token_id))

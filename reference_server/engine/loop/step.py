@@ -1,4 +1,4 @@
-"""Stepper: one forward pass, and what follows from it for every sequence in it."""
+"""One step: a forward pass, the choice of tokens, and the results for each sequence."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class StepExecutor:
-    """Takes sequences one token further, through a model and a sampler."""
+    """Executor of steps, which take sequences one token further with a model and a sampler."""
 
     def __init__(self, runner: Runner, sampler: Sampler) -> None:
         self._runner = runner
@@ -42,11 +42,15 @@ class StepExecutor:
     def execute(
         self, batch: Batch, collect_finished: Callable[[], Collection[Sequence]]
     ) -> Iterator[tuple[Sequence, ChosenToken | Delta | EngineError | None]]:
-        """What every sequence of the batch got, or why it cannot go on; a beam gets nothing before the end.
+        """Run one forward pass and yield (sequence, result) for the sequences of the batch.
 
-        collect_finished: called when the pass is over and before anything is chosen; who is over since the batch was made gets
-        nothing. At the end of a search its first beams get all deltas of an answer each, and the others None: those
-        are over too. An exception means that the model failed for all; what fails for one request is its own.
+        A sample gets its token, or the error that ends it. Beams get nothing until the end of their search; then the
+        first beams get all deltas of one answer each, and the others None, because they are finished too.
+
+        collect_finished: called after the pass and before tokens are chosen; the sequences it returns have finished
+            since the batch was scheduled, and get nothing.
+
+        Raises an exception if the model failed for all sequences; an error that concerns one request is its result.
         """
         started_at = time.perf_counter()
         if batch.prefill:
@@ -67,7 +71,7 @@ class StepExecutor:
         slots = [sequence.slot for sequence in sequences if sequence.slot is not None]
         unusable_rows = find_unusable_rows(logits)
         if unusable_rows:
-            logits[unusable_rows] = 0.0  # whatever is chosen from them is thrown away
+            logits[unusable_rows] = 0.0  # the tokens chosen from these rows are discarded
             self._runner.clear([slots[row] for row in unusable_rows])
         unusable = {sequences[row] for row in unusable_rows}
         samples = tuple(sequence for sequence in sequences if isinstance(sequence, SampledSequence))
@@ -95,7 +99,10 @@ class StepExecutor:
     def _sample(
         self, samples: Seq[SampledSequence], slots: Seq[int], logits: torch.Tensor, unusable: set[Sequence]
     ) -> Seq[tuple[int, ScoreRef | None] | EngineError]:
-        """As `_sample_together`; where that fails for all, each is tried alone, to find whose fault it is."""
+        """Choose a token for each sample with `_sample_together`.
+
+        If that fails, choose for each sample alone, to find the one that causes the error.
+        """
         try:
             return self._sample_together(samples, slots, logits, unusable)
         except Exception as error:
@@ -107,8 +114,11 @@ class StepExecutor:
     def _sample_together(
         self, samples: Seq[SampledSequence], slots: Seq[int], logits: torch.Tensor, unusable: set[Sequence]
     ) -> list[tuple[int, ScoreRef | None]]:
-        """A token for each, with its score where that is asked for; adds to `unusable` who has none to choose from."""
-        # A greedy choice draws nothing.
+        """Return for each sample a token, and its score if requested.
+
+        Samples for which no token is possible are added to `unusable`.
+        """
+        # Greedy sampling needs no random number.
         uniforms = [
             draw_uniform(sample.seed, len(sample.generated)) if sample.params.temperature > 0 else 0.0
             for sample in samples
@@ -130,7 +140,7 @@ class StepExecutor:
     def _advance_searches(
         self, sequences: Seq[Sequence], slots: Seq[int], logits: torch.Tensor, unusable: set[Sequence]
     ) -> dict[BeamSearch, EngineError | None]:
-        """Take every search a step further; which there are, and why some cannot go on."""
+        """Take one step in each beam search; return the searches, with the error if one cannot continue."""
         place = {sequence: row for row, sequence in enumerate(sequences)}
         slot = dict(zip(sequences, slots, strict=True))
         beams = [sequence for sequence in sequences if isinstance(sequence, Beam)]
@@ -151,7 +161,7 @@ class StepExecutor:
     def _advance_search(
         self, search: BeamSearch, logits: torch.Tensor, slots: Mapping[Beam, int]
     ) -> list[tuple[int, int]]:
-        """A search one step further; which slot must take over what another holds: (from, to)."""
+        """Take one step in a beam search; return which slots to copy, as (from, to)."""
         biased, exhausted = _apply_constraints(search.beams, logits)
         if not {search.beams[row] for row in exhausted}.isdisjoint(search.running_beams()):
             raise unusable_logits_error()
@@ -170,7 +180,7 @@ class StepExecutor:
 
 
 def _include_prefill_time(sequence: Sequence, step: StepStats) -> StepStats:
-    """The step, from when the sequence's prompt began to be prefilled."""
+    """Return the step with the start of the sequence's prefill as its start."""
     return (
         step
         if sequence.prefill_started_at in (None, step.started_at)
@@ -179,15 +189,17 @@ def _include_prefill_time(sequence: Sequence, step: StepStats) -> StepStats:
 
 
 def _apply_constraints(sequences: Seq[Sequence], logits: torch.Tensor) -> tuple[torch.Tensor, list[int]]:
-    """(the logits with every sequence's bias and grammar, the rows from which nothing is left to choose; these are
-    unchanged)."""
+    """Return the logits with the biases and grammars of all sequences, and the rows without a possible token.
+
+    These rows are returned unchanged.
+    """
     rows = [
         (row, sequence.bias, sequence.generated) for row, sequence in enumerate(sequences) if sequence.bias is not None
     ]
     matchers = {row: sequence.matcher for row, sequence in enumerate(sequences) if sequence.matcher is not None}
     if not rows and not matchers:
         return logits, []
-    biased = logits.clone()  # scores are those of the model
+    biased = logits.clone()  # scores are computed from the unchanged logits
     apply_biases(biased, rows)
     if matchers:
         mask_forbidden(biased, matchers)
@@ -200,7 +212,7 @@ def _apply_constraints(sequences: Seq[Sequence], logits: torch.Tensor) -> tuple[
 def _search_outputs(
     search: BeamSearch, failure: EngineError | None, step: StepStats
 ) -> Iterator[tuple[Beam, Delta | EngineError | None]]:
-    """What the beams of a search get for a step."""
+    """Yield the results of one step for the beams of a search."""
     search.record_step(step)
     answers: list[list[Delta]] = []
     if failure is None and search.done:

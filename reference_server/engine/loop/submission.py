@@ -1,4 +1,4 @@
-"""Submission: all sequences of one request, and what their reader gets of them."""
+"""The sequences of one request, and the order in which their deltas are released."""
 
 from __future__ import annotations
 
@@ -17,11 +17,10 @@ if TYPE_CHECKING:
 class Submission:
     """The sequences of one request.
 
-    Where as many are sampled as are returned, each delta goes to the reader as it comes. Where only the best
-    are returned, nobody knows before the end which those are: then the reader gets their deltas, the best
-    answer's first, with the last token of all.
+    If all samples are returned, each delta is released when it is created. If only the best are returned, all deltas
+    are released with the last token, the best answer's first.
 
-    together: groups of sequences that must start at once; samples wait for each other no more than for others.
+    groups: sequences that must start together; samples are groups of one.
     """
 
     def __init__(self, prompt: list[int], spec: AnswerSpec, *, seed: int, ready_at: float) -> None:
@@ -31,7 +30,7 @@ class Submission:
         self._ranked = self.params.ranked
         self._buffered: dict[Sequence, list[Delta]] = {}
         self._unfinished = self.params.width
-        self._started: set[int] = set()  # choices of which there was a delta
+        self._started: set[int] = set()  # choices that have had a delta
         if self.params.beam_search:
             search = BeamSearch(prompt, spec, self.cancellation, ready_at=ready_at)
             self.groups: tuple[tuple[Sequence, ...], ...] = (search.beams,)
@@ -45,8 +44,8 @@ class Submission:
         self.groups = tuple((sample,) for sample in self._samples)
 
     def release(self, sequence: Sequence, delta: Delta) -> list[Delta]:
-        """What the reader gets now that a sequence has got a delta."""
-        # What a later choice takes over was computed for this request. It counts the prompt once.
+        """Return the deltas to deliver after a new delta of a sequence."""
+        # Every choice reports what the first sequence reused: later ones reuse the computation of their own request.
         if (cached := self.groups[0][0].cached_tokens) and delta.index not in self._started:
             self._started.add(delta.index)
             delta = replace(delta, cached_tokens=cached)
@@ -57,6 +56,6 @@ class Submission:
             self._unfinished -= 1
         if self._unfinished:
             return []
-        # vLLM ranks by the sum of the log-probabilities too (cumulative_logprob): a longer answer pays for every token.
+        # As in vLLM (cumulative_logprob), without a correction for length.
         best = sorted(self._samples, key=lambda sample: -sample.logprob)[: self.params.n]
         return [replace(delta, index=rank) for rank, sample in enumerate(best) for delta in self._buffered[sample]]

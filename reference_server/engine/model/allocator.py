@@ -1,4 +1,4 @@
-"""The C library's allocator, told to keep what was freed."""
+"""A setting of the C library's allocator that keeps freed memory."""
 
 from __future__ import annotations
 
@@ -9,18 +9,19 @@ from typing import Final
 M_TRIM_THRESHOLD: Final = -1  # malloc.h
 M_MMAP_THRESHOLD: Final = -3
 KEPT_BYTES: Final = 1 << 30
-LARGEST_BYTES: Final = 1 << 25  # the most that glibc takes
+LARGEST_BYTES: Final = 1 << 25  # the maximum of glibc
 
 
 def keep_freed_memory() -> bool:
-    """Let the process keep freed memory for its next tensors, up to 1 GiB; whether its C library can.
+    """Let the process keep up to 1 GiB of freed memory for its next tensors; return whether the C library can.
 
-    Every step frees and allocates temporaries of megabytes. glibc gives those back to the system at once, and the
-    next step pays for every page again: at 32 rows of a small vocabulary that was three quarters of the sampling.
+    Every step frees and allocates temporary tensors of megabytes. glibc returns that memory to the system at once, and
+    the next step has page faults for every page: with 32 rows of a small vocabulary, that was three quarters of the
+    sampling time.
     """
     if not sys.platform.startswith("linux"):
         return False
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)  # musl has none
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)  # missing in musl
     return mallopt is not None and bool(
         mallopt(M_MMAP_THRESHOLD, LARGEST_BYTES) and mallopt(M_TRIM_THRESHOLD, KEPT_BYTES)
     )

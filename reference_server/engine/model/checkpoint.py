@@ -1,4 +1,4 @@
-"""A checkpoint directory, loaded: model, tokenizer, chat template and end tokens."""
+"""Loading of a checkpoint directory: model, tokenizer, chat template and end tokens."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from reference_server.engine.tools.tool_format import ToolFormat
 
 DTYPES = ("auto", "float32", "bfloat16", "float16")
-# Parameters of transformers' apply_chat_template that are not variables of the template.
+# Parameters of transformers' apply_chat_template that are not template variables.
 RESERVED_ARGUMENTS = {
     "chat_template",
     "conversation",
@@ -39,9 +39,10 @@ BATCH_DEPENDENT_ROPES = {"dynamic", "longrope"}
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """model: a transformers causal language model in evaluation mode, on its device.
+    """A loaded checkpoint.
 
-    tool_format: how its chat template writes calls, if it does in a way that is known.
+    model: a transformers causal language model in evaluation mode, on its device.
+    tool_format: the format in which its chat template writes tool calls; None if unknown.
     """
 
     model: Any
@@ -53,17 +54,17 @@ class Checkpoint:
 
 
 def load_checkpoint(path: Path, device: torch.device, dtype: str) -> Checkpoint:
-    """Read a checkpoint directory; nothing is fetched and no code in it is run.
+    """Read a checkpoint directory, without network access and without running code from it.
 
     dtype: one of DTYPES; "auto" is float32 on the CPU and the checkpoint's own elsewhere.
 
-    Raises CheckpointError for a directory that is missing, incomplete, broken or of an unsupported kind, and
-    ValueError for an unknown dtype.
+    Raises CheckpointError for a directory that is missing, incomplete, broken or of an unsupported kind, and ValueError
+    for an unknown dtype.
     """
     if dtype not in DTYPES:
-        raise ValueError(f"dtype is {dtype!r}: use one of {', '.join(DTYPES)}")
+        raise ValueError(f"unknown dtype {dtype!r}: expected one of {', '.join(DTYPES)}")
     if not (path / "config.json").is_file():
-        raise CheckpointError(f"{path} holds no config.json: name a directory in transformers' format")
+        raise CheckpointError(f"{path} contains no config.json: expected a directory in transformers' format")
     tokenizer, model = _read(path, dtype if dtype != "auto" or device.type != "cpu" else "float32")
     _require_supported(path, model, tokenizer)
     ends = {tokenizer.eos_token_id}
@@ -78,7 +79,7 @@ def load_checkpoint(path: Path, device: torch.device, dtype: str) -> Checkpoint:
 
     def render(messages: list[dict[str, Any]], tools: list[dict[str, Any]] | None, arguments: Mapping[str, Any]) -> str:
         if reserved := sorted(arguments.keys() & RESERVED_ARGUMENTS):
-            raise ValueError(f"the template argument {reserved[0]} is reserved: leave it out")
+            raise ValueError(f"the template argument {reserved[0]} is reserved: remove it")
         options = {"add_generation_prompt": True, **arguments}
         text: str = tokenizer.apply_chat_template(messages, tools=tools, tokenize=False, **options)
         return text
@@ -94,18 +95,18 @@ def load_checkpoint(path: Path, device: torch.device, dtype: str) -> Checkpoint:
 
 
 def _template_source(template: str | dict[str, str]) -> str:
-    """The text of a chat template; some checkpoints have several, by name."""
+    """Return the source of a chat template; some checkpoints have several, by name."""
     return template if isinstance(template, str) else "\n".join(template.values())
 
 
 def _read(path: Path, dtype: str) -> tuple[Any, Any]:
-    """The tokenizer and the model of a directory, as transformers reads them, with every weight in place."""
-    load_npu()  # transformers looks for it on import
+    """Return the tokenizer and the model of a directory, loaded by transformers with every weight present."""
+    load_npu()  # transformers checks for it on import
     from transformers import AutoModelForCausalLM, AutoTokenizer
     from transformers.utils import logging
 
     shows_progress = logging.is_progress_bar_enabled()
-    logging.disable_progress_bar()  # bars on the terminal are for people who wait; a server logs
+    logging.disable_progress_bar()  # a server writes log lines, not progress bars
     try:
         tokenizer = AutoTokenizer.from_pretrained(path, local_files_only=True, trust_remote_code=False)
         model, report = AutoModelForCausalLM.from_pretrained(
@@ -115,19 +116,19 @@ def _read(path: Path, dtype: str) -> tuple[Any, Any]:
             trust_remote_code=False,
             output_loading_info=True,
         )
-    except Exception as error:  # a broken file raises whatever its reader raises
+    except Exception as error:  # a broken file can raise any exception of its reader
         reason = _first_line(error)
         raise CheckpointError(f"{path} cannot be loaded ({reason}): restore the directory") from error
     finally:
         if shows_progress:
             logging.enable_progress_bar()
     if missing := sorted(report["missing_keys"]):
-        raise CheckpointError(f"{path} lacks {len(missing)} weights, one is {missing[0]}: restore the files")
+        raise CheckpointError(f"{path} lacks {len(missing)} weights, for example {missing[0]}: restore the files")
     return tokenizer, model
 
 
 def _require_supported(path: Path, model: Any, tokenizer: Any) -> None:
-    """Raise CheckpointError for what the slot cache or the chat encoder cannot do right."""
+    """Raise CheckpointError if the slot cache or the chat encoder does not support the checkpoint."""
     config = model.config.get_text_config()
     rope = (getattr(config, "rope_parameters", None) or {}).get("rope_type")
     problem = None

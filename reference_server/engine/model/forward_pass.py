@@ -1,4 +1,4 @@
-"""Passes: tokens at some positions to logits, over the rows of a slot cache; with or without Python in between."""
+"""Forward passes over the rows of a slot cache, as Python or as a traced graph."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     PassFunction = Callable[..., torch.Tensor]
 
 _log = logging.getLogger(__name__)
-# By these, and by these alone, numbers in a tensor can decide what Python does next, or how large a tensor is.
+# The only operators through which values in a tensor can affect Python code or the shape of a tensor.
 DATA_DEPENDENT_OPERATORS: Final = frozenset(
     {
         "aten::_local_scalar_dense",
@@ -42,10 +42,10 @@ DATA_DEPENDENT_OPERATORS: Final = frozenset(
 
 
 class ForwardPass(torch.nn.Module):
-    """A forward pass of a causal language model as a function of tensors alone.
+    """A forward pass of a causal language model as a function of tensors only.
 
-    leading: rows are read where they stand, as the first of the cache. linear: multiplies by the model's matrices;
-    None: as the model does.
+    leading: whether to read the first rows of the cache in place, instead of the rows written.
+    linear: computes the products with the model's matrices; None: the model does.
     """
 
     def __init__(self, model: Any, masks: AttentionMasks, *, leading: bool, linear: PackedLinear | None = None) -> None:
@@ -55,7 +55,7 @@ class ForwardPass(torch.nn.Module):
         self._masks = masks
         self._leading = leading
         self._linear = linear or nullcontext()
-        # A graph can hold packed matrices as members of the pass alone.
+        # A graph can contain packed matrices only as buffers of the module.
         for at, matrix in enumerate(linear.packed if linear else ()):
             self.register_buffer(f"packed{at}", matrix, persistent=False)
 
@@ -68,11 +68,12 @@ class ForwardPass(torch.nn.Module):
         ends: torch.Tensor,
         *stored: torch.Tensor,
     ) -> torch.Tensor:
-        """Logits [ends, vocabulary] of some tokens, counted through all rows.
+        """Return logits [ends, vocabulary] of some tokens, given as indices over the tokens of all rows.
 
-        ids, positions: [rows, tokens]. rows: where in the cache. mask: [rows, 1, tokens, positions that are read],
-            what each token may see.
-        stored: the keys and values of the cache, which get those of the tokens.
+        ids, positions: [rows, tokens].
+        rows: row of the cache for each row of the batch.
+        mask: bool [rows, 1, tokens, positions read], which positions each token may attend to.
+        stored: keys and values of the cache; those of the tokens are written to it.
         """
         view = CacheView(stored, rows, positions, mask.shape[-1], leading=self._leading)
         masks = self._masks(mask, positions)
@@ -85,12 +86,13 @@ class ForwardPass(torch.nn.Module):
 
 
 def trace_pass(plain: PassFunction, *examples: Callable[[], Seq[torch.Tensor]]) -> PassFunction:
-    """The pass as a graph of the operators that it runs, or the pass itself where a graph would not do the same.
+    """Return the pass as a graph of its operators, or the pass itself if a graph would behave differently.
 
-    A model of millions of parameters takes as long for Python's way from operator to operator as for the operators, and
-    Python's lock is taken for each of them; a graph needs neither. It stands for the pass where no number in a tensor
-    decides what runs, and where it gives the bits of the pass for every example. The first is what it is made of; the
-    others should have other shapes. Each makes its tensors anew, the same ones every time.
+    With a model of millions of parameters, Python takes as long between the operators as the operators take, and each
+    operator needs the GIL; a graph needs neither. The graph replaces the pass only if no value in a tensor decides
+    which operators run, and if its output is bit-identical for every example. The graph is traced with the first
+    example; the others should have other shapes. Each example is a function that creates the same tensors anew on each
+    call.
     """
     seen = _OperatorRecorder()
     with seen:
@@ -102,19 +104,19 @@ def trace_pass(plain: PassFunction, *examples: Callable[[], Seq[torch.Tensor]]) 
             graph = torch.jit.trace(  # type: ignore[no-untyped-call]
                 plain, tuple(examples[0]()), check_trace=False, strict=False
             )
-            # One flat graph, of what depends on the input: otherwise every layer is a call that looks up its members.
+            # Freezing gives one flat graph of input-dependent operators, without a call and lookups per layer.
             graph = torch.jit.freeze(graph.eval(), optimize_numerics=False)
-        found = [_run_graph(graph, *example()) for example in examples]
-    except Exception as error:  # whatever a model does that no graph can hold
-        _log.info("passes run as Python: %s", error)
+        actual = [_run_graph(graph, *example()) for example in examples]
+    except Exception as error:  # tracing can raise any exception
+        _log.info("forward passes are not traced: %s", error)
         return plain
-    same = all(torch.equal(one, other) for one, other in zip(expected, found, strict=True))
+    same = all(torch.equal(one, other) for one, other in zip(expected, actual, strict=True))
     return partial(_run_graph, graph) if same else plain
 
 
 @contextmanager
 def _suppress_warnings() -> Iterator[None]:
-    """Nothing is said of shapes that decide, which the examples are for, nor that there are newer ways."""
+    """Suppress warnings about shapes in control flow, which the examples check, and about deprecated functions."""
     before = logging.root.manager.disable
     logging.disable(logging.WARNING)
     try:
@@ -126,14 +128,14 @@ def _suppress_warnings() -> Iterator[None]:
 
 
 def _run_graph(graph: Any, *tensors: torch.Tensor) -> torch.Tensor:
-    """What the graph makes of tensors, operator by operator: nothing is made anew for a shape that comes again."""
-    with torch.jit.optimized_execution(False):  # type: ignore[attr-defined]  # torch names no exports
+    """Run the graph operator by operator, without a new optimization for a repeated shape."""
+    with torch.jit.optimized_execution(False):  # type: ignore[attr-defined]  # torch does not declare its exports
         logits: torch.Tensor = graph(*tensors)
         return logits
 
 
 class _OperatorRecorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """Notes which operators run."""
+    """Recorder of the names of the operators that run."""
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
@@ -143,7 +145,7 @@ class _OperatorRecorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         self, function: Any, _types: Any, arguments: tuple[Any, ...] = (), options: dict[str, Any] | None = None
     ) -> Any:
         name = function.name().partition(".")[0]
-        if name == "aten::index" and any(each is not None and each.dtype is torch.bool for each in arguments[1]):
-            name = "aten::nonzero"  # what it comes to
+        if name == "aten::index" and any(index is not None and index.dtype is torch.bool for index in arguments[1]):
+            name = "aten::nonzero"  # a Boolean index is evaluated with nonzero
         self.names.add(name)
         return function(*arguments, **(options or {}))

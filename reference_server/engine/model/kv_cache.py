@@ -1,4 +1,4 @@
-"""SlotCache: the keys and values of every running sequence, one row a slot."""
+"""The key-value cache of all running sequences, with one row per slot."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class LayerShape(NamedTuple):
-    """What one layer keeps of a token: a key and a value for each of its key-value heads, of so many numbers."""
+    """The shape of the key and the value of one token in one layer: number of key-value heads and size of each head."""
 
     heads: int
     key_size: int
@@ -20,7 +20,7 @@ class LayerShape(NamedTuple):
 
 
 def find_layer_shapes(model: Any) -> list[LayerShape]:
-    """What each layer of a model keeps of a token; raises CheckpointError where that is not a key and a value."""
+    """Return the shape for each layer; raise CheckpointError if a layer stores anything but keys and values."""
     kept = getattr(model(input_ids=torch.zeros((1, 1), dtype=torch.long, device=model.device)), "past_key_values", None)
     shapes: list[LayerShape] = []
     for layer in getattr(kept, "layers", ()):
@@ -31,7 +31,7 @@ def find_layer_shapes(model: Any) -> list[LayerShape]:
         shapes.append(LayerShape(keys.shape[1], keys.shape[3], values.shape[3]))
     if not shapes:
         raise CheckpointError(
-            "has layers that keep something else than keys and values, which is not supported: use another"
+            "has layers that store something other than keys and values, which is not supported: use another"
         )
     return shapes
 
@@ -39,7 +39,7 @@ def find_layer_shapes(model: Any) -> list[LayerShape]:
 class SlotCache:
     """A key-value cache of fixed shape. keys, values: for each layer, [rows, capacity, key-value heads, head size].
 
-    What a token leaves stands in one piece, and so does a prompt.
+    The entries of a token are contiguous in memory, and so are those of a prompt.
     """
 
     def __init__(
@@ -52,32 +52,35 @@ class SlotCache:
         device: torch.device,
     ) -> None:
         self.keys, self.values = (
-            [torch.zeros((rows, capacity, layer.heads, size), dtype=dtype, device=device) for layer, size in each]
-            for each in (
+            [torch.zeros((rows, capacity, layer.heads, size), dtype=dtype, device=device) for layer, size in sizes]
+            for sizes in (
                 [(layer, layer.key_size) for layer in layers],
                 [(layer, layer.value_size) for layer in layers],
             )
         )
 
     def clear(self, rows: torch.Tensor) -> None:
-        """Zero some rows: a number that is none would reach whoever has the row next, through the mask."""
+        """Zero some rows: a NaN would reach the next sequence in the row in spite of the mask."""
         for stored in (*self.keys, *self.values):
             stored[rows] = 0
 
     def copy(self, sources: torch.Tensor, targets: torch.Tensor, length: int) -> None:
-        """Give the rows `targets` the first `length` positions of the rows `sources`; no row is in both."""
+        """Copy the first `length` positions of the rows `sources` to the rows `targets`; no row is in both."""
         for stored in (*self.keys, *self.values):
             stored[targets, :length] = stored[sources, :length]
 
 
 class CacheView:
-    """What one forward pass writes to and reads from a SlotCache: what transformers' decoder layers take for a cache.
+    """The part of a SlotCache that one forward pass writes and reads, as the cache object of transformers' decoder
+    layers.
 
-    stored: the cache's keys, one for each layer, then its values. rows: [batch]. positions: [batch, tokens], where to
-    write in each row. read: the pass attends to the first so many positions; it brings its own mask. leading: read the
-    cache's first rows, in their order and without a copy, instead of the rows written.
+    transformers calls `update`, `get_seq_length`, `get_mask_sizes` and `get_query_offset`.
 
-    transformers asks for `update`, `get_seq_length`, `get_mask_sizes` and `get_query_offset`.
+    stored: the keys of the cache, one tensor per layer, then its values.
+    rows: [batch].
+    positions: [batch, tokens], where to write in each row.
+    read: number of positions to attend to, from the first; the pass has its own mask.
+    leading: whether to read the first rows of the cache in order and without a copy, instead of the rows written.
     """
 
     is_compileable = False
@@ -96,13 +99,13 @@ class CacheView:
         self._rows = rows[:, None]
         self._positions = positions
         self._read = read
-        # By the tensor's shape and not by its length: a traced pass knows that this is another one next time.
+        # From the shape, not from len(): a traced pass treats the shape as variable.
         self._read_rows = slice(rows.shape[0]) if leading else rows
 
     def update(
         self, keys: torch.Tensor, values: torch.Tensor, layer: int, *_args: object, **_kwargs: object
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Store a layer's new keys and values [batch, heads, tokens, head size]; return what to attend to."""
+        """Store a layer's new keys and values [batch, heads, tokens, head size]; return those to attend to."""
         stored_keys, stored_values = self._keys[layer], self._values[layer]
         stored_keys[self._rows, self._positions] = keys.transpose(1, 2)
         stored_values[self._rows, self._positions] = values.transpose(1, 2)
@@ -116,5 +119,5 @@ class CacheView:
         return 0
 
     def get_mask_sizes(self, query_length: int, _layer: int = 0) -> tuple[int, int]:
-        """Every pass brings its own mask, so nobody looks at this."""
+        """Return any sizes: they are unused, because every pass brings its own mask."""
         return query_length, 0

@@ -1,4 +1,4 @@
-"""Head: hidden states to logits, as a model's own forward pass has it."""
+"""The language-model head: hidden states to logits, as in the model's own forward pass."""
 
 from __future__ import annotations
 
@@ -9,38 +9,39 @@ from reference_server.engine.device import torch
 
 
 class LMHead(torch.nn.Module):
-    """All that a model does behind its layers: the output matrix, and what some do to logits then (a scale, a cap).
+    """Everything that a model computes after its layers: the output matrix, and a scale or a cap of the logits in some
+    models.
 
-    It is the model's own forward pass over layers that hand on what they are given.
+    It runs the model's own forward pass with layers that return their input.
     """
 
     def __init__(self, model: Any) -> None:
         super().__init__()
-        head_model = copy(model)  # its weights are the model's own
+        head_model = copy(model)  # shares the weights of the model
         head_model._modules = {**model._modules, model.base_model_prefix: _IdentityLayers()}
         self._head_model = head_model
 
     def forward(self, hidden: torch.Tensor) -> torch.Tensor:
-        """Logits [tokens, vocabulary] of hidden states [tokens, width]."""
+        """Return logits [tokens, vocabulary] of hidden states [tokens, width]."""
         logits: torch.Tensor = self._head_model(inputs_embeds=hidden[None], use_cache=False).logits[0]
         return logits
 
 
 class _IdentityLayers(torch.nn.Module):
-    """Layers that change nothing."""
+    """Layers that return their input."""
 
     def forward(self, *_: object, inputs_embeds: torch.Tensor, **_kwargs: object) -> _ModelOutput:
-        """What comes in."""
+        """Return the input."""
         return _ModelOutput(inputs_embeds)
 
     @property
     def decoder(self) -> _IdentityLayers:
-        """Itself: some models ask the decoder inside."""
+        """The layers themselves, for models that call the decoder inside their base model."""
         return self
 
 
 class _ModelOutput:
-    """What transformers' models give: hidden states, first or by name, and nothing else that was asked for."""
+    """The output of a transformers model with hidden states only, by index or by name."""
 
     def __init__(self, hidden: torch.Tensor) -> None:
         self.last_hidden_state = hidden

@@ -1,4 +1,4 @@
-"""Masks: which positions of the cache a token sees, in the form that a model's layers take them."""
+"""Attention masks in the form that a model's layers expect."""
 
 from __future__ import annotations
 
@@ -14,13 +14,12 @@ SLIDING: Final = "sliding_attention"
 
 @dataclass(frozen=True, slots=True)
 class AttentionMasks:
-    """How far the layers of a model look back.
+    """The attention masks of a model.
 
-    window: how many positions a sliding layer sees, the token's own among them; None: there is no such layer, or it
-        reaches as far as any sequence.
-    kinds: of layers, where the model takes a mask for each kind; none: it takes one for all.
-    additive: the model adds masks to its scores, in this type, as those of transformers' `eager` attention do; None:
-        masks are Boolean.
+    window: number of positions that a sliding layer attends to, including the token's own; None without sliding layers,
+        or if their window is as long as any sequence.
+    kinds: kinds of layers, if the model takes one mask per kind; if empty, it takes one mask for all.
+    additive: dtype of additive masks, which `eager` attention of transformers adds to the scores; None: Boolean masks.
     """
 
     window: int | None
@@ -29,10 +28,13 @@ class AttentionMasks:
 
     @classmethod
     def from_model(cls, model: Any, positions: int) -> AttentionMasks:
-        """Those of a model whose sequences have so many positions; raises CheckpointError for other kinds of layers."""
+        """Return the masks of a model whose sequences have up to `positions` positions.
+
+        Raises CheckpointError for layers of other kinds.
+        """
         config = model.config.get_text_config()
         kinds = frozenset(getattr(config, "layer_types", None) or ())
-        window = getattr(config, "sliding_window", None) or None  # 0 is none with some
+        window = getattr(config, "sliding_window", None) or None  # some models write 0 for none
         if unknown := sorted(kinds - {FULL, SLIDING}):
             raise CheckpointError(
                 f"has layers of the kind {unknown[0]}, which is not supported: use another checkpoint"
@@ -43,7 +45,9 @@ class AttentionMasks:
         return cls(window, kinds, model.dtype if eager else None)
 
     def __call__(self, seen: torch.Tensor, positions: torch.Tensor) -> torch.Tensor | dict[str, torch.Tensor]:
-        """The masks of tokens at positions [rows, tokens] that may see what `seen` [rows, 1, tokens, read] says."""
+        """Return the masks of tokens at positions [rows, tokens] that may attend to `seen`, bool [rows, 1, tokens,
+        read].
+        """
         if self.window is None:
             return self._to_model_format(seen)
         places = torch.arange(seen.shape[-1], device=seen.device)

@@ -1,4 +1,4 @@
-"""PackedLinear: a model's matrices in oneDNN's own layout, for products by its kernels."""
+"""Matrix products with oneDNN, from a model's matrices in oneDNN's own layout."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     Product = Callable[[torch.Tensor, torch.Tensor, torch.Tensor | None], torch.Tensor]
 
 MAX_BYTES: Final = 1 << 28
-"""Of all matrices together: the packed ones take as much memory again."""
+"""Limit for all matrices together: the packed copies need the same memory again."""
 EXPECTED_ROWS: Final = 32
 TOLERANCE: Final = 1e-4
-"""Kernels add in another order: logits differ by so much of the largest one at most."""
+"""Largest accepted difference of a logit, relative to the largest logit: kernels add in different orders."""
 _log = logging.getLogger(__name__)
 
-# By a script, since no graph can be made of a call that holds an empty list.
+# A script function, because a call with an empty list cannot be traced.
 PRODUCT: Final = """
 def product(inputs: Tensor, matrix: Tensor, bias: Optional[Tensor]) -> Tensor:
     return torch.ops.mkldnn._linear_pointwise(inputs, matrix, bias, "none", [], "")
@@ -31,27 +31,27 @@ def product(inputs: Tensor, matrix: Tensor, bias: Optional[Tensor]) -> Tensor:
 
 
 class PackedLinear(TorchFunctionMode):
-    """While it is entered, torch.nn.functional.linear with one of a model's float32 matrices runs in oneDNN.
+    """A context in which torch.nn.functional.linear with one of a model's float32 matrices runs in oneDNN.
 
-    torch leaves such products to MKL, which keeps to narrow vectors on processors of other makers: there oneDNN takes
-    half the time for a prompt, and two thirds for 32 rows. Matrices that one input is multiplied by are packed as one,
-    since small products cost more to begin than to do. A row's bits do not depend on how many others there are
-    (test_packed_linear), and a graph can hold all of it.
+    torch uses MKL for these products, which uses only narrow vector instructions on processors of other vendors; there
+    oneDNN takes half the time for a prompt and two thirds for 32 rows. Matrices with the same input are packed as one,
+    since small products are dominated by their overhead. The bits of a row do not depend on the number of other rows
+    (test_packed_linear), and the products can be part of a traced graph.
 
-    packed: the matrices as oneDNN has them.
+    packed: the matrices in oneDNN's layout.
     """
 
     def __init__(self, groups: Seq[Seq[tuple[torch.Tensor, torch.Tensor | None]]]) -> None:
-        """groups: matrices [outputs, inputs] with their biases, each group for one input.
+        """Pack matrices [outputs, inputs] with their biases; the matrices of a group have the same input.
 
-        Raises what torch raises where oneDNN is not there.
+        Raises an exception of torch if oneDNN is not available.
         """
         super().__init__()
         self._product: Product = torch.jit.CompilationUnit(PRODUCT).product
-        self._groups = groups  # so that nothing else can have the identity of a matrix
+        self._groups = groups  # keeps the matrices alive, so that their ids stay unique
         self.packed: list[torch.Tensor] = []
         self.biases: list[torch.Tensor | None] = []
-        self._slices: dict[int, tuple[int, int, int]] = {}  # identity -> (group, its first output, the one after)
+        self._slices: dict[int, tuple[int, int, int]] = {}  # id of a matrix -> (group, first output, end of outputs)
         for at, group in enumerate(groups):
             matrices = [matrix.detach() for matrix, _ in group]
             biases = [bias.detach() for _, bias in group if bias is not None]
@@ -64,8 +64,11 @@ class PackedLinear(TorchFunctionMode):
 
     @classmethod
     def from_model(cls, model: Any) -> PackedLinear | None:
-        """A model's matrices, as a pass over it uses them; None where they are no float32 on a CPU, where they are too
-        large, and where nothing comes of it: oneDNN is missing, or the model takes its layers' outputs otherwise."""
+        """Return the packed matrices of a model, as used by its forward pass; None if they cannot be used.
+
+        That is the case if they are not float32 on a CPU, if they are too large, if oneDNN is missing, or if the model
+        needs the outputs of its layers in another form.
+        """
         if model.device.type != "cpu" or model.dtype is not torch.float32:
             return None
         tokens = torch.arange(8).view(2, 4) % model.get_output_embeddings().weight.shape[0]
@@ -77,15 +80,15 @@ class PackedLinear(TorchFunctionMode):
                 if not groups or sum(matrix.nbytes for group in groups for matrix, _ in group) > MAX_BYTES:
                     return None
                 with (packed := cls(groups)):
-                    found = model(input_ids=tokens, use_cache=False).logits
-            except Exception as error:  # a model that asks more of its layers raises whatever it likes
+                    actual = model(input_ids=tokens, use_cache=False).logits
+            except Exception as error:  # an unusual model can raise any exception
                 _log.info("the model's matrices are not packed: %s", error)
                 return None
-        return packed if (found - expected).abs().max() <= TOLERANCE * expected.abs().max() else None
+        return packed if (actual - expected).abs().max() <= TOLERANCE * expected.abs().max() else None
 
     def __exit__(self, *details: Any) -> None:
         self._last = None
-        super().__exit__(*details)  # type: ignore[no-untyped-call]  # torch names no types here
+        super().__exit__(*details)  # type: ignore[no-untyped-call]  # torch has no annotations here
 
     def __torch_function__(
         self, function: Any, _types: Any, arguments: tuple[Any, ...] = (), options: dict[str, Any] | None = None
@@ -101,7 +104,7 @@ class PackedLinear(TorchFunctionMode):
 
 
 class _LinearRecorder(TorchFunctionMode):
-    """Notes which inputs are multiplied by which matrices."""
+    """Recorder of the inputs and matrices of linear products."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -116,7 +119,7 @@ class _LinearRecorder(TorchFunctionMode):
         return function(*arguments, **(options or {}))
 
     def groups(self) -> Iterator[list[tuple[torch.Tensor, torch.Tensor | None]]]:
-        """Matrices with their biases that follow each other on one input; each matrix once."""
+        """Yield groups of consecutive matrices, with biases, that have the same input; each matrix once."""
         known: set[int] = set()
         group: list[tuple[torch.Tensor, torch.Tensor | None]] = []
         last: Any = None

@@ -1,4 +1,4 @@
-"""Prefixes: which tokens the cache rows of the slots hold, so that a prompt need not be computed twice."""
+"""The prefix cache: the prompts in the cache rows of the slots, so that common prefixes are not computed twice."""
 
 from __future__ import annotations
 
@@ -11,33 +11,33 @@ if TYPE_CHECKING:
     from collections.abc import Sequence as Seq
 
 MIN_REUSED_TOKENS = 16
-"""A shorter head costs less to compute again than to find and copy."""
+"""Computing a shorter prefix again costs less than finding and copying it."""
 
 
 class CachedPrefix(NamedTuple):
-    """The tokens that a row holds, and whose they are."""
+    """The tokens in a row, and the salt of their request."""
 
     tokens: torch.Tensor
     salt: str | None
 
 
 class PrefixCache:
-    """The tokens from position 0 on whose keys and values are in the row of each slot, in use or not.
+    """The tokens, from position 0, whose keys and values are in the row of each slot, free or in use.
 
-    Only prompts are noted, never what was generated: a decode step rounds otherwise than a prefill does, so an
-    answer that was built on it could differ from one without reuse.
+    Only prompt tokens are recorded, not generated ones: a decode step rounds differently than a prefill, so an answer
+    that reused them could differ from one without reuse.
 
-    A prompt takes over only what was computed under the same salt, so that nobody learns from `cached_tokens`, or from
-    the time that it takes, what others have asked (vllm-0.33#request/cache_salt).
+    A prompt reuses only what was computed with the same salt, so that neither `cached_tokens` nor the response time
+    reveals the prompts of others (vllm-0.33#request/cache_salt).
     """
 
     def __init__(self) -> None:
-        self._rows: dict[int, CachedPrefix] = {}  # the slot used last is last
+        self._rows: dict[int, CachedPrefix] = {}  # in order of last use
 
     def find_longest(self, prompt: Seq[int], salt: str | None = None) -> tuple[int, int]:
-        """(slot, length) of the longest head of a prompt that some row holds; (-1, 0) where none is worth it.
+        """Return (slot, length) of the longest cached prefix of a prompt; (-1, 0) if it is too short to reuse.
 
-        The prompt's last token never counts: it has to be computed for what follows it.
+        The last token of the prompt is never reused: it must be computed for the logits after it.
         """
         best, length = -1, 0
         if not self._rows or len(prompt) <= MIN_REUSED_TOKENS:
@@ -46,34 +46,34 @@ class PrefixCache:
         for slot, (cached, owner) in self._rows.items():
             if owner != salt:
                 continue
-            most = min(len(cached), len(wanted))
-            if most <= length or cached[length] != wanted[length]:
+            limit = min(len(cached), len(wanted))
+            if limit <= length or cached[length] != wanted[length]:
                 continue
-            differing = (cached[:most] != wanted[:most]).nonzero()
-            common = int(differing[0]) if len(differing) else most
+            differing = (cached[:limit] != wanted[:limit]).nonzero()
+            common = int(differing[0]) if len(differing) else limit
             if common > length:
                 best, length = slot, common
         return (best, length) if length >= MIN_REUSED_TOKENS else (-1, 0)
 
     def insert(self, slot: int, tokens: Seq[int], salt: str | None = None) -> None:
-        """Note what a row holds now, instead of what it held."""
+        """Record the tokens that a row contains now."""
         self._rows.pop(slot, None)
         if len(tokens) >= MIN_REUSED_TOKENS:
             self._rows[slot] = CachedPrefix(torch.tensor(tokens), salt)
 
     def invalidate(self, slot: int) -> None:
-        """Note that a row holds nothing of use."""
+        """Remove a row."""
         self._rows.pop(slot, None)
 
     def touch(self, slot: int) -> None:
-        """Note that a row was of use."""
+        """Mark a row as the most recently used."""
         self._rows[slot] = self._rows.pop(slot)
 
     def evict(self, slot: int, targets: Iterable[int]) -> tuple[int, int] | None:
-        """(place, length): where what a row holds is kept, and how much, now that the row is taken for another prompt.
+        """Vacate a row for another prompt; return (target, length) of the row copy that preserves its prefix.
 
-        That is the place of least use among those given: an empty one, else the one used longest ago. None where
-        nothing is worth it: the row holds nothing, or was itself used longest ago.
+        The target is the least recently used of the given slots, preferably an empty one. Return None if there is
+        nothing to preserve: the row is empty, or it is itself the least recently used.
         """
         if slot not in self._rows:
             return None

@@ -1,4 +1,4 @@
-"""Runner: token ids to logits, through a model on its device."""
+"""Forward passes from token ids to logits on the device."""
 
 from __future__ import annotations
 
@@ -19,30 +19,32 @@ if TYPE_CHECKING:
 
     from reference_server.engine.model.forward_pass import PassFunction
 
-# Matrix kernels choose another order of summation for very few rows: with at least four rows, whole groups of
-# positions in the cache and in the prompt, a float32 sequence on a CPU gets the same bits whatever else is in
-# its batch (test_batching holds this).
+# Matrix kernels use another order of summation for very few rows. With at least four rows, and with whole quanta of
+# positions in the cache and in the prompt, a float32 sequence on a CPU gets the same bits whatever else is in its batch
+# (tested in test_batching).
 ROW_QUANTUM = 4
 PROMPT_QUANTUM = 16
 CACHE_QUANTUM = 64
-DECODE_QUANTUM = 16  # that a step reads, rounded up, where no shape is compiled: a fifth less than with 64
-LOGITS_BLOCK = 256  # logits of a whole prompt may be larger than the model
+DECODE_QUANTUM = 16  # of positions that a step reads, if shapes are not compiled; reads a fifth less than 64
+LOGITS_BLOCK = 256  # tokens; the logits of a whole prompt can be larger than the model
 
-# Where a prompt is cut must not show either: attention over more than SHORT_REACH positions sums in the same order
-# however many tokens ask, if their number is a multiple of the kernel's own block of 512.
+# The chunks of a prompt must not change the bits either: attention over more than SHORT_CONTEXT positions sums in the
+# same order for any number of tokens, if the number of positions is a multiple of the kernel's block of 512.
 SHORT_CONTEXT = 128
 LONG_CONTEXT_QUANTUM = 512
 
 UNSUPPORTED = "has an architecture that is not supported"
-MAX_DISAGREEMENT = {torch.float32: 1e-3, torch.float16: 1e-2}  # as a share; others 0.05
+MAX_DISAGREEMENT = {torch.float32: 1e-3, torch.float16: 1e-2}  # relative; 0.05 for other dtypes
 
 
 class Runner:
     """Forward passes of one causal language model over a slot cache.
 
-    model: a transformers causal language model in evaluation mode, whose layers keep keys and values.
-    slots: sequences at once. max_model_len: positions for each. linear: what multiplies by the model's matrices.
-    begins: called when all that needs Python is done, and the pass itself begins.
+    model: a transformers causal language model in evaluation mode, whose layers store keys and values.
+    slots: number of sequences at once.
+    max_model_len: positions of each sequence.
+    linear: computes the products with the model's matrices; None: the model does.
+    on_pass_start: called when the Python work for a pass is finished and the pass begins.
     """
 
     on_pass_start: Callable[[], None]
@@ -61,7 +63,7 @@ class Runner:
         self._capacity = -(-max_model_len // quantum) * quantum
         self._cache = SlotCache(
             layers=find_layer_shapes(model),
-            rows=self._rows + 1,  # the last row takes the writes of padding
+            rows=self._rows + 1,  # padding is written to the last row
             capacity=self._capacity,
             dtype=model.dtype,
             device=self._device,
@@ -75,7 +77,9 @@ class Runner:
         self._scattered_decode_pass: PassFunction = ForwardPass(model, self.masks, leading=False, linear=linear)
 
     def trace(self) -> None:
-        """Let passes run without Python where that gives the same bits; with accelerators nobody has tried."""
+        """Replace passes by traced graphs where the bits are the same; only on the CPU, since it is untested on
+        accelerators.
+        """
         if self._device.type == "cpu":
             several = [partial(self._create_example, count, 1) for count in (2 * ROW_QUANTUM, ROW_QUANTUM)]
             self._decode_pass = trace_pass(self._decode_pass, *several)
@@ -84,7 +88,7 @@ class Runner:
             self._prefill_pass = trace_pass(self._prefill_pass, *prompts)
 
     def _create_example(self, count: int, length: int) -> tuple[torch.Tensor, ...]:
-        """A pass over so many rows and tokens, as ForwardPass takes it; over a small cache with numbers in it."""
+        """Return the tensors of a pass over `count` rows of `length` tokens, for a small cache with random numbers."""
         generator = torch.Generator().manual_seed(count)
         read = CACHE_QUANTUM * (1 + count % 3)
         shapes = [(count + 1, 2 * read, *tensor.shape[2:]) for tensor in self._stored]
@@ -95,9 +99,9 @@ class Runner:
         return ids, at, torch.arange(count), self._mask(at, read), ends, *stored
 
     def prefill(self, pieces: Seq[Seq[int]], slots: Seq[int], starts: Seq[int] | None = None) -> torch.Tensor:
-        """Logits [pieces, vocabulary], float32 on the CPU, after each piece of a prompt; fills the slots' rows.
+        """Return logits float32 [pieces, vocabulary] on the CPU after each piece of a prompt; fill the slots' rows.
 
-        starts: the position of each piece's first token, 0 unless said; the slot's row holds what comes before.
+        starts: position of each piece's first token, by default 0; the slot's row contains the tokens before it.
         """
         first_positions = list(starts or [0] * len(pieces))
         count = self._round_up(len(pieces), 1, self._rows)
@@ -110,8 +114,8 @@ class Runner:
             feed += [*piece, *[0] * (length - len(piece))]
         fed = torch.tensor(feed + [0] * (idle * length)).to(self._device)
         at, rows, ends, ids = torch.split(fed, [count, count, len(last), count * length])
-        # Padding stands right of every piece: what it writes is written again before anybody reads it, and the
-        # cache's last position never is.
+        # Padding follows every piece: its entries in the cache are overwritten before they are read, and the last
+        # position of the cache is never read.
         positions = (at[:, None] + torch.arange(length, device=self._device)).clamp(max=self._capacity - 1)
         context = max(begin + len(piece) for begin, piece in zip(first_positions, pieces, strict=True))
         read = self._round_up(
@@ -123,11 +127,11 @@ class Runner:
         return _to_cpu_float32(logits, list(range(len(pieces))))
 
     def decode(self, tokens: Seq[int], positions: Seq[int], slots: Seq[int]) -> torch.Tensor:
-        """Logits [tokens, vocabulary], float32 on the CPU, after one more token at its position in its slot."""
+        """Return logits float32 [tokens, vocabulary] on the CPU, after one more token at its position in its slot."""
         count = self._round_up(len(slots), ROW_QUANTUM, self._rows)
         leading = max(slots) < count
         where = list(slots) if leading else list(range(len(slots)))
-        feed = [[0] * count, [0] * count, [self._rows] * count]  # padding is written where nobody reads
+        feed = [[0] * count, [0] * count, [self._rows] * count]  # padding is written to a row that is not read
         for row, token, position, slot in zip(where, tokens, positions, slots, strict=True):
             feed[0][row], feed[1][row], feed[2][row] = token, position, slot
         read = self._round_up(max(positions) + 1, self._decode_quantum, self._capacity)
@@ -139,7 +143,10 @@ class Runner:
         return _to_cpu_float32(logits, where)
 
     def prompt_logits(self, prompt: Seq[int]) -> Iterator[torch.Tensor]:
-        """Logits [tokens, vocabulary], float32 on the CPU, after every token of a prompt: in blocks, past the cache."""
+        """Yield logits float32 [tokens, vocabulary] on the CPU after every token of a prompt, in blocks.
+
+        The slot cache is not used.
+        """
         hidden = self._model.base_model(
             input_ids=torch.tensor([list(prompt)], device=self._device), use_cache=False
         ).last_hidden_state[0]
@@ -147,24 +154,24 @@ class Runner:
             yield self._head(hidden[begin : begin + LOGITS_BLOCK]).to("cpu", torch.float32)
 
     def copy(self, moves: Seq[tuple[int, int]], length: int) -> None:
-        """Give slots what others hold of the first `length` positions; moves: (from, to), none is both."""
+        """Copy the first `length` positions between slots; moves: (from, to), no slot is both."""
         sources, targets = torch.tensor(moves).to(self._device).unbind(1)
         self._cache.copy(sources, targets, self._round_up(length, CACHE_QUANTUM, self._capacity))
 
     def clear(self, slots: Seq[int]) -> None:
-        """Let the slots' rows hold nothing."""
+        """Zero the slots' rows."""
         self._cache.clear(torch.tensor(slots).to(self._device))
 
     def reset(self) -> None:
-        """Let no row hold anything."""
+        """Zero all rows."""
         self.clear(range(self._rows + 1))
 
     def _mask(self, positions: torch.Tensor, read: int) -> torch.Tensor:
-        """Which of the first `read` positions of the cache a token sees [rows, 1, tokens, read]."""
+        """Return which of the first `read` positions of the cache each token attends to, bool [rows, 1, tokens, read]."""
         return (self._cache_positions[:read] <= positions[:, :, None])[:, None]
 
     def _round_up(self, count: int, quantum: int, most: int) -> int:
-        """`count` rounded up to whole quanta; on accelerators, which compile each shape, to powers of two."""
+        """Return `count` rounded up to whole quanta; if each shape is compiled, to a power of two."""
         quanta = -(-count // quantum)
         if self._fixed_shapes:
             quanta = 1 << (quanta - 1).bit_length()
@@ -172,7 +179,7 @@ class Runner:
 
 
 def _do_nothing() -> None:
-    """Nobody waits for a pass to begin."""
+    """Default for `on_pass_start`."""
 
 
 def _to_cpu_float32(logits: torch.Tensor, rows: list[int]) -> torch.Tensor:
@@ -181,10 +188,10 @@ def _to_cpu_float32(logits: torch.Tensor, rows: list[int]) -> torch.Tensor:
 
 
 def create_verified_runner(model: Any, *, slots: int, max_model_len: int) -> Runner:
-    """A runner whose logits were compared with those of the model's own forward pass.
+    """Return a runner whose logits agree with those of the model's own forward pass.
 
-    Raises CheckpointError, to be read after the checkpoint's name, where the slot cache does not fit the
-    memory or the architecture.
+    Raises CheckpointError if the slot cache does not fit the memory or the architecture; its message continues the name
+    of the checkpoint.
     """
     with torch.inference_mode():
         try:
@@ -192,13 +199,13 @@ def create_verified_runner(model: Any, *, slots: int, max_model_len: int) -> Run
         except RuntimeError as error:
             reason = (str(error) or type(error).__name__).splitlines()[0]
             size = f"a cache of {slots} slots of {max_model_len} positions"
-            raise CheckpointError(f"cannot have {size} ({reason}): lower one of them") from error
+            raise CheckpointError(f"does not fit into memory with {size} ({reason}): lower one of them") from error
         except (AttributeError, TypeError) as error:
             raise CheckpointError(f"{UNSUPPORTED} ({error}): use another") from error
         try:
             runner.trace()
             difference = _measure_disagreement(runner, model)
-        except Exception as error:  # a model that asks more of its cache raises whatever it likes
+        except Exception as error:  # an unusual model can raise any exception
             raise CheckpointError(f"{UNSUPPORTED} ({error}): use another") from error
     if not difference <= MAX_DISAGREEMENT.get(model.dtype, 0.05):
         detail = f"logits off by {difference:.2g} over the slot cache"
@@ -207,8 +214,10 @@ def create_verified_runner(model: Any, *, slots: int, max_model_len: int) -> Run
 
 
 def _measure_disagreement(runner: Runner, model: Any) -> float:
-    """The largest difference of a logit, as a share of the largest logit, over the last two positions of a
-    prompt in slot 0: a short one, or one that a window does not hold."""
+    """Return the largest difference of a logit, relative to the largest logit.
+
+    The logits are those of the last two positions of a prompt in slot 0, longer than the window of sliding layers.
+    """
     length = min(6 + (runner.masks.window or 0), runner.max_model_len)
     tokens = [token % runner.vocabulary_size for token in range(1, 1 + length)]
     last = len(tokens) - 1

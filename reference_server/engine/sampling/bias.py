@@ -1,4 +1,4 @@
-"""Bias: what one request adds to the logits of single tokens, and which tokens it rules out."""
+"""Token constraints of one request: biases of single tokens, and tokens that must not or must follow."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ if TYPE_CHECKING:
     from reference_server.engine.vocabulary import Vocabulary
 
 Word = tuple[int, ...]
-MAX_OPENING_POSITION = 4  # a thought stands at the beginning, after white space at most
+MAX_OPENING_POSITION = 4  # reasoning starts at the beginning, after white space at most
 
 
 class Bias:
-    """The part of SamplingParams that names tokens, ready to be applied to logits before the penalties.
+    """The part of SamplingParams that concerns single tokens, in a form that can be applied to logits before the
+    penalties.
 
-    The order is vLLM's: first the allowed tokens, bad words and the tokens that must not end the answer yet, then
-    what is added.
+    The order is that of vLLM: allowed tokens, bad words and the tokens that must not end the answer yet, then biases.
 
-    ends: token ids that end the answer; until there are min_tokens tokens, none of them may be chosen.
-    thinking: whether the prompt has opened a thought. A thought that has used up its budget is closed, whatever else
-        is asked.
+    ends: token ids that end the answer; they are banned for the first min_tokens tokens.
+    thinking: whether the prompt ends inside reasoning. Reasoning that has used up its budget is closed, whatever the
+        other parameters are.
 
-    Raises ValueError for token ids that the vocabulary does not have, where nothing is left to choose from, and for a
-    thinking_budget where no single token closes a thought.
+    Raises ValueError for token ids outside the vocabulary, if no token remains to choose from, and for a
+    thinking_budget if the reasoning is not closed by a single token.
     """
 
     def __init__(
@@ -42,9 +42,9 @@ class Bias:
     ) -> None:
         self._budget = params.thinking_budget if params.reasoning else None
         self._thinking = thinking
-        self._opening, self._closing = map(vocabulary.tokenizer.token_to_id, vocabulary.thought_markers)
+        self._opening, self._closing = map(vocabulary.tokenizer.token_to_id, vocabulary.reasoning_markers)
         if self._budget is not None and (self._opening is None or self._closing is None):
-            raise ValueError("thinking_token_budget needs a model that opens and closes a thought by single tokens")
+            raise ValueError("thinking_token_budget needs a model with single tokens that open and close reasoning")
         check_token_ids("logit_bias", (token for token, _ in params.logit_bias), vocabulary_size)
         self.added = dict(params.logit_bias)
         self._min_tokens = params.min_tokens
@@ -62,7 +62,7 @@ class Bias:
             self.denied_mask[torch.tensor(sorted(params.allowed_token_ids))] = False
             left = params.allowed_token_ids.difference(self._always_banned)
             if not left or (params.min_tokens and left <= ends):
-                raise ValueError("allowed_token_ids leaves no token that may be generated: allow others")
+                raise ValueError("allowed_token_ids leaves no token that can be generated: allow others")
 
     @classmethod
     def from_params(
@@ -74,7 +74,7 @@ class Bias:
         *,
         thinking: bool = False,
     ) -> Bias | None:
-        """The bias of a request, or None where it asks for none."""
+        """Return the bias of a request, or None if its parameters concern no single tokens."""
         plain = not (params.logit_bias or params.end_bias or params.min_tokens or params.bad_words)
         endless = params.thinking_budget is None or not params.reasoning
         if plain and endless and params.allowed_token_ids is None:
@@ -82,7 +82,7 @@ class Bias:
         return cls(params, vocabulary, vocabulary_size, ends, thinking=thinking)
 
     def forced_token(self, generated: Seq[int]) -> int | None:
-        """The only token that may follow these: the end of a thought whose budget is used up."""
+        """Return the only token that may come next: the end of reasoning whose budget is used up."""
         if self._budget is None:
             return None
         begin = 0
@@ -94,7 +94,7 @@ class Bias:
         return self._closing if used_up else None
 
     def banned_tokens(self, generated: Seq[int]) -> list[int]:
-        """The tokens that must not follow these."""
+        """Return the tokens that must not come next."""
         banned = list(self._always_banned)
         if len(generated) < self._min_tokens:
             banned += self._ends
@@ -106,7 +106,7 @@ class Bias:
 
 
 def apply_biases(logits: torch.Tensor, rows: Seq[tuple[int, Bias, Seq[int]]]) -> None:
-    """Change some rows of logits [rows, vocabulary] in place; for each its bias and what was generated before."""
+    """Apply biases to some rows of logits [rows, vocabulary] in place; rows: (row, bias, tokens generated so far)."""
     places: list[int] = []
     tokens: list[int] = []
     values: list[float] = []
@@ -127,7 +127,7 @@ def apply_biases(logits: torch.Tensor, rows: Seq[tuple[int, Bias, Seq[int]]]) ->
 
 
 def _word_token_ids(text: str, vocabulary: Vocabulary) -> list[Word]:
-    """The tokens of a word at the beginning of a text and, where one as long exists, after a space, as in vLLM."""
+    """Return the tokens of a word at the start and, if there are as many, of the word after a space, as in vLLM."""
     bare = text.lstrip()
     first = vocabulary.encode(bare)
     spaced = vocabulary.encode(f" {bare}")
@@ -137,7 +137,9 @@ def _word_token_ids(text: str, vocabulary: Vocabulary) -> list[Word]:
 
 
 def check_token_ids(name: str, tokens: Iterable[int], vocabulary_size: int) -> None:
-    """Raises ValueError where a token id, sent under a name, is none of the vocabulary."""
+    """Raise ValueError for a token id outside the vocabulary. name: of the parameter that contains it."""
     for token in tokens:
         if not 0 <= token < vocabulary_size:
-            raise ValueError(f"{name} names token {token}, and the vocabulary has {vocabulary_size}: leave it out")
+            raise ValueError(
+                f"{name} contains token {token}, which is outside the vocabulary of {vocabulary_size} tokens: remove it"
+            )

@@ -1,4 +1,4 @@
-"""Sums over a vocabulary."""
+"""Sums over a vocabulary, in blocks."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ BLOCK = 64
 
 
 def split_blocks(values: torch.Tensor) -> torch.Tensor:
-    """Rows of values [rows, columns] in blocks [rows, blocks, BLOCK], the last one filled up with zeros."""
+    """Split rows of values [rows, columns] into blocks [rows, blocks, BLOCK], padded with zeros."""
     return torch.nn.functional.pad(values, (0, -values.shape[1] % BLOCK)).view(len(values), -1, BLOCK)
 
 
 def sum_blocks(values: torch.Tensor) -> torch.Tensor:
-    """The sum of each block of values that are not negative; float64 [rows, blocks].
+    """Return the sum of each block of non-negative values, float64 [rows, blocks].
 
-    A block is added up in float32, which is off by some ten-millionths of its sum at most and five times as fast.
+    A block is added up in float32, which has a relative error of some ten-millionths at most and is five times as fast.
     """
     return split_blocks(values).sum(-1).double()

@@ -1,4 +1,4 @@
-"""Penalties: what has been said in every slot, and what that costs the tokens that would say it again."""
+"""Repetition, presence and frequency penalties, with the token counts of every slot."""
 
 from __future__ import annotations
 
@@ -11,30 +11,30 @@ if TYPE_CHECKING:
 
     from reference_server.engine.params import SamplingParams
 
-# No finite parameter may make a logit infinite or NaN: one request would end everybody's.
+# No finite parameter may make a logit infinite or NaN: that would affect the other requests of the batch.
 MAX_MAGNITUDE = 1e30
 FLOAT32_MAX = torch.finfo(torch.float32).max
-MAX_UNSHIFTED = 128.0  # up to here float32 has five digits behind the point, which is as many as differences need
+MAX_UNSHIFTED = 128.0  # up to this value, float32 has five decimal places, enough for differences
 INITIAL_WIDTH = 256
 
 
 class Penalties:
-    """The tokens of each slot's prompt and answer, with how often the answer has them.
+    """The tokens of each slot's prompt and answer, with their counts in the answer.
 
-    They follow vLLM: the repetition penalty looks at prompt and generated tokens, the other two at generated
-    tokens alone. Only logits of these tokens are computed anew, since a vocabulary is far larger than a text.
+    As in vLLM, the repetition penalty applies to prompt and generated tokens, the other two to generated tokens only.
+    Only the logits of these tokens are recomputed, since a vocabulary is much larger than the tokens of a request.
     """
 
     def __init__(self, slots: int) -> None:
         self._presence = torch.zeros(slots, dtype=torch.float64)
         self._frequency = torch.zeros(slots, dtype=torch.float64)
         self._repetition = torch.ones(slots, dtype=torch.float64)
-        self._columns: list[dict[int, int]] = [{} for _ in range(slots)]  # token -> its column in the two below
+        self._columns: list[dict[int, int]] = [{} for _ in range(slots)]  # token -> column in _tokens and _counts
         self._tokens = torch.zeros(slots, INITIAL_WIDTH, dtype=torch.long)
         self._counts = torch.zeros(slots, INITIAL_WIDTH, dtype=torch.float64)
 
     def reset_slot(self, slot: int, params: SamplingParams, prompt: Seq[int]) -> None:
-        """Forget what was said in a slot, for a new prompt; numbers too extreme to compute with count as EXTREME."""
+        """Start a new prompt in a slot; penalties are limited to MAX_MAGNITUDE."""
         self._presence[slot] = max(-MAX_MAGNITUDE, min(params.presence_penalty, MAX_MAGNITUDE))
         self._frequency[slot] = max(-MAX_MAGNITUDE, min(params.frequency_penalty, MAX_MAGNITUDE))
         self._repetition[slot] = max(1 / MAX_MAGNITUDE, min(params.repetition_penalty, MAX_MAGNITUDE))
@@ -45,7 +45,7 @@ class Penalties:
         self._counts[slot] = 0
 
     def count_tokens(self, slots: Seq[int], tokens: Seq[int]) -> None:
-        """Count one token more in each of some slots."""
+        """Count one more generated token in each of some slots."""
         places = []
         for slot, token in zip(slots, tokens, strict=True):
             columns = self._columns[slot]
@@ -56,7 +56,7 @@ class Penalties:
         self._counts[rows, at] += 1
 
     def copy(self, moves: Seq[tuple[int, int]]) -> None:
-        """Give slots the counts of others; moves: (from, to), none is both."""
+        """Copy counts between slots; moves: (from, to), no slot is both."""
         for source, target in moves:
             self._columns[target] = dict(self._columns[source])
         sources, targets = torch.tensor(moves).unbind(1)
@@ -64,16 +64,16 @@ class Penalties:
         self._counts[targets] = self._counts[sources]
 
     def apply(self, logits: torch.Tensor, slots: Seq[int]) -> None:
-        """Penalise logits [rows, vocabulary] in place; rows with numbers beyond ORDINARY are moved too, all of a row
-        by as much: their largest is 0 then.
+        """Penalise logits [rows, vocabulary] in place.
 
-        What is penalised is computed in float64: the parameters may be of any size.
+        Rows with values beyond MAX_UNSHIFTED are shifted as a whole, so that their largest value is 0. The penalised
+        values are computed in float64, because the parameters can be of any size.
         """
         filled = [len(self._columns[slot]) for slot in slots]
         if 0 in filled:
-            raise ValueError("a slot without a prompt has nothing to penalise")
+            raise ValueError("a slot without a prompt cannot be penalised")
         at = torch.tensor(slots)
-        # A shorter row names its last token again and again: that writes the same number in the same place.
+        # A shorter row repeats its last token, which writes the same value to the same position.
         columns = torch.minimum(torch.arange(max(filled)), torch.tensor(filled)[:, None] - 1)
         tokens, counts = self._tokens[at].gather(1, columns), self._counts[at].gather(1, columns)
         values = logits.gather(1, tokens).double()
@@ -95,10 +95,10 @@ class Penalties:
 
 
 def _replace_and_shift(logits: torch.Tensor, tokens: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
-    """Logits [rows, vocabulary] with other values for some tokens [rows, tokens], each row moved to a largest of 0."""
+    """Return logits [rows, vocabulary] with new values for tokens [rows, tokens]; the maximum of each row becomes 0."""
     logits = logits.scatter(1, tokens, -torch.inf)
     largest = torch.maximum(logits.amax(-1).double(), values.amax(-1))[:, None]
-    moved = largest.float()  # by the same number for all, or their differences would change
+    moved = largest.float()  # shift all values by the same float32, or their differences would change
     largest = torch.where(moved.isfinite(), moved.double(), largest)
     logits -= moved.clamp(-FLOAT32_MAX, FLOAT32_MAX)
     return logits.scatter_(1, tokens, (values - largest).float())

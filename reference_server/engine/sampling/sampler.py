@@ -1,7 +1,7 @@
-"""Sampler: logits to tokens, for all rows of a batch at once, in float32 on the CPU.
+"""The sampler: logits to tokens, for all rows of a batch at once, in float32 on the CPU.
 
-The order is fixed: penalties, temperature, min_p, top_k, top_p, draw. What is drawn for a sequence depends on its
-own logits, parameters, seed and number of tokens, never on the rest of the batch.
+The order is fixed: penalties, temperature, min_p, top_k, top_p, draw. The result for a sequence depends on its own
+logits, parameters, seed and number of tokens, never on the rest of the batch.
 """
 
 from __future__ import annotations
@@ -20,21 +20,25 @@ if TYPE_CHECKING:
 
     from reference_server.engine.params import SamplingParams
 
-# Sorting a large vocabulary costs more than a forward pass: the set that top_k and top_p keep is looked for among so
-# many tokens first.
+# Sorting a large vocabulary costs more than a forward pass: the tokens that top_k and top_p keep are searched for among
+# these numbers of most likely tokens first.
 CANDIDATES = (32, 64, 128, 1024)
 INITIAL_CANDIDATES = 64
-MAX_UNBLOCKED_COLUMNS = 1024  # sums of blocks are quicker for longer ones
+MAX_UNBLOCKED_COLUMNS = 1024  # sums of blocks are faster for longer rows
 
 
 def draw_uniform(seed: int, index: int) -> float:
-    """The number in [0, 1) that a seed (0 to 2**64 - 1) draws for its token number `index`, for ever."""
+    """Return the number in [0, 1) of a seed (0 to 2**64 - 1) for its token number `index`; it never changes between
+    releases.
+    """
     digest = blake2b(seed.to_bytes(8, "little") + index.to_bytes(8, "little"), digest_size=8).digest()
     return (int.from_bytes(digest, "little") >> 11) * 2.0**-53
 
 
 def derive_seed(seed: int, choice: int) -> int:
-    """The seed of one of the choices that a request's seed stands for, for ever; the first one's is the request's."""
+    """Return the seed of a choice from a request's seed; the first choice has the request's seed. It never changes
+    between releases.
+    """
     if choice == 0:
         return seed
     digest = blake2b(
@@ -44,10 +48,9 @@ def derive_seed(seed: int, choice: int) -> int:
 
 
 class Sampler:
-    """The parameters and the token counts of every slot, and the draw.
+    """The sampling parameters and token counts of every slot, and the choice of tokens.
 
-    Penalties follow vLLM: the repetition penalty looks at prompt and generated tokens, the other two at
-    generated tokens alone.
+    As in vLLM, the repetition penalty applies to prompt and generated tokens, the other two to generated tokens only.
     """
 
     def __init__(self, slots: int, vocabulary_size: int) -> None:
@@ -56,14 +59,14 @@ class Sampler:
         self._top_p = torch.ones(slots, dtype=torch.float64)
         self._top_k = torch.zeros(slots, dtype=torch.long)
         self._min_p = torch.zeros(slots)
-        # What tensors hold too, for quick answers: a small operator on one row costs as much as one on many.
+        # Copies of what the tensors contain: an operator on one row costs as much as one on many rows.
         self._samples = [True] * slots
         self._has_top_k = [False] * slots
         self._has_penalties = [False] * slots
         self._penalties = Penalties(slots)
 
     def reset_slot(self, slot: int, params: SamplingParams, prompt: Seq[int]) -> None:
-        """Prepare a slot for a new sequence; numbers too extreme to compute with count as EXTREME."""
+        """Prepare a slot for a new sequence; parameters are limited to MAX_MAGNITUDE."""
         counted = 0 < params.top_k < self._vocabulary_size
         self._temperature[slot] = min(params.temperature, MAX_MAGNITUDE)
         self._top_p[slot] = params.top_p
@@ -76,10 +79,10 @@ class Sampler:
             self._penalties.reset_slot(slot, params, prompt)
 
     def sample(self, logits: torch.Tensor, slots: Seq[int], uniforms: Seq[float]) -> list[int]:
-        """One token for each row of logits [rows, vocabulary]; a slot and a uniform number for each row.
+        """Return one token for each row of logits [rows, vocabulary], given the slot and a uniform number of each row.
 
-        The token is counted for the slot's penalties. A row must hold at least one finite logit and neither
-        NaN nor +inf: see `find_unusable_rows`.
+        The tokens are counted for the penalties of their slots. A row must contain at least one finite logit, no NaN
+        and no +inf: see `find_unusable_rows`.
         """
         logits, counted = self._penalise(logits, slots)
         drawn = [row for row, slot in enumerate(slots) if self._samples[slot]]
@@ -97,19 +100,19 @@ class Sampler:
         return chosen
 
     def apply_penalties(self, logits: torch.Tensor, slots: Seq[int]) -> torch.Tensor:
-        """The logits [rows, vocabulary] from which the slots' tokens are chosen."""
+        """Return the logits [rows, vocabulary] after the penalties of their slots."""
         return self._penalise(logits, slots)[0]
 
     def count_tokens(self, slots: Seq[int], tokens: Seq[int]) -> None:
-        """Count tokens that were chosen elsewhere, one for each slot."""
+        """Count tokens that were chosen elsewhere, one per slot."""
         self._penalties.count_tokens(slots, tokens)
 
     def copy(self, moves: Seq[tuple[int, int]]) -> None:
-        """Give slots the counts of others; moves: (from, to), none is both."""
+        """Copy token counts between slots; moves: (from, to), no slot is both."""
         self._penalties.copy(moves)
 
     def _penalise(self, logits: torch.Tensor, slots: Seq[int]) -> tuple[torch.Tensor, list[int]]:
-        """(the logits after penalties, the rows that have any)."""
+        """Return (logits after penalties, rows that have penalties)."""
         rows = [row for row, slot in enumerate(slots) if self._has_penalties[slot]]
         if len(rows) == len(slots):
             logits = logits.clone()
@@ -135,7 +138,7 @@ class Sampler:
         return tokens
 
     def _draw_from_top_k(self, logits: torch.Tensor, at: torch.Tensor, uniforms: torch.Tensor) -> torch.Tensor:
-        """For rows with top_k: of the vocabulary only the largest logits are looked at."""
+        """Draw for rows with top_k: only the largest logits of the vocabulary are examined."""
         rows, tokens = torch.arange(len(at)), torch.empty(len(at), dtype=torch.long)
         for candidates in self._candidate_counts(int(self._top_k[at].max())):
             best, ids = _sort_candidates(logits, candidates, -torch.inf)
@@ -149,7 +152,7 @@ class Sampler:
         return tokens
 
     def _draw_from_all(self, logits: torch.Tensor, at: torch.Tensor, uniforms: torch.Tensor) -> torch.Tensor:
-        """For rows without top_k: every token has a part in what top_p is a share of."""
+        """Draw for rows without top_k: every token counts for the total that top_p is a share of."""
         weights = self._weights(logits, logits.amax(-1, keepdim=True), at)
         narrow = self._top_p[at] < 1
         if not narrow.any():
@@ -171,14 +174,14 @@ class Sampler:
         return tokens
 
     def _weights(self, logits: torch.Tensor, largest_logit: torch.Tensor, at: torch.Tensor) -> torch.Tensor:
-        """What tokens weigh in the draw, the likeliest 1: after temperature and min_p."""
-        # The largest logit becomes 0 before the division, so that a tiny temperature cannot overflow.
+        """Return the weights of tokens in the draw, relative to the most likely token, after temperature and min_p."""
+        # Subtract the largest logit before the division, so that a tiny temperature cannot overflow.
         weights = (logits - largest_logit).div_(self._temperature[at, None]).exp_()
         thresholds = self._min_p[at, None]
         return torch.where(weights < thresholds, 0, weights) if thresholds.any() else weights
 
     def _candidate_counts(self, most: int) -> Iterator[int]:
-        """How many candidates to look at, one number after the other; `most`: how many tokens are likely to be kept."""
+        """Yield increasing numbers of candidates to examine; most: number of tokens that are likely to be kept."""
         first = next((candidate for candidate in CANDIDATES if candidate > most), self._vocabulary_size)
         for candidates in sorted({first, CANDIDATES[-1]}):
             if first <= candidates < self._vocabulary_size:
@@ -187,15 +190,16 @@ class Sampler:
 
 
 def find_unusable_rows(logits: torch.Tensor) -> list[int]:
-    """Rows of logits [rows, vocabulary] from which nothing can be sampled: NaN, +inf, or all -inf."""
+    """Return the rows of logits [rows, vocabulary] that cannot be sampled from: with NaN or +inf, or all -inf."""
     rows: list[int] = (~logits.amax(-1).isfinite()).nonzero()[:, 0].tolist()
     return rows
 
 
 def _sort_candidates(values: torch.Tensor, candidates: int, least: float) -> tuple[torch.Tensor, torch.Tensor]:
-    """The largest values of each row, largest first, and their token ids; equal ones in the order of their ids.
+    """Return the largest values of each row in descending order, and their token ids; equal values in the order of
+    their ids.
 
-    Of equal ones that do not all fit in, any may be there. least: such values are in any order.
+    If not all equal values fit, any of them may be included. least: values up to this one may be in any order.
     """
     if candidates == values.shape[1]:
         ordered = values.sort(descending=True, stable=True)
@@ -211,24 +215,24 @@ def _sort_candidates(values: torch.Tensor, candidates: int, least: float) -> tup
 def _filter_candidates(
     best: torch.Tensor, top_k: torch.Tensor, top_p: torch.Tensor, total: torch.Tensor | None = None
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """(best with zeros where top_k and then top_p remove a token, whether the candidates were enough).
+    """Return (values with zeros where top_k and then top_p remove a token, whether the candidates were sufficient).
 
-    total: what top_p is a share of; None: all that top_k leaves.
+    total: total weight that top_p is a share of; None: that of all tokens within top_k.
     """
     by_rank = torch.where(torch.arange(best.shape[1])[None] < top_k[:, None], best, 0).double()
     reached = by_rank.cumsum(-1)
     whole = reached[:, -1] if total is None else total
-    # A token stays while those before it have not reached the target: so the first always stays.
+    # Keep a token if those before it have not reached the target; so the first is always kept.
     kept = torch.where(reached - by_rank < (top_p * whole)[:, None], by_rank, 0)
-    # The last candidate must be less likely than whatever is kept, or others like it may have been left out.
+    # The last candidate must be less likely than all kept ones, or equally likely tokens may be missing.
     return kept, (kept > 0).sum(-1) <= (best > best[:, -1:]).sum(-1)
 
 
 def _invert_cdf(weights: torch.Tensor, uniforms: torch.Tensor) -> torch.Tensor:
-    """For each row the first index at which the share of the weights so far exceeds the uniform number.
+    """Return for each row the first index at which the cumulative share of the weights exceeds the uniform number.
 
-    There is one, because a number of at most 1 - 2**-53 times the total is below the total in float64 too. In a
-    long row its block is looked for first: sums of blocks are quick.
+    It exists, because the product of the total and a number of at most 1 - 2**-53 is below the total in float64 too. In
+    a long row the block is found first, because sums of blocks are fast.
     """
     if weights.shape[1] <= MAX_UNBLOCKED_COLUMNS:
         reached = weights.double().cumsum(-1)
@@ -239,6 +243,6 @@ def _invert_cdf(weights: torch.Tensor, uniforms: torch.Tensor) -> torch.Tensor:
     before = torch.where(block > 0, reached.gather(1, (block - 1).clamp(min=0)), 0)
     inside = split_blocks(weights)[torch.arange(len(weights)), block[:, 0]]
     at = torch.searchsorted(before + inside.double().cumsum(-1), wanted, right=True)
-    # Added up in another order, a block may end below its sum: then it is the block's last possible token.
+    # Summed in another order, a block can end below its sum: then choose its last possible token.
     last = torch.where(inside > 0, torch.arange(BLOCK), 0).amax(-1, keepdim=True)
     return (block * BLOCK + torch.minimum(at, last))[:, 0]

@@ -1,4 +1,4 @@
-"""Scores: how likely the model found what was chosen, and what else it found likely."""
+"""Log-probabilities of chosen tokens, of alternatives and of prompts."""
 
 from __future__ import annotations
 
@@ -13,18 +13,22 @@ if TYPE_CHECKING:
     from collections.abc import Sequence as Seq
 
 
-class TokenScore(NamedTuple):  # made for every token, and cheaper than a dataclass
-    """logprob: of the chosen token. top: (token id, logprob) of the most likely ones, the likeliest first."""
+class TokenScore(NamedTuple):  # created for every token, and cheaper than a dataclass
+    """The score of a chosen token.
+
+    logprob: log-probability of the token.
+    top: (token id, logprob) of the most likely tokens, most likely first.
+    """
 
     logprob: float
     top: tuple[tuple[int, float], ...]
 
 
 class Scorer:
-    """The scores of whatever tokens, at the places of some rows of logits [rows, vocabulary].
+    """Scores of any tokens at the positions of some rows of logits [rows, vocabulary].
 
-    top: so many alternatives each; equally likely ones come in the order of their ids. named: tokens that are among
-    the alternatives too, behind the others.
+    top: number of alternatives; equally likely ones are in the order of their ids.
+    extra_ids: tokens to append to the alternatives.
     """
 
     def __init__(self, logits: torch.Tensor, top: int, extra_ids: Seq[int] = ()) -> None:
@@ -33,6 +37,7 @@ class Scorer:
         self._extra_ids = extra_ids
 
     def score(self, row: int, token: int) -> TokenScore:
+        """Return the score of a token in a row."""
         return TokenScore(
             float(self._logprobs[row, token]), _append_extra(self._top[row], self._extra_ids, self._logprobs[row])
         )
@@ -41,9 +46,12 @@ class Scorer:
 def score_tokens(
     logits: torch.Tensor, tokens: Seq[int], tops: Seq[int], extra_ids: Seq[Seq[int]] = ()
 ) -> list[TokenScore]:
-    """The score of one token for each row of logits [rows, vocabulary], with so many alternatives and those named.
+    """Return the score of one token for each row of logits [rows, vocabulary].
 
-    Of a usable row nothing depends on the rest of the batch.
+    tops: number of alternatives for each row.
+    extra_ids: tokens to append to the alternatives of each row.
+
+    The score of a usable row does not depend on the rest of the batch.
     """
     total = _log_sum_exp(logits)
     chosen: list[float] = (logits.gather(1, torch.tensor(tokens)[:, None]).double() - total)[:, 0].tolist()
@@ -58,14 +66,17 @@ def score_tokens(
 
 
 class LazyScores:
-    """The scores of one token for each row of logits, as `score` has them: worked out when the first is asked for."""
+    """The scores of one token for each row of logits, computed by `score_tokens` when the first is requested."""
 
     def __init__(self, logits: torch.Tensor, tokens: Seq[int], tops: Seq[int], extra_ids: Seq[Seq[int]]) -> None:
         self._arguments = logits, tokens, tops, extra_ids
         self._scores: list[TokenScore] | None = None
 
     def at(self, row: int) -> TokenScore:
-        """One of them. Where all together fail, each is tried alone, so that a row fails for itself only."""
+        """Return the score of a row.
+
+        If the computation for all rows fails, each row is computed alone, so that only the row with the error fails.
+        """
         if self._scores is None:
             with torch.inference_mode():
                 try:
@@ -77,7 +88,7 @@ class LazyScores:
 
 
 class ScoreRef(NamedTuple):
-    """The score of one row."""
+    """A reference to the score of one row, which may not be computed yet."""
 
     scores: LazyScores
     row: int
@@ -96,10 +107,12 @@ def _append_extra(
 def score_prompt(
     blocks: Iterable[torch.Tensor], prompt: Seq[int], top: int
 ) -> Iterator[tuple[tuple[int, float, int], ...]]:
-    """(token id, logprob, rank) of every token of a prompt but the first and of the likeliest ones at its place.
+    """Yield (token id, logprob, rank) of the prompt's token and of the most likely tokens, for all positions but the
+    first.
 
-    blocks: the logits [tokens, vocabulary] after each token of the prompt, in order. A token that is among the
-    likeliest comes once.
+    blocks: logits [tokens, vocabulary] after each token of the prompt, in order.
+
+    A prompt token that is among the most likely ones is listed once.
     """
     at = 1
     for block in blocks:
@@ -116,10 +129,10 @@ def score_prompt(
 
 
 def _log_sum_exp(logits: torch.Tensor) -> torch.Tensor:
-    """The logarithm of the sum of what each row of logits stands for; float64 [rows, 1].
+    """Return the logarithm of the sum of the exponentials of each row of logits, float64 [rows, 1].
 
-    Exponentials in float32 are a few times as fast as in float64, and each is off by a ten-millionth of itself at most:
-    so is their sum.
+    Exponentials in float32 are several times as fast as in float64. Each has a relative error of at most a
+    ten-millionth, and so has their sum.
     """
     greatest = logits.amax(-1, keepdim=True)
     return sum_blocks((logits - greatest).exp_()).sum(-1, keepdim=True).log() + greatest
@@ -133,7 +146,7 @@ def _log_softmax(logits: torch.Tensor) -> torch.Tensor:
 def _top_alternatives(
     logprobs: torch.Tensor, top: int, total: torch.Tensor | None = None
 ) -> list[list[tuple[int, float]]]:
-    """The likeliest tokens of each row; total: what their numbers are too large by."""
+    """Return the most likely tokens of each row, with their values; total: subtracted from the values."""
     values, tokens = topk(logprobs, min(top, logprobs.shape[1]))
     if total is not None:
         values = values.double() - total

@@ -1,4 +1,4 @@
-"""ChatEncoder: messages to token ids, with what a user wrote kept from becoming control tokens."""
+"""Conversion of chat messages to token ids, in which user text cannot become control tokens."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ ASSISTANT = "assistant"
 
 
 class ChatEncoder:
-    """The prompt of a conversation, up to where the assistant begins.
+    """Encoder of conversations, up to the start of the assistant's turn.
 
     render: the checkpoint's chat template, from messages, tools and template arguments to text.
     tokenizer: its added tokens are the control tokens.
 
-    Only the template may write control tokens. Wherever a text of a message, a tool or a template argument
-    spells one (or ends in the beginning of one, which the next text could complete), a private-use mark that
-    the conversation does not use is put behind its first character before rendering. The control tokens found
-    after rendering are then the template's own; the text between them loses its marks and is encoded without
-    added tokens. (transformers' `sanitize_control_tokens` leaves keys and tokens joined from parts as they
-    are, and drops its marks from what the user wrote.)
+    Only the template may write control tokens. Where a string of a message, a tool or a template argument contains one,
+    or ends in the beginning of one that the next string could complete, a private-use character that the conversation
+    does not contain is inserted as a mark after its first character before rendering. The control tokens in the
+    rendered text are then the template's own; the text between them is encoded without added tokens after its marks are
+    removed. (transformers' `sanitize_control_tokens` ignores keys and tokens joined from parts, and drops its marks
+    from the user's text.)
 
-    In the assistant's own messages only special tokens are treated so: the other added tokens (around
-    thoughts and tool calls) are what the assistant did say, and templates look for them.
+    In the assistant's own messages only special tokens are marked: the other added tokens (around reasoning and tool
+    calls) are the assistant's own output, and templates look for them.
     """
 
     def __init__(self, render: Render, tokenizer: Tokenizer) -> None:
@@ -52,10 +52,10 @@ class ChatEncoder:
         tools: list[dict[str, Any]] | None = None,
         template_kwargs: Mapping[str, Any] | None = None,
     ) -> list[int]:
-        """Token ids; raises ChatTemplateError where the messages cannot be rendered or encoded.
+        """Return token ids; raise ChatTemplateError if the messages cannot be rendered or encoded.
 
-        template_kwargs: arguments of the template; `add_special_tokens` is none, but says that the tokenizer shall put
-        around the text what it puts around any other.
+        template_kwargs: arguments of the template, except `add_special_tokens`: whether to add the tokens that the
+            tokenizer puts around any text.
         """
         template_kwargs = dict(template_kwargs or {})
         before, after = self._surrounding if template_kwargs.pop("add_special_tokens", False) else ([], [])
@@ -71,8 +71,8 @@ class ChatEncoder:
                 _mark_strings(tools, self._all, mark),
                 _mark_strings(template_kwargs, self._all, mark),
             )
-            text.encode()  # a lone surrogate is no text
-        except Exception as error:  # a template is a program of the checkpoint's author
+            text.encode()  # raises for a lone surrogate
+        except Exception as error:  # a template can raise any exception
             raise ChatTemplateError(f"the chat template cannot render the messages: {error}") from error
         if mark in text:
             return [token_id for piece in self._split(text, mark) for token_id in self._encode_piece(piece, mark)]
@@ -82,7 +82,7 @@ class ChatEncoder:
         return _mark_strings(message, self._special if message.get("role") == ASSISTANT else self._all, mark)
 
     def _split(self, text: str, mark: str) -> Iterator[int | str]:
-        """The template's control tokens as ids, and the text between them."""
+        """Yield the template's control tokens as ids, and the text between them."""
         end = 0
         for match in re.finditer(f"{self._control_pattern}(?!{mark})", text):
             if match.start() > end:
@@ -98,13 +98,13 @@ class ChatEncoder:
         ids = _encode_text(self._plain, piece.replace(mark, ""))
         if set(self._control_ids.values()).isdisjoint(ids):
             return ids
-        # The model's own vocabulary spells a control token too: cut it where it was marked.
+        # The model's own vocabulary contains the control token too: split the text at the marks.
         parts = [_encode_text(self._plain, part) for part in piece.split(mark)]
         return [token_id for part in parts for token_id in part]
 
 
 class _TokenMarker:
-    """Where a text spells one of some tokens, or ends in the beginning of one."""
+    """Marker of places where a string contains one of some tokens, or ends in the beginning of one."""
 
     def __init__(self, tokens: set[str]) -> None:
         self._whole = re.compile(f"(?={_any_of(tokens)})")
@@ -112,7 +112,7 @@ class _TokenMarker:
         self._longest = max(map(len, tokens), default=0)
 
     def mark(self, text: str, mark: str) -> str:
-        """The text with a mark behind the first character of each place."""
+        """Return the string with a mark after the first character of each place."""
         at = {match.start() for match in self._whole.finditer(text)}
         first = max(0, len(text) - self._longest)
         at |= {start for start in range(first, len(text)) if text[start:] in self._beginnings}
@@ -121,7 +121,7 @@ class _TokenMarker:
 
 
 def _mark_strings(value: Any, marker: _TokenMarker, mark: str) -> Any:
-    """The value with every text in it marked, keys too."""
+    """Return the value with every string in it marked, including keys."""
     match value:
         case str():
             return marker.mark(value, mark)
@@ -134,6 +134,7 @@ def _mark_strings(value: Any, marker: _TokenMarker, mark: str) -> Any:
 
 
 def _iter_strings(value: Any) -> Iterator[str]:
+    """Yield every string in a value, including keys."""
     match value:
         case str():
             yield value
@@ -147,20 +148,21 @@ def _iter_strings(value: Any) -> Iterator[str]:
 
 
 def _unused_mark(value: Any) -> str:
+    """Return a private-use character that the value does not contain."""
     used = {character for text in _iter_strings(value) for character in PRIVATE_USE.findall(text)}
     for code in range(0xE000, 0xF900):
         if chr(code) not in used:
             return chr(code)
-    raise ChatTemplateError("the conversation uses every private-use character: remove some")
+    raise ChatTemplateError("the conversation contains every private-use character: remove some")
 
 
 def _any_of(texts: Iterable[str]) -> str:
-    """A pattern that matches any of the texts, the longest first, or nothing if there are none."""
+    """Return a pattern that matches any of the strings, longest first; without strings it matches nothing."""
     return f"(?:{'|'.join(map(re.escape, sorted(texts, key=len, reverse=True))) or '(?!)'})"
 
 
 def _control_pattern(tokens: list[AddedToken]) -> str:
-    """A pattern that matches an added token with the white space that it is said to swallow."""
+    """Return a pattern for added tokens, with the white space that a token is configured to strip."""
     parts = [
         (r"\s*+" if token.lstrip else "") + re.escape(token.content) + (r"\s*+" if token.rstrip else "")
         for token in sorted(tokens, key=lambda token: len(token.content), reverse=True)
@@ -169,6 +171,7 @@ def _control_pattern(tokens: list[AddedToken]) -> str:
 
 
 def _remove_added_tokens(tokenizer: Tokenizer) -> Tokenizer:
+    """Return a copy of the tokenizer without added tokens."""
     plain = Tokenizer(tokenizer.model)
     if tokenizer.normalizer is not None:
         plain.normalizer = tokenizer.normalizer
@@ -178,14 +181,17 @@ def _remove_added_tokens(tokenizer: Tokenizer) -> Tokenizer:
 
 
 def _find_surrounding_tokens(tokenizer: Tokenizer) -> tuple[list[int], list[int]]:
-    """The tokens that a tokenizer puts before and after a text."""
+    """Return the tokens that a tokenizer adds in front of and after its input."""
     bare, whole = (tokenizer.encode("a", add_special_tokens=added).ids for added in (False, True))
     begin = next(at for at in range(len(whole)) if whole[at : at + len(bare)] == bare)
     return whole[:begin], whole[begin + len(bare) :]
 
 
 def _encode_text(tokenizer: Tokenizer, text: str) -> list[int]:
-    """Token ids of a text. As a batch of one, for the call on a single text keeps Python's lock: a prompt of
-    megabytes would stall every stream for seconds."""
+    """Return token ids.
+
+    The text is encoded as a batch of one, because the call for a single text keeps the GIL: a prompt of megabytes would
+    stall every stream for seconds.
+    """
     ids: list[int] = tokenizer.encode_batch_fast([text], add_special_tokens=False)[0].ids
     return ids

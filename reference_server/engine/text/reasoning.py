@@ -1,4 +1,4 @@
-"""ReasoningSplitter: what a model thinks, told from what it answers."""
+"""Separation of the reasoning from the answer, in text that arrives in pieces."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from reference_server.engine.detokenizer import partial_match_length
 
 
 class ReasoningState(Enum):
-    """Where in an answer the text has got to."""
+    """The part of the answer that the text has reached."""
 
     BEGINNING = "beginning"
     THOUGHT = "thought"
@@ -17,13 +17,13 @@ class ReasoningState(Enum):
 
 
 class ReasoningSplitter:
-    """A text that comes in pieces, divided into a thought and an answer, wherever the pieces are cut.
+    """Splitter of text into reasoning and answer; the result does not depend on how the text is split into pieces.
 
-    opening, closing: the texts around a thought. opened: the prompt has opened it already; a text that opens it
-    once more says nothing new by that.
+    opening, closing: markers around the reasoning.
+    opened: whether the prompt has opened the reasoning; a repeated opening marker is then ignored.
 
-    A thought stands at the very beginning, but for white space, or there is none; unclosed, it is all there is.
-    Line breaks at its ends and before the answer are not part of either, as templates of Qwen3 read them.
+    Reasoning can only be at the beginning, after white space at most; without a closing marker it is the whole text. As
+    in the templates of Qwen3, line breaks around the reasoning and in front of the answer belong to neither.
     """
 
     def __init__(self, opening: str, closing: str, *, opened: bool) -> None:
@@ -31,16 +31,16 @@ class ReasoningSplitter:
         self._closing = closing
         self._opened = opened
         self._state = ReasoningState.BEGINNING
-        self._started = False  # whether anything of the thought was there
+        self._started = False  # whether reasoning was released
         self._buffer = ""
 
     @property
     def thinking(self) -> bool:
-        """Whether more of a thought may come."""
+        """Whether more reasoning may follow."""
         return self._state in (ReasoningState.BEGINNING, ReasoningState.THOUGHT)
 
     def push(self, text: str) -> tuple[str, str]:
-        """(thought, answer) that the text adds for certain."""
+        """Return (reasoning, answer) that the text adds for certain."""
         thought = ""
         self._buffer += text
         if self._state is ReasoningState.BEGINNING:
@@ -57,7 +57,7 @@ class ReasoningSplitter:
         return thought, answer
 
     def flush(self) -> tuple[str, str]:
-        """(thought, answer) that was held back, once no more text comes."""
+        """Return (reasoning, answer) that was held back, when no more text follows."""
         held, self._buffer = self._buffer, ""
         if self._opened:
             return held.strip("\n") if self._state is ReasoningState.BEGINNING else held.rstrip("\n"), ""
@@ -69,7 +69,7 @@ class ReasoningSplitter:
             self._opened = True
             text = text.removeprefix(self._opening)
         elif self._opening.startswith(text):
-            return  # nothing yet, or perhaps the beginning of the opening
+            return  # empty, or possibly the beginning of the opening marker
         elif self._opened:
             text = self._buffer
         else:

@@ -1,4 +1,4 @@
-"""Transcript: the text of one growing answer, and how it ends."""
+"""The text of one growing answer, and the conditions that end it."""
 
 from __future__ import annotations
 
@@ -24,12 +24,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class AnswerSpec:
-    """What all answers of a request are held to.
+    """What all answers of a request have in common.
 
-    limit: each is over after so many tokens, at least 1. ends: or with one of these token ids.
-    thinking: whether the prompt has opened a thought. bias: what is added to the logits, where anything is.
-    matcher: at the beginning of the grammar that holds the answers, where there is one.
-    tool_format: how the model writes calls, if it can. predicted: the tokens that they are likely to have, if said.
+    max_tokens: at least 1.
+    end_ids: token ids that end an answer.
+    thinking: whether the prompt ends inside reasoning.
+    bias: None if no logits are changed.
+    matcher: at the start of the grammar of the answers, if there is one.
+    tool_format: the format in which the model writes calls; None if unknown.
+    predicted: tokens of the predicted output, if given.
     """
 
     vocabulary: Vocabulary
@@ -45,15 +48,18 @@ class AnswerSpec:
 
 @dataclass(frozen=True, slots=True)
 class StepStats:
-    """One forward pass and the choice of tokens, for so many sequences; seconds on time.perf_counter's clock."""
+    """Measurements of one forward pass and its sampling; in seconds on the clock of time.perf_counter.
+
+    batch_size: number of sequences.
+    """
 
     batch_size: int
     started_at: float
     ended_at: float
 
 
-class Addition(NamedTuple):  # made for every token, and cheaper than a dataclass
-    """What a token makes certain of an answer, of the thought before it, of calls, and why they are over."""
+class Addition(NamedTuple):  # created for every token, and cheaper than a dataclass
+    """What a token adds to an answer for certain: text, reasoning and calls, and the reason if it ends the answer."""
 
     text: str
     reasoning: str
@@ -63,7 +69,7 @@ class Addition(NamedTuple):  # made for every token, and cheaper than a dataclas
 
 
 class Transcript:
-    """Tokens to text, one at a time, until the answer is over. index: of the choice."""
+    """Converter of the tokens of one answer to text and calls, until the answer ends. index: of the choice."""
 
     def __init__(self, spec: AnswerSpec, index: int = 0) -> None:
         params, vocabulary = spec.params, spec.vocabulary
@@ -75,18 +81,18 @@ class Transcript:
         self._spaced = params.skip_special_tokens or params.spaces_between_special_tokens
         self._after_special = False
         self._repetition = RepetitionDetector(params.repetition) if params.repetition is not None else None
-        self._first = True  # whether no text stands before the next token
+        self._first = True  # whether no text precedes the next token
         self._detokenizer = Detokenizer(vocabulary.tokenizer, params.skip_special_tokens, vocabulary.context_free_text)
-        # The text of the first min_tokens tokens ends nothing.
+        # The text of the first min_tokens tokens is not searched for stop strings.
         self._stop_scan_start = params.min_tokens + 1
         self._stops = StopScanner(() if params.min_tokens else params.stop, params.include_stop_str_in_output)
         self._thought_stops = copy(self._stops)
         self._splitter: ReasoningSplitter | None = None
-        self._markers: dict[int, str] = {}  # that the text leaves out
+        self._markers: dict[int, str] = {}  # token id -> marker that is left out of the text
         self._calls: CallParser | None = None
         if params.reasoning:
-            self._splitter = ReasoningSplitter(*vocabulary.thought_markers, opened=spec.thinking)
-            ids = {vocabulary.tokenizer.token_to_id(marker): marker for marker in vocabulary.thought_markers}
+            self._splitter = ReasoningSplitter(*vocabulary.reasoning_markers, opened=spec.thinking)
+            ids = {vocabulary.tokenizer.token_to_id(marker): marker for marker in vocabulary.reasoning_markers}
             self._markers = {
                 token_id: marker
                 for token_id, marker in ids.items()
@@ -101,7 +107,7 @@ class Transcript:
             self._markers |= {token_id: text for token_id, text in texts.items() if text in spec.tool_format.fixed_text}
 
     def fork(self) -> Transcript:
-        """Another one that begins with the same text."""
+        """Return an independent copy."""
         other = copy(self)
         other._detokenizer = self._detokenizer.fork()
         other._stops = copy(self._stops)
@@ -114,9 +120,10 @@ class Transcript:
     def create_delta(
         self, token_id: int, score: TokenScore | None, step: StepStats, ready_at: float, *, complete: bool = False
     ) -> Delta:
-        """What a token adds that a step chose, after it could have been scheduled since `ready_at`.
+        """Return the delta of a token that a step chose.
 
-        over: whether nothing may follow it.
+        ready_at: when the token could be scheduled.
+        complete: whether the grammar allows nothing after it.
         """
         logprob = self.create_logprob(token_id, score) if score is not None and self._with_logprobs else None
         text, reasoning, finish_reason, stop_reason, calls = self.add(token_id, complete=complete)
@@ -135,10 +142,10 @@ class Transcript:
         )
 
     def add(self, token_id: int, *, complete: bool = False) -> Addition:
-        """Take a token.
+        """Add a token.
 
-        One that ends the answer by its id is counted but never shown. Where an end and the limit fall on the
-        same token, the end is the reason. Within a call the request's own stop tokens are tokens like any other.
+        A token that ends the answer by its id is counted but never shown. If the same token is an end and reaches
+        max_tokens, the finish reason is the end. Inside a tool call, stop tokens of the request are ordinary tokens.
         """
         self._tokens += 1
         if token_id in self._spec.end_ids and not (self._calls is not None and self._calls.in_call):
@@ -176,7 +183,7 @@ class Transcript:
         return Addition(text, reasoning, None, None, calls)
 
     def _stop_token(self, token_id: int) -> int | None:
-        """The token, where the request named it as an end; the model's own ends have no reason but themselves."""
+        """Return the token if the request listed it as a stop token; the model's own end tokens have no stop reason."""
         return token_id if token_id in self._spec.params.stop_token_ids else None
 
     @property
@@ -184,7 +191,7 @@ class Transcript:
         return self._stops.matched if self._stops.matched is not None else self._thought_stops.matched
 
     def create_logprob(self, token_id: int, score: TokenScore) -> TokenLogprob:
-        """The score of the next token; asked before it is added."""
+        """Return the log-probability of the next token; call it before the token is added."""
         decode_token, first, hidden = self._spec.vocabulary.decode_token, self._first, self._hidden_ids
         named: list[TokenLogprob] = []
         for alternative, likelihood in score.top:
@@ -196,7 +203,7 @@ class Transcript:
     def _scan(
         self, splitter: ReasoningSplitter, thought: str, answer: str
     ) -> tuple[str, str, bool, tuple[CallPiece, ...]]:
-        """(thought, answer) without what may be the beginning of a stop text, whether one was found, and calls."""
+        """Return (reasoning, answer) up to a possible stop string, whether a stop string was found, and calls."""
         reasoning, stopped = self._thought_stops.push(thought)
         if stopped:
             return reasoning, "", True, ()
@@ -208,15 +215,15 @@ class Transcript:
         return (reasoning, *self._stops.push(answer), calls)
 
     def _finish(self, reasoning: str, text: str, reason: FinishReason, calls: tuple[CallPiece, ...] = ()) -> Addition:
-        """The addition with all that was held back."""
+        """Return the last addition, with all text that was held back."""
         if self._splitter is not None:
             thought, answer, stopped, more = self._scan(self._splitter, *self._splitter.flush())
             reasoning, text, calls = reasoning + thought + self._thought_stops.flush(), text + answer, calls + more
             if stopped:
                 return Addition(text, reasoning, "stop", self._stop_text, calls)
         if self._calls is not None:
-            spoken, stopped = self._stops.push(self._calls.flush(cut=reason != "stop"))
-            text += spoken
+            released, stopped = self._stops.push(self._calls.flush(cut=reason != "stop"))
+            text += released
             if self._calls.started == self._calls.completed > 0 and reason == "stop":
                 reason = "tool_calls"
             elif stopped:

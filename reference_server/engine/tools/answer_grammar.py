@@ -1,4 +1,4 @@
-"""The form of an answer: the grammar of thoughts, text and calls that a request makes of it."""
+"""The grammar of an answer: reasoning, text and tool calls."""
 
 from __future__ import annotations
 
@@ -17,25 +17,27 @@ def build_answer_grammar(
     *,
     tool_format: ToolFormat | None,
     lark: LarkBuilder,
-    thought_markers: tuple[str, str],
+    reasoning_markers: tuple[str, str],
     thinking: bool,
 ) -> str | None:
-    """What holds a request's answers to their form, in Lark; None where any text will do.
+    """Return the grammar of a request's answers, in Lark; None if any text is allowed.
 
-    form: how the model writes calls, if it can. thinking: whether the prompt has opened a thought. Raises
-    UnusableGrammar.
+    tool_format: the format in which the model writes calls; None if unknown.
+    thinking: whether the prompt ends inside reasoning.
+
+    Raises UnusableGrammar.
     """
     if params.tools is None and params.grammar is None:
         return None
     if params.tools is None:
-        rules = ["answer: spoken", params.grammar or ""]
+        rules = ["answer: content", params.grammar or ""]
     elif tool_format is None:
-        raise UnusableGrammar("tools: the model's chat template has no form for calls")
+        raise UnusableGrammar("tools: the model's chat template has no format for tool calls")
     else:
         rules = tool_format.rules(params.tools, lark, params.grammar)
     if not params.reasoning:
         return "\n".join(["start: answer", *rules])
-    opening, closing = thought_markers
+    opening, closing = reasoning_markers
     begun = "thought SPACE answer"
     start = begun if thinking else f"{lark.exact_text(opening)} {begun} | answer"
     return "\n".join([f"start: {start}", *rules, *lark.text_until_rule("thought", closing), r"SPACE: /\n{0,2}/"])

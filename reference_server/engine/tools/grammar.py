@@ -1,4 +1,4 @@
-"""Grammars: what an answer may say next, token by token, so that it ends in the form that was asked for."""
+"""Grammars that restrict the next tokens of an answer, compiled by llguidance."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ Mask = numpy.ndarray[tuple[int], numpy.dtype[numpy.uint8]]
 
 _log = logging.getLogger(__name__)
 
-# A grammar is worked out in a request's own thread, a mask in the engine's: both have an end. Of what people send, the
-# largest schemas take a hundredth of these.
+# Limits for the compilation, in the request's own thread, and for a mask, in the engine's thread. The largest schemas
+# found in practice need a hundredth of these.
 MAX_GRAMMAR_LENGTH = 262_144  # characters
 LIMITS = llguidance.LLParserLimits(
     initial_lexer_fuel=500_000,
@@ -35,20 +35,22 @@ LIMITS = llguidance.LLParserLimits(
     max_grammar_size=100_000,
     verbose_errors=False,
 )
-DEAD_END = "it leaves nothing to say"
-TOO_COMPLEX = "it is too much to be held to, or refers to itself without an end"
+DEAD_END = "it allows no output"
+TOO_COMPLEX = "it is too complex, or refers to itself without an end"
 LIMIT_MESSAGE = re.compile(
     r"\(limit |fuel exhausted|total fuel|lex fuel|check fuel|lexer precomputation|schema too large"
 )
-"""How the library speaks of LIMITS that were reached."""
-MAX_CACHED_GRAMMARS = 256  # grammars; a conversation sends the same tools with every turn
+"""Messages of the library when a limit of LIMITS is reached."""
+MAX_CACHED_GRAMMARS = 256  # a conversation sends the same tools with every turn
 
 
 class GrammarCompiler:
-    """Compiles grammars for one checkpoint. It may be shared between threads.
+    """Compiler of grammars for one checkpoint; it can be shared between threads.
 
-    The tables of its tokens are built here, once: in 0.1 s for a vocabulary of 4,096, in 1.1 s for one of 151,936, and
-    there a schema compiles in 3 ms. ends: the tokens that may follow where the grammar lets an answer end.
+    ends: tokens that may follow where the grammar allows the end.
+
+    The token tables are built once, here: in 0.1 s for a vocabulary of 4,096 and in 1.1 s for one of 151,936, for which
+    a schema compiles in 3 ms.
     """
 
     def __init__(self, tokenizer: Tokenizer, vocabulary_size: int, ends: Iterable[int]) -> None:
@@ -61,19 +63,21 @@ class GrammarCompiler:
             self._tables = llguidance.LLTokenizer(
                 tokenizer.to_str(), n_vocab=vocabulary_size, eos_token=list(self._ends)
             )
-        except Exception as error:  # a tokenizer of a kind that the library does not know raises what it likes
-            _log.warning("no answer can be held to a grammar with this tokenizer: %s", error)
+        except Exception as error:  # an unknown kind of tokenizer can raise any exception
+            _log.warning("grammars are not available with this tokenizer: %s", error)
 
     @property
     def usable(self) -> bool:
-        """Whether the tokenizer allows grammars at all."""
+        """Whether the tokenizer supports grammars."""
         return self._tables is not None
 
     def compile(self, grammar: str, *, ignore_end: bool = False) -> Matcher:
-        """A matcher at the grammar's beginning; raises UnusableGrammar.
+        """Return a matcher at the start of the grammar; raise UnusableGrammar.
 
-        grammar: in llguidance's variant of Lark. endless: no token may end the answer before nothing else can follow.
-        It may take some tenths of a second.
+        grammar: in llguidance's variant of Lark.
+        ignore_end: ban end tokens as long as anything else can follow.
+
+        The compilation may take some tenths of a second.
         """
         banned = self._ends if ignore_end else ()
         with self._lock:
@@ -90,10 +94,10 @@ class GrammarCompiler:
 
     def _compile(self, grammar: str) -> Matcher:
         if self._tables is None:
-            raise UnusableGrammar("the model's tokenizer allows no grammar")
+            raise UnusableGrammar("the model's tokenizer does not support grammars")
         if len(grammar) > MAX_GRAMMAR_LENGTH:
             raise UnusableGrammar(
-                f"it takes {len(grammar)} characters as a grammar, and at most {MAX_GRAMMAR_LENGTH} fit"
+                f"its grammar has {len(grammar)} characters, and at most {MAX_GRAMMAR_LENGTH} are allowed"
             )
         matcher = llguidance.LLMatcher(self._tables, grammar, log_level=0, limits=LIMITS)
         if matcher.is_error():
@@ -103,12 +107,14 @@ class GrammarCompiler:
 
     @staticmethod
     def _check_startable(matcher: llguidance.LLMatcher, tables: llguidance.LLTokenizer) -> None:
-        """Raises UnusableGrammar for a grammar that has no beginning, or too many, which compiling does not tell."""
+        """Raise UnusableGrammar for a grammar without a first token, or too complex at the start; compiling detects
+        neither.
+        """
         matcher.consume_tokens(matcher.compute_ff_tokens())
         matcher.compute_bitmask()
         if not matcher.is_error() and matcher.is_stopped() and not matcher.is_accepting():
             raise UnusableGrammar(DEAD_END)
-        opening = tables.tokenize_str('{"')  # the names of an object's properties are looked at where they begin
+        opening = tables.tokenize_str('{"')  # the property names of an object are processed where they begin
         if matcher.try_consume_tokens(opening) == len(opening):
             matcher.compute_bitmask()
         if matcher.is_error():
@@ -116,7 +122,7 @@ class GrammarCompiler:
 
 
 class Matcher:
-    """Where one answer stands in its grammar. never: tokens that may not follow, whatever it says."""
+    """The state of one answer in its grammar. banned: tokens that must never follow."""
 
     def __init__(self, matcher: llguidance.LLMatcher, vocabulary_size: int, banned: tuple[int, ...] = ()) -> None:
         self._matcher = matcher
@@ -125,27 +131,27 @@ class Matcher:
         self._mask: Mask | None = None
 
     def fork(self, banned: tuple[int, ...] | None = None) -> Matcher:
-        """Another one at the same place."""
+        """Return an independent copy."""
         return Matcher(self._matcher.deep_copy(), self._vocabulary_size, self._banned if banned is None else banned)
 
     def consume(self, token_id: int) -> None:
-        """Take the answer's next token; raises EngineError for one that the mask forbids."""
+        """Add the answer's next token; raise EngineError for one that the mask forbids."""
         self._mask = None
         if not self._matcher.consume_token(token_id):
-            raise EngineError(f"the grammar cannot go on: {_summarise_error(self._matcher.get_error())}")
+            raise EngineError(f"the grammar cannot continue: {_summarise_error(self._matcher.get_error())}")
 
     @property
     def complete(self) -> bool:
-        """Whether nothing but an end can follow; raises EngineError where the answer is not whole, and nothing can."""
+        """Whether only the end can follow; raises EngineError if nothing can follow and the answer is incomplete."""
         if not self._matcher.is_stopped():
             return False
         if not self._matcher.is_accepting():
-            raise EngineError("the grammar leaves nothing to go on with")
+            raise EngineError("the grammar allows no continuation")
         return True
 
     @property
     def mask(self) -> Mask:
-        """The bit of each token that may follow, worked out once; none for an answer that nothing can follow."""
+        """One bit for each token, set if it may follow; all zero at a dead end. Computed once per state."""
         if self._mask is None:
             self._mask = numpy.zeros(-(-self._vocabulary_size // 32) * 4, dtype=numpy.uint8)
             self._matcher.unsafe_compute_mask_ptr(self._mask.ctypes.data, self._mask.nbytes)
@@ -157,7 +163,7 @@ class Matcher:
 
 
 def mask_forbidden(logits: torch.Tensor, matchers: Mapping[int, Matcher]) -> None:
-    """Take what may not follow from some rows of logits [rows, vocabulary], in place. matchers: of rows."""
+    """Set the logits [rows, vocabulary] of forbidden tokens to -inf, in place. matchers: by row."""
     vocabulary_size = logits.shape[1]
     bits = numpy.stack([matcher.mask for matcher in matchers.values()])
     allowed = numpy.unpackbits(bits, axis=1, count=vocabulary_size, bitorder="little").view(numpy.bool_)
@@ -170,17 +176,19 @@ def mask_forbidden(logits: torch.Tensor, matchers: Mapping[int, Matcher]) -> Non
 
 
 def _summarise_error(error: str) -> str:
-    """The library's first line, without its place in a text that the client has never seen."""
-    wrong = re.search(r"^error: (.*)", error, re.MULTILINE)  # of a regular expression, under a picture of it
+    """Return the first line of an error of the library, without positions in the grammar, which the client has not
+    seen.
+    """
+    wrong = re.search(r"^error: (.*)", error, re.MULTILINE)  # errors in regular expressions come after an excerpt
     line = wrong[1] if wrong else error.strip() or DEAD_END
-    line = re.split(r"\n|; consider |\. Enable ", line, maxsplit=1)[0]  # what it advises is for programmers
+    line = re.split(r"\n|; consider |\. Enable ", line, maxsplit=1)[0]  # without advice for developers
     if line.startswith("NoExtension"):
         return DEAD_END
     if LIMIT_MESSAGE.search(line):
         return TOO_COMPLEX
     line = re.sub(r"^at \d+\(\d+\): ", "", line).removeprefix("failed to compile JSON schema: ")
-    found = re.fullmatch(r"Unimplemented keys: \[(.*)\]", line)
-    if found:
-        keys = found[1].replace('"', "")
+    unsupported = re.fullmatch(r"Unimplemented keys: \[(.*)\]", line)
+    if unsupported:
+        keys = unsupported[1].replace('"', "")
         return f"the keyword {keys} is not supported" if "," not in keys else f"the keywords {keys} are not supported"
     return line

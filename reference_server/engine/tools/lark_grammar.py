@@ -1,4 +1,4 @@
-"""Pieces of grammars in llguidance's variant of Lark, for one vocabulary."""
+"""Parts of grammars in llguidance's variant of Lark, for one vocabulary."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ if TYPE_CHECKING:
 
 ANYTHING = r"(.|\n)*"
 ESCAPES = {chr(code): rf"\u{code:04x}" for code in (*range(0x20), 0x7F)} | {'"': r"\"", "\\": r"\\"}
-# What means something else inside a regular expression, or ends it.
+# Characters with a special meaning in a regular expression, or that end it.
 REGEX_SPECIAL = re.compile(r"([\\/.*+?()\[\]{}|^$])")
 
 
 class LarkBuilder:
-    """How texts are written with a vocabulary. tokens: the control tokens: text -> id.
+    """Builder of terminals and rules. tokens: ids of the control tokens by their text.
 
-    No text of a grammar matches a control token: where one is to stand, the grammar names it by its id.
+    No text in a grammar matches a control token: to allow one, the grammar must refer to its id.
     """
 
     def __init__(self, tokens: Mapping[str, int]) -> None:
@@ -26,23 +26,23 @@ class LarkBuilder:
         self._control = re.compile(f"({spelt or '(?!)'})")
 
     def exact_text(self, text: str) -> str:
-        """A text to the letter."""
+        """Return an expression for exactly this text."""
         pieces = filter(None, self._control.split(text))
         return " ".join(
             f"<[{self._tokens[piece]}]>" if piece in self._tokens else quote_terminal(piece) for piece in pieces
         )
 
     def any_text_rule(self, rule: str, excluded: Iterable[str] = ()) -> list[str]:
-        """A rule for any text in which some texts do not occur."""
+        """Return a rule for any text that contains none of some strings."""
         missing = [text for text in excluded if text not in self._tokens]
         without = "".join(f" & ~/{ANYTHING}{escape_regex(text)}{ANYTHING}/" for text in missing)
         return [f"{rule}: {rule.upper()}", f"{rule.upper()}: /{ANYTHING}/{without}"]
 
     def text_until_rule(self, rule: str, end: str) -> list[str]:
-        """A rule for any text up to an end, and the end.
+        """Return a rule for any text up to and including an end.
 
-        An end that is no control token has to be part of the terminal: a terminal takes what it can, and a text would
-        take the beginning of its end.
+        An end that is not a control token must be part of the terminal: terminals are greedy, and the text would
+        include the beginning of its end.
         """
         if end in self._tokens:
             text, *terminal = self.any_text_rule(f"{rule}_text")
@@ -51,20 +51,20 @@ class LarkBuilder:
 
     @staticmethod
     def join(*parts: str) -> str:
-        """Parts of a rule one after the other, without the empty ones."""
+        """Return a sequence of the non-empty parts."""
         return " ".join(filter(None, parts))
 
 
 def quote_terminal(text: str) -> str:
-    """A text as a terminal: escaped as in JSON, and so is every control character."""
+    """Return a string as a terminal, escaped as in JSON, including all control characters."""
     return '"' + "".join(ESCAPES.get(character, character) for character in text) + '"'
 
 
 def escape_regex(text: str) -> str:
-    """A text inside a regular expression."""
+    """Return a string escaped for a regular expression."""
     return REGEX_SPECIAL.sub(r"\\\1", text).replace("\n", r"\n")
 
 
 def alternatives(rules: Iterable[str]) -> str:
-    """Any one of some rules."""
+    """Return a choice between rules."""
     return " | ".join(rules)

@@ -1,4 +1,4 @@
-"""Scanners of a call's arguments, which come in pieces: where they end, and what they are as JSON text."""
+"""Scanners of tool-call arguments that arrive in pieces: they find the end and convert the arguments to JSON."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ KEY: Final = re.compile(r"([^\W\d]\w*)\s*=\s*")
 BLANK: Final = re.compile(r"\s*")
 PLAIN: Final = re.compile(r"[^\\'\"\x00-\x1f]+")
 ESCAPE: Final = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|([^xu]))")
-MAX_DEPTH: Final = 64  # brackets in one another
+MAX_DEPTH: Final = 64  # of nested brackets
 MAX_ESCAPE_LENGTH: Final = 6
-MAX_WORD_LENGTH: Final = 128  # characters; a name or a number
+MAX_WORD_LENGTH: Final = 128  # characters of a name or a number
 CONSTANTS: Final = {"True": "true", "False": "false", "None": "null", "true": "true", "false": "false", "null": "null"}
 NUMBER: Final = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?")
 SAME_ESCAPES: Final = '"\\/bfnrt'
@@ -25,24 +25,28 @@ SEPARATORS: Final = {",": ", ", ":": ": "}
 
 
 class ArgumentScanner(Protocol):
-    """over: whether the arguments are complete. broken: whether they can no longer be."""
+    """Scanner of the arguments of one call.
+
+    complete: whether the end was reached.
+    invalid: whether the text cannot be arguments.
+    """
 
     complete: bool
     invalid: bool
 
     def scan(self, text: str, at: int) -> tuple[str, int]:
-        """(JSON text that is certain, how far the text was read), from a place in a text to its end at most."""
+        """Return (JSON text that is certain, position up to which the text was read)."""
 
 
 class JsonScanner:
-    """Arguments that are JSON text already: one object, whose first brace is there."""
+    """Scanner of arguments that are JSON text: one object, starting with its first brace."""
 
     def __init__(self) -> None:
         self.complete = False
         self.invalid = False
         self._depth = 0
         self._quoted = False
-        self._escaped = False  # whether the next character cannot end the string
+        self._escaped = False  # whether the next character is escaped
 
     def scan(self, text: str, at: int) -> tuple[str, int]:
         begin = at
@@ -70,16 +74,17 @@ class JsonScanner:
 
 
 class KeywordScanner:
-    """Arguments as in a call in Python, `name=value, ...)`, up to the parenthesis that closes it, which is left.
+    """Scanner of arguments as in a Python call, `name=value, ...)`, up to the closing parenthesis, which is not
+    consumed.
 
-    Values are what both Python and JSON have: texts, numbers, truth values, nothing, lists, objects.
+    Values are those that both Python and JSON have: strings, numbers, Booleans, null, lists and objects.
     """
 
     def __init__(self) -> None:
         self.complete = False
         self.invalid = False
         self._names = 0
-        self._named = False  # whether a value, or what follows one, is to come
+        self._named = False  # whether a value, or a separator after it, is expected
         self._quote = ""
         self._closers: tuple[str, ...] = ()
 
@@ -99,7 +104,7 @@ class KeywordScanner:
         return "".join(written), at
 
     def _read_name(self, text: str, at: int) -> tuple[str, int] | None:
-        at = BLANK.match(text, at).end()  # type: ignore[union-attr]  # it matches anything
+        at = BLANK.match(text, at).end()  # type: ignore[union-attr]  # always matches
         if text[at : at + 1] == ")":
             self.complete = True
             return "}" if self._names else "{}", at
@@ -114,7 +119,7 @@ class KeywordScanner:
     def _read_value(self, text: str, at: int) -> tuple[str, int] | None:
         character = text[at]
         if character.isspace():
-            return "", BLANK.match(text, at).end()  # type: ignore[union-attr]  # it matches anything
+            return "", BLANK.match(text, at).end()  # type: ignore[union-attr]  # always matches
         if character in "'\"":
             self._quote = character
             return '"', at + 1
@@ -146,14 +151,14 @@ class KeywordScanner:
             self.invalid = True
             return None
         if found.end() == len(text):
-            return None  # it may go on
+            return None  # it may continue
         if found[0] in CONSTANTS:
             return CONSTANTS[found[0]], found.end()
         self.invalid = NUMBER.fullmatch(found[0]) is None
         return None if self.invalid else (found[0], found.end())
 
     def _read_string(self, text: str, at: int) -> tuple[str, int] | None:
-        """A piece of a text in quotes."""
+        """Return the next part of a quoted string."""
         if text[at] == self._quote:
             self._quote = ""
             return '"', at + 1
@@ -174,14 +179,14 @@ class KeywordScanner:
 
     @staticmethod
     def _escape(character: str) -> str:
-        """What stands behind a backslash; Python keeps a backslash that means nothing."""
+        """Return the JSON for a character after a backslash; Python keeps the backslash of an unknown escape."""
         if character in SAME_ESCAPES and character != "/":
             return f"\\{character}"
         return character if character == "'" else "" if character == "\n" else f"\\\\{character}"
 
 
 def create_scanner(arguments: str) -> ArgumentScanner:
-    """One for arguments of this kind."""
+    """Return a scanner for this kind of arguments."""
     return SCANNERS[arguments]()
 
 

@@ -1,6 +1,6 @@
-"""Tool formats: how a family of models writes the calls of tools, as data.
+"""Formats of tool calls, by model family, as data.
 
-Which one a checkpoint follows is read off its chat template.
+The format of a checkpoint is detected from its chat template.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from reference_server.engine.tool_use import Tool, ToolUse
     from reference_server.engine.tools.lark_grammar import LarkBuilder
 
-# One way to write the spaces, or a model that finds spaces likely could go on with them for ever.
+# Spaces in fixed places only: otherwise a model that finds spaces likely could continue with them forever.
 SPACING = '"x-guidance": {"whitespace_flexible": false, "item_separator": ", ", "key_separator": ": "}'
 
 
@@ -24,15 +24,16 @@ ANY_OBJECT = '{"type": "object"}'
 
 @dataclass(frozen=True, slots=True)
 class ToolFormat:
-    """One way to write calls; texts that stand in the vocabulary as control tokens are written as those.
+    """A format of tool calls; parts that are control tokens of the vocabulary are written as such.
 
-    signs: texts of a chat template that speaks this format; each must be there.
-    opening, closing: around all calls of an answer. between: two of them.
+    template_markers: texts that all occur in the chat templates of this format.
+    opening, closing: around all calls of an answer.
+    between: between two calls.
     before_name, before_arguments, after_arguments: around the two parts of a call.
-    name: as JSON text ("quoted"), or as it is, at the end of a line ("plain").
-    arguments: an object as JSON text ("json"), or name=value as in a call in Python ("keywords").
-    marked: whether calls begin with what no other text holds; otherwise they can only be all of an answer.
-    history: how its templates take the arguments of earlier calls: "parsed", or as the "text" that they were.
+    name: as a JSON string ("quoted"), or unquoted at the end of a line ("plain").
+    arguments: an object as JSON text ("json"), or name=value as in a Python call ("keywords").
+    marked: whether calls begin with a marker that no other text contains; if not, an answer is either text or calls.
+    history: how the templates take the arguments of earlier calls: "parsed", or as "text".
     """
 
     template_markers: tuple[str, ...]
@@ -49,35 +50,35 @@ class ToolFormat:
 
     @property
     def marker(self) -> str:
-        """What calls begin with, where they are marked."""
+        """The text that calls begin with, if they are marked."""
         return (self.opening or self.before_name).partition("\n")[0]
 
     @property
     def fixed_text(self) -> str:
-        """Every text that is written around names and arguments."""
+        """All text around names and arguments."""
         parts = (self.opening, self.before_name, self.before_arguments, self.after_arguments, self.closing)
         return "".join(parts)
 
     def rules(self, use: ToolUse, lark: LarkBuilder, text_rules: str | None) -> list[str]:
-        """The rule `answer`, and what it needs: calls alone where one is required, else after what is said.
+        """Return the rule `answer` and the rules it needs: calls only if one is required, otherwise text and calls.
 
-        form: the rules of `spoken`, where not any text may be said; then calls take its place.
+        text_rules: rules of `content`, if not any text is allowed; then an answer is either text or calls.
         """
-        spoken = (
-            lark.any_text_rule("spoken", (self.marker,) if self.marked else ()) if text_rules is None else [text_rules]
+        content = (
+            lark.any_text_rule("content", (self.marker,) if self.marked else ()) if text_rules is None else [text_rules]
         )
         if not use.tools:
-            return ["answer: spoken", *spoken]
+            return ["answer: content", *content]
         rules = self._call_rules(use, lark)
         if use.required:
             return [f"answer: {self._calls(use, lark, 'call', self.opening)}", *rules]
         if text_rules is not None or not self.marked:
             calls = self._calls(use, lark, "call", self.opening)
-            said = "spoken" if self.marked else '"\\n" spoken'
-            return [f"answer: {calls} | {said}", *rules, *spoken]
+            text = "content" if self.marked else '"\\n" content'
+            return [f"answer: {calls} | {text}", *rules, *content]
         calls = self._calls(use, lark, "marked_call", self.opening.removeprefix(self.marker))
         before = lark.text_until_rule("before", self.marker)
-        return [f"answer: spoken | before {calls}", *rules, *self._marked_rules(use, lark), *before, *spoken]
+        return [f"answer: content | before {calls}", *rules, *self._marked_rules(use, lark), *before, *content]
 
     def _calls(self, use: ToolUse, lark: LarkBuilder, first: str, opening: str) -> str:
         more = f"({lark.join(lark.exact_text(self.between), 'call')})*" if use.parallel else ""
@@ -91,7 +92,7 @@ class ToolFormat:
         return rules
 
     def _marked_rules(self, use: ToolUse, lark: LarkBuilder) -> list[str]:
-        """A call whose marker is there already, if it is the call that has it."""
+        """Return the rules of a call whose marker has already been written, if the marker is part of it."""
         before_name = self.before_name if self.opening else self.before_name.removeprefix(self.marker)
         calls = [self._call(tool, place, lark, before_name) for place, tool in enumerate(use.tools)]
         return [f"marked_call: {alternatives(calls)}"]
@@ -108,15 +109,17 @@ class ToolFormat:
 
 
 def json_terminal(schema: str) -> str:
-    """What fits a schema, an object as JSON text, with spaces where Python's writer has them."""
+    """Return an expression for a schema, an object as JSON text; spaces are where Python's json module writes them."""
     inner = schema.strip()[1:].lstrip()
     return f"%json {{{SPACING}{'' if inner.startswith('}') else ', '}{inner}"
 
 
 def keyword_argument_rules(rule: str, tool: Tool) -> list[str]:
-    """Arguments in the order of the schema, name=value; the values as JSON text, which is nearly Python's."""
+    """Return rules for name=value arguments in the order of the schema, with values as JSON, almost as in Python."""
     if tool.parameters is None or not all(parameter.name.isidentifier() for parameter in tool.parameters):
-        raise UnusableGrammar(f"tools: {tool.name!r} takes more than names with values, which the model cannot write")
+        raise UnusableGrammar(
+            f"tools: {tool.name!r} needs arguments other than name=value, which the model cannot write"
+        )
     rules = []
     count = len(tool.parameters)
     for place, parameter in enumerate(tool.parameters):
@@ -160,13 +163,13 @@ CHATGLM3 = ToolFormat(
     arguments="keywords",
     marked=False,
 )
-"""ChatGLM3: the name of the tool stands where an answer's first line, which is empty otherwise, would be."""
+"""ChatGLM3: the name of the tool replaces the first line of an answer, which is empty otherwise."""
 
 FORMATS = (DEEPSEEK_R1, HERMES, CHATGLM3)
 
 
 def detect_format(template: str) -> ToolFormat | None:
-    """The first format that a chat template speaks."""
+    """Return the first format whose markers occur in a chat template."""
     return next(
         (tool_format for tool_format in FORMATS if all(marker in template for marker in tool_format.template_markers)),
         None,

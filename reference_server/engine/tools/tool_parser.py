@@ -1,4 +1,4 @@
-"""CallParser: the calls of tools in what a model writes, told from the text before them."""
+"""The parser that separates tool calls from other text in what a model generates."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     from reference_server.engine.tools.tool_arguments import ArgumentScanner
     from reference_server.engine.tools.tool_format import ToolFormat
 
-MAX_HEAD_LENGTH: Final = 1024  # characters up to the arguments; what goes on longer is none
-MAX_HELD_SPACE: Final = 64  # characters that are held back because a call may follow
+MAX_HEAD_LENGTH: Final = 1024  # characters up to the arguments; a longer head is not a call
+MAX_HELD_SPACE: Final = 64  # characters of white space that are held back in front of a possible call
 ELEMENT: Final = re.compile(r'"[^"]*"|[{}:,]|[^\s{}:,"]+')
 SPACE: Final = re.compile(r"\s*")
 QUOTED: Final = re.compile(r'"(?:[^"\\]|\\.)*+"')
 LINE: Final = re.compile(r"[^\n]*\n")
-NAME: Final = ""  # stands among the elements of a head for the tool's name
+NAME: Final = ""  # placeholder for the tool's name among the elements of a head
 
 
 class CallParserState(Enum):
-    """Where in an answer the text has got to."""
+    """The part of the answer that the text has reached."""
 
     TEXT = "text"
     HEAD = "head"
@@ -36,16 +36,16 @@ class CallParserState(Enum):
 
 
 class IncompleteText(Exception):
-    """More text is needed to tell."""
+    """More text is needed to decide."""
 
 
 class CallParser:
-    """A text that comes in pieces, divided into what is said and what is called, wherever the pieces are cut.
+    """Parser of text into content and calls; the result does not depend on how the text is split into pieces.
 
-    What begins like a call and goes on otherwise, or names a tool that is not offered, was said. White space around
-    calls belongs to nobody. Time grows with the length of the text alone.
+    Text that begins like a call but continues otherwise, or names an unknown tool, is content. White space around calls
+    is dropped. The time is linear in the length of the text.
 
-    begun, complete: how many calls.
+    started, completed: number of calls.
     """
 
     def __init__(self, tool_format: ToolFormat, use: ToolUse) -> None:
@@ -65,20 +65,20 @@ class CallParser:
         self.completed = 0
 
     def fork(self) -> CallParser:
-        """Another one that begins with the same text."""
+        """Return an independent copy."""
         other = copy(self)
         other._scanner = copy(self._scanner)
         return other
 
     @property
     def in_call(self) -> bool:
-        """Whether what may become a call has begun, and is not closed."""
+        """Whether a possible call has begun and is not closed."""
         return self._state in (CallParserState.ARGUMENTS, CallParserState.TAIL) or (
             self._state is CallParserState.HEAD and bool(self._buffer)
         )
 
     def push(self, text: str) -> tuple[str, tuple[CallPiece, ...]]:
-        """(what is said, what is called) for certain."""
+        """Return (content, call pieces) that the text adds for certain."""
         text = self._buffer + text
         texts: list[str] = []
         pieces: list[CallPiece] = []
@@ -102,8 +102,10 @@ class CallParser:
         return "".join(texts), tuple(pieces)
 
     def flush(self, *, cut: bool) -> str:
-        """What was said and held back, once no more text comes. cut: before the answer was over: the beginning of a
-        call is then nothing that was said."""
+        """Return content that was held back, when no more text follows.
+
+        cut: whether the answer was cut off; the beginning of a call is then dropped.
+        """
         buffered, self._buffer = self._buffer, ""
         if self._state is CallParserState.TEXT:
             return buffered.rstrip() if self.started else buffered
@@ -142,13 +144,13 @@ class CallParser:
             return end
         self._state = CallParserState.TEXT
         if not self._format.marked:
-            return at + (text[at] == "\n")  # the first line, where the name of a tool would be
+            return at + (text[at] == "\n")  # the first line, which a call replaces with the name of a tool
         end = at + len(self._head[0])
         texts.append(text[at:end])
         return end
 
     def _match_head(self, text: str, at: int) -> tuple[str, int] | None:
-        """(name of a tool, where its arguments begin); None: this is no call. Raises Unfinished."""
+        """Return (name of a tool, start of its arguments), or None if this is not a call; raise IncompleteText."""
         name = ""
         limit = at + MAX_HEAD_LENGTH
         for element in self._head:
@@ -188,7 +190,7 @@ class CallParser:
         return at
 
     def _read_tail(self, text: str, at: int) -> int:
-        """Past a call's own end, of which whatever is missing is missed by nobody."""
+        """Return the position after a call's own end; missing parts of the end are ignored."""
         place: int | None = at
         try:
             for element in self._tail:
@@ -201,8 +203,8 @@ class CallParser:
         return at if place is None else place
 
     def _read_gap(self, text: str, at: int) -> int:
-        """Past white space and the end of all calls, to the next call or to what is said."""
-        at = SPACE.match(text, at).end()  # type: ignore[union-attr]  # it matches anything
+        """Return the position after white space and the end of all calls."""
+        at = SPACE.match(text, at).end()  # type: ignore[union-attr]  # always matches
         if at == len(text):
             return at
         waiting = False
@@ -220,20 +222,20 @@ class CallParser:
 
 
 def _elements(text: str) -> tuple[str, ...]:
-    """What must be there of a text, between which there may be white space."""
+    """Return the parts of a string between which white space is optional."""
     return tuple(ELEMENT.findall(text))
 
 
 def _after_space(text: str, at: int) -> int:
-    """Past white space; raises Unfinished where the text ends."""
-    at = SPACE.match(text, at).end()  # type: ignore[union-attr]  # it matches anything
+    """Return the position after white space; raise IncompleteText at the end of the text."""
+    at = SPACE.match(text, at).end()  # type: ignore[union-attr]  # always matches
     if at == len(text):
         raise IncompleteText(at)
     return at
 
 
 def _after(element: str, text: str, at: int) -> int | None:
-    """Past an element, None where it is not there; raises Unfinished where the text ends within it."""
+    """Return the position after an element, None if it is absent; raise IncompleteText if the text ends in it."""
     if text.startswith(element, at):
         return at + len(element)
     if element.startswith(text[at : at + len(element)]):

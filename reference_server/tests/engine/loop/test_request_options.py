@@ -93,7 +93,7 @@ def test_named_tokens_are_listed_behind_the_likeliest(engine: LocalEngine) -> No
             assert {"I", "J"} <= set(texts)
             assert values[:3] == sorted(values, reverse=True)[:3]
             assert delta.logprob.logprob <= 0
-    with pytest.raises(ValueError, match="logprob_token_ids names token 100000"):
+    with pytest.raises(ValueError, match="logprob_token_ids contains token 100000"):
         run(engine, logprobs=0, logprob_token_ids=(100_000,))
 
 

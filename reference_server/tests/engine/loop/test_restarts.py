@@ -88,7 +88,7 @@ class TestModel:
             assert await collect(engine, [1] * 30) == expected
 
         asyncio.run(scenario())
-        assert "begins again" in caplog.text
+        assert "restarts" in caplog.text
         assert (engine._driver.generations, engine._driver.scheduler.free_slots) == ({}, 2)
 
     def test_nothing_of_what_the_failure_left_in_the_cache_is_reused(
@@ -245,7 +245,7 @@ class TestOneRequest:
 
         first, failed, third = asyncio.run(scenario())
         assert [first, third] == [expected, expected]
-        assert str(failed) == "the answer cannot go on: ZeroDivisionError: "
+        assert str(failed) == "the answer cannot continue: ZeroDivisionError: "
         assert (engine.alive, engine._driver.generations) == (True, {})
 
 

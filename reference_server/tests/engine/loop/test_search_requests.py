@@ -218,7 +218,7 @@ class TestEngine:
         assert passes == [1]
 
     def test_a_search_wider_than_the_engine_is_refused(self, engine: LocalEngine) -> None:
-        with pytest.raises(ValueError, match="5 beams needs as many slots, and there are 4"):
+        with pytest.raises(ValueError, match="5 beams needs 5 slots, and the engine has 4"):
             run(engine, dataclasses.replace(BEAMS, best_of=5))
         assert len(run(engine, dataclasses.replace(BEAMS, n=4))) == 60
 

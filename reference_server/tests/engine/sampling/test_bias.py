@@ -122,9 +122,9 @@ def test_stop_texts_count_after_the_least_number_of_tokens_only(engine: LocalEng
 @pytest.mark.parametrize(
     ("asked", "name"),
     [
-        ({"logit_bias": ((10**6, 1.0),)}, "logit_bias names token 1000000"),
-        ({"logit_bias": ((-1, 1.0),)}, "logit_bias names token -1"),
-        ({"allowed_token_ids": frozenset({5, 10**6})}, "allowed_token_ids names token 1000000"),
+        ({"logit_bias": ((10**6, 1.0),)}, "logit_bias contains token 1000000"),
+        ({"logit_bias": ((-1, 1.0),)}, "logit_bias contains token -1"),
+        ({"allowed_token_ids": frozenset({5, 10**6})}, "allowed_token_ids contains token 1000000"),
         ({"allowed_token_ids": frozenset({7}), "stop_token_ids": frozenset({7}), "min_tokens": 1}, "leaves no token"),
         ({"allowed_token_ids": frozenset({40}), "bad_words": ("I",)}, "leaves no token"),
     ],

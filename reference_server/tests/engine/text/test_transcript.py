@@ -77,8 +77,8 @@ def _read(vocabulary: Vocabulary, tokens: list[int], **options: Any) -> tuple[st
     return thought, answer, None
 
 
-SPOKEN, SPECIAL = _bytes(special=False), _bytes(special=True)
-END_BYTE = SPOKEN.tokenizer.encode("\0").ids[0]
+PLAIN, SPECIAL = _bytes(special=False), _bytes(special=True)
+END_BYTE = PLAIN.tokenizer.encode("\0").ids[0]
 THINKING = "<think>\n思考 a.b\n\n</think>\n\n回答 a.b\n"
 
 
@@ -86,7 +86,7 @@ def _ids(vocabulary: Vocabulary, text: str) -> list[int]:
     return vocabulary.tokenizer.encode(text).ids
 
 
-@pytest.mark.parametrize("vocabulary", [SPOKEN, SPECIAL], ids=["spoken", "special"])
+@pytest.mark.parametrize("vocabulary", [PLAIN, SPECIAL], ids=["plain", "special"])
 @pytest.mark.parametrize("spelled", [False, True])
 @pytest.mark.parametrize("skip", [False, True])
 def test_a_thought_is_told_from_the_answer_however_it_is_marked(
@@ -98,9 +98,9 @@ def test_a_thought_is_told_from_the_answer_however_it_is_marked(
 
 
 def test_a_thought_that_the_prompt_has_opened_needs_no_opening() -> None:
-    tokens = _ids(SPOKEN, "hm\n</think>\nyes")
-    assert _read(SPOKEN, tokens, thinking=True) == ("hm", "yes", None)
-    assert _read(SPOKEN, tokens, thinking=False) == ("", "hm\n</think>\nyes", None)
+    tokens = _ids(PLAIN, "hm\n</think>\nyes")
+    assert _read(PLAIN, tokens, thinking=True) == ("hm", "yes", None)
+    assert _read(PLAIN, tokens, thinking=False) == ("", "hm\n</think>\nyes", None)
 
 
 @pytest.mark.parametrize(
@@ -119,8 +119,8 @@ def test_a_thought_that_the_prompt_has_opened_needs_no_opening() -> None:
 def test_a_stop_text_ends_thought_or_answer_and_never_spans_both(
     stop: str, include: bool, expected: tuple[str, str, str | None]
 ) -> None:
-    tokens = _ids(SPOKEN, THINKING + "!")
-    thought, answer, reason = _read(SPOKEN, tokens, stop=(stop,), include_stop_str_in_output=include)
+    tokens = _ids(PLAIN, THINKING + "!")
+    thought, answer, reason = _read(PLAIN, tokens, stop=(stop,), include_stop_str_in_output=include)
     assert expected == (thought, answer.removesuffix("!"), reason)
 
 
@@ -140,23 +140,23 @@ def test_a_stop_text_ends_thought_or_answer_and_never_spans_both(
 def test_at_the_end_nothing_that_was_held_back_is_lost(
     ending: str, text: str, stop: tuple[str, ...], expected: tuple[str, str]
 ) -> None:
-    tokens = _ids(SPOKEN, text)
+    tokens = _ids(PLAIN, text)
     if ending == "limit":
-        assert (*expected, "length") == _read(SPOKEN, tokens, stop=stop, limit=len(tokens))
+        assert (*expected, "length") == _read(PLAIN, tokens, stop=stop, limit=len(tokens))
     else:
-        assert (*expected, "stop") == _read(SPOKEN, [*tokens, END_BYTE], stop=stop)
+        assert (*expected, "stop") == _read(PLAIN, [*tokens, END_BYTE], stop=stop)
 
 
 def test_a_stop_text_among_what_was_held_back_is_still_found() -> None:
-    tokens = _ids(SPOKEN, "<think>so\n</th")
-    assert _read(SPOKEN, tokens, stop=("/t",), limit=len(tokens)) == ("so\n<", "", "stop")
+    tokens = _ids(PLAIN, "<think>so\n</th")
+    assert _read(PLAIN, tokens, stop=("/t",), limit=len(tokens)) == ("so\n<", "", "stop")
 
 
 def test_the_markers_are_those_that_the_tokenizer_has() -> None:
     other = Tokenizer(models.BPE())
     other.add_special_tokens(["[THINK]", "[/THINK]", "</think>"])
-    assert Vocabulary(other).thought_markers == ("[THINK]", "[/THINK]")
-    assert VOCABULARY.thought_markers == ("<think>", "</think>")
+    assert Vocabulary(other).reasoning_markers == ("[THINK]", "[/THINK]")
+    assert VOCABULARY.reasoning_markers == ("<think>", "</think>")
 
 
 @pytest.mark.parametrize(
@@ -164,8 +164,8 @@ def test_the_markers_are_those_that_the_tokenizer_has() -> None:
     [("Hi<think>", True), ("Hi<think>\n", True), ("Hi<think>\n\n</think>\n\n", False), ("<think> well", False)],
 )
 def test_a_prompt_opens_a_thought_where_nothing_follows_the_opening(prompt: str, expected: bool) -> None:
-    for vocabulary in (SPOKEN, SPECIAL):
-        assert expected == vocabulary.ends_in_open_thought(_ids(vocabulary, prompt))
-        assert expected == vocabulary.ends_in_open_thought(
+    for vocabulary in (PLAIN, SPECIAL):
+        assert expected == vocabulary.ends_in_reasoning(_ids(vocabulary, prompt))
+        assert expected == vocabulary.ends_in_reasoning(
             [token for each in prompt for token in _ids(vocabulary, each)]
         )

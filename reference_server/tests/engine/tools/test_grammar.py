@@ -18,7 +18,7 @@ from reference_server.engine.tools.grammar import GrammarCompiler, Matcher, mask
 from reference_server.engine.tools.lark_grammar import LarkBuilder
 from reference_server.engine.tools.tool_format import CHATGLM3, DEEPSEEK_R1, HERMES, ToolFormat
 from reference_server.engine.tools.tool_parser import CallParser
-from reference_server.request.tool_choice import calling
+from reference_server.request.tool_choice import select_tools
 from reference_server.tiny import CHECKPOINT
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class Language:
     def grammar(self, form: ToolFormat, params: SamplingParams, *, thinking: bool = False) -> str:
         markers = ("<think>", "</think>")
         found = build_answer_grammar(
-            params, tool_format=form, lark=self.lark, thought_markers=markers, thinking=thinking
+            params, tool_format=form, lark=self.lark, reasoning_markers=markers, thinking=thinking
         )
         assert found is not None
         return found
@@ -98,7 +98,7 @@ def language(request: pytest.FixtureRequest) -> Language:
 
 def use(choice: Any = "auto", tools: list[dict[str, Any]] | None = None, *, parallel: bool = True) -> SamplingParams:
     asked = {"tools": tools or TOOLS, "tool_choice": choice, "parallel_tool_calls": parallel}
-    return SamplingParams(tools=calling(asked).use)
+    return SamplingParams(tools=select_tools(asked).use)
 
 
 CALLS = {
@@ -237,7 +237,7 @@ def test_a_place_that_nothing_can_follow_is_an_error_of_its_own(marked: Language
     matcher.consume(marked.tokenizer.encode("a").ids[0])
     logits = torch.zeros(1, marked.size)
     mask_forbidden(logits, {0: matcher})
-    with pytest.raises(EngineError, match="nothing to go on with"):
+    with pytest.raises(EngineError, match="no continuation"):
         _ = matcher.complete
 
 

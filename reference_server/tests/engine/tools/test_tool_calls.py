@@ -10,7 +10,7 @@ import pytest
 
 from reference_server.engine import SamplingParams, UnusableGrammar
 from reference_server.errors import ApiError
-from reference_server.request.tool_choice import calling
+from reference_server.request.tool_choice import select_tools
 
 if TYPE_CHECKING:
     from reference_server.engine import Delta, LocalEngine
@@ -37,11 +37,11 @@ def ask(
     **params: Any,
 ) -> list[Delta]:
     """Every delta of the greedy answer to a text, or of one that is sampled by parameters."""
-    called = calling({"tools": tools, "tool_choice": choice, "parallel_tool_calls": parallel})
+    called = select_tools({"tools": tools, "tool_choice": choice, "parallel_tool_calls": parallel})
     asked = SamplingParams(tools=called.use, **{"temperature": 0.0, "max_tokens": 100, **params})
 
     async def read() -> list[Delta]:
-        prompt = engine.encode_chat([{"role": "user", "content": text}], called.shown, template_kwargs)
+        prompt = engine.encode_chat([{"role": "user", "content": text}], called.prompt_tools, template_kwargs)
         engine.prepare(prompt, asked)
         return [delta async for delta in engine.submit(prompt, asked)]
 
@@ -130,7 +130,7 @@ def test_a_schema_that_no_grammar_holds_is_refused_by_its_keyword_where_calls_mu
     listing = {"type": "object", "properties": {"tags": {"type": "array", "uniqueItems": True}}}
     tool: dict[str, Any] = {"type": "function", "function": {"name": "tag", "parameters": listing}}
     assert "stop" == ask(tiny_engine, "Hello!", [tool])[-1].finish_reason
-    with pytest.raises(UnusableGrammar, match=r"tools: calls of tag .* the keyword uniqueItems is not supported"):
+    with pytest.raises(UnusableGrammar, match=r"tools: the parameters of tag .* the keyword uniqueItems is not supported"):
         ask(tiny_engine, "Hello!", [tool], "required")
     tool["function"]["strict"] = True
     with pytest.raises(UnusableGrammar, match="uniqueItems"):
@@ -139,9 +139,9 @@ def test_a_schema_that_no_grammar_holds_is_refused_by_its_keyword_where_calls_mu
 
 def test_a_choice_that_nothing_offers_is_refused() -> None:
     with pytest.raises(ApiError, match="'get_date', which is none of the tools"):
-        calling({"tools": [TIME], "tool_choice": {"type": "function", "function": {"name": "get_date"}}})
+        select_tools({"tools": [TIME], "tool_choice": {"type": "function", "function": {"name": "get_date"}}})
     with pytest.raises(ApiError, match="there are no tools"):
-        calling({"tools": [], "tool_choice": "required"})
+        select_tools({"tools": [], "tool_choice": "required"})
 
 
 def test_a_search_finds_calls_that_fit(tiny_engine: LocalEngine) -> None:
