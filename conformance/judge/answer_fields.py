@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from conformance.exchange import Exchange
 
 CLOCK_SKEW = timedelta(hours=1)  # the most by which the server's clock may differ from ours
+REASONING_TAGS = re.compile(r"</?(?:think|thinking|thought|reasoning)>|<\|/?think\|>|◁/?think▷", re.IGNORECASE)
 FINISH_REASONS = ("stop", "length", "tool_calls")
 
 

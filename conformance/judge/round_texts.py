@@ -26,15 +26,15 @@ def require_length(text: str) -> None:
 
 
 def equals_greedy(round_: Round, part: str) -> bool:
-    """Tell whether a text equals the greedy one over the length of the shorter of both: their limits may differ."""
+    """Tell whether an answer equals the greedy one over the length of the shorter of both: their limits may differ."""
     short, long = sorted((text_of(round_, "greedy"), text_of(round_, part)), key=len)
     return short == long or (len(short) >= FEW_CHARACTERS and long.startswith(short.rstrip(CUT)))
 
 
 def differs_from_base(round_: Round, part: str) -> bool | None:
-    """Tell whether a parameter changes the text.
+    """Tell whether a parameter changes the answer.
 
-    None if the base text is short, or if another seed gives the same text too.
+    None if the base is short, or if another seed gives the same answer too.
     """
     base = text_of(round_, "base")
     independent_of_seed = "other" in round_ and text_of(round_, "other") == base

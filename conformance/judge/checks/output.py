@@ -1,4 +1,8 @@
-"""TODO."""
+"""Checks of vLLM's parameters that add output to an answer or control it.
+
+Examples: names of requests, token ids of prompt and answer, log-probabilities of the prompt, chunks of several tokens,
+hidden reasoning.
+"""
 
 from __future__ import annotations
 
@@ -16,53 +20,53 @@ if TYPE_CHECKING:
 
     from conformance.exchange import Exchange
 
-FEW_WORDS, FEW_CHARACTERS = 4, 40  # in a shorter thought there may be a single token
+FEW_WORDS, FEW_CHARACTERS = 4, 40  # shorter reasoning may be a single token
 
 BY_ID = re.compile(r"token_id:[0-9]+")
 
 
-def _asks(applicability: Applicability, name: str) -> Applicability:
-    """The same, where a written request asks for something by this member."""
-    asked = not_generated(applicability)
+def _sets(applicability: Applicability, name: str) -> Applicability:
+    """Include written requests that set this parameter."""
+    written = not_generated(applicability)
     return Applicability(
         lambda scenario, step, contract: (
-            (step.body or {}).get(name) not in (None, False) and asked.applies_to(scenario, step, contract)
+            (step.body or {}).get(name) not in (None, False) and written.applies_to(scenario, step, contract)
         ),
-        lambda exchange: why_unanswered(exchange) or asked.unmet(exchange),
+        lambda exchange: why_unanswered(exchange) or written.unmet(exchange),
     )
 
 
 def token_ids(exchange: Exchange) -> list[int] | None:
-    """The token ids of the first choice, those of all chunks one after the other; None where none are told."""
+    """Return the token ids of the first choice, joined over all chunks; None if the answer has no token ids."""
     chunks = [chunk for _, chunk in exchange.walk.chunks] if exchange.is_stream else [exchange.json]
-    told = [
+    lists = [
         choice["token_ids"]
         for chunk in chunks
         for choice in chunk.get("choices") or ()
         if isinstance(choice, dict) and choice.get("index") == 0 and isinstance(choice.get("token_ids"), list)
     ]
-    return [identifier for ids in told for identifier in ids] if told else None
+    return [identifier for ids in lists for identifier in ids] if lists else None
 
 
-def _are_ids(found: Any) -> bool:
-    return isinstance(found, list) and all(type(each) is int and each >= 0 for each in found)
+def _are_ids(value: Any) -> bool:
+    return isinstance(value, list) and all(type(item) is int and item >= 0 for item in value)
 
 
-@check("output.name-in-id", on=_asks(ANSWER, "request_id"))
+@check("output.name-in-id", on=_sets(ANSWER, "request_id"))
 def name_of_the_request_is_part_of_the_id(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """The id of an answer, and of every chunk, holds the name that the client gave its request."""
+    """The id of an answer, and of every chunk, contains the request_id of the request."""
     sent: Any = exchange.request_json
     chunks = exchange.walk.chunks if exchange.is_stream else [(0, exchange.json)]
     for at, chunk in chunks:
         if sent["request_id"] not in str(chunk.get("id")):
             place = f"/events/{at}/id" if exchange.is_stream else "/id"
-            yield Finding(place, f"with {sent['request_id']!r} in it", repr(chunk.get("id"))[:200])
+            yield Finding(place, f"an id with {sent['request_id']!r}", repr(chunk.get("id"))[:200])
             return
 
 
-@check("output.token-ids-told", on=_asks(ANSWER, "return_token_ids"))
+@check("output.token-ids-told", on=_sets(ANSWER, "return_token_ids"))
 def tokens_of_the_answer_are_told(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """With return_token_ids a choice holds its token ids, as many as usage counts completion tokens."""
+    """With return_token_ids a choice has its token ids, as many as usage counts completion tokens."""
     found = token_ids(exchange)
     if found is None or not _are_ids(found):
         yield Finding("/choices/0/token_ids", "token ids", repr(found)[:200])
@@ -70,9 +74,9 @@ def tokens_of_the_answer_are_told(exchange: Exchange, _: Context) -> Iterator[Fi
         yield Finding("/choices/0/token_ids", f"{completion} token ids", f"{len(found)}")
 
 
-@check("output.prompt-ids-told", on=_asks(ANSWER, "return_token_ids"))
+@check("output.prompt-ids-told", on=_sets(ANSWER, "return_token_ids"))
 def tokens_of_the_prompt_are_told(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """With return_token_ids an answer holds the prompt's token ids, as many as usage counts prompt tokens."""
+    """With return_token_ids an answer has the prompt's token ids, as many as usage counts prompt tokens."""
     found = prompt_field(exchange, "prompt_token_ids")
     if not _are_ids(found):
         yield Finding("/prompt_token_ids", "token ids", repr(found)[:200])
@@ -82,93 +86,93 @@ def tokens_of_the_prompt_are_told(exchange: Exchange, _: Context) -> Iterator[Fi
 
 @relation("output.token-ids-streamed-as-plain", over=("told", "told-streamed", "told-again"), unmet=why_unanswered)
 def streamed_token_ids_are_the_plain_ones(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
-    """The token ids of a greedy answer's chunks, one after the other, are those of the plain answer."""
+    """The token ids of a greedy answer's chunks add up to those of the plain answer."""
     plain, streamed, again = (token_ids(exchanges[name]) for name in ("told", "told-streamed", "told-again"))
     if plain is None or streamed is None:
-        raise NotExercised("the answers tell no token ids")
+        raise NotExercised("the answers have no token ids")
     if plain != again or exchanges["told"].content() != exchanges["told-streamed"].content():
         raise NotExercised("greedy answers of this server do not repeat")
     if plain != streamed:
         yield Finding("/told-streamed/choices/0/token_ids", repr(plain)[:200], repr(streamed)[:200])
 
 
-@check("output.prompt-text-told", on=_asks(ANSWER, "return_prompt_text"))
+@check("output.prompt-text-told", on=_sets(ANSWER, "return_prompt_text"))
 def prompt_is_told_as_text(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """With return_prompt_text an answer holds the prompt as text, and in it what the user said."""
+    """With return_prompt_text an answer has the prompt as a string that contains the user's message."""
     sent: Any = exchange.request_json
     found = prompt_field(exchange, "prompt_text")
-    said = next(message["content"] for message in sent["messages"] if message["role"] == "user")
-    if not isinstance(found, str) or said not in found:
-        yield Finding("/prompt_text", f"a text with {said!r} in it", repr(found)[:200])
+    message_text = next(message["content"] for message in sent["messages"] if message["role"] == "user")
+    if not isinstance(found, str) or message_text not in found:
+        yield Finding("/prompt_text", f"a string with {message_text!r}", repr(found)[:200])
 
 
-@check("output.tokens-named-by-id", on=_asks(PLAIN_ANSWER, "return_tokens_as_token_ids"))
+@check("output.tokens-named-by-id", on=_sets(PLAIN_ANSWER, "return_tokens_as_token_ids"))
 def tokens_are_named_by_their_ids(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """With return_tokens_as_token_ids log-probabilities name each token `token_id:` and its id."""
+    """With return_tokens_as_token_ids log-probabilities name each token `token_id:` followed by its id."""
     for entry in all_entries(exchange):
-        for each in (entry, *entry.top):
-            if BY_ID.fullmatch(each.token) is None:
-                yield Finding(f"{each.where}/token", "token_id: and a number", repr(each.token)[:80])
+        for item in (entry, *entry.top):
+            if BY_ID.fullmatch(item.token) is None:
+                yield Finding(f"{item.where}/token", "token_id: and a number", repr(item.token)[:80])
                 return
 
 
-@check("output.named-tokens-listed", on=_asks(PLAIN_ANSWER, "logprob_token_ids"))
+@check("output.named-tokens-listed", on=_sets(PLAIN_ANSWER, "logprob_token_ids"))
 def tokens_asked_for_are_listed(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """The tokens that logprob_token_ids names are among the alternatives of every token.
+    """The tokens that logprob_token_ids lists are among the alternatives of every token.
 
-    Only where log-probabilities name tokens by their ids can they be known again.
+    They can be recognized only if log-probabilities name tokens by their ids.
     """
     sent: Any = exchange.request_json
     if sent.get("return_tokens_as_token_ids") is not True:
-        raise NotExercised("the tokens are told by their texts")
-    wanted = {f"token_id:{identifier}" for identifier in sent["logprob_token_ids"]}
+        raise NotExercised("log-probabilities do not name tokens by their ids")
+    requested = {f"token_id:{identifier}" for identifier in sent["logprob_token_ids"]}
     for entry in all_entries(exchange):
-        if missing := wanted - {each.token for each in entry.top}:
-            yield Finding(f"{entry.where}/top_logprobs", f"{sorted(missing)} among them", f"{len(entry.top)} others")
+        if missing := requested - {item.token for item in entry.top}:
+            yield Finding(f"{entry.where}/top_logprobs", f"{sorted(missing)}", f"{len(entry.top)} others")
             return
 
 
-@check("output.prompt-scored", on=_asks(PLAIN_ANSWER, "prompt_logprobs"))
+@check("output.prompt-scored", on=_sets(PLAIN_ANSWER, "prompt_logprobs"))
 def tokens_of_the_prompt_are_scored(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """prompt_logprobs tells of each token of the prompt as many alternatives as asked for, and the token itself.
+    """prompt_logprobs gives each token of the prompt as many alternatives as requested, and the token itself.
 
-    The first token follows nothing, so its entry is null. The token is one of the alternatives or one more.
+    The first token follows no other, so its entry is null. The token is one of the alternatives or an additional one.
     """
     sent: Any = exchange.request_json
-    asked, found = sent["prompt_logprobs"], exchange.json.get("prompt_logprobs")
+    requested, found = sent["prompt_logprobs"], exchange.json.get("prompt_logprobs")
     tokens = prompt_count(exchange)
     if not isinstance(found, list) or len(found) != tokens:
-        shown = f"{len(found)}" if isinstance(found, list) else repr(found)[:80]
-        yield Finding("/prompt_logprobs", f"{tokens} entries", shown)
+        got = f"{len(found)}" if isinstance(found, list) else repr(found)[:80]
+        yield Finding("/prompt_logprobs", f"{tokens} entries", got)
         return
     if found[0] is not None:
         yield Finding("/prompt_logprobs/0", "null", repr(found[0])[:80])
-    for at, each in enumerate(found[1:], 1):
-        scored = sum(name.isdigit() for name in each) if isinstance(each, dict) else 0  # by the ids of the tokens
-        if scored not in (asked, asked + 1):
-            yield Finding(f"/prompt_logprobs/{at}", f"{asked} tokens, or one more", repr(each)[:200])
+    for at, entry in enumerate(found[1:], 1):
+        scored = sum(name.isdigit() for name in entry) if isinstance(entry, dict) else 0  # the names are token ids
+        if scored not in (requested, requested + 1):
+            yield Finding(f"/prompt_logprobs/{at}", f"{requested} tokens, or one more", repr(entry)[:200])
             return
 
 
-@check("output.interval-kept", on=_asks(STREAMED_ANSWER, "stream_interval"))
+@check("output.interval-kept", on=_sets(STREAMED_ANSWER, "stream_interval"))
 def chunks_hold_as_many_tokens_as_asked(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """With stream_interval a stream has no more chunks with text than its tokens need: the first and the last may be
+    """With stream_interval a stream has no more chunks with text than its tokens need; the first and the last may be
     smaller.
     """
     sent: Any = exchange.request_json
     tokens = completion_count(exchange)
-    most = tokens // sent["stream_interval"] + 2  # the first token comes alone, and the last ones when they are there
+    most = tokens // sent["stream_interval"] + 2  # the first token and the last ones may have smaller chunks
     found = sum(len(choice.deltas) for choice in exchange.choices.values())
     if found > most:
         yield Finding("/events", f"at most {most} chunks with text for {tokens} tokens", f"{found}")
 
 
-@check("output.repetition-ends", on=_asks(PLAIN_ANSWER, "repetition_detection"))
+@check("output.repetition-ends", on=_sets(PLAIN_ANSWER, "repetition_detection"))
 def text_that_repeats_itself_ends(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """An answer that can only repeat one token ends before its limit where repetition_detection says so."""
+    """An answer that can only repeat one token ends before its limit if repetition_detection is set."""
     sent: Any = exchange.request_json
     if len(sent.get("allowed_token_ids") or ()) != 1:
-        raise NotExercised("the answer need not repeat itself")
+        raise NotExercised("the answer may consist of different tokens")
     found = completion_count(exchange)
     if found >= sent["max_tokens"]:
         yield Finding("/usage/completion_tokens", f"fewer than {sent['max_tokens']}", f"{found}")
@@ -176,8 +180,8 @@ def text_that_repeats_itself_ends(exchange: Exchange, _: Context) -> Iterator[Fi
 
 @relation("output.thoughts-hidden", over=("thought", "hidden", "hidden-streamed"), unmet=why_unanswered)
 def thoughts_are_hidden_on_request(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
-    """With include_reasoning false an answer shows no thoughts, plain and streamed."""
-    _look_for_thoughts(exchanges["thought"])
+    """With include_reasoning false an answer has no reasoning, plain and streamed."""
+    _require_reasoning(exchanges["thought"])
     for name in ("hidden", "hidden-streamed"):
         for index, choice in exchanges[name].choices.items():
             if choice.reasoning:
@@ -186,27 +190,27 @@ def thoughts_are_hidden_on_request(exchanges: Mapping[str, Exchange], _: Context
 
 @relation("output.thoughts-within-budget", over=("thought", "budgeted"))
 def thoughts_keep_their_budget(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
-    """A thought that may have one token is not the thought of many words that comes without a limit.
+    """A reasoning budget of one token shortens a reasoning of many words.
 
-    What a server writes to close a thought may be longer than the thought, and one that was not started for budgets
-    refuses them; neither is blamed.
+    The text that a server inserts to end the reasoning may be longer than the reasoning. A server that was not
+    configured for budgets refuses them. Neither is reported.
     """
-    free, bound = exchanges["thought"], exchanges["budgeted"]
-    if bound.status is not None and 400 <= bound.status < 500:
+    unlimited, limited = exchanges["thought"], exchanges["budgeted"]
+    if limited.status is not None and 400 <= limited.status < 500:
         raise NotExercised("a budget is refused")
-    if reason := why_unanswered(free) or why_unanswered(bound):
+    if reason := why_unanswered(unlimited) or why_unanswered(limited):
         raise NotObserved(reason)
-    words = _look_for_thoughts(free).split()
+    words = _require_reasoning(unlimited).split()
     if len(words) < FEW_WORDS and len("".join(words)) < FEW_CHARACTERS:
-        raise NotExercised("the thoughts are short without a budget, too")
-    found = bound.choices[0].reasoning if 0 in bound.choices else ""
+        raise NotExercised("the reasoning is short without a budget, too")
+    found = limited.choices[0].reasoning if 0 in limited.choices else ""
     if found.split() == words:
-        yield Finding("/choices/0/message/reasoning", "a thought cut short", repr(found)[:200])
+        yield Finding("/choices/0/message/reasoning", "shorter reasoning", repr(found)[:200])
 
 
-def _look_for_thoughts(exchange: Exchange) -> str:
-    """The thoughts of an answer. Raises NotExercised where it has none."""
-    thoughts = exchange.choices[0].reasoning if 0 in exchange.choices else ""
-    if not thoughts:
-        raise NotExercised("the answer holds no thoughts without a limit, either")
-    return thoughts
+def _require_reasoning(exchange: Exchange) -> str:
+    """Return the reasoning of an answer. Raises NotExercised if it is empty."""
+    reasoning = exchange.choices[0].reasoning if 0 in exchange.choices else ""
+    if not reasoning:
+        raise NotExercised("the answer has no reasoning without a limit, either")
+    return reasoning

@@ -1,4 +1,4 @@
-"""Several clients at once: every one is served, and with its own answer."""
+"""Checks of concurrent requests: each is answered, and with its own answer."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ CANARIES = Applicability(in_scenario("canaries").applies_to, why_unanswered)
 
 
 def _canary(step: Step) -> str:
-    """The last word of what a step asks to repeat."""
+    """Return the last word of the text that a step asks to repeat."""
     messages = (step.body or {}).get("messages") or [{"content": ""}]
     return str(messages[-1]["content"]).rpartition(" ")[2].lower()
 
 
 @check("parallel.all-answered", on=in_scenario("parallel-*"))
 def parallel_requests_are_all_answered(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """Requests sent at the same time are all answered to their end."""
+    """Concurrent requests all get a complete answer."""
     if reason := why_unanswered(exchange):
         yield Finding("/status", "200 and a complete answer", reason)
     elif exchange.finish_reason() is None:
@@ -37,25 +37,25 @@ def parallel_requests_are_all_answered(exchange: Exchange, _: Context) -> Iterat
 
 @check("parallel.no-crosstalk", on=CANARIES)
 def answer_holds_nobody_elses_word(exchange: Exchange, context: Context) -> Iterator[Finding]:
-    """No answer holds a word that only another client has said at the same time."""
-    said = " ".join(f"{choice.content} {choice.reasoning}" for choice in exchange.choices.values()).lower()
+    """No answer has a word that only another concurrent request contains."""
+    text = " ".join(f"{choice.content} {choice.reasoning}" for choice in exchange.choices.values()).lower()
     own = _canary(context.step)
     for step in context.scenario.steps:
-        if (other := _canary(step)) != own and other in said:
-            yield Finding("/choices/0/message/content", f"nothing of {step.name}", repr(said)[:120])
+        if (other := _canary(step)) != own and other in text:
+            yield Finding("/choices/0/message/content", f"no word of {step.name}", repr(text)[:120])
 
 
 @check("parallel.own-word-said", on=CANARIES)
 def answer_holds_its_own_word(exchange: Exchange, context: Context) -> Iterator[Finding]:
-    """An answer holds the word that its own client asked to repeat; what a model can do is not judged."""
+    """An answer has the word that its own request asks to repeat. Whether the model can do that is not judged."""
     if (own := _canary(context.step)) not in (exchange.content() or "").lower():
         yield Finding("/choices/0/message/content", own, repr(exchange.content())[:80])
 
 
 @relation("parallel.ids-differ", over=ALL, unmet=why_unanswered)
 def answers_at_the_same_time_have_ids_of_their_own(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
-    """Answers that are made at the same time have different ids."""
-    ids = [str(found) for exchange in exchanges.values() if (found := _id(exchange))]
+    """Concurrent answers have different ids."""
+    ids = [str(identifier) for exchange in exchanges.values() if (identifier := _id(exchange))]
     if not ids:
         raise NotExercised("the answers have no id")
     if len(set(ids)) < len(ids):
@@ -70,17 +70,17 @@ def _id(exchange: Exchange) -> object:
 
 @relation("parallel.prompts-counted-apart", over=("canary-4", "canary-6"), unmet=why_unanswered)
 def same_prompt_counts_the_same(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
-    """The same prompt counts the same tokens for two clients at the same time: no count is mixed with another's."""
+    """The same prompt counts the same number of tokens in two concurrent requests: no count includes another's."""
     counts = [(exchange.usage or {}).get("prompt_tokens") for exchange in exchanges.values()]
     if None in counts:
-        raise NotExercised("the answers do not say usage")
+        raise NotExercised("the answers have no usage")
     if counts[0] != counts[1]:
         yield Finding("/usage/prompt_tokens", f"{counts[0]}", f"{counts[1]}")
 
 
 @relation("parallel.served-together", over=ALL, unmet=why_unanswered)
 def answers_overlap(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
-    """Clients are served at the same time and not one after another: some answer begins before another has ended."""
+    """Concurrent requests are processed at the same time: some answer begins before another has ended."""
     spans = []
     for exchange in exchanges.values():
         if exchange.response is not None and exchange.is_stream:
@@ -89,18 +89,18 @@ def answers_overlap(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[F
             spans.append((began + timedelta(seconds=first_s), began + timedelta(seconds=last_s)))
     spans.sort()
     if len(spans) > 1 and all(later[0] >= earlier[1] for earlier, later in pairwise(spans)):
-        yield Finding("/response", "answers that overlap", "one after another")
+        yield Finding("/response", "overlapping answers", "one after another")
 
 
 @check("parallel.refusals-hurt-nobody", on=in_scenario("mixed-parallel", "good-*"))
 def good_requests_are_answered_beside_bad_ones(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """Good requests are answered while bad ones are refused at the same time."""
+    """Valid requests are answered while invalid ones are refused at the same time."""
     if reason := why_unanswered(exchange):
         yield Finding("/status", "200 and a complete answer", reason)
 
 
 @check("parallel.bad-ones-refused", on=in_scenario("mixed-parallel", "bad-*"))
 def bad_requests_are_refused_beside_good_ones(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """Bad requests are refused while good ones are answered at the same time."""
+    """Invalid requests are refused while valid ones are answered at the same time."""
     if not is_refused(exchange):
         yield Finding("/status", "4xx", summarize(exchange))

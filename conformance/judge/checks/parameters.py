@@ -1,4 +1,8 @@
-"""TODO."""
+"""Checks of parameters: documented values are accepted, and values out of bounds are refused.
+
+These checks judge generated scenarios. Each scenario is about one value of one parameter, which has its own
+requirement.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +23,7 @@ if TYPE_CHECKING:
 
 def _subject(context: Context) -> Subject:
     if context.scenario.subject is None:
-        raise NotObserved("the scenario is about no parameter")
+        raise NotObserved("the scenario is not about a parameter")
     return context.scenario.subject
 
 
@@ -48,13 +52,13 @@ def valid_value_is_accepted(exchange: Exchange, context: Context) -> Iterator[Fi
 
 @check("parameters.invalid-refused", on=SUBJECT, by_subject=True)
 def invalid_value_is_refused(exchange: Exchange, context: Context) -> Iterator[Finding]:
-    """A value outside the documented bounds, or of another type, is refused as the client's fault."""
+    """A value outside the documented bounds, or of another type, is refused as a client error."""
     yield from _must_refuse(exchange, _subject(context))
 
 
 @check("parameters.required-demanded", on=SUBJECT, by_subject=True)
 def missing_parameter_is_refused(exchange: Exchange, context: Context) -> Iterator[Finding]:
-    """A request without a required parameter is refused as the client's fault."""
+    """A request without a required parameter is refused as a client error."""
     subject = _subject(context)
     if not is_refused(exchange):
         yield Finding(f"/{subject.parameter}", f"a request without {subject.parameter} is refused", summarize(exchange))
@@ -62,26 +66,26 @@ def missing_parameter_is_refused(exchange: Exchange, context: Context) -> Iterat
 
 @check("parameters.null-as-documented", on=SUBJECT, by_subject=True)
 def null_is_taken_as_documented(exchange: Exchange, context: Context) -> Iterator[Finding]:
-    """null is accepted or refused as the dialect documents it for the parameter."""
+    """null is accepted or refused as the dialect documents for the parameter."""
     subject = _subject(context)
     yield from _must_accept(exchange, subject) if subject.expect == "accept" else _must_refuse(exchange, subject)
 
 
 @check("parameters.rule-kept-accepted", on=SUBJECT, by_subject=True)
 def combination_that_keeps_the_rule_is_accepted(exchange: Exchange, context: Context) -> Iterator[Finding]:
-    """A combination of parameters that keeps a documented rule is accepted."""
+    """A combination of parameters that follows a documented rule is accepted."""
     yield from _must_accept(exchange, _subject(context))
 
 
 @check("parameters.rule-broken-refused", on=SUBJECT, by_subject=True)
 def combination_that_breaks_the_rule_is_refused(exchange: Exchange, context: Context) -> Iterator[Finding]:
-    """A combination of parameters that breaks a documented rule is refused as the client's fault."""
+    """A combination of parameters that breaks a documented rule is refused as a client error."""
     yield from _must_refuse(exchange, _subject(context))
 
 
 @check("parameters.unknown-tolerated", on=SUBJECT, by_subject=True)
 def unknown_member_is_tolerated(exchange: Exchange, context: Context) -> Iterator[Finding]:
-    """A member that no document names is ignored."""
+    """A field that no document defines is ignored."""
     yield from _must_accept(exchange, _subject(context))
 
 

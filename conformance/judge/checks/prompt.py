@@ -1,4 +1,6 @@
-"""Prompt: how much of a conversation the model is shown, and where its answer begins, as vLLM lets a request say."""
+"""Checks of vLLM's parameters for the prompt: how much of a conversation the model receives, and where its answer
+begins.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
 
     from conformance.exchange import Exchange
 
-LIMITED_STEPS = ("uncut", "cut-right", "cut-left")
+CUT_STEPS = ("uncut", "cut-right", "cut-left")
 
 
 def _limit(exchange: Exchange) -> int:
@@ -23,11 +25,11 @@ def _limit(exchange: Exchange) -> int:
     return limit
 
 
-@relation("prompt.cut-to-length", over=LIMITED_STEPS, unmet=why_unanswered)
+@relation("prompt.cut-to-length", over=CUT_STEPS, unmet=why_unanswered)
 def longer_prompts_are_cut(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
-    """A prompt of more than truncate_prompt_tokens tokens is cut to so many, as usage counts them."""
+    """A prompt of more than truncate_prompt_tokens tokens is cut to that number, as usage counts them."""
     whole = prompt_count(exchanges["uncut"])
-    for name in LIMITED_STEPS[1:]:
+    for name in CUT_STEPS[1:]:
         limit, found = _limit(exchanges[name]), prompt_count(exchanges[name])
         if whole <= limit:
             raise NotExercised("the prompt is short")
@@ -35,13 +37,13 @@ def longer_prompts_are_cut(exchanges: Mapping[str, Exchange], _: Context) -> Ite
             yield Finding(f"/{name}/usage/prompt_tokens", f"at most {limit}", f"{found}")
 
 
-@relation("prompt.side-kept", over=LIMITED_STEPS, unmet=why_unanswered)
+@relation("prompt.side-kept", over=CUT_STEPS, unmet=why_unanswered)
 def the_other_side_is_kept(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
-    """A prompt cut on its right keeps its first tokens, one cut on its left its last."""
-    told = {name: prompt_field(exchanges[name], "prompt_token_ids") for name in LIMITED_STEPS}
-    if not all(isinstance(each, list) and each for each in told.values()):
-        raise NotExercised("the tokens of the prompts are not told")
-    whole, right, left = (told[name] for name in LIMITED_STEPS)
+    """A prompt that is cut on the right keeps its first tokens, one that is cut on the left its last."""
+    tokens = {name: prompt_field(exchanges[name], "prompt_token_ids") for name in CUT_STEPS}
+    if not all(isinstance(ids, list) and ids for ids in tokens.values()):
+        raise NotExercised("the answers have no prompt_token_ids")
+    whole, right, left = (tokens[name] for name in CUT_STEPS)
     if whole[: len(right)] != right:
         yield Finding("/cut-right/prompt_token_ids", repr(whole[: len(right)])[:200], repr(right)[:200])
     if whole[-len(left) :] != left:
@@ -50,26 +52,27 @@ def the_other_side_is_kept(exchanges: Mapping[str, Exchange], _: Context) -> Ite
 
 @check("prompt.last-message-continued", on=in_scenario("answers-continued", "continued"))
 def prompt_ends_with_the_last_message(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """With continue_final_message the prompt ends with the last message, still open, so that the answer goes on."""
-    _look(exchange)
+    """With continue_final_message the prompt ends with the last message, left open, so that the answer continues it."""
+    _require_answer(exchange)
     sent: Any = exchange.request_json
     found = prompt_field(exchange, "prompt_text")
     if not isinstance(found, str):
-        raise NotExercised("the prompt is not told")
-    said = sent["messages"][-1]["content"]
-    if not found.rstrip().endswith(said):
-        yield Finding("/prompt_text", f"{said!r} at its end", repr(found[-80:]))
+        raise NotExercised("the answer has no prompt_text")
+    message = sent["messages"][-1]["content"]
+    if not found.rstrip().endswith(message):
+        yield Finding("/prompt_text", f"{message!r} at its end", repr(found[-80:]))
 
 
 @relation("prompt.last-message-echoed", over=("continued", "echoed"), unmet=why_unanswered)
 def last_message_stands_before_the_answer(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
-    """With echo an answer begins with the last message, where that is the assistant's and is continued."""
+    """With echo an answer begins with the last message if the assistant wrote it and the answer continues it."""
     sent: Any = exchanges["echoed"].request_json
-    said, found = sent["messages"][-1]["content"], exchanges["echoed"].content() or ""
-    if not found.startswith(said):
-        yield Finding("/choices/0/message/content", f"{said!r} at its beginning", repr(found)[:200])
+    message, found = sent["messages"][-1]["content"], exchanges["echoed"].content() or ""
+    if not found.startswith(message):
+        yield Finding("/choices/0/message/content", f"{message!r} at its beginning", repr(found)[:200])
 
 
-def _look(exchange: Exchange) -> None:
+def _require_answer(exchange: Exchange) -> None:
+    """Raise NotObserved if the request was not answered."""
     if reason := why_unanswered(exchange):
         raise NotObserved(reason)

@@ -1,11 +1,11 @@
-"""Thoughts: apart from the answer, before it, and only when they are wanted."""
+"""Checks of reasoning: it is separate from the answer, precedes it, and appears only on request."""
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from conformance.check import Context, Finding, NotExercised, NotObserved, check, relation
+from conformance.judge.answer_fields import REASONING_TAGS
 from conformance.judge.applicability import (
     ANSWER,
     STREAMED_ANSWER,
@@ -21,38 +21,37 @@ if TYPE_CHECKING:
     from conformance.exchange import Exchange
 
 FORCING = (b"ignore_eos", b"min_tokens", b"logit_bias", b"allowed_token_ids", b"bad_words")
-TAGS = re.compile(r"</?(?:think|thinking|thought|reasoning)>|<\|/?think\|>|◁/?think▷", re.IGNORECASE)
 
 
 @check("reasoning.no-tags", on=at_temperature_0(not_generated(ANSWER)))
 def tags_of_thoughts_do_not_leak(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """The marks around a model's thoughts stand neither in the answer nor in the thoughts.
+    """The tags around a model's reasoning are neither in the answer nor in the reasoning.
 
-    Only greedy answers are judged: a model that draws its tokens may draw a mark where none belongs.
+    Only greedy answers are judged: a model that samples may generate a tag by chance.
     """
     sent = exchange.request.body.decode(errors="replace")
     if any(name in exchange.request.body for name in FORCING):
-        raise NotExercised("the request makes the model say what it would not")
+        raise NotExercised("the request forces tokens that the model would not choose")
     for index, choice in exchange.choices.items():
         for name, text in (("content", choice.content), ("reasoning", choice.reasoning)):
-            found = TAGS.search(text)
+            found = REASONING_TAGS.search(text)
             if found and found.group() not in sent:
                 yield Finding(f"/choices/{index}/message/{name}", f"no {found.group()}", repr(text)[-200:])
 
 
 @check("reasoning.shown-when-on", on=in_scenario("thinking", "plain*"))
 def thoughts_are_shown_when_wanted(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """With thinking turned on the thoughts stand apart from the answer."""
+    """With thinking turned on the reasoning is separate from the answer."""
     if reason := why_unanswered(exchange):
         raise NotObserved(reason)
     for index, choice in exchange.choices.items():
         if not choice.reasoning:
-            yield Finding(f"/choices/{index}/message/reasoning_content", "thoughts", "none")
+            yield Finding(f"/choices/{index}/message/reasoning_content", "reasoning", "none")
 
 
 @check("reasoning.none-when-off", on=in_scenario("thinking", "thoughtless*"))
 def no_thoughts_when_turned_off(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """With thinking turned off an answer holds no thoughts."""
+    """With thinking turned off an answer has no reasoning."""
     if reason := why_unanswered(exchange):
         raise NotObserved(reason)
     for index, choice in exchange.choices.items():
@@ -62,18 +61,18 @@ def no_thoughts_when_turned_off(exchange: Exchange, _: Context) -> Iterator[Find
 
 @check("reasoning.answer-follows", on=not_generated(ANSWER))
 def thoughts_are_followed_by_an_answer(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """Where thoughts ended by themselves an answer follows them: a text, or a call of a tool."""
+    """Reasoning that ended by itself is followed by an answer: content or a tool call."""
     thinking = {index: choice for index, choice in exchange.choices.items() if choice.reasoning}
     if not thinking:
-        raise NotExercised("the answer holds no thoughts")
+        raise NotExercised("the answer has no reasoning")
     for index, choice in thinking.items():
         if choice.finish_reason != "length" and not (choice.content or choice.tool_calls):
-            yield Finding(f"/choices/{index}/message/content", "an answer", "thoughts alone")
+            yield Finding(f"/choices/{index}/message/content", "an answer", "only reasoning")
 
 
 @check("reasoning.before-the-answer", on=not_generated(STREAMED_ANSWER))
 def thoughts_are_streamed_before_the_answer(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """No thought is streamed after the answer has begun."""
+    """No reasoning is streamed after the answer has begun."""
     begun: set[str] = set()
     seen = False
     for at, chunk in exchange.walk.chunks:
@@ -86,34 +85,38 @@ def thoughts_are_streamed_before_the_answer(exchange: Exchange, _: Context) -> I
             seen = seen or bool(thought)
             index = repr(choice.get("index"))
             if thought and index in begun:
-                yield Finding(f"/events/{at}", "thoughts before the answer", repr(thought)[:80])
+                yield Finding(f"/events/{at}", "no reasoning after the answer has begun", repr(thought)[:80])
                 return
             if delta.get("content") and str(delta["content"]).strip():
                 begun.add(index)
     if not seen:
-        raise NotExercised("the stream holds no thoughts")
+        raise NotExercised("the stream has no reasoning")
 
 
 @relation(
     "reasoning.streamed-as-plain", over=("plain", "streamed", "plain-again", "streamed-again"), unmet=why_unanswered
 )
 def streamed_thoughts_are_the_plain_ones(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
-    """The same greedy request has the same thoughts, streamed and plain."""
-    said = {name: each.choices[0].reasoning if 0 in each.choices else "" for name, each in exchanges.items()}
-    if not any(said.values()):
-        raise NotExercised("the answers hold no thoughts")
-    if said["plain"] != said["plain-again"] or said["streamed"] != said["streamed-again"]:
+    """The same greedy request has the same reasoning, streamed and plain."""
+    reasoning = {
+        name: exchange.choices[0].reasoning if 0 in exchange.choices else "" for name, exchange in exchanges.items()
+    }
+    if not any(reasoning.values()):
+        raise NotExercised("the answers have no reasoning")
+    if reasoning["plain"] != reasoning["plain-again"] or reasoning["streamed"] != reasoning["streamed-again"]:
         raise NotExercised("greedy answers of this server do not repeat")
-    if said["plain"].strip() != said["streamed"].strip():
-        yield Finding("/choices/0/message/reasoning_content", repr(said["plain"])[:200], repr(said["streamed"])[:200])
+    if reasoning["plain"].strip() != reasoning["streamed"].strip():
+        yield Finding(
+            "/choices/0/message/reasoning_content", repr(reasoning["plain"])[:200], repr(reasoning["streamed"])[:200]
+        )
 
 
 @check("reasoning.tokens-counted", on=not_generated(ANSWER))
 def tokens_of_thoughts_are_counted(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """Where usage counts the tokens of thoughts, it counts some exactly where there are thoughts."""
+    """If usage counts reasoning tokens, the count is at least 1 for an answer with reasoning."""
     details = (exchange.usage or {}).get("completion_tokens_details")
     counted = details.get("reasoning_tokens") if isinstance(details, dict) else None
     if type(counted) is not int:
-        raise NotExercised("usage does not count thoughts")
+        raise NotExercised("usage does not count reasoning tokens")
     if any(choice.reasoning for choice in exchange.choices.values()) and counted < 1:
         yield Finding("/usage/completion_tokens_details/reasoning_tokens", "at least 1", f"{counted}")

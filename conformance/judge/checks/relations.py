@@ -1,4 +1,7 @@
-"""TODO."""
+"""Checks of what must not change an answer: two requests that mean the same give the same answer.
+
+The answers are greedy or seeded. If they do not repeat, nothing is reported.
+"""
 
 from __future__ import annotations
 
@@ -19,26 +22,23 @@ if TYPE_CHECKING:
     from conformance.exchange import Exchange
 
 SCENARIO = "same-request"
-
-FEW_CHARACTERS = 40  # in shorter texts chance alone may make a beginning and an end fit
-
+FEW_CHARACTERS = 40  # in a shorter text a common beginning and end may be chance
 BASES = ("base", "base-again")
-
 STREAMED_CUTS = tuple(f"{name}-streamed" for name in LIMITED_STEPS[1:])
 
 
-def _as_drawn(round_: Round, part: str) -> bool:
-    """Whether an answer is the seeded one. Raises NotExercised where that one does not repeat."""
-    drawn, again = (text_of(round_, name) for name in ("drawn", "drawn-again"))
-    if drawn != again:
+def _equals_seeded(round_: Round, part: str) -> bool:
+    """Tell whether an answer equals the seeded one. Raises NotExercised if the seeded answer does not repeat."""
+    seeded, again = (text_of(round_, name) for name in ("drawn", "drawn-again"))
+    if seeded != again:
         raise NotExercised("seeded answers of this server do not repeat")
-    return text_of(round_, part) == drawn
+    return text_of(round_, part) == seeded
 
 
-def _counted_as_drawn(round_: Round, part: str) -> bool:
-    """Whether usage, where the answers have it, counts as many tokens of the prompt as of the same one before."""
-    drawn, again, found = ((round_[name].usage or {}).get("prompt_tokens") for name in ("drawn", "drawn-again", part))
-    return drawn != again or found == drawn
+def _counts_as_seeded(round_: Round, part: str) -> bool:
+    """Tell whether usage, if present, counts as many prompt tokens as for the same prompt before."""
+    seeded, again, found = ((round_[name].usage or {}).get("prompt_tokens") for name in ("drawn", "drawn-again", part))
+    return seeded != again or found == seeded
 
 
 @trial(
@@ -46,15 +46,15 @@ def _counted_as_drawn(round_: Round, part: str) -> bool:
     scenario=REQUESTS_IN_TURN,
     parts=("settled", "drawn", "drawn-again", "laden", "drawn-after"),
     test=AT_SIGHT,
-    expected="the text of the same request before, and as many tokens of the prompt",
+    expected="the text of the same request before, and the same number of prompt tokens",
 )
 def nothing_is_carried_over(round_: Round, _: Sequence[Round]) -> bool | None:
-    """A seeded request has the same answer after another request that asks for everything which it leaves out itself.
+    """A seeded request has the same answer after another request that sets every parameter which it leaves out itself.
 
-    The request between has instructions, a temperature of 0, penalties, biases and a lower limit. What of them changes
-    the next answer, or the tokens of its prompt, was kept where it is taken for that one's own.
+    The request in between has instructions, a temperature of 0, penalties, biases and a lower limit. If one of them
+    changes the next answer, or the number of its prompt tokens, the server kept it for the next request.
     """
-    return _as_drawn(round_, "drawn-after") and _counted_as_drawn(round_, "drawn-after")
+    return _equals_seeded(round_, "drawn-after") and _counts_as_seeded(round_, "drawn-after")
 
 
 @trial(
@@ -65,20 +65,22 @@ def nothing_is_carried_over(round_: Round, _: Sequence[Round]) -> bool | None:
     expected="the text of the request that leaves them out",
 )
 def null_is_as_good_as_left_out(round_: Round, _: Sequence[Round]) -> bool | None:
-    """Parameters that are null have the same answer as parameters that are left out: null stands for the default, not
+    """Parameters that are null give the same answer as parameters that are left out: null stands for the default, not
     for 0.
     """
-    return _as_drawn(round_, "nulled")
+    return _equals_seeded(round_, "nulled")
 
 
 def _same(identity: str, part: str) -> Callable[[RoundPredicate], Check]:
+    """Make a trial that compares one variant of a request with the request itself."""
     return trial(
         identity, scenario=SCENARIO, parts=(*BASES, part), test=AT_SIGHT, expected="the text of the request itself"
     )
 
 
 def _agrees(round_: Round, earlier: Sequence[Round], part: str) -> bool | None:
-    texts = {each[base].content() for each in (round_, *earlier) for base in BASES}
+    """Tell whether a variant has the same answer as the request itself. Raises NotExercised if the latter varies."""
+    texts = {other[base].content() for other in (round_, *earlier) for base in BASES}
     if len(texts) > 1:
         raise NotExercised("greedy answers of this server do not repeat")
     return round_[part].content() in texts
@@ -86,13 +88,13 @@ def _agrees(round_: Round, earlier: Sequence[Round], part: str) -> bool | None:
 
 @_same("relations.order-of-members", "reversed")
 def order_of_members_does_not_matter(round_: Round, earlier: Sequence[Round]) -> bool | None:
-    """The order of the members of a request does not change the answer."""
+    """The order of the fields of a request does not change the answer."""
     return _agrees(round_, earlier, "reversed")
 
 
 @_same("relations.white-space", "spaced")
 def white_space_does_not_matter(round_: Round, earlier: Sequence[Round]) -> bool | None:
-    """White space between the members of a request does not change the answer."""
+    """White space between the fields of a request does not change the answer."""
     return _agrees(round_, earlier, "spaced")
 
 
@@ -104,49 +106,49 @@ def escapes_stand_for_their_characters(round_: Round, earlier: Sequence[Round]) 
 
 @_same("relations.unknown-member", "unknown")
 def unknown_member_does_not_matter(round_: Round, earlier: Sequence[Round]) -> bool | None:
-    """A member that no document names does not change the answer where it is not refused."""
+    """A field that no document defines does not change the answer, unless it is refused."""
     return _agrees(round_, earlier, "unknown")
 
 
 @_same("relations.defaults-said", "defaults")
 def defaults_can_be_said(round_: Round, earlier: Sequence[Round]) -> bool | None:
-    """Defaults that are sent have the same answer as defaults that are left out."""
+    """Defaults that are sent give the same answer as defaults that are left out."""
     return _agrees(round_, earlier, "defaults")
 
 
 @_same("relations.seed-when-greedy", "seeded")
 def seed_does_not_matter_when_greedy(round_: Round, earlier: Sequence[Round]) -> bool | None:
-    """A seed does not change a greedy answer: there is nothing to draw."""
+    """A seed does not change a greedy answer, which samples nothing."""
     return _agrees(round_, earlier, "seeded")
 
 
 @_same("relations.stop-never-met", "unmet")
 def a_stop_text_that_is_never_met_does_not_matter(round_: Round, earlier: Sequence[Round]) -> bool | None:
-    """A stop text that does not occur in the answer does not change it."""
+    """A stop string that does not occur in the answer does not change it."""
     return _agrees(round_, earlier, "unmet")
 
 
 @_same("relations.logprobs-asked-for", "told")
 def asking_for_log_probabilities_does_not_matter(round_: Round, earlier: Sequence[Round]) -> bool | None:
-    """An answer with log-probabilities is the one without."""
+    """Log-probabilities do not change the answer."""
     return _agrees(round_, earlier, "told")
 
 
 @_same("relations.one-choice-said", "one")
 def asking_for_one_choice_does_not_matter(round_: Round, earlier: Sequence[Round]) -> bool | None:
-    """`n: 1` has the same answer as no `n`."""
+    """`n: 1` gives the same answer as no `n`."""
     return _agrees(round_, earlier, "one")
 
 
 @_same("relations.tools-empty", "toolless")
 def an_empty_list_of_tools_does_not_matter(round_: Round, earlier: Sequence[Round]) -> bool | None:
-    """An empty list of tools has the same answer as none, where it is not refused."""
+    """An empty list of tools gives the same answer as no list, unless it is refused."""
     return _agrees(round_, earlier, "toolless")
 
 
 @_same("relations.streamed", "streamed")
 def streaming_does_not_change_the_answer(round_: Round, earlier: Sequence[Round]) -> bool | None:
-    """The streamed answer is the plain one, in text beyond ASCII too."""
+    """The streamed answer is the plain one, also with text beyond ASCII."""
     return _agrees(round_, earlier, "streamed")
 
 
@@ -154,7 +156,7 @@ def streaming_does_not_change_the_answer(round_: Round, earlier: Sequence[Round]
 def a_shorter_limit_gives_a_beginning(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """A greedy answer that max_tokens cuts off is the beginning of the whole one, at every length.
 
-    Blamed is an answer that lost or repeated something; one that went another way is a server that does not repeat.
+    Reported if something was lost or repeated. An answer that diverges only shows that greedy answers do not repeat.
     """
     texts = {name: exchanges[name].content() or "" for name in LIMITED_STEPS}
     yield from _beginnings(texts["whole"], {name: texts[name] for name in LIMITED_STEPS[1:]})
@@ -162,9 +164,9 @@ def a_shorter_limit_gives_a_beginning(exchanges: Mapping[str, Exchange], _: Cont
 
 @relation("relations.streamed-cut-as-plain", over=("whole", *LIMITED_STEPS[1:], *STREAMED_CUTS), unmet=why_unanswered)
 def a_cut_stream_is_the_cut_answer(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
-    """Cut off at any length, a stream holds the text of the plain answer: nothing held back is lost at the end.
+    """A stream that is cut off at any length has the text of the plain answer: nothing is lost at the end.
 
-    A character of which only a part fits may be left out or stand as U+FFFD, but in both forms alike.
+    Part of a character may be left out or written as U+FFFD, but both forms must do the same.
     """
     whole = exchanges["whole"].content() or ""
     for plain, streamed in zip(LIMITED_STEPS[1:], STREAMED_CUTS, strict=True):
@@ -176,20 +178,25 @@ def a_cut_stream_is_the_cut_answer(exchanges: Mapping[str, Exchange], _: Context
 
 
 def _beginnings(whole: str, cuts: Mapping[str, str]) -> Iterator[Finding]:
-    faults: list[Finding] = []
+    """Yield a finding for each cut answer that is not a beginning of the whole one, or is shorter than the previous
+    one.
+    """
+    findings: list[Finding] = []
     before = ""
     for name, text in cuts.items():
         kept = text.rstrip("\ufffd")
         if not whole.startswith(kept):
             if not kept or not (kept[0] == whole[:1] or kept in whole):
                 raise NotExercised("greedy answers of this server do not repeat")
-            faults.append(Finding(f"/{name}/choices/0/message/content", f"a beginning of {whole!r}"[:200], repr(text)))
+            findings.append(
+                Finding(f"/{name}/choices/0/message/content", f"a beginning of {whole!r}"[:200], repr(text))
+            )
         elif len(kept) < len(before):
-            faults.append(Finding(f"/{name}/choices/0/message/content", f"{before!r} or more", repr(text)))
+            findings.append(Finding(f"/{name}/choices/0/message/content", f"{before!r} or more", repr(text)))
         before = kept
-    if len(faults) > len(cuts) // 2 and not any(cuts.values()):
+    if len(findings) > len(cuts) // 2 and not any(cuts.values()):
         raise NotExercised("the answers are empty")
-    yield from faults
+    yield from findings
 
 
 @relation("relations.limit-grows", over=("whole", "roomy"), unmet=why_unanswered)
@@ -209,17 +216,17 @@ def more_room_does_not_change_an_ended_answer(exchanges: Mapping[str, Exchange],
 
 @relation("relations.long-streamed", over=("long-plain", "long-again", "long-streamed"), unmet=why_unanswered)
 def a_long_stream_loses_and_repeats_nothing(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
-    """A long greedy answer is the same streamed and plain: nothing in it is lost or told twice on the way.
+    """A long greedy answer is the same streamed and plain: nothing in it is lost or repeated.
 
-    Blamed is a text that is the other one with a piece lost or put in; one that went another way is a server whose
-    greedy answers do not repeat. Halves of characters may be shown in more than one way.
+    Reported if one text is the other with a piece missing. An answer that diverges only shows that greedy answers do
+    not repeat. Part of a character may be written in more than one way.
     """
     plain, streamed = exchanges["long-plain"], exchanges["long-streamed"]
     text, found = plain.content() or "", streamed.content() or ""
     if text != exchanges["long-again"].content():
         raise NotExercised("greedy answers of this server do not repeat")
     if "\ufffd" in text or "\ufffd" in found:
-        raise NotExercised("the text holds parts of characters")
+        raise NotExercised("the text has parts of characters")
     if plain.finish_reason() != streamed.finish_reason():
         raise NotExercised("the answers end for different reasons")
     if differ_by_one_gap(text, found, FEW_CHARACTERS, cut=plain.finish_reason() == "length"):

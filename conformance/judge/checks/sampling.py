@@ -1,4 +1,4 @@
-"""Sampling: what repeats, and what goes on."""
+"""Checks that seeded and greedy answers repeat, and that generation reaches its limit if its end is ignored."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def seeded_answer_repeats(exchanges: Mapping[str, Exchange], _: Context) -> Iter
 def seed_is_heeded_in_streams(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """A seed gives the same text streamed as plain.
 
-    Where plain answers do not repeat with the seed, that is judged and nothing else. Space around a text is not it.
+    Not judged if plain answers with the seed differ. Space at the ends of the text does not count.
     """
     first, second, streamed = ((exchanges[name].content() or "").strip() for name in SEEDED)
     if first != second:
@@ -49,24 +49,28 @@ def seed_is_heeded_in_streams(exchanges: Mapping[str, Exchange], _: Context) -> 
 
 @relation("sampling.seed-heeded-with-logprobs", over=("seeded", "seeded-again", "seeded-told"), unmet=why_unanswered)
 def seed_is_heeded_with_log_probabilities(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
-    """A seed gives the same text with log-probabilities as without, where it gives the same text twice without."""
-    first, second, told = (exchanges[name].content() or "" for name in ("seeded", "seeded-again", "seeded-told"))
+    """A seed gives the same text with and without log-probabilities, if it gives the same text twice without."""
+    first, second, with_logprobs = (
+        exchanges[name].content() or "" for name in ("seeded", "seeded-again", "seeded-told")
+    )
     if first != second:
         raise NotExercised("answers with the same seed differ")
-    if first != told:
-        yield Finding("/seeded-told/choices/0/message/content", repr(first)[:200], repr(told)[:200])
+    if first != with_logprobs:
+        yield Finding("/seeded-told/choices/0/message/content", repr(first)[:200], repr(with_logprobs)[:200])
 
 
 IGNORED_END = Applicability(
-    lambda found, step, contract: any(each.applies_to(found, step, contract) for each in (in_scenario("cut-*"), LONG))
+    lambda scenario, step, contract: any(
+        applicability.applies_to(scenario, step, contract) for applicability in (in_scenario("cut-*"), LONG)
+    )
 )
 
 
 @check("sampling.eos-ignored", on=IGNORED_END)
 def generation_goes_on_past_the_end(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """With ignore_eos generation goes on until max_tokens, as far as every server's own limit lets it."""
+    """With ignore_eos generation continues to max_tokens, as far as every server's own limit allows."""
     if reason := why_unanswered(exchange):
         raise NotObserved(reason)
     limit, found = min(requested_limit(exchange), SAFE_LIMIT), completion_count(exchange)
     if found < limit:
-        yield Finding("/usage/completion_tokens", f"{limit}, for the end is ignored", f"{found}")
+        yield Finding("/usage/completion_tokens", f"{limit}, because the end is ignored", f"{found}")

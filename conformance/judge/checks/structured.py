@@ -1,4 +1,4 @@
-"""Structured output: an answer whose form is demanded has it, whatever is asked."""
+"""Checks of structured output: the answer has the requested form, whatever the question is."""
 
 from __future__ import annotations
 
@@ -18,63 +18,65 @@ if TYPE_CHECKING:
     from openapi.contract.contract import Contract
 
 
-def _demands(parameter: str, member: str, value: object = None) -> Applicability:
-    """Requests in which a member of a parameter is there, or has a value."""
+def _requests(parameter: str, field: str, value: object = None) -> Applicability:
+    """Include written requests in which a field of a parameter is set, or has a value."""
 
-    def fits(scenario: Any, step: Any, contract: Contract) -> bool:
-        demanded = (step.body or {}).get(parameter)
-        found = demanded.get(member) if isinstance(demanded, dict) else None
-        asked = found is not None if value is None else found == value
-        whole = not (step.body or {}).get("stop")  # a stop text ends an answer wherever its form is then
-        return asked and whole and not_generated(ANSWER).applies_to(scenario, step, contract)
+    def applies_to(scenario: Any, step: Any, contract: Contract) -> bool:
+        form = (step.body or {}).get(parameter)
+        found = form.get(field) if isinstance(form, dict) else None
+        requested = found is not None if value is None else found == value
+        whole = not (step.body or {}).get("stop")  # a stop string may end the answer in the middle of the form
+        return requested and whole and not_generated(ANSWER).applies_to(scenario, step, contract)
 
-    return Applicability(fits, why_unanswered)
+    return Applicability(applies_to, why_unanswered)
 
 
 def _texts(exchange: Exchange) -> Iterator[tuple[str, str]]:
-    """The whole texts with their places; raises NotExercised where all were cut off or refused."""
-    found = [
+    """Yield (path, text) of every complete answer. Raises NotExercised if all were cut off or refused."""
+    complete = [
         (f"/choices/{index}/message/content", choice.content)
         for index, choice in exchange.choices.items()
         if choice.finish_reason == "stop"
     ]
-    if not found:
+    if not complete:
         raise NotExercised("no answer ended by itself")
-    yield from found
+    yield from complete
 
 
-@check("structured.json-object", on=_demands("response_format", "type", "json_object"))
+@check("structured.json-object", on=_requests("response_format", "type", "json_object"))
 def json_object_gives_one(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """With the response_format json_object the text is one JSON object, with nothing around it."""
+    """With the response_format json_object the text is one JSON object and nothing else."""
     for where, text in _texts(exchange):
         reading = read_json(text)
         if reading.error or not isinstance(reading.value, dict):
             yield Finding(where, "one JSON object", repr(text)[:200])
 
 
-@check("structured.fits-schema", on=_demands("response_format", "json_schema"))
+@check("structured.fits-schema", on=_requests("response_format", "json_schema"))
 def json_schema_is_imposed(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """With the response_format json_schema the text is JSON that is valid against the schema, whatever is asked."""
+    """With the response_format json_schema the text is JSON that is valid against the schema,
+    whatever the question is.
+    """
     schema = exchange.request_json["response_format"]["json_schema"]["schema"]
     for where, text in _texts(exchange):
         reading = read_json(text)
         if reading.error:
-            yield Finding(where, "JSON of the schema", repr(text)[:200])
+            yield Finding(where, "JSON", repr(text)[:200])
             continue
         for problem in jsonschema_rs.validator_for(schema).iter_errors(reading.value):
-            yield Finding(where, "what the schema demands", problem.message[:200])
+            yield Finding(where, "JSON that is valid against the schema", problem.message[:200])
 
 
-@check("structured.one-of-the-choices", on=_demands("structured_outputs", "choice"))
+@check("structured.one-of-the-choices", on=_requests("structured_outputs", "choice"))
 def choice_gives_one_of_the_texts(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """With structured_outputs.choice the text is one of those given."""
+    """With structured_outputs.choice the text is one of the given choices."""
     choices = exchange.request_json["structured_outputs"]["choice"]
     for where, text in _texts(exchange):
         if text.strip() not in choices:
             yield Finding(where, " or ".join(choices), repr(text)[:200])
 
 
-@check("structured.matches-expression", on=_demands("structured_outputs", "regex"))
+@check("structured.matches-expression", on=_requests("structured_outputs", "regex"))
 def expression_is_matched(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """With structured_outputs.regex the whole text matches the expression."""
     expression = exchange.request_json["structured_outputs"]["regex"]
@@ -85,10 +87,10 @@ def expression_is_matched(exchange: Exchange, _: Context) -> Iterator[Finding]:
 
 @relation("structured.streamed-as-plain", over=("person", "person-streamed"), unmet=why_unanswered)
 def streamed_json_is_the_plain_one(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
-    """The same greedy request gives JSON both ways: a stream whose plain form is valid is valid, too."""
-    readings = {name: read_json(each.content() or "") for name, each in exchanges.items()}
+    """The same greedy request gives valid JSON streamed if it does plain."""
+    readings = {name: read_json(exchange.content() or "") for name, exchange in exchanges.items()}
     if readings["person"].error or exchanges["person-streamed"].finish_reason() == "length":
-        raise NotExercised("the plain answer is no JSON, or the stream was cut off")
+        raise NotExercised("the plain answer is not JSON, or the stream was cut off")
     if readings["person-streamed"].error:
         text = exchanges["person-streamed"].content() or ""
         yield Finding("/choices/0/message/content", "JSON, as in the plain answer", repr(text)[:200])

@@ -63,7 +63,9 @@ def answer_is_utf8(exchange: Exchange, _: Context) -> Iterator[Finding]:
 
 @check("answer.json-unambiguous", on=PLAIN_ANSWER)
 def answer_names_each_member_once(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """No object of an answer repeats a field name, and no string has an unpaired surrogate: parsers disagree on both."""
+    """No object of an answer repeats a field name, and no string has an unpaired surrogate: parsers
+    disagree on both.
+    """
     for oddity in exchange.json_oddities:
         yield Finding("/body", "unambiguous JSON", oddity)
 

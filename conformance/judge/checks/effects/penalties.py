@@ -16,9 +16,7 @@ if TYPE_CHECKING:
     from conformance.check import Round
 
 PENALTIES = "effects-of-penalties"
-
 MUCH_EXCESS = 12  # for example two words with five occurrences each
-
 MARGIN = 0.05  # share of repeated trigrams; a greater increase is hardly chance
 
 
@@ -33,8 +31,8 @@ def presence_counts_once_and_frequency_each_time(round_: Round, _: Sequence[Roun
     """presence_penalty does not grow with each repetition, as frequency_penalty does: the same value of both does not
     always give the same text.
 
-    Only texts count whose words repeat so often that frequency_penalty adds up to a multiple of presence_penalty: texts
-    with presence_penalty or without any penalty, because a penalty that grows leaves few repetitions.
+    Only answers count whose words repeat so often that frequency_penalty adds up to a multiple of presence_penalty:
+    answers with presence_penalty or without any penalty, because a penalty that grows leaves few repetitions.
     """
     base, present, frequent = (text_of(round_, part) for part in ("long-base", "long-present", "long-frequent"))
     few = _excess(base) < MUCH_EXCESS and _excess(present) < MUCH_EXCESS // 2
@@ -42,7 +40,7 @@ def presence_counts_once_and_frequency_each_time(round_: Round, _: Sequence[Roun
 
 
 def _excess(text: str) -> int:
-    """Return by how many times its value frequency_penalty exceeds presence_penalty, summed over all words of a text.
+    """Return by how many times its value frequency_penalty exceeds presence_penalty, summed over all words.
 
     The third occurrence of a word counts 1, the fourth 2. In scripts without spaces a character counts as a word.
     """
@@ -51,13 +49,13 @@ def _excess(text: str) -> int:
 
 
 def _not_more_repetitive(round_: Round, part: str) -> bool | None:
-    """Tell whether a text is not clearly more repetitive than the base text; None if the parameter does not change it."""
+    """Tell whether an answer is not clearly more repetitive than the base; None if the parameter does not change it."""
     base, share = (_repeats(text_of(round_, name)) for name in ("base", part))
     return share <= base + MARGIN if differs_from_base(round_, part) else None
 
 
 def _repeats(text: str) -> float:
-    """Return the share of character trigrams that occurred before: finer than words, and valid for text without spaces."""
+    """Return the share of character trigrams that occurred before: finer than words, and valid without spaces too."""
     trigrams = [text[at : at + 3] for at in range(len(text) - 2)]
     return 1 - len(set(trigrams)) / len(trigrams) if trigrams else 0.0
 

@@ -1,4 +1,4 @@
-"""Checks of `seed`: the same seed repeats a text, and other seeds, or none, vary it."""
+"""Checks of `seed`: the same seed gives the same text, and other seeds, or none, vary it."""
 
 from __future__ import annotations
 
@@ -51,13 +51,23 @@ def _is_new(round_: Round, earlier: Sequence[Round], part: str) -> bool | None:
     return text_of(round_, part) not in {text_of(other, part) for other in earlier}
 
 
-@trial("effects.unseeded-answers-differ", scenario=SAMPLING, parts=("greedy", "hot"), expected="a text not seen before")
+@trial(
+    "effects.unseeded-answers-differ",
+    scenario=SAMPLING,
+    parts=("greedy", "hot"),
+    expected="a new text",
+)
 def answers_without_a_seed_differ(round_: Round, earlier: Sequence[Round]) -> bool | None:
     """Without a seed the same sampled request gives different texts: the seed is random."""
     return _is_new(round_, earlier, "hot")
 
 
-@trial("effects.seeds-differ", scenario=SAMPLING, parts=("greedy", "seeded"), expected="a text not seen before")
+@trial(
+    "effects.seeds-differ",
+    scenario=SAMPLING,
+    parts=("greedy", "seeded"),
+    expected="a new text",
+)
 def other_seeds_give_other_texts(round_: Round, earlier: Sequence[Round]) -> bool | None:
     """Every seed gives a different text, at a temperature at which texts vary."""
     return _is_new(round_, earlier, "seeded")

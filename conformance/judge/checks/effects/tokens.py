@@ -19,9 +19,7 @@ if TYPE_CHECKING:
     from conformance.judge.logprob_entries import LogprobEntry
 
 BIASES = "effects-of-biases"
-
 CLEAR = 2.0  # far more than the rounding error of a logit
-
 LEAST = -1000.0  # some servers report one lower value for all unlikely tokens
 
 

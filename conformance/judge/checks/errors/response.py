@@ -20,11 +20,8 @@ TRACES = re.compile(  # of Python, the Java virtual machine, JavaScript, Go and 
 )
 
 IS_JSON = re.compile(r"application/(?:[^/]+\+)?json")  # "+json" by RFC 6839; problem details by RFC 9457
-
 LARGE_REQUEST = 65_536  # bytes; a server may refuse a larger request with 413
-
 MAX_REFUSAL = 16_384  # bytes; a longer refusal repeats the request
-
 HTTP_CODES = range(100, 600)
 
 

@@ -14,9 +14,7 @@ if TYPE_CHECKING:
     from conformance.exchange import Exchange
 
 LENGTH_REQUIRED = 411
-
 NOT_ACCEPTABLE = 406
-
 EXPECTATION_FAILED = 417
 
 

@@ -15,14 +15,12 @@ if TYPE_CHECKING:
     from conformance.exchange import Exchange, Failure
 
 DATE_SKEW = timedelta(hours=1)  # the most by which the server's clock may differ from ours
-
 SINGLE = (  # headers with one value; if they are sent twice, readers disagree on which one counts
     *("age", "content-length", "content-type", "date", "etag", "expires", "last-modified", "location", "retry-after"),
     *("server", "access-control-allow-origin"),
 )
 
 CLOSED = ("without sending", "disconnected")
-
 UTF8 = ("utf-8", "utf8", "us-ascii")
 
 

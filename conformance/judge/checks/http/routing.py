@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from conformance.exchange import Exchange
 
 NOT_IMPLEMENTED = 501
-
 KEEPS_THE_METHOD = (307, 308)
 
 

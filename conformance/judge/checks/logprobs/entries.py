@@ -1,4 +1,4 @@
-"""TODO."""
+"""Checks of the entries of log-probabilities: their form, their number, and that they belong to the text."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from conformance.check import Applicability, Context, Finding, NotExercised, check, relation
-from conformance.judge.answer_fields import iterate_choices
+from conformance.judge.answer_fields import REASONING_TAGS, iterate_choices
 from conformance.judge.applicability import ANSWER, STREAMED_ANSWER, not_generated, requests_logprobs, why_unanswered
-from conformance.judge.checks.reasoning import TAGS
 from conformance.judge.logprob_entries import CUT, LogprobEntry, all_entries, entries_by_choice
 from conformance.judge.token_counts import completion_count
 
@@ -18,22 +17,20 @@ if TYPE_CHECKING:
 
     from conformance.exchange import Exchange
 
-BROKEN = re.compile(f"{CUT}+")
-
-ROUNDING = 1e-3  # of sums and comparisons: servers write float32, some of them rounded
-
-ASKED = Applicability(
+REPLACED = re.compile(f"{CUT}+")
+ROUNDING = 1e-3  # tolerance of sums and comparisons: servers write float32 values, some of them rounded
+REQUESTED = Applicability(
     lambda scenario, step, contract: (
         (scenario.subject is None or scenario.subject.expect == "accept")
         and ANSWER.applies_to(scenario, step, contract)
         and requests_logprobs(step)
-        and not {"logprob_token_ids", "return_tokens_as_token_ids"} & set(step.body or {})  # vLLM's own forms
+        and not {"logprob_token_ids", "return_tokens_as_token_ids"} & set(step.body or {})  # forms that only vLLM has
         and not (step.streams and "logprobs-in-streams" in contract.rules)
     ),
     why_unanswered,
 )
 
-UNASKED = Applicability(
+NOT_REQUESTED = Applicability(
     lambda scenario, step, contract: (
         not_generated(ANSWER).applies_to(scenario, step, contract)
         and not {"logprobs", "top_logprobs"} & set(step.body or {})
@@ -41,119 +38,126 @@ UNASKED = Applicability(
     why_unanswered,
 )
 
-STREAM_ASKED = Applicability(
+STREAM_REQUESTED = Applicability(
     lambda scenario, step, contract: (
-        STREAMED_ANSWER.applies_to(scenario, step, contract) and ASKED.applies_to(scenario, step, contract)
+        STREAMED_ANSWER.applies_to(scenario, step, contract) and REQUESTED.applies_to(scenario, step, contract)
     ),
     why_unanswered,
 )
 
 
-@check("logprobs.entries-well-formed", on=ASKED)
+@check("logprobs.entries-well-formed", on=REQUESTED)
 def entries_are_well_formed(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """Every entry has a token, a log-probability, its bytes or null, and a list of alternatives."""
     for place, choice in iterate_choices(exchange):
-        told = choice.get("logprobs")
-        if isinstance(told, dict) and not isinstance(told.get("content"), list) and told.get("refusal") is None:
-            yield Finding(f"{place}/logprobs/content", "a list", repr(told.get("content"))[:80])
+        logprobs = choice.get("logprobs")
+        if (
+            isinstance(logprobs, dict)
+            and not isinstance(logprobs.get("content"), list)
+            and logprobs.get("refusal") is None
+        ):
+            yield Finding(f"{place}/logprobs/content", "a list", repr(logprobs.get("content"))[:80])
     for entry in all_entries(exchange):
-        told = entry.fields
-        if not isinstance(told.get("token"), str):
-            yield Finding(f"{entry.where}/token", "a text", repr(told.get("token"))[:80])
+        fields = entry.fields
+        if not isinstance(fields.get("token"), str):
+            yield Finding(f"{entry.where}/token", "a string", repr(fields.get("token"))[:80])
         if math.isnan(entry.logprob):
-            yield Finding(f"{entry.where}/logprob", "a number", repr(told.get("logprob"))[:80])
-        if told.get("bytes") is not None and entry.data is None:
-            yield Finding(f"{entry.where}/bytes", "a list of bytes, or null", repr(told.get("bytes"))[:80])
-        if not isinstance(told.get("top_logprobs"), list):
-            yield Finding(f"{entry.where}/top_logprobs", "a list", repr(told.get("top_logprobs"))[:80])
+            yield Finding(f"{entry.where}/logprob", "a number", repr(fields.get("logprob"))[:80])
+        if fields.get("bytes") is not None and entry.data is None:
+            yield Finding(f"{entry.where}/bytes", "a list of bytes, or null", repr(fields.get("bytes"))[:80])
+        if not isinstance(fields.get("top_logprobs"), list):
+            yield Finding(f"{entry.where}/top_logprobs", "a list", repr(fields.get("top_logprobs"))[:80])
 
 
-@check("logprobs.bytes-are-the-token", on=ASKED)
+@check("logprobs.bytes-are-the-token", on=REQUESTED)
 def bytes_are_those_of_the_token(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """The bytes of an entry are the UTF-8 form of its token, where the token is whole characters."""
+    """The bytes of an entry are the UTF-8 encoding of its token, if the token is whole characters."""
     seen = False
     for entry in all_entries(exchange):
-        for each in (entry, *entry.top):
-            if each.data is None or CUT in each.token or not (each.token or _is_text(each.data)):
+        for item in (entry, *entry.top):
+            if item.data is None or CUT in item.token or not (item.token or _is_text(item.data)):
                 continue
             seen = True
-            if each.data != each.token.encode(errors="replace"):
-                yield Finding(f"{each.where}/bytes", f"{list(each.token.encode())}"[:200], f"{list(each.data)}"[:200])
+            if item.data != item.token.encode(errors="replace"):
+                yield Finding(f"{item.where}/bytes", f"{list(item.token.encode())}"[:200], f"{list(item.data)}"[:200])
     if not seen:
-        raise NotExercised("no entry tells its bytes")
+        raise NotExercised("no entry has bytes")
 
 
 def _is_text(data: bytes) -> bool:
-    """Whether bytes are whole characters."""
+    """Tell whether bytes are whole characters."""
     return CUT not in data.decode(errors="replace")
 
 
-@check("logprobs.make-the-text", on=ASKED)
+@check("logprobs.make-the-text", on=REQUESTED)
 def tokens_make_the_text(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """The tokens of the entries, one after the other, are the text of the choice: none is missing or told twice."""
+    """The tokens of the entries add up to the text of the choice: none is missing or repeated."""
     sent: Any = exchange.request_json
     if sent.get("stop") or sent.get("stop_token_ids") or sent.get("ignore_eos") or sent.get("tools"):
         raise NotExercised("some tokens do not become text")
-    for index, kept in entries_by_choice(exchange).items():
+    for index, entries in entries_by_choice(exchange).items():
         choice = exchange.choices[index]
         if choice.reasoning or choice.tool_calls:
             raise NotExercised("some tokens do not become text")
-        if TAGS.search("".join(entry.token for entry in kept)) and not TAGS.search(choice.content):
-            raise NotExercised("some tokens are thoughts, or mark them")
+        if REASONING_TAGS.search("".join(entry.token for entry in entries)) and not REASONING_TAGS.search(
+            choice.content
+        ):
+            raise NotExercised("some tokens are reasoning, or its tags")
         text = choice.content.encode(errors="replace")
         whole = not choice.content.endswith(CUT) and choice.finish_reason != "length"
-        made = b"".join(entry.token.encode(errors="replace") if entry.data is None else entry.data for entry in kept)
-        spoken = b"".join(entry.data or b"" for entry in kept)
-        if any(_fits(each, text, whole=whole) or _shown(each) == _shown(text) for each in (made, spoken)):
+        made = b"".join(entry.token.encode(errors="replace") if entry.data is None else entry.data for entry in entries)
+        known = b"".join(entry.data or b"" for entry in entries)
+        if any(_matches(data, text, whole=whole) or _normalize(data) == _normalize(text) for data in (made, known)):
             continue
-        if kept[-1].token and _fits(made[: len(made) - len(_data(kept[-1]))], text, whole=whole):
-            continue  # the token that ends an answer has a name and no text
+        if entries[-1].token and _matches(made[: len(made) - len(_data(entries[-1]))], text, whole=whole):
+            continue  # the token that ends an answer is not part of the text
         yield Finding(f"/choices/{index}/logprobs/content", repr(choice.content)[:200], repr(made)[:200])
 
 
-def _shown(data: bytes) -> str:
-    """Bytes as text without its ends; what is no character, in whatever number of signs, is one sign."""
-    return BROKEN.sub(CUT, data.decode(errors="replace")).strip()
+def _normalize(data: bytes) -> str:
+    """Decode bytes, strip white space, and replace each run of undecodable bytes by one U+FFFD."""
+    return REPLACED.sub(CUT, data.decode(errors="replace")).strip()
 
 
 def _data(entry: LogprobEntry) -> bytes:
+    """Return the bytes of an entry, or else those of its token."""
     return entry.token.encode(errors="replace") if entry.data is None else entry.data
 
 
-def _fits(made: bytes, text: bytes, *, whole: bool) -> bool:
-    """Servers that cut white space from the ends of an answer are not blamed; a character may be cut at a limit."""
+def _matches(made: bytes, text: bytes, *, whole: bool) -> bool:
+    """Compare the bytes of the tokens with the text. Servers may strip white space, and a limit may cut a character."""
     made = made.strip()
     text = text.strip().removesuffix(CUT.encode())
     return made == text or (not whole and made.startswith(text) and len(made) - len(text) < 4)
 
 
-@check("logprobs.one-entry-per-token", on=ASKED)
+@check("logprobs.one-entry-per-token", on=REQUESTED)
 def entries_are_as_many_as_the_tokens(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """An answer that max_tokens cuts off has an entry for each completion token."""
-    found = entries_by_choice(exchange)
+    entries = entries_by_choice(exchange)
     if len(exchange.choices) > 1 or exchange.finish_reason() != "length":
         raise NotExercised("the answer has several choices, or ended by itself")
-    completion, told = completion_count(exchange), len(found.get(0, ()))
-    if told != completion:
-        yield Finding("/choices/0/logprobs/content", f"{completion} entries", f"{told} entries")
+    completion, count = completion_count(exchange), len(entries.get(0, ()))
+    if count != completion:
+        yield Finding("/choices/0/logprobs/content", f"{completion} entries", f"{count} entries")
 
 
-@check("logprobs.in-every-chunk", on=STREAM_ASKED)
+@check("logprobs.in-every-chunk", on=STREAM_REQUESTED)
 def every_chunk_with_text_has_its_entries(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """In a stream whose request asks for them, log-probabilities come for every choice that says something."""
-    spoken = {index for index, folded in exchange.choices.items() if folded.content}
-    told = {
+    """In a stream whose request asks for them, every choice with text has log-probabilities."""
+    with_text = {index for index, choice in exchange.choices.items() if choice.content}
+    with_entries = {
         choice.get("index")
         for _place, choice in iterate_choices(exchange)
         if isinstance(choice.get("logprobs"), dict) and choice["logprobs"].get("content")
     }
-    for index in sorted(spoken - told):
+    for index in sorted(with_text - with_entries):
         yield Finding(f"/events/*/choices/{index}/logprobs", "entries", "none")
 
 
-@check("logprobs.only-on-request", on=UNASKED)
+@check("logprobs.only-on-request", on=NOT_REQUESTED)
 def log_probabilities_are_not_sent_unasked(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """Without a request for them there are no log-probabilities: null, or no such member."""
+    """Without a request for them log-probabilities are left out: `logprobs` is null or absent."""
     for place, choice in iterate_choices(exchange):
         if choice.get("logprobs") is not None:
             yield Finding(f"{place}/logprobs", "null, or absent", repr(choice["logprobs"])[:80])
@@ -162,16 +166,16 @@ def log_probabilities_are_not_sent_unasked(exchange: Exchange, _: Context) -> It
 
 @relation("logprobs.told-when-stopped", over=("told", "halted", "halted-streamed"), unmet=why_unanswered)
 def tokens_before_a_stop_text_are_told(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
-    """An answer that a stop text ends has entries for all of its text; those of the stop text may follow them."""
+    """An answer that a stop string ends has entries for all of its text; those of the stop string may follow."""
     for name in ("halted", "halted-streamed"):
         exchange = exchanges[name]
         for index, choice in exchange.choices.items():
-            if choice.reasoning or TAGS.search(choice.content):
-                raise NotExercised("some tokens are thoughts, or mark them")
+            if choice.reasoning or REASONING_TAGS.search(choice.content):
+                raise NotExercised("some tokens are reasoning, or its tags")
             text = choice.content.encode(errors="replace")
-            kept = entries_by_choice(exchange).get(index, [])
-            made = b"".join(_data(entry) for entry in kept)
-            if TAGS.search("".join(entry.token for entry in kept)):
-                raise NotExercised("some tokens are thoughts, or mark them")
+            entries = entries_by_choice(exchange).get(index, [])
+            made = b"".join(_data(entry) for entry in entries)
+            if REASONING_TAGS.search("".join(entry.token for entry in entries)):
+                raise NotExercised("some tokens are reasoning, or its tags")
             if text.strip() and CUT not in choice.content and not made.lstrip().startswith(text.strip()):
                 yield Finding(f"/{name}/choices/{index}/logprobs/content", repr(choice.content)[:200], repr(made)[:200])

@@ -1,1 +1,1 @@
-"""TODO."""
+"""Streams: their transport, the order of their events, their chunks and their deltas."""

@@ -1,4 +1,4 @@
-"""TODO."""
+"""Checks of the fields that chunks have, and of their choices."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 
 def _constant(exchange: Exchange, name: str) -> Iterator[Finding]:
+    """Yield a finding for the first chunk whose field differs from that of the first chunk."""
     values = [(at, chunk.get(name)) for at, chunk in chunks(exchange)]
     first = values[0][1]
     for at, value in values:
@@ -43,10 +44,10 @@ def object_is_chat_completion_chunk(exchange: Exchange, _: Context) -> Iterator[
 
 @check("stream.id-constant", on=STREAM)
 def id_is_the_same_in_every_chunk(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """Every chunk has the same `id`, a text that is not empty."""
+    """Every chunk has the same `id`, a string that is not empty."""
     first = chunks(exchange)[0][1].get("id")
     if not isinstance(first, str) or not first:
-        yield Finding("/events/0/id", "a text", repr(first))
+        yield Finding("/events/0/id", "a string that is not empty", repr(first))
     yield from _constant(exchange, "id")
 
 
@@ -77,10 +78,10 @@ def index_is_an_integer(exchange: Exchange, _: Context) -> Iterator[Finding]:
 
 @check("stream.one-choice-by-default", on=STREAM)
 def one_choice_is_streamed_when_none_is_asked_for(exchange: Exchange, context: Context) -> Iterator[Finding]:
-    """Only the choice with index 0 is streamed when `n` is not given or is 1."""
+    """Only the choice with index 0 is streamed if `n` is not given or is 1."""
     sent: Any = exchange.request_json
     if isinstance(sent, dict) and requested_choices(exchange, context) not in (None, 1):
-        raise NotExercised("the request asks for more choices")
+        raise NotExercised("the request asks for more than one choice")
     found = sorted(exchange.choices)
     if found != [0]:
         yield Finding("/events/*/choices/*/index", "[0]", f"{found}")
@@ -88,7 +89,7 @@ def one_choice_is_streamed_when_none_is_asked_for(exchange: Exchange, context: C
 
 @check("stream.one-choice-per-chunk", on=STREAM)
 def chunk_carries_one_choice(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """Every chunk carries exactly one choice, as the dialect's examples do."""
+    """Every chunk has exactly one choice, as in the dialect's examples."""
     for at, chunk in chunks(exchange):
         if len(choices(chunk)) != 1:
             yield Finding(f"/events/{at}/choices", "1 choice", f"{len(choices(chunk))} choices")
@@ -97,25 +98,25 @@ def chunk_carries_one_choice(exchange: Exchange, _: Context) -> Iterator[Finding
 
 @check("stream.model-echoed", on=STREAMED_ANSWER)
 def model_of_chunks_is_the_requested_one(exchange: Exchange, context: Context) -> Iterator[Finding]:
-    """`model` of the chunks is the model that was asked for, as in plain answers."""
+    """`model` of the chunks is the model of the request, as in plain answers."""
     sent: Any = exchange.request_json
-    asked = sent.get("model", context.model) if isinstance(sent, dict) else context.model
+    requested = sent.get("model", context.model) if isinstance(sent, dict) else context.model
     at, first = chunks(exchange)[0]
-    if first.get("model") != asked:
-        yield Finding(f"/events/{at}/model", repr(asked), repr(first.get("model")))
+    if first.get("model") != requested:
+        yield Finding(f"/events/{at}/model", repr(requested), repr(first.get("model")))
 
 
 @check("stream.as-many-choices-as-asked", on=SEVERAL_STREAMED)
 def choices_of_a_stream_are_as_many_as_asked(exchange: Exchange, context: Context) -> Iterator[Finding]:
-    """A stream holds the choices 0 to `n` - 1 when `n` asks for more than one."""
-    asked, found = requested_choices(exchange, context), sorted(exchange.choices)
-    if found != list(range(asked)):
-        yield Finding("/events/*/choices/*/index", f"{list(range(asked))}", f"{found}")
+    """A stream has the choices 0 to `n` - 1 if `n` is greater than one."""
+    requested, found = requested_choices(exchange, context), sorted(exchange.choices)
+    if found != list(range(requested)):
+        yield Finding("/events/*/choices/*/index", f"{list(range(requested))}", f"{found}")
 
 
 @check("stream.choices-never-empty", on=STREAM)
 def chunk_without_usage_has_a_choice(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """Every chunk has a choice, unless it holds usage; many clients read the first choice of each."""
+    """Every chunk has a choice, unless it has usage; many clients read the first choice of each chunk."""
     for at, chunk in chunks(exchange):
         if not choices(chunk) and not isinstance(chunk.get("usage"), dict):
             yield Finding(f"/events/{at}/choices", "a choice", "none")
@@ -124,7 +125,7 @@ def chunk_without_usage_has_a_choice(exchange: Exchange, _: Context) -> Iterator
 
 @check("stream.finish-reason-always-there", on=STREAM)
 def reason_is_null_before_the_end(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """Every choice of every chunk has a finish_reason, null before the end; strict clients demand the member."""
+    """Every choice of every chunk has a finish_reason, null before the end; strict clients require the field."""
     for at, chunk in chunks(exchange):
         for choice in choices(chunk):
             if "finish_reason" not in choice:
@@ -134,34 +135,34 @@ def reason_is_null_before_the_end(exchange: Exchange, _: Context) -> Iterator[Fi
 
 @check("stream.deltas-not-messages", on=STREAM)
 def chunk_holds_deltas_alone(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """A choice of a chunk holds what it says in `delta`, not in the `message` or `text` of other interfaces."""
+    """A choice of a chunk has its text in `delta`, not in the `message` or `text` of other interfaces."""
     for at, chunk in chunks(exchange):
         for choice in choices(chunk):
-            if strange := [name for name in ("message", "text") if choice.get(name) is not None]:
-                yield Finding(f"/events/{at}/choices/{choice.get('index')}", "delta alone", ", ".join(strange))
+            if others := [name for name in ("message", "text") if choice.get(name) is not None]:
+                yield Finding(f"/events/{at}/choices/{choice.get('index')}", "only delta", ", ".join(others))
                 return
 
 
 @check("stream.json-unambiguous", on=STREAM)
 def chunk_names_each_member_once(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """No object of a chunk names a member twice: parsers disagree on which of the two counts."""
+    """No object of a chunk repeats a field name: parsers disagree on which value counts."""
     for at, oddity in exchange.walk.oddities:
         if "duplicate" in oddity:
-            yield Finding(f"/events/{at}", "every member once", oddity)
+            yield Finding(f"/events/{at}", "every field once", oddity)
 
 
 @check("stream.members-known", on=STREAM)
 def chunk_has_no_further_members(exchange: Exchange, context: Context) -> Iterator[Finding]:
-    """Chunks have the members that the description names and no others."""
+    """Chunks have the fields that the description defines and no others."""
     for at, chunk in chunks(exchange):
-        if found := unknown_fields(context.validator.document, "ChatCompletionChunk", chunk):
-            yield Finding(f"/events/{at}", "members of the description", ", ".join(found))
+        if names := unknown_fields(context.validator.document, "ChatCompletionChunk", chunk):
+            yield Finding(f"/events/{at}", "fields of the description", ", ".join(names))
             return
 
 
 @relation("stream.ids-differ", over=("streamed", "streamed-again"), unmet=why_unanswered)
 def streams_have_ids_of_their_own(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
-    """Two streams have two ids."""
+    """Two streams have different ids."""
     first, second = (chunks(exchanges[name])[0][1].get("id") for name in ("streamed", "streamed-again"))
     if first is None or second is None:
         raise NotExercised("the chunks have no id")

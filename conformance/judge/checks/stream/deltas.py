@@ -1,4 +1,4 @@
-"""TODO."""
+"""Checks of the role and the text in deltas."""
 
 from __future__ import annotations
 
@@ -15,18 +15,15 @@ if TYPE_CHECKING:
     from conformance.exchange import Exchange
     from openapi.stream.accumulated_choice import AccumulatedChoice
 
-FORGIVEN_ROLES = 2
-
-ENOUGH_DELTAS = 5
-
-ENOUGH_TEXT = 16
-
-ENOUGH_LETTERS = 4
+MAX_ROLES = 2
+MIN_DELTAS = 5
+MIN_CHARACTERS = 16
+MIN_DIFFERENT = 4
 
 
 @check("stream.role-assistant", on=STREAM)
 def role_is_assistant_where_given(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """A role, where a delta has one, is "assistant"."""
+    """A role, if a delta has one, is "assistant"."""
     for where, delta in deltas(exchange):
         if delta.get("role") not in (None, "assistant"):
             yield Finding(f"{where}/role", "assistant", repr(delta["role"]))
@@ -34,7 +31,7 @@ def role_is_assistant_where_given(exchange: Exchange, _: Context) -> Iterator[Fi
 
 @check("stream.role-in-every-delta", on=STREAM)
 def role_is_in_every_delta(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """Every delta carries the role, as the dialect's examples do."""
+    """Every delta has the role, as in the dialect's examples."""
     for where, delta in deltas(exchange):
         if delta.get("role") != "assistant":
             yield Finding(f"{where}/role", "assistant", repr(delta.get("role")))
@@ -43,13 +40,13 @@ def role_is_in_every_delta(exchange: Exchange, _: Context) -> Iterator[Finding]:
 
 @check("stream.role-before-text", on=STREAM)
 def role_comes_before_the_text(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """The role of a choice, where one is sent, comes no later than its first text."""
+    """The role of a choice, if one is sent, comes no later than its first text."""
     yield from order_findings(exchange, "role-first")
 
 
 @check("stream.role-given", on=STREAMED_ANSWER)
 def role_is_sent(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """The deltas of every choice say who speaks; clients that fold them have no role otherwise."""
+    """The deltas of every choice include the role; otherwise clients that accumulate deltas have none."""
     for index, choice in exchange.choices.items():
         if not choice.roles:
             yield Finding(f"/events/*/choices/{index}/delta/role", "assistant", "no role in any delta")
@@ -57,58 +54,58 @@ def role_is_sent(exchange: Exchange, _: Context) -> Iterator[Finding]:
 
 @check("stream.role-not-repeated", on=STREAMED_ANSWER)
 def role_is_not_sent_with_every_text(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """The role is not sent again with every text; clients that join texts read "assistantassistant" otherwise.
+    """The role is not repeated with every text; otherwise clients that join strings read "assistantassistant".
 
-    Twice is forgiven: some servers open with a chunk of its own and say the role again with the first text.
+    Two roles are allowed: some servers open with a chunk that has only the role and repeat it with the first text.
     """
     for index, choice in exchange.choices.items():
-        if len(choice.roles) > FORGIVEN_ROLES:
+        if len(choice.roles) > MAX_ROLES:
             where = f"/events/*/choices/{index}/delta/role"
-            yield Finding(where, f"at most {FORGIVEN_ROLES} times", f"{len(choice.roles)} times")
+            yield Finding(where, f"at most {MAX_ROLES} times", f"{len(choice.roles)} times")
 
 
-def _telling(exchange: Exchange) -> Iterator[tuple[int, AccumulatedChoice]]:
-    """The choices whose texts are so many, long and mixed that they do not repeat themselves by chance."""
+def _long_choices(exchange: Exchange) -> Iterator[tuple[int, AccumulatedChoice]]:
+    """Yield the choices whose texts are so numerous, long and varied that they do not repeat by chance."""
     if exchange.walk.full_text is not None:
         raise NotExercised("the stream sends its full text")
-    found = [
+    long = [
         (index, choice)
         for index, choice in exchange.choices.items()
-        if len(choice.deltas) >= ENOUGH_DELTAS
-        and len(choice.content_incremental) >= ENOUGH_TEXT
-        and len(set(choice.content_incremental)) >= ENOUGH_LETTERS
+        if len(choice.deltas) >= MIN_DELTAS
+        and len(choice.content_incremental) >= MIN_CHARACTERS
+        and len(set(choice.content_incremental)) >= MIN_DIFFERENT
     ]
-    if not found:
-        raise NotExercised("the answer is too short to tell")
-    yield from found
+    if not long:
+        raise NotExercised("the answer is too short")
+    yield from long
 
 
 @check("stream.deltas-add-up", on=not_generated(STREAMED_ANSWER))
 def deltas_are_not_cumulative(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """A delta holds what is new, not the whole text so far.
+    """A delta has only the new text, not the whole text so far.
 
-    Blamed is a stream without `full_text` in which each of five or more texts begins with the one before it and is
+    Reported for a stream without `full_text` in which each of five or more texts begins with the previous one and is
     longer; the last may be a repetition.
     """
-    for index, choice in _telling(exchange):
+    for index, choice in _long_choices(exchange):
         texts = choice.deltas
         if all(later.startswith(earlier) for earlier, later in pairwise(texts)) and len(set(texts)) >= len(texts) - 1:
-            yield Finding(f"/events/*/choices/{index}/delta/content", "what is new", f"{texts[-1]!r}"[:80])
+            yield Finding(f"/events/*/choices/{index}/delta/content", "only new text", f"{texts[-1]!r}"[:80])
 
 
 @check("stream.text-not-repeated", on=not_generated(STREAMED_ANSWER))
 def no_delta_repeats_the_whole_text(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """No delta repeats all that was said before it, as the last one of some servers does."""
-    for index, choice in _telling(exchange):
+    """No delta repeats the whole text so far, as the last one of some servers does."""
+    for index, choice in _long_choices(exchange):
         for at, so_far in enumerate(accumulate(choice.deltas[:-1]), 1):
-            if at >= ENOUGH_DELTAS and len(so_far) >= ENOUGH_TEXT and choice.deltas[at] == so_far:
+            if at >= MIN_DELTAS and len(so_far) >= MIN_CHARACTERS and choice.deltas[at] == so_far:
                 where = f"/events/{choice.delta_at[at]}/choices/{index}/delta/content"
-                yield Finding(where, "what is new", f"all so far: {so_far!r}"[:80])
+                yield Finding(where, "only new text", f"the whole text: {so_far!r}"[:80])
 
 
 @check("stream.full-text-is-whole", on=STREAMED_ANSWER)
 def full_text_is_the_whole_answer(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """`full_text`, where a server sends it, is what the deltas add up to."""
+    """`full_text`, if present, is the text that the deltas add up to."""
     whole = exchange.walk.full_text
     choice = exchange.choices.get(0)
     if whole is None or choice is None:
@@ -120,7 +117,7 @@ def full_text_is_the_whole_answer(exchange: Exchange, _: Context) -> Iterator[Fi
 
 @check("stream.text-well-encoded", on=at_temperature_0(not_generated(STREAM)))
 def streamed_text_holds_no_replacement_character(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """No delta holds U+FFFD, which stands where a character was cut between two chunks."""
+    """No delta has U+FFFD, which replaces a character that was cut between two chunks."""
     for index, choice in exchange.choices.items():
         for at, text in zip(choice.delta_at, choice.deltas, strict=True):
             if "\ufffd" in text:
@@ -131,8 +128,8 @@ def streamed_text_holds_no_replacement_character(exchange: Exchange, _: Context)
 def streamed_text_equals_the_plain_one(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """The same greedy request gives the same text, streamed and plain.
 
-    Both are asked for twice: only a server whose plain answers agree with each other, and whose streamed ones do,
-    is blamed for a difference between the two.
+    Both requests are sent twice. A difference is reported only if the plain answers agree with each other, and the
+    streamed ones do.
     """
     texts = {name: exchange.content() or "" for name, exchange in exchanges.items()}
     if texts["plain"] != texts["plain-again"] or texts["streamed"] != texts["streamed-again"]:

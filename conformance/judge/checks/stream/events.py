@@ -1,4 +1,4 @@
-"""TODO."""
+"""Checks of the order of events, of the end of a stream, of errors within it, and of its usage."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from conformance.exchange import Exchange
 
 
-def _asks_for_usage(exchange: Exchange) -> bool:
+def _requests_usage(exchange: Exchange) -> bool:
+    """Tell whether the request sets stream_options.include_usage."""
     sent: Any = exchange.request_json
     options = sent.get("stream_options") if isinstance(sent, dict) else None
     return isinstance(options, dict) and options.get("include_usage") is True
@@ -23,7 +24,7 @@ def _asks_for_usage(exchange: Exchange) -> bool:
 
 @check("stream.accepted", on=EXPECTED_STREAM)
 def stream_is_sent_when_asked_for(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """A request with `stream: true` is answered with an event stream, to its end."""
+    """A request with `stream: true` is answered with a complete event stream."""
     if exchange.status != 200 or not exchange.complete:
         yield Finding("/status", "200 and a complete stream", summarize(exchange))
     elif not exchange.is_stream:
@@ -34,7 +35,7 @@ def stream_is_sent_when_asked_for(exchange: Exchange, _: Context) -> Iterator[Fi
 def done_is_last(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """The stream ends with the event `[DONE]`.
 
-    Schemas cannot say this: a description models one event, never their order.
+    A description cannot state this: it models one event, not the order of events.
     """
     yield from order_findings(exchange, "done-last")
 
@@ -47,13 +48,13 @@ def done_is_sent_once(exchange: Exchange, _: Context) -> Iterator[Finding]:
 
 @check("stream.nothing-after-done", on=STREAM)
 def nothing_follows_done(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """No chunk follows `[DONE]`; clients stop reading there."""
+    """No chunk follows `[DONE]`, where clients stop reading."""
     yield from order_findings(exchange, "nothing-after-done")
 
 
 @check("stream.events-are-json", on=STREAM)
 def events_hold_json_objects(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """The data of every event but `[DONE]` is one JSON object."""
+    """The data of every event except `[DONE]` is one JSON object."""
     yield from order_findings(exchange, "events-are-json", "events-are-objects")
 
 
@@ -65,7 +66,7 @@ def choice_finishes_once(exchange: Exchange, _: Context) -> Iterator[Finding]:
 
 @check("stream.nothing-after-finish", on=STREAM)
 def choice_is_silent_after_its_finish(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """A choice says nothing more after its finish_reason."""
+    """A choice has no more text after its finish_reason."""
     yield from order_findings(exchange, "nothing-after-finish")
 
 
@@ -73,7 +74,7 @@ def choice_is_silent_after_its_finish(exchange: Exchange, _: Context) -> Iterato
 def streamed_reason_is_a_documented_one(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """A finish_reason in a stream is stop, length, tool_calls, or null before the end.
 
-    An empty text is none of them; clients take it for the end.
+    An empty string is not allowed; clients take it for the end.
     """
     for at, chunk in chunks(exchange):
         for choice in choices(chunk):
@@ -92,7 +93,7 @@ def stream_reports_no_error(exchange: Exchange, _: Context) -> Iterator[Finding]
 
 @check("stream.errors-fit-envelope", on=STREAM)
 def error_event_fits_the_envelope(exchange: Exchange, context: Context) -> Iterator[Finding]:
-    """An error that is reported in mid-stream comes in the dialect's envelope, as a refusal does."""
+    """An error in the middle of a stream has the dialect's error envelope, as a refusal does."""
     if not exchange.walk.errors:
         raise NotExercised("the stream reports no error")
     for at, chunk in exchange.walk.errors:
@@ -102,7 +103,7 @@ def error_event_fits_the_envelope(exchange: Exchange, context: Context) -> Itera
 
 @check("stream.nothing-after-error", on=STREAM)
 def error_event_is_the_last_word(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """After an error that is reported in mid-stream nothing is said: at most `[DONE]` follows."""
+    """After an error in the middle of a stream at most `[DONE]` follows."""
     if not exchange.walk.errors:
         raise NotExercised("the stream reports no error")
     failed = exchange.walk.errors[0][0]
@@ -114,27 +115,27 @@ def error_event_is_the_last_word(exchange: Exchange, _: Context) -> Iterator[Fin
 
 @check("stream.usage-with-finish", on=STREAMED_ANSWER)
 def usage_comes_with_the_finish_reason(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """Usage stands in the chunk that carries the finish_reason."""
+    """Usage is in the chunk that has the finish_reason."""
     finished = {
         at for at, chunk in chunks(exchange) for choice in choices(chunk) if choice.get("finish_reason") is not None
     }
-    given = {at for at, _ in exchange.walk.usages}
-    if not finished & given:
-        yield Finding("/events/*/usage", f"in event {sorted(finished)}", f"in events {sorted(given)}")
+    with_usage = {at for at, _ in exchange.walk.usages}
+    if not finished & with_usage:
+        yield Finding("/events/*/usage", f"in event {sorted(finished)}", f"in events {sorted(with_usage)}")
 
 
 @check("stream.usage-once", on=STREAMED_ANSWER)
 def usage_is_sent_once_per_choice(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """Usage is sent once for each choice, not with every chunk."""
-    given = [at for at, _ in exchange.walk.usages]
-    if len(given) > max(1, len(exchange.choices)):
-        yield Finding("/events/*/usage", f"{max(1, len(exchange.choices))} times", f"{len(given)} times")
+    with_usage = [at for at, _ in exchange.walk.usages]
+    if len(with_usage) > max(1, len(exchange.choices)):
+        yield Finding("/events/*/usage", f"{max(1, len(exchange.choices))} times", f"{len(with_usage)} times")
 
 
 @check("stream.usage-on-request", on=STREAMED_ANSWER)
 def usage_chunk_is_sent_when_asked_for(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """With include_usage the last chunk before `[DONE]` holds usage and an empty list of choices."""
-    if not _asks_for_usage(exchange):
+    """With include_usage the last chunk before `[DONE]` has usage and an empty list of choices."""
+    if not _requests_usage(exchange):
         raise NotExercised("the request does not ask for usage")
     at, last = chunks(exchange)[-1]
     if not isinstance(last.get("usage"), dict):
@@ -146,7 +147,7 @@ def usage_chunk_is_sent_when_asked_for(exchange: Exchange, _: Context) -> Iterat
 @check("stream.usage-null-elsewhere", on=STREAMED_ANSWER)
 def usage_is_null_in_all_other_chunks(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """With include_usage every other chunk has `usage: null`."""
-    if not _asks_for_usage(exchange):
+    if not _requests_usage(exchange):
         raise NotExercised("the request does not ask for usage")
     for at, chunk in chunks(exchange)[:-1]:
         if "usage" not in chunk or chunk["usage"] is not None:
@@ -162,8 +163,8 @@ def usage_chunk_comes_after_the_choices(exchange: Exchange, _: Context) -> Itera
 
 @check("stream.usage-only-on-request", on=STREAMED_ANSWER)
 def usage_is_not_sent_unasked(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """Without include_usage no chunk holds usage."""
-    if _asks_for_usage(exchange):
+    """Without include_usage no chunk has usage."""
+    if _requests_usage(exchange):
         raise NotExercised("the request asks for usage")
     for at, usage in exchange.walk.usages:
         yield Finding(f"/events/{at}/usage", "no usage", repr(usage)[:80])

@@ -1,4 +1,4 @@
-"""TODO."""
+"""Checks of the bytes of a stream: media type, encoding, fields and arrival."""
 
 from __future__ import annotations
 
@@ -14,14 +14,13 @@ if TYPE_CHECKING:
 
     from conformance.exchange import Exchange
 
-MANY = 64  # fewer events than these may well have been read at once by chance
-
-FASTEST_S = 0.0001  # for each event: 10,000 of them a second, several times what any server streams
+MIN_EVENTS = 64  # fewer events may be read at once by chance
+FASTEST_S = 0.0001  # time per event; 10,000 events per second is several times the rate of any server
 
 
 @check("stream.event-stream-type", on=STREAM)
 def content_type_is_event_stream(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """A stream is sent as text/event-stream; browsers refuse it otherwise."""
+    """A stream is sent as text/event-stream; otherwise browsers reject it."""
     if exchange.content_type != MEDIA_TYPE:
         yield Finding("/headers/content-type", MEDIA_TYPE, exchange.header("content-type") or "no header")
 
@@ -30,14 +29,14 @@ def content_type_is_event_stream(exchange: Exchange, _: Context) -> Iterator[Fin
 def lines_are_fields_of_the_standard(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """Every line of the stream is a field of the event-stream format, a comment or empty.
 
-    Decoders drop other lines without a word, so a chunk without its `data:` is lost.
+    Decoders silently drop other lines, so a chunk without its `data:` is lost.
     """
     yield from byte_findings(exchange, "unknown-field", "no-colon-line")
 
 
 @check("stream.utf8", on=STREAM)
 def stream_is_utf8(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """The stream is UTF-8 throughout, and holds no halves of surrogate pairs."""
+    """The stream is UTF-8 throughout and has no unpaired surrogates."""
     yield from byte_findings(exchange, "invalid-utf8")
     for at, oddity in exchange.walk.oddities:
         if "surrogate" in oddity:
@@ -46,24 +45,23 @@ def stream_is_utf8(exchange: Exchange, _: Context) -> Iterator[Finding]:
 
 @check("stream.last-event-ended", on=STREAM)
 def last_event_has_its_blank_line(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """The last event is followed by a blank line; without it decoders drop the event."""
+    """The last event is followed by a blank line; otherwise decoders drop the event."""
     yield from byte_findings(exchange, "unterminated-event")
 
 
 @check("stream.arrives-bit-by-bit", on=STREAMED_ANSWER)
 def events_arrive_while_they_are_made(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """The text of a slow answer does not arrive all at once: nothing holds the stream back until its end.
+    """The text of a slow answer does not arrive all at once: nothing buffers the stream until its end.
 
-    Judged where an answer took a second and at least 64 events brought text. A quarter of them may come early; the
-    others are blamed when they came within so short a time that no server could have made them in it. How long the
-    first took does not matter: a server may be busy. So may this machine: where the client itself did not run, nobody
-    knows when the events came.
+    Judged if an answer took at least a second and had at least 64 events with text. The earliest quarter of them is
+    ignored; reported if the others arrived faster than any server generates events. The time to the first event does
+    not matter, because a server may be busy. Not judged if our own process stalled: the arrival times are then unknown.
     """
     response = timed_response(exchange)
-    spoke = sorted(exchange.events[at].at_s for choice in exchange.choices.values() for at in choice.output_at)
-    if response.ended_at_s < SLOW_S or len(spoke) < MANY:
-        raise NotExercised("the answer came too fast or is too short to tell")
-    late = spoke[len(spoke) // 4 :]
+    times = sorted(exchange.events[at].at_s for choice in exchange.choices.values() for at in choice.output_at)
+    if response.ended_at_s < SLOW_S or len(times) < MIN_EVENTS:
+        raise NotExercised("the answer was too fast or too short to judge its timing")
+    late = times[len(times) // 4 :]
     if late[-1] - late[0] < FASTEST_S * len(late):
         got = f"{len(late)} events within {(late[-1] - late[0]) * 1000:.1f} ms, after {late[0]:.2f} s"
-        yield Finding("/events", "events that arrive while they are made", got)
+        yield Finding("/events", "events that arrive while they are generated", got)

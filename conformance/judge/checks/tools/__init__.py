@@ -1,1 +1,1 @@
-"""TODO."""
+"""Tool calls: whether the server calls tools, and the fields of the calls."""

@@ -1,4 +1,4 @@
-"""TODO."""
+"""Checks of the fields that a client needs to execute a tool call: name, id and arguments, plain and streamed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import jsonschema_rs
 
 from conformance.check import Context, Finding, NotExercised, NotObserved, check, relation
 from conformance.judge.applicability import STREAMED_ANSWER, why_unanswered
-from conformance.judge.checks.tools.choice import OFFERED, offering
+from conformance.judge.checks.tools.choice import OFFERED, with_tools
 from openapi.stream.strict_json import read_json
 
 if TYPE_CHECKING:
@@ -17,47 +17,47 @@ if TYPE_CHECKING:
     from conformance.exchange import Exchange
     from openapi.stream.accumulated_choice import ToolCall
 
-OFFERED_STREAM = offering(STREAMED_ANSWER)
+OFFERED_STREAM = with_tools(STREAMED_ANSWER)
 
 
 def _calls(exchange: Exchange) -> list[tuple[str, ToolCall]]:
-    """Every call with its place; raises NotExercised where no tool is called."""
-    found = [
+    """Return (path, call) for every tool call. Raises NotExercised if no tool is called."""
+    calls = [
         (f"/choices/{index}/message/tool_calls/{at}", call)
         for index, choice in exchange.choices.items()
         for at, call in enumerate(choice.tool_calls)
     ]
-    if not found:
+    if not calls:
         raise NotExercised("no tool is called")
-    return found
+    return calls
 
 
-def _whole_calls(exchange: Exchange) -> list[tuple[str, ToolCall]]:
-    """Every call of an answer that was not cut off."""
+def _complete_calls(exchange: Exchange) -> list[tuple[str, ToolCall]]:
+    """Return (path, call) for every tool call of an answer that was not cut off."""
     if any(choice.finish_reason == "length" for choice in exchange.choices.values()):
         raise NotExercised("the answer was cut off")
     return _calls(exchange)
 
 
-def _offered(exchange: Exchange) -> dict[str, dict[str, Any]]:
-    """The functions that the request offers, by name."""
+def _offered_functions(exchange: Exchange) -> dict[str, dict[str, Any]]:
+    """Return the functions that the request offers, by name."""
     functions = [tool.get("function") for tool in exchange.request_json.get("tools") or () if isinstance(tool, dict)]
     return {function["name"]: function for function in functions if isinstance(function, dict) and "name" in function}
 
 
 @check("tools.name-offered", on=OFFERED)
-def called_name_is_one_of_those_offered(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """The name of every call is one that the request offers: whole, and said once."""
-    offered = _offered(exchange)
-    for where, call in _whole_calls(exchange):
+def called_name_is_one_of_those_offered_functions(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """The name of every call is exactly one that the request offers."""
+    offered = _offered_functions(exchange)
+    for where, call in _complete_calls(exchange):
         if call.name not in offered:
             yield Finding(f"{where}/function/name", " or ".join(offered)[:200], repr(call.name)[:120])
 
 
 @check("tools.arguments-are-an-object", on=OFFERED)
 def arguments_are_a_json_object(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """The arguments of every whole call are the text of one JSON object."""
-    for where, call in _whole_calls(exchange):
+    """The arguments of every complete call are a string with one JSON object."""
+    for where, call in _complete_calls(exchange):
         reading = read_json(call.arguments or "")
         if reading.error or not isinstance(reading.value, dict):
             yield Finding(f"{where}/function/arguments", "one JSON object", repr(call.arguments)[:200])
@@ -65,23 +65,25 @@ def arguments_are_a_json_object(exchange: Exchange, _: Context) -> Iterator[Find
 
 @check("tools.arguments-fit-schema", on=OFFERED)
 def arguments_fit_their_schema(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """The arguments of every whole call are valid against the parameters of its function."""
-    offered = _offered(exchange)
-    for where, call in _whole_calls(exchange):
+    """The arguments of every complete call are valid against the parameters of its function."""
+    offered = _offered_functions(exchange)
+    for where, call in _complete_calls(exchange):
         reading = read_json(call.arguments or "")
         schema = offered.get(call.name, {}).get("parameters")
         if reading.error or not isinstance(schema, dict):
-            continue  # judged by other checks
+            continue  # other checks report it
         for problem in jsonschema_rs.validator_for(schema).iter_errors(reading.value):
-            yield Finding(f"{where}/function/arguments", "what the schema demands", problem.message[:200])
+            yield Finding(
+                f"{where}/function/arguments", "arguments that are valid against the schema", problem.message[:200]
+            )
 
 
 @check("tools.ids-given", on=OFFERED)
 def every_call_has_an_id(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """Every call has an id, by which its result is sent back."""
+    """Every call has an id, with which its result is sent back."""
     for where, call in _calls(exchange):
         if not call.ids:
-            yield Finding(f"{where}/id", "a text", "none")
+            yield Finding(f"{where}/id", "a string", "none")
 
 
 @check("tools.ids-unique", on=OFFERED)
@@ -90,19 +92,19 @@ def ids_of_calls_differ(exchange: Exchange, _: Context) -> Iterator[Finding]:
     ids = [(where, call.ids[0]) for where, call in _calls(exchange) if call.ids]
     for at, (where, identity) in enumerate(ids):
         if identity in [other for _, other in ids[:at]]:
-            yield Finding(f"{where}/id", "an id of its own", repr(identity)[:80])
+            yield Finding(f"{where}/id", "a different id", repr(identity)[:80])
 
 
 @check("tools.type-function", on=OFFERED)
 def type_of_a_call_is_function(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """Every call says once that its type is "function"."""
+    """Every call has the type "function"."""
     for where, call in _calls(exchange):
         if set(call.types) != {"function"}:
             yield Finding(f"{where}/type", "function", f"{list(call.types)}"[:80])
 
 
 def _pieces(exchange: Exchange) -> Iterator[tuple[str, int, dict[str, Any]]]:
-    """Every piece of a call in a stream: its place, its choice and itself; raises NotExercised where there are none."""
+    """Yield (path, choice, piece) for every piece of a call in a stream. Raises NotExercised if no tool is called."""
     found = False
     for at, chunk in exchange.walk.chunks:
         choices = chunk.get("choices")
@@ -119,7 +121,7 @@ def _pieces(exchange: Exchange) -> Iterator[tuple[str, int, dict[str, Any]]]:
 
 @check("tools.streamed-index-given", on=OFFERED_STREAM)
 def every_piece_has_an_index(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """Every piece of a call in a stream says by an integer to which call it belongs."""
+    """Every piece of a call in a stream has an integer index that identifies the call."""
     for where, _choice, piece in _pieces(exchange):
         if type(piece.get("index")) is not int or piece["index"] < 0:
             yield Finding(f"{where}/index", "an integer", repr(piece.get("index", "absent"))[:80])
@@ -139,7 +141,7 @@ def indices_of_calls_count_from_zero(exchange: Exchange, _: Context) -> Iterator
 
 @check("tools.streamed-index-per-call", on=OFFERED_STREAM)
 def every_call_has_an_index_of_its_own(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """Two calls of a stream never share an index: pieces with another id belong to another call."""
+    """Two calls of a stream never share an index: a piece with a different id belongs to a different call."""
     known: dict[tuple[int, object], str] = {}
     for where, choice, piece in _pieces(exchange):
         identity = piece.get("id")
@@ -151,7 +153,7 @@ def every_call_has_an_index_of_its_own(exchange: Exchange, _: Context) -> Iterat
 
 @check("tools.streamed-name-once", on=OFFERED_STREAM)
 def name_of_a_call_is_streamed_once(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """The name of a call comes once: clients join the pieces, and a name sent twice names nothing."""
+    """The name of a call is sent once: clients join the pieces, and a repeated name matches no function."""
     for where, call in _calls(exchange):
         if len(call.names) != 1:
             yield Finding(f"{where}/function/name", "once", f"{list(call.names)}"[:120])
@@ -159,7 +161,7 @@ def name_of_a_call_is_streamed_once(exchange: Exchange, _: Context) -> Iterator[
 
 @check("tools.streamed-name-first", on=OFFERED_STREAM)
 def name_comes_before_the_arguments(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """The name of a call comes before, or with, the first piece of its arguments."""
+    """The name of a call comes with the first piece of its arguments, or earlier."""
     named: set[tuple[int, object]] = set()
     for where, choice, piece in _pieces(exchange):
         function = piece.get("function")
@@ -177,19 +179,22 @@ def streamed_calls_are_the_plain_ones(exchanges: Mapping[str, Exchange], _: Cont
     """The same greedy request calls the same tools with the same arguments, streamed and plain."""
     if not any(choice.tool_calls for exchange in exchanges.values() for choice in exchange.choices.values()):
         raise NotExercised("no tool is called")
-    said = {
-        name: [_meant(call) for call in each.choices[0].tool_calls]
-        for name, each in exchanges.items()
-        if 0 in each.choices
+    calls = {
+        name: [_parse(call) for call in exchange.choices[0].tool_calls]
+        for name, exchange in exchanges.items()
+        if 0 in exchange.choices
     }
-    if len(said) < len(exchanges):
+    if len(calls) < len(exchanges):
         raise NotObserved("an answer has no choices")
-    if said["plain"] != said["plain-again"] or said["streamed"] != said["streamed-again"]:
+    if calls["plain"] != calls["plain-again"] or calls["streamed"] != calls["streamed-again"]:
         raise NotExercised("greedy answers of this server do not repeat")
-    if said["plain"] != said["streamed"]:
-        yield Finding("/choices/0/message/tool_calls", repr(said["plain"])[:200], f"streamed: {said['streamed']}"[:200])
+    if calls["plain"] != calls["streamed"]:
+        yield Finding(
+            "/choices/0/message/tool_calls", repr(calls["plain"])[:200], f"streamed: {calls['streamed']}"[:200]
+        )
 
 
-def _meant(call: ToolCall) -> tuple[str, Any]:
+def _parse(call: ToolCall) -> tuple[str, Any]:
+    """Return the name of a call and its arguments, parsed if they are JSON."""
     reading = read_json(call.arguments or "")
     return call.name, call.arguments if reading.error else reading.value

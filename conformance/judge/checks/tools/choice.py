@@ -1,4 +1,4 @@
-"""TODO."""
+"""Checks of whether the server calls tools: on request, only those offered, and in conversations with earlier calls."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ if TYPE_CHECKING:
 MARKERS = ("<tool_call>", "</tool_call>", "<|tool_call", "<function=", "[TOOL_CALLS]", "<｜tool▁call")
 
 
-def offering(applicability: Applicability) -> Applicability:
-    """An occasion, but only where the request offers tools."""
+def with_tools(applicability: Applicability) -> Applicability:
+    """Include written requests that offer tools."""
     return Applicability(
-        lambda found, step, contract: (
-            bool((step.body or {}).get("tools")) and not_generated(applicability).applies_to(found, step, contract)
+        lambda scenario, step, contract: (
+            bool((step.body or {}).get("tools")) and not_generated(applicability).applies_to(scenario, step, contract)
         ),
         why_unanswered,
     )
 
 
-OFFERED = offering(ANSWER)
+OFFERED = with_tools(ANSWER)
 
 
 NOT_OFFERED = Applicability(
-    lambda found, step, contract: (
-        not {"tools", "functions"} & set(step.body or {}) and not_generated(ANSWER).applies_to(found, step, contract)
+    lambda scenario, step, contract: (
+        not {"tools", "functions"} & set(step.body or {}) and not_generated(ANSWER).applies_to(scenario, step, contract)
     ),
     why_unanswered,
 )
@@ -46,7 +46,7 @@ NOT_OFFERED = Applicability(
 
 @check("tools.none-calls-nothing", on=TOOLS_FORBIDDEN)
 def none_calls_no_tool(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """With the tool_choice "none" the model calls no tool, although some are offered."""
+    """With the tool_choice "none" the model calls no tool, although tools are offered."""
     for index, choice in exchange.choices.items():
         if choice.tool_calls:
             names = ", ".join(call.name for call in choice.tool_calls)
@@ -55,7 +55,7 @@ def none_calls_no_tool(exchange: Exchange, _: Context) -> Iterator[Finding]:
 
 @check("tools.unoffered-not-called", on=NOT_OFFERED)
 def nothing_is_called_that_was_not_offered(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """Where no tools are offered, none is called."""
+    """Without tools in the request no tool is called."""
     for index, choice in exchange.choices.items():
         for call in choice.tool_calls:
             yield Finding(f"/choices/{index}/message/tool_calls", "no call", f"a call of {call.name}"[:120])
@@ -63,7 +63,7 @@ def nothing_is_called_that_was_not_offered(exchange: Exchange, _: Context) -> It
 
 @check("tools.required-calls", on=in_scenario("tool-choices", "required*"))
 def required_calls_a_tool(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """With the tool_choice "required" the model calls at least one tool, whatever is asked."""
+    """With the tool_choice "required" the model calls at least one tool, whatever the question is."""
     if reason := why_unanswered(exchange):
         raise NotObserved(reason)
     for index, choice in exchange.choices.items():
@@ -73,19 +73,19 @@ def required_calls_a_tool(exchange: Exchange, _: Context) -> Iterator[Finding]:
 
 @check("tools.named-is-called", on=in_scenario("tool-choices", "named*"))
 def named_tool_is_called(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """A tool_choice that names a function makes the model call this one, and no other."""
+    """A tool_choice that names a function makes the model call this function and no other."""
     if reason := why_unanswered(exchange):
         raise NotObserved(reason)
-    wanted = exchange.request_json["tool_choice"]["function"]["name"]
+    required = exchange.request_json["tool_choice"]["function"]["name"]
     for index, choice in exchange.choices.items():
         names = [call.name for call in choice.tool_calls]
-        if (not names and choice.finish_reason != "length") or any(name != wanted for name in names):
-            yield Finding(f"/choices/{index}/message/tool_calls", f"calls of {wanted}", f"calls of {names}"[:120])
+        if (not names and choice.finish_reason != "length") or any(name != required for name in names):
+            yield Finding(f"/choices/{index}/message/tool_calls", f"calls of {required}", f"calls of {names}"[:120])
 
 
 @check("tools.no-markers-in-text", on=OFFERED)
 def markers_of_calls_do_not_leak(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """The marks by which a model writes a call do not stand in the text: calls stand in tool_calls alone."""
+    """The markers with which a model writes a call are not in the text: calls are only in tool_calls."""
     for index, choice in exchange.choices.items():
         for marker in MARKERS:
             if marker in choice.content:
@@ -95,35 +95,35 @@ def markers_of_calls_do_not_leak(exchange: Exchange, _: Context) -> Iterator[Fin
 
 @check("tools.one-at-a-time", on=in_scenario("tools-called-twice", "one-at-a-time"))
 def parallel_tool_calls_false_calls_one(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """With parallel_tool_calls false an answer calls one tool at most."""
+    """With parallel_tool_calls false an answer has at most one call."""
     if reason := why_unanswered(exchange):
         raise NotObserved(reason)
     for index, choice in exchange.choices.items():
         if len(choice.tool_calls) > 1:
-            yield Finding(f"/choices/{index}/message/tool_calls", "one call at most", f"{len(choice.tool_calls)}")
+            yield Finding(f"/choices/{index}/message/tool_calls", "at most one call", f"{len(choice.tool_calls)}")
 
 
 @check("tools.history-answered", on=in_scenario("tools-history", "answered*"))
 def calls_of_the_past_are_answered(exchange: Exchange, context: Context) -> Iterator[Finding]:
-    """A conversation in which a tool was called, and its result sent, is answered."""
+    """A conversation with a tool call and its result is answered."""
     if context.step.expect == "either" and exchange.status is not None and 400 <= exchange.status < 500:
         raise NotExercised("this form of the conversation may be refused")
     if reason := why_unanswered(exchange):
         yield Finding("/status", "200 and an answer", reason)
     elif not any(choice.content or choice.reasoning or choice.tool_calls for choice in exchange.choices.values()):
-        yield Finding("/choices/0/message", "a text or a call", "nothing")
+        yield Finding("/choices/0/message", "content or a call", "neither")
 
 
 @check("tools.bad-history-survived", on=in_scenario("tools-history", "bad-*"))
 def bad_history_is_no_failure_of_the_server(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """A result without its call, or a call whose arguments are no JSON, is refused or answered: no 5xx."""
+    """A result without its call, or a call whose arguments are not JSON, is refused or answered without a 5xx."""
     if exchange.status is None or exchange.status >= 500:
         yield Finding("/status", "an answer, or 4xx", summarize(exchange))
 
 
-@check("tools.text-or-call", on=offering(PLAIN_ANSWER))
+@check("tools.text-or-call", on=with_tools(PLAIN_ANSWER))
 def answer_holds_a_text_or_a_call(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """An answer to a request with tools holds a text or a call: what the model wrote is not lost between the two."""
+    """An answer to a request with tools has content or a call: nothing that the model generated is lost in between."""
     for index, choice in exchange.choices.items():
         if choice.finish_reason != "length" and not (choice.content or choice.tool_calls or choice.reasoning):
-            yield Finding(f"/choices/{index}/message", "a text or a call", "neither")
+            yield Finding(f"/choices/{index}/message", "content or a call", "neither")

@@ -1,4 +1,4 @@
-"""TODO."""
+"""Checks of the token counts in usage: whether they add up and agree with the answer."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def counts_are_integers(exchange: Exchange, _: Context) -> Iterator[Finding]:
     for name in COUNTS:
         value = usage.get(name)
         if type(value) is not int or value < 0:
-            yield Finding(f"/usage/{name}", "an integer, not negative", repr(value))
+            yield Finding(f"/usage/{name}", "an integer that is not negative", repr(value))
 
 
 @check("usage.total-is-sum", on=ANSWER)
@@ -51,10 +51,10 @@ def prompt_is_counted(exchange: Exchange, _: Context) -> Iterator[Finding]:
 
 @check("usage.completion-counted", on=ANSWER)
 def completion_is_counted(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """An answer that holds text or reasoning counts at least one completion token."""
+    """An answer with text or reasoning counts at least one completion token."""
     _prompt, completion, _total = usage_counts(exchange)
     if not any(choice.content or choice.reasoning for choice in exchange.choices.values()):
-        raise NotExercised("the answer holds no text")
+        raise NotExercised("the answer has no text")
     if completion < 1:
         yield Finding("/usage/completion_tokens", "at least 1", f"{completion}")
 
@@ -64,11 +64,11 @@ def completion_stays_within_max_tokens(exchange: Exchange, _: Context) -> Iterat
     """completion_tokens is at most max_tokens for each choice."""
     limit, found = requested_limit(exchange), completion_count(exchange)
     sent: Any = exchange.request_json
-    width = max(
+    candidates = max(
         [len(exchange.choices), *(value for value in (sent.get("n"), sent.get("best_of")) if type(value) is int)]
     )
-    if found > limit * max(width, 1):
-        yield Finding("/usage/completion_tokens", f"at most {limit} for each of {width}", f"{found}")
+    if found > limit * max(candidates, 1):
+        yield Finding("/usage/completion_tokens", f"at most {limit} for each of {candidates} candidates", f"{found}")
 
 
 @check("usage.completion-reaches-limit", on=in_scenario("cut-*"))
@@ -83,7 +83,7 @@ def completion_reaches_max_tokens_when_cut(exchange: Exchange, _: Context) -> It
 
 @relation("usage.streamed-as-plain", over=("plain", "streamed"), unmet=why_unanswered)
 def streamed_usage_equals_the_plain_one(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
-    """The same greedy request counts the same tokens, streamed and plain."""
+    """The same greedy request counts the same number of tokens, streamed and plain."""
     plain, streamed = exchanges["plain"], exchanges["streamed"]
     if plain.content() != streamed.content():
         raise NotExercised("the texts differ, so their tokens may differ")
@@ -96,7 +96,7 @@ def streamed_usage_equals_the_plain_one(exchanges: Mapping[str, Exchange], _: Co
 
 @relation("usage.completion-grows", over=LIMITED_STEPS, unmet=why_unanswered)
 def completion_tokens_grow_with_the_limit(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
-    """An answer of which another one is the beginning counts at least as many tokens as that one."""
+    """An answer that begins with another answer counts at least as many tokens as that one."""
     for shorter, longer in pairwise(LIMITED_STEPS[1:]):
         text, more = (exchanges[name].content() or "" for name in (shorter, longer))
         if not more.startswith(text.rstrip("\ufffd")):
@@ -108,13 +108,13 @@ def completion_tokens_grow_with_the_limit(exchanges: Mapping[str, Exchange], _: 
 
 @check("usage.choices-summed", on=PLAIN_ANSWER)
 def tokens_of_all_choices_are_summed(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """completion_tokens counts all choices: each that max_tokens cuts off, as "length" says, counts max_tokens.
+    """completion_tokens counts all choices: each that max_tokens cuts off, with the reason "length", counts max_tokens.
 
-    Where more sequences were generated than come back (best_of, beams), these may be counted too.
+    Sequences that were generated but not returned (best_of, beams) may be counted too.
     """
     cut = sum(exchange.finish_reason(index) == "length" for index in exchange.choices)
     if len(exchange.choices) < 2 or not cut:
-        raise NotExercised("no two choices, of which max_tokens has cut one off")
+        raise NotExercised("the answer does not have several choices with one that max_tokens cut off")
     limit, found = requested_limit(exchange), completion_count(exchange)
     if limit > SAFE_LIMIT:
         raise NotExercised("the server's own limit may be lower than max_tokens")
@@ -125,7 +125,7 @@ def tokens_of_all_choices_are_summed(exchange: Exchange, _: Context) -> Iterator
 
 @check("usage.details-within-totals", on=ANSWER)
 def details_are_parts_of_their_totals(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """Every count in detail is an integer from 0 to the total that it is a part of."""
+    """Every count in a details object is an integer from 0 to the total that it is part of."""
     usage = usage_object(exchange)
     seen = False
     for total in ("prompt_tokens", "completion_tokens"):
@@ -142,16 +142,16 @@ def details_are_parts_of_their_totals(exchange: Exchange, _: Context) -> Iterato
 
 
 @check("usage.one-entry-per-token", on=PLAIN_ANSWER)
-def arrays_have_one_entry_for_each_token(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """Arrays of measurements in usage have one entry for each completion token, as in the document's examples."""
+def lists_have_one_entry_for_each_token(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """Lists of measurements in usage have one entry for each completion token, as in the document's examples."""
     usage = usage_object(exchange)
-    arrays = {name: usage[name] for name in ("batch_size", "queue_wait_time") if isinstance(usage.get(name), list)}
-    if not arrays or len(exchange.choices) > 1:
-        raise NotExercised("usage has no arrays, or sums over several choices")
+    lists = {name: usage[name] for name in ("batch_size", "queue_wait_time") if isinstance(usage.get(name), list)}
+    if not lists or len(exchange.choices) > 1:
+        raise NotExercised("usage has no lists, or covers several choices")
     completion = completion_count(exchange)
-    for name, found in arrays.items():
-        if len(found) != completion:
-            yield Finding(f"/usage/{name}", f"{completion} entries", f"{len(found)} entries")
+    for name, entries in lists.items():
+        if len(entries) != completion:
+            yield Finding(f"/usage/{name}", f"{completion} entries", f"{len(entries)} entries")
 
 
 @relation(
@@ -160,18 +160,21 @@ def arrays_have_one_entry_for_each_token(exchange: Exchange, _: Context) -> Iter
     unmet=why_unanswered,
 )
 def usage_of_streamed_choices_is_the_plain_one(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
-    """Several choices of the same texts count the same tokens, streamed and plain, where a stream counts them once."""
+    """Several choices with the same texts count the same number of tokens, streamed and plain.
+
+    Judged if the stream has usage once, not once for each choice.
+    """
     plain, streamed = exchanges["seeded-choices"], exchanges["streamed-choices"]
     if sum(isinstance(chunk.get("usage"), dict) for _, chunk in streamed.walk.chunks) > 1:
-        raise NotExercised("usage comes more than once, as for each choice")
-    said = [{at: choice.content for at, choice in each.choices.items()} for each in (plain, streamed)]
-    ends = [[each.finish_reason(at) for at in sorted(each.choices)] for each in (plain, streamed)]
+        raise NotExercised("the stream has usage more than once")
+    texts = [{at: choice.content for at, choice in exchange.choices.items()} for exchange in (plain, streamed)]
+    ends = [[exchange.finish_reason(at) for at in sorted(exchange.choices)] for exchange in (plain, streamed)]
     expected, again, found = (
         usage_counts(plain),
         usage_counts(exchanges["seeded-choices-again"]),
         usage_counts(streamed),
     )
-    if said[0] != said[1] or ends[0] != ends[1] or expected != again:
+    if texts[0] != texts[1] or ends[0] != ends[1] or expected != again:
         raise NotExercised("the answers differ, so their tokens may differ")
     if expected != found:
         yield Finding(
@@ -181,7 +184,7 @@ def usage_of_streamed_choices_is_the_plain_one(exchanges: Mapping[str, Exchange]
 
 @relation("usage.stopped-counts-no-more", over=("baseline", "stopped"), unmet=why_unanswered)
 def a_stopped_answer_counts_no_more(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
-    """An answer that a stop text has cut short counts no more tokens than the whole one: none that was not made."""
+    """An answer that a stop string cuts short counts no more tokens than the whole one."""
     whole, text = (exchanges[name].content() or "" for name in ("baseline", "stopped"))
     if not whole.startswith(text) or len(whole) == len(text):
         raise NotExercised("nothing was cut off, or greedy answers of this server do not repeat")
