@@ -1,8 +1,8 @@
 """An engine that repeats its earlier answers, so that testing hundreds of faults costs one generation per request.
 
 A greedy or seeded request has one answer. For other requests the n-th submission gets the n-th answer that was
-generated for them, so that every fault is tested with the same texts. Their seeds derive from the request, so that the texts are
-the same in the next run too.
+generated for them, so that every fault is tested with the same texts. Their seeds are derived from the request, so that
+the texts are the same in the next run too.
 """
 
 from __future__ import annotations

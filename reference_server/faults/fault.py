@@ -30,7 +30,7 @@ class Fault:
     bugs: rows of `bugs.yaml` that the fault reproduces.
     declares, denies: capabilities that the server claims to have, or to lack, while it shows the fault.
     parameter: the only parameter with which the fault shows, if there is one.
-    affects: the part of the server in which the fault shows: reading requests, sampling, or writing answers or refusals.
+    affects: the part of the server in which the fault shows.
     benign: this is not a fault but a variation that every document allows.
     timeout_s: how long an answer may take with the fault; None: the usual time.
     flaky: where the fault shows depends on chance or on concurrent requests.

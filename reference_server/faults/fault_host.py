@@ -107,7 +107,7 @@ def as_data() -> list[dict[str, Any]]:
                 "bugs": list(fault.bugs),
                 "declares": list(fault.declares),
                 "denies": list(fault.denies),
-                "about": fault.parameter,
+                "parameter": fault.parameter,
                 "shows": fault.affects,
                 "benign": fault.benign,
                 "patience_s": fault.timeout_s,

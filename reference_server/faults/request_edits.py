@@ -36,8 +36,9 @@ def null_as(name: str, value: Any) -> Callable[[ServedRequest], None]:
 def text_messages(request: ServedRequest) -> list[Json]:
     """Return the messages of a request whose content is a string."""
     messages = request.payload.get("messages")
-    found = messages if isinstance(messages, list) else []
-    return [each for each in found if isinstance(each, dict) and isinstance(each.get("content"), str)]
+    if not isinstance(messages, list):
+        return []
+    return [message for message in messages if isinstance(message, dict) and isinstance(message.get("content"), str)]
 
 
 def ignoring(*names: str) -> Callable[[ServedRequest], None]:

@@ -23,7 +23,7 @@ KNOWN = 8  # characters of a key
 
 
 def asks(contract: Contract) -> bool:
-    """The dialect asks for a key."""
+    """Apply to dialects that require an API key."""
     return contract.auth == "bearer"
 
 
@@ -35,7 +35,7 @@ def _answer(model: str) -> bytes:
 
 @fault("key-not-demanded", "refusal", applies_to=asks)
 def key_is_not_demanded(head: ResponseHead, body: Any, request: ServedRequest) -> Any:
-    """Requests without a key, or with a wrong one, are answered."""
+    """Requests without a key or with a wrong key are answered."""
     if head.status in REFUSED:
         head.status = 200
         return _answer(str(request.payload.get("model")))
@@ -52,7 +52,7 @@ def key_fails_when_streaming(head: ResponseHead, body: Any, request: ServedReque
 
 @fault("key-refused-without-code", "refusal", applies_to=requires_check("auth.refusal-code"), bugs=[133])
 def key_is_refused_without_a_code(head: ResponseHead, body: Any, _request: ServedRequest) -> Any:
-    """The refusal of a key is a bare text."""
+    """A key is refused with a plain string."""
     if head.status in REFUSED:
         head.headers["content-type"] = "text/plain"
         return b"Unauthorized"
@@ -61,7 +61,7 @@ def key_is_refused_without_a_code(head: ResponseHead, body: Any, _request: Serve
 
 @fault("key-asked-for-last", "request", applies_to=asks)
 def key_is_asked_for_last(request: ServedRequest) -> CannedResponse | None:
-    """Parameters are judged before the key is asked for."""
+    """Parameters are validated before the key."""
     if "max_tokens" in request.payload and type(request.payload["max_tokens"]) is not int:
         status, body = request.contract.errors.render("invalid_request", "max_tokens must be an integer")
         return CannedResponse(status, orjson.dumps(body))
@@ -70,23 +70,23 @@ def key_is_asked_for_last(request: ServedRequest) -> CannedResponse | None:
 
 @wrapping_fault("key-in-any-scheme", applies_to=asks)
 def key_in_any_scheme(app: ASGIApp, contract: Contract) -> Callable[[Scope, Receive, Send], Awaitable[None]]:
-    """Whatever stands in the Authorization header is taken for a key, and answered."""
+    """Any value of the Authorization header is accepted as a key."""
 
-    async def ask(scope: Scope, receive: Receive, send: Send) -> None:
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         sent = [value for name, value in scope["headers"] if name == b"authorization"]
         if sent and b" " not in sent[0] and scope["path"] == contract.path:
             await CannedResponse(200, _answer(contract.default_model))(scope, receive, send)
         else:
             await app(scope, receive, send)
 
-    return ask
+    return serve
 
 
 @wrapping_fault("key-repeated", applies_to=asks)
 def key_is_repeated(app: ASGIApp, contract: Contract) -> Callable[[Scope, Receive, Send], Awaitable[None]]:
-    """The refusal of a key repeats the key that was sent."""
+    """The refusal of a key contains the key."""
 
-    async def ask(scope: Scope, receive: Receive, send: Send) -> None:
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         sent = b" ".join(value for name, value in scope["headers"] if name == b"authorization").decode("latin-1")
 
         def repeat(_head: ResponseHead, body: Any, _request: ServedRequest) -> Any:
@@ -94,30 +94,30 @@ def key_is_repeated(app: ASGIApp, contract: Contract) -> Callable[[Scope, Receiv
 
         await FaultMiddleware(app, contract, Hooks(refusal=repeat))(scope, receive, send)
 
-    return ask
+    return serve
 
 
 @wrapping_fault("scheme-in-one-case", applies_to=asks)
 def scheme_is_known_in_one_case(app: ASGIApp, contract: Contract) -> Callable[[Scope, Receive, Send], Awaitable[None]]:
-    """The right key behind `bearer`, in small letters, is refused."""
+    """A correct key is refused if the scheme is written `bearer` in lower case."""
     status, body = contract.errors.render("unauthorized", "no API key")
 
-    async def ask(scope: Scope, receive: Receive, send: Send) -> None:
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         sent = [value for name, value in scope["headers"] if name == b"authorization"]
         odd = sent and sent[0][:6].lower() == b"bearer" and sent[0][:6] != b"Bearer"
         await (CannedResponse(status, orjson.dumps(body)) if odd else app)(scope, receive, send)
 
-    return ask
+    return serve
 
 
 @wrapping_fault("key-judged-by-its-beginning", applies_to=asks)
 def key_is_judged_by_its_beginning(
     app: ASGIApp, _contract: Contract
 ) -> Callable[[Scope, Receive, Send], Awaitable[None]]:
-    """A key that begins with the same eight characters as one that was let in is taken for it."""
+    """A key is accepted if its first eight characters are those of an accepted key."""
     known: dict[bytes, bytes] = {}
 
-    async def ask(scope: Scope, receive: Receive, send: Send) -> None:
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         sent = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
         begun = sent[: len(b"Bearer ") + KNOWN]
         headers = [(name, known.get(begun, value) if value is sent else value) for name, value in scope["headers"]]
@@ -129,12 +129,12 @@ def key_is_judged_by_its_beginning(
 
         await app({**scope, "headers": headers}, receive, note)
 
-    return ask
+    return serve
 
 
 @fault("challenge-missing", "refusal", applies_to=lambda contract: contract.auth == "bearer")
 def challenge_is_missing(head: ResponseHead, body: Any, _request: ServedRequest) -> Any:
-    """A 401 does not say how to sign in."""
+    """A 401 has no WWW-Authenticate header."""
     head.headers.pop("www-authenticate", None)
     return body
 

@@ -33,9 +33,9 @@ def several(request: ServedRequest) -> bool:
     return (request.payload.get("n") or 1) > 1
 
 
-def _second(holder: Json, _request: ServedRequest) -> None:
-    if len(holder["choices"]) == 1:
-        holder["choices"].append({**holder["choices"][0], "index": 1})
+def _second(response: Json, _request: ServedRequest) -> None:
+    if len(response["choices"]) == 1:
+        response["choices"].append({**response["choices"][0], "index": 1})
 
 
 def _ignore_n(request: ServedRequest) -> None:
@@ -43,57 +43,61 @@ def _ignore_n(request: ServedRequest) -> None:
     request.payload.pop("best_of", None)
 
 
-def _one_too_few(holder: Json, request: ServedRequest) -> None:
-    if several(request) and len(holder["choices"]) > 1:
-        holder["choices"].pop()
+def _one_too_few(response: Json, request: ServedRequest) -> None:
+    if several(request) and len(response["choices"]) > 1:
+        response["choices"].pop()
 
 
-def _alike(holder: Json, request: ServedRequest) -> None:
+def _alike(response: Json, request: ServedRequest) -> None:
     if several(request):
-        first = holder["choices"][0]
-        holder["choices"] = [{**first, "index": at} for at in range(len(holder["choices"]))]
+        first = response["choices"][0]
+        response["choices"] = [{**first, "index": at} for at in range(len(response["choices"]))]
 
 
 second_choice_unasked = hooked_fault(
-    "second-choice-unasked", "Two choices come where one is asked for.", answer=_second, chunk=_second
+    "second-choice-unasked", "Two choices are returned if one is requested.", answer=_second, chunk=_second
 )
 n_ignored = hooked_fault(
-    "n-ignored", "`n` is ignored: one choice comes.", request=_ignore_n, bugs=[49], applies_to=has_parameters(*ONE)
+    "n-ignored",
+    "`n` is ignored: one choice is returned.",
+    request=_ignore_n,
+    bugs=[49],
+    applies_to=has_parameters(*ONE),
 )
 one_choice_too_few = hooked_fault(
     "one-choice-too-few",
-    "One choice less than `n` comes.",
+    "One choice fewer than `n` is returned.",
     answer=_one_too_few,
     applies_to=has_parameters(*ONE),
     bugs=[49],
 )
 choices_alike = hooked_fault(
-    "choices-alike", "All choices are the first one.", answer=_alike, applies_to=has_parameters(*ONE), bugs=[48]
+    "choices-alike", "All choices are copies of the first.", answer=_alike, applies_to=has_parameters(*ONE), bugs=[48]
 )
 
 
-def _second_silent(holder: Json, _request: ServedRequest) -> None:
-    for choice in holder["choices"]:
+def _second_silent(response: Json, _request: ServedRequest) -> None:
+    for choice in response["choices"]:
         if choice["index"] == 1:
             message_of(choice)["content"] = ""
 
 
-def _second_endless(holder: Json, _request: ServedRequest) -> None:
-    for choice in holder["choices"]:
+def _second_endless(response: Json, _request: ServedRequest) -> None:
+    for choice in response["choices"]:
         if choice["index"] == 1:
             choice["finish_reason"] = None
 
 
 second_choice_silent = hooked_fault(
     "second-choice-silent",
-    "The second choice says nothing.",
+    "The second choice is empty.",
     answer=_second_silent,
     chunk=_second_silent,
     applies_to=has_parameters(*ONE),
 )
 second_choice_endless = hooked_fault(
     "second-choice-endless",
-    "The second choice gets no finish_reason.",
+    "The second choice has no finish_reason.",
     answer=_second_endless,
     chunk=_second_endless,
     applies_to=has_parameters(*ONE),
@@ -111,7 +115,7 @@ def _others_lose_their_first(chunk: Json, request: ServedRequest) -> None:
 
 other_choices_begin_late = hooked_fault(
     "other-choices-begin-late",
-    "Streams lose the first text of each choice but the first.",
+    "Streams lose the first text of every choice except the first.",
     chunk=_others_lose_their_first,
     applies_to=has_parameters(*ONE),
 )
@@ -119,31 +123,31 @@ other_choices_begin_late = hooked_fault(
 
 @fault("last-choice-chunk-lost", "event", bugs=[42])
 def last_choice_chunk_lost(frame: bytes, _request: ServedRequest) -> Iterator[bytes]:
-    """The chunk that ends a stream is lost."""
+    """The chunk with the finish_reason is lost."""
     if b'"finish_reason":"' not in frame:
         yield frame
 
 
 @sampling_fault("choices-share-a-seed", bugs=[48], applies_to=has_parameters("n"))
 def best_of_ignored(params: SamplingParams) -> SamplingParams:
-    """Several choices are sampled greedily, and are all the same."""
+    """Several choices are sampled greedily and are all the same."""
     return replace(params, temperature=0.0, beam_search=False, best_of=None) if params.n > 1 else params
 
 
 def _returns_the_best(contract: Contract) -> bool:
-    """The dialect returns `n` of the best_of that are made."""
+    """Apply to dialects that return `n` of `best_of` choices."""
     return "best_of" in contract.parameters and contract.answer.best_of != "all"
 
 
 @sampling_fault("all-of-best-of", applies_to=_returns_the_best)
 def all_of_best_of(params: SamplingParams) -> SamplingParams:
-    """As many choices come back as `best_of` has generated."""
+    """All `best_of` choices are returned."""
     return replace(params, n=params.width)
 
 
 @wrapping_fault("beams-wander", applies_to=has_parameters("use_beam_search"), bugs=[106])
 def beams_wander(app: ASGIApp, contract: Contract) -> ASGIApp:
-    """A beam search says something else each time."""
+    """The same beam search gives a different answer each time."""
     asked = itertools.count(1)
 
     def change(answer: Json, request: ServedRequest) -> None:
@@ -164,7 +168,7 @@ def _beams_alike(answer: Json, request: ServedRequest) -> None:
 
 beams_alike = hooked_fault(
     "beams-alike",
-    "All beams say the same.",
+    "All beams are the same.",
     answer=_beams_alike,
     applies_to=has_parameters("use_beam_search"),
     bugs=[48],

@@ -24,9 +24,9 @@ FIELDS = (b"access-control-allow-headers", b"authorization, content-type")
 
 
 def _cors(app: ASGIApp, preflight: Headers | None, edit: Callable[[Scope, int], Headers]) -> App:
-    """Answers preflights with these fields (None: as ever), and adds fields to answers by their status."""
+    """Answer preflights with these headers (None: unchanged), and add headers to answers by their status."""
 
-    async def ask(scope: Scope, receive: Receive, send: Send) -> None:
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] == "OPTIONS" and preflight is not None:
             await send({"type": "http.response.start", "status": 204, "headers": preflight})
             await send({"type": "http.response.body", "body": b""})
@@ -39,37 +39,37 @@ def _cors(app: ASGIApp, preflight: Headers | None, edit: Callable[[Scope, int], 
 
         await app(scope, receive, sent)
 
-    return ask
+    return serve
 
 
 @wrapping_fault("origins-denied-answers")
 def origins_are_denied_answers(app: ASGIApp, _contract: Contract) -> App:
-    """The preflight allows every origin, the answer none."""
+    """The preflight allows every origin, but the answer allows none."""
     return _cors(app, [ORIGIN, METHODS, FIELDS], lambda _scope, _status: [])
 
 
 @wrapping_fault("origins-denied-refusals")
 def origins_are_denied_refusals(app: ASGIApp, _contract: Contract) -> App:
-    """Answers are allowed to every origin, refusals to none."""
+    """Answers allow every origin, but refusals allow none."""
     return _cors(app, [ORIGIN, METHODS, FIELDS], lambda _scope, status: [ORIGIN] if status < 400 else [])
 
 
 @wrapping_fault("origins-denied-fields", bugs=[132])
 def origins_are_denied_fields(app: ASGIApp, _contract: Contract) -> App:
-    """The preflight allows every origin and no header fields."""
+    """The preflight allows every origin but no headers."""
     return _cors(app, [ORIGIN, METHODS], lambda _scope, _status: [ORIGIN])
 
 
 @wrapping_fault("origins-denied-preflight", bugs=[132])
 def origins_are_denied_the_preflight(app: ASGIApp, contract: Contract) -> App:
-    """Answers are allowed to every origin, and the preflight gets a 405."""
+    """Answers allow every origin, but the preflight gets a 405."""
     allowing = _cors(app, None, lambda _scope, _status: [ORIGIN])
     return answer_matching(allowing, chat_requests(contract, "OPTIONS"), CannedResponse(405, b"{}"))
 
 
 @wrapping_fault("origins-not-varied")
 def origins_are_not_varied(app: ASGIApp, _contract: Contract) -> App:
-    """Answers repeat the origin and tell no cache that they do."""
+    """Answers repeat the origin without `Vary: Origin`."""
 
     def echoed(scope: Scope, _status: int) -> Headers:
         origin = header_of(scope, b"origin")

@@ -24,29 +24,29 @@ LATE_S = 3.0
 
 @wrapping_fault("fails-after-a-disconnect", bugs=[19], flaky=True)
 def fails_after_a_disconnect(app: ASGIApp, contract: Contract) -> App:
-    """After a client has left in mid-stream, the next requests get a 500."""
-    leavings = DisconnectCounter(app)
+    """After a client disconnects during a stream, the next requests get a 500."""
+    disconnects = DisconnectCounter(app)
 
-    async def ask(scope: Scope, receive: Receive, send: Send) -> None:
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         if is_chat_request(scope, contract):
             await asyncio.sleep(NOTICE_S)
-            if leavings.since_s() < AFTERMATH_S:
+            if disconnects.since_s() < AFTERMATH_S:
                 await CannedResponse(500, b"{}")(scope, receive, send)
                 return
-        await leavings.serve(scope, receive, send)
+        await disconnects.serve(scope, receive, send)
 
-    return ask
+    return serve
 
 
 @wrapping_fault("late-after-a-disconnect", bugs=[18], timeout_s=20.0, flaky=True)
 def late_after_a_disconnect(app: ASGIApp, contract: Contract) -> App:
-    """An answer that nobody reads goes on to its end, and the next requests wait for it."""
-    leavings = DisconnectCounter(app)
+    """After a client disconnects, its answer is generated to the end, and the next requests wait for it."""
+    disconnects = DisconnectCounter(app)
 
-    async def ask(scope: Scope, receive: Receive, send: Send) -> None:
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         if is_chat_request(scope, contract):
             await asyncio.sleep(NOTICE_S)
-            await asyncio.sleep(max(0.0, LATE_S - leavings.since_s()))
-        await leavings.serve(scope, receive, send)
+            await asyncio.sleep(max(0.0, LATE_S - disconnects.since_s()))
+        await disconnects.serve(scope, receive, send)
 
-    return ask
+    return serve

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 null_limit_is_one = hooked_fault(
     "null-limit-is-one",
-    "A max_tokens of null is 1.",
+    "A max_tokens of null is treated as 1.",
     request=null_as("max_tokens", 1),
     applies_to=requires_check("finish.null-limits-nothing"),
     parameter="max_tokens",
@@ -34,7 +34,7 @@ def _others_stop(answer: Json, _request: ServedRequest) -> None:
 
 other_choices_stop = hooked_fault(
     "other-choices-stop",
-    "Of several choices that the limit cuts only the first ends with length.",
+    "If max_tokens cuts several choices, only the first ends with length.",
     answer=_others_stop,
     applies_to=has_parameters(*ONE),
 )
@@ -56,7 +56,7 @@ def _ended(choice: Json, other: str | None) -> None:
 never_finishes = choice_fault(
     "never-finishes",
     lambda choice, _request: _ended(choice, None),
-    "No choice of a stream gets a finish_reason.",
+    "Streamed choices have no finish_reason.",
     plain=False,
     bugs=[42],
 )
@@ -70,16 +70,16 @@ reason_null_plain = choice_fault(
 reason_of_the_engine = choice_fault(
     "reason-of-the-engine",
     reason_instead("stop", "eos_token"),
-    "An answer that ended by itself has an engine's reason.",
+    "An answer that ends on its own has a finish_reason of the engine.",
 )
 reason_capital = choice_fault(
     "reason-in-capitals", reason_instead("length", "LENGTH"), "Finish reasons are in capitals."
 )
 stop_when_cut = choice_fault(
-    "stop-when-cut", reason_instead("length", "stop"), "What the limit cut ends with stop.", bugs=[55]
+    "stop-when-cut", reason_instead("length", "stop"), "An answer cut by max_tokens ends with stop.", bugs=[55]
 )
 length_always = choice_fault(
-    "length-always", reason_instead("stop", "length"), "What ended by itself ends with length.", bugs=[56]
+    "length-always", reason_instead("stop", "length"), "An answer that ends on its own ends with length.", bugs=[56]
 )
 tool_calls_for_nothing = choice_fault(
     "tool-calls-for-nothing",
@@ -90,7 +90,7 @@ tool_calls_for_nothing = choice_fault(
 streams_end_otherwise = choice_fault(
     "streams-end-otherwise",
     reason_instead("stop", "length"),
-    "Streams end for another reason than plain answers.",
+    "Streams have another finish_reason than plain answers.",
     plain=False,
     bugs=[57],
 )
@@ -102,7 +102,7 @@ def _short(request: ServedRequest) -> None:
         request.payload["max_tokens"] = limit - 1
 
 
-one_token_short = hooked_fault("one-token-short", "An answer is cut one token before max_tokens.", request=_short)
+one_token_short = hooked_fault("one-token-short", "Answers are cut one token before max_tokens.", request=_short)
 
 
 def _whole_though_cut(answer: Json, request: ServedRequest) -> None:
@@ -112,7 +112,7 @@ def _whole_though_cut(answer: Json, request: ServedRequest) -> None:
 
 cut_forms_stop = hooked_fault(
     "cut-forms-stop",
-    "JSON of a form that the limit cuts off ends with stop.",
+    "Structured output cut by max_tokens ends with stop.",
     answer=_whole_though_cut,
     applies_to=has_forms,
     declares=STRUCTURED,
@@ -137,7 +137,7 @@ def _called_when_cut(choice: Json, request: ServedRequest) -> None:
 cut_calls_end_with_tool_calls = choice_fault(
     "cut-calls-end-with-tool-calls",
     _called_when_cut,
-    "What the limit cut ends with tool_calls.",
+    "An answer cut by max_tokens ends with tool_calls.",
     applies_to=calls,
     bugs=[52],
 )

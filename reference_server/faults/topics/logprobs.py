@@ -28,13 +28,13 @@ SURE: Final = -0.05
 logprobs_empty_text = choice_fault(
     "logprobs-empty-text",
     lambda choice, _request: choice.update(logprobs=""),
-    "`logprobs` is an empty text where null is due.",
+    "`logprobs` is an empty string instead of null.",
     bugs=[32],
 )
 
 
 def told_of(name: str, edit: Callable[[Json], object], line: str, **options: Any) -> Fault:
-    """A fault of every entry that has log-probabilities."""
+    """Make a fault that edits every entry of log-probabilities."""
 
     def change(choice: Json, _request: ServedRequest) -> None:
         for entry in (choice.get("logprobs") or {}).get("content") or ():
@@ -44,7 +44,7 @@ def told_of(name: str, edit: Callable[[Json], object], line: str, **options: Any
 
 
 def _whole(name: str, edit: Callable[[Json, list[Json]], object], line: str, **options: Any) -> Fault:
-    """A fault of the whole object."""
+    """Make a fault that edits the whole `logprobs` object."""
 
     def change(choice: Json, _request: ServedRequest) -> None:
         if isinstance(choice.get("logprobs"), dict):
@@ -96,10 +96,14 @@ logprobs_null = _whole(
     "logprobs-null", lambda choice, _content: choice.update(logprobs=None), "Log-probabilities are null.", bugs=[100]
 )
 logprobs_older_form = _whole(
-    "logprobs-older-form", _older, "Log-probabilities have the form of the older API.", bugs=[99]
+    "logprobs-older-form", _older, "Log-probabilities have the form of the completions API.", bugs=[99]
 )
 logprobs_unasked = choice_fault(
-    "logprobs-unasked", _always, "Log-probabilities come unasked.", streamed=False, applies_to=BUTTON
+    "logprobs-unasked",
+    _always,
+    "Log-probabilities are returned although they were not requested.",
+    streamed=False,
+    applies_to=BUTTON,
 )
 logprobs_last_missing = _whole(
     "logprobs-last-missing",
@@ -111,17 +115,19 @@ logprobs_last_missing = _whole(
 logprobs_other_text = told_of(
     "logprobs-other-text",
     lambda entry: entry.update(token=entry["token"].strip() + "x", bytes=[120]),
-    "The tokens of log-probabilities do not add up to the text.",
+    "The tokens with log-probabilities do not add up to the text.",
     bugs=[104],
 )
 logprobs_bytes_wrong = told_of(
-    "logprobs-bytes-wrong", lambda entry: entry.update(bytes=[0]), "Bytes are not those of the token."
+    "logprobs-bytes-wrong", lambda entry: entry.update(bytes=[0]), "`bytes` does not match the token."
 )
 logprobs_positive = told_of(
     "logprobs-positive", lambda entry: entry.update(logprob=-entry["logprob"] + 0.5), "Log-probabilities are positive."
 )
 logprobs_are_shares = told_of(
-    "logprobs-are-shares", lambda entry: entry.update(logprob=0.75), "Probabilities come without the logarithm."
+    "logprobs-are-shares",
+    lambda entry: entry.update(logprob=0.75),
+    "Probabilities are returned instead of log-probabilities.",
 )
 logprobs_constant = told_of(
     "logprobs-constant",
@@ -132,38 +138,40 @@ logprobs_constant = told_of(
 logprobs_shifted = _whole(
     "logprobs-shifted",
     _shift,
-    "Log-probabilities, and alternatives, are those of the next token.",
+    "Log-probabilities and alternatives are shifted by one token.",
     streamed=False,
     bugs=[104],
 )
 logprobs_last_guessed = _whole(
     "logprobs-last-guessed",
     lambda _choice, content: content and content[-1].update(logprob=-1.0),
-    "The last token of an answer was never scored, and has -1.",
+    "The last token of an answer has the log-probability -1.",
     streamed=False,
 )
 alternatives_too_few = told_of(
     "alternatives-too-few",
     lambda entry: len(entry["top_logprobs"]) > 1 and entry["logprob"] > SURE and entry["top_logprobs"].pop(),
-    "Tokens that are all but sure have one alternative less than was asked for.",
+    "Almost certain tokens have one alternative fewer than requested.",
     applies_to=requires_check("logprobs.as-many-alternatives-as-asked"),
 )
 alternatives_always_too_few = told_of(
     "alternatives-always-too-few",
     lambda entry: len(entry["top_logprobs"]) > 1 and entry["top_logprobs"].pop(),
-    "Every token has one alternative less than was asked for.",
+    "Every token has one alternative fewer than requested.",
     applies_to=requires_check("logprobs.alternatives-as-asked-or-fewer"),
 )
 alternatives_too_many = told_of(
     "alternatives-too-many",
     lambda entry: entry["top_logprobs"].append({"token": "zz", "logprob": -99.0, "bytes": [122, 122]}),
-    "One alternative more comes than was asked for.",
+    "Every token has one alternative more than requested.",
 )
 alternatives_missing = told_of(
     "alternatives-missing", lambda entry: entry.update(top_logprobs=[]), "`top_logprobs` is ignored.", bugs=[100]
 )
 alternatives_reversed = told_of(
-    "alternatives-reversed", _alternatives(lambda each: each.reverse()), "The least likely alternative comes first."
+    "alternatives-reversed",
+    _alternatives(lambda each: each.reverse()),
+    "Alternatives are sorted by increasing probability.",
 )
 alternatives_alike = told_of(
     "alternatives-alike",
@@ -178,10 +186,10 @@ alternatives_beyond_one = told_of(
 chosen_otherwise = told_of(
     "chosen-otherwise",
     lambda entry: entry.update(logprob=entry["logprob"] - 1.5),
-    "A token has another log-probability than it has among its alternatives.",
+    "A token's log-probability differs from that among its alternatives.",
 )
 logprobs_without_token = told_of(
-    "logprobs-without-token", lambda entry: entry.pop("token"), "Entries of log-probabilities lack their token."
+    "logprobs-without-token", lambda entry: entry.pop("token"), "Entries of log-probabilities have no token."
 )
 
 
@@ -205,7 +213,7 @@ def _nothing_told_when_stopped(answer: Json, request: ServedRequest) -> None:
 
 logprobs_lost_at_stop = hooked_fault(
     "logprobs-lost-at-stop",
-    "An answer that a stop text ends has lost its log-probabilities but the last.",
+    "An answer that ends at a stop string has only the last log-probability.",
     answer=_nothing_told_when_stopped,
     applies_to=BUTTON,
 )
@@ -213,5 +221,5 @@ logprobs_lost_at_stop = hooked_fault(
 
 @sampling_fault("end-always-ignored", bugs=[56])
 def end_always_ignored(params: SamplingParams) -> SamplingParams:
-    """The model's end of an answer is ignored: every answer runs to its limit."""
+    """The end-of-sequence token is ignored: every answer runs to max_tokens."""
     return replace(params, ignore_eos=True, max_tokens=params.max_tokens or 64)

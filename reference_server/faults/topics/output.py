@@ -14,14 +14,14 @@ THINKING = ("thinking",)
 
 
 def forgotten(parameter: str, check: str, *, declares: tuple[str, ...] = ()) -> Fault:
-    """A parameter that is taken and does nothing, where a check asks for it."""
+    """Make a fault that accepts and ignores a parameter, for dialects that require the check."""
 
     def forget(request: ServedRequest) -> None:
         request.payload.pop(parameter, None)
 
     return hooked_fault(
         f"ignores-{parameter.replace('_', '-')}",
-        f"`{parameter}` is taken and ignored.",
+        f"`{parameter}` is accepted and ignored.",
         request=forget,
         applies_to=requires_check(check),
         declares=declares,
@@ -42,14 +42,14 @@ budget_forgotten = forgotten("thinking_token_budget", "output.thoughts-within-bu
 
 @fault("prompt-ids-lack-the-first", "answer", applies_to=requires_check("output.prompt-ids-told"))
 def prompt_ids_lack_the_first(answer: Json, _request: ServedRequest) -> None:
-    """Of the prompt's token ids the first is not told."""
+    """The first token id of the prompt is missing."""
     if answer.get("prompt_token_ids"):
         del answer["prompt_token_ids"][0]
 
 
 @fault("streamed-ids-of-the-last-token", "chunk", applies_to=requires_check("output.token-ids-streamed-as-plain"))
 def streamed_ids_of_the_last_token(chunk: Json, request: ServedRequest) -> None:
-    """A chunk tells the token ids of the chunk before it, too."""
+    """A chunk also contains the token ids of the previous chunk."""
     for choice in choices_of(chunk):
         if choice.get("token_ids"):
             new = choice["token_ids"]

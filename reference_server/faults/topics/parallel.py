@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 @wrapping_fault("one-at-a-time", bugs=[20], flaky=True)
 def one_at_a_time(app: ASGIApp, contract: Contract) -> App:
-    """A stream that starts while another one runs ends without its end."""
+    """A stream that starts while another is running ends too early."""
     running: set[int] = set()
 
-    async def ask(scope: Scope, receive: Receive, send: Send) -> None:
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         if not is_chat_request(scope, contract):
             await app(scope, receive, send)
             return
@@ -51,15 +51,15 @@ def one_at_a_time(app: ASGIApp, contract: Contract) -> App:
         finally:
             running.discard(own)
 
-    return ask
+    return serve
 
 
 @wrapping_fault("answers-crossed", bugs=[21], flaky=True)
 def answers_are_crossed(app: ASGIApp, contract: Contract) -> App:
-    """Of two requests at the same time one is answered with what the other asked."""
+    """One of two concurrent requests gets the other's answer."""
     waiting: list[bytes] = []
 
-    async def ask(scope: Scope, receive: Receive, send: Send) -> None:
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         if not is_chat_request(scope, contract):
             await app(scope, receive, send)
             return
@@ -83,7 +83,7 @@ def answers_are_crossed(app: ASGIApp, contract: Contract) -> App:
             if request is not None:
                 waiting.remove(message["body"])
 
-    return ask
+    return serve
 
 
 def _without_length(scope: Scope) -> list[tuple[bytes, bytes]]:
@@ -91,9 +91,9 @@ def _without_length(scope: Scope) -> list[tuple[bytes, bytes]]:
 
 
 def _counting(app: ASGIApp, contract: Contract, running: list[int]) -> App:
-    """Keeps count of the requests in flight; each waits a little, so that those of a crowd begin together."""
+    """Count the running requests. Each request waits briefly, so that concurrent requests begin together."""
 
-    async def ask(scope: Scope, receive: Receive, send: Send) -> None:
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         await asyncio.sleep(0.02)
         running[0] += is_chat_request(scope, contract)
         try:
@@ -101,12 +101,12 @@ def _counting(app: ASGIApp, contract: Contract, running: list[int]) -> App:
         finally:
             running[0] -= is_chat_request(scope, contract)
 
-    return ask
+    return serve
 
 
 @wrapping_fault("bad-ones-answered-in-a-crowd", flaky=True)
 def bad_ones_are_answered_in_a_crowd(app: ASGIApp, contract: Contract) -> App:
-    """A bad request is answered while good ones are."""
+    """An invalid request is answered while valid ones are running."""
     running = [0]
 
     def answer(head: ResponseHead, body: Any, _request: ServedRequest) -> Any:
@@ -120,14 +120,14 @@ def bad_ones_are_answered_in_a_crowd(app: ASGIApp, contract: Contract) -> App:
 
 @wrapping_fault("prompts-added-up", bugs=[21], flaky=True)
 def prompts_are_added_up(app: ASGIApp, contract: Contract) -> App:
-    """The tokens of a prompt are counted once more for each request that is being answered."""
+    """The prompt tokens are counted once more for each running request."""
     running = [0]
 
     def seen(request: ServedRequest) -> None:
         request.state["others"] = running[0] - 1
 
-    def add(holder: Json, request: ServedRequest) -> None:
-        usage = holder.get("usage")
+    def add(response: Json, request: ServedRequest) -> None:
+        usage = response.get("usage")
         if isinstance(usage, dict):
             usage["prompt_tokens"] *= 1 + request.state.get("others", 0)
             usage["total_tokens"] = usage["prompt_tokens"] + usage["completion_tokens"]
@@ -137,10 +137,10 @@ def prompts_are_added_up(app: ASGIApp, contract: Contract) -> App:
 
 @wrapping_fault("refusals-hurt-others", flaky=True)
 def refusals_hurt_others(app: ASGIApp, contract: Contract) -> App:
-    """A good request beside a bad one gets a 500."""
+    """A valid request gets a 500 while an invalid one is running."""
     bad = [0]
 
-    async def ask(scope: Scope, receive: Receive, send: Send) -> None:
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         if not is_chat_request(scope, contract):
             await app(scope, receive, send)
             return
@@ -165,15 +165,15 @@ def refusals_hurt_others(app: ASGIApp, contract: Contract) -> App:
             await asyncio.sleep(0.1)
             bad[0] = max(0, bad[0] - 1)
 
-    return ask
+    return serve
 
 
 @wrapping_fault("one-after-another", bugs=[20], timeout_s=30.0, flaky=True)
 def one_after_another(app: ASGIApp, contract: Contract) -> App:
-    """Every client is served when the one before has its whole answer."""
+    """Requests are answered one after another."""
     lock = asyncio.Lock()
 
-    async def ask(scope: Scope, receive: Receive, send: Send) -> None:
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         if not is_chat_request(scope, contract):
             await app(scope, receive, send)
             return
@@ -181,4 +181,4 @@ def one_after_another(app: ASGIApp, contract: Contract) -> App:
             await app(scope, receive, send)
             await asyncio.sleep(0.01)
 
-    return ask
+    return serve

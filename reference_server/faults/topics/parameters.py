@@ -28,14 +28,14 @@ def _first_items(request: ServedRequest) -> None:
 
 first_tool_judged = hooked_fault(
     "first-tool-judged",
-    "Of several tools the first is read.",
+    "Only the first of several tools is validated.",
     request=_first_tool,
     applies_to=has_parameters("tools"),
     declares=("tools",),
 )
 first_call_judged = hooked_fault(
     "first-call-judged",
-    "Of several calls in a message the first is read.",
+    "Only the first of several calls in a message is validated.",
     request=_first_items,
     applies_to=has_parameters("tools"),
     declares=("tools",),
@@ -48,7 +48,7 @@ def _forget_several(request: ServedRequest) -> None:
 
 lacking_n_taken = hooked_fault(
     "lacking-n-taken",
-    "A server that says it has no `n` takes it, and ignores it.",
+    "A server that declares no support for `n` accepts and ignores it.",
     request=_forget_several,
     applies_to=lambda contract: "n" in contract.capabilities,
     denies=("n",),
@@ -108,7 +108,7 @@ def _refuse_empty_content(request: ServedRequest) -> None:
 
 null_content_refused = hooked_fault(
     "null-content-refused",
-    "An assistant's message without content is refused.",
+    "An assistant message without content is refused.",
     request=_refuse_null_content,
     applies_to=calls,
     bugs=[94],

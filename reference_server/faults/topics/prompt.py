@@ -18,7 +18,7 @@ echo_forgotten = forgotten("echo", "prompt.last-message-echoed")
 
 @fault("cuts-the-other-side", "request", applies_to=has_parameters("truncation_side"))
 def cuts_the_other_side(request: ServedRequest) -> None:
-    """`truncation_side` names the side that is kept."""
+    """`truncation_side` is interpreted as the side to keep."""
     side = request.payload.get("truncation_side")
     if side in ("left", "right"):
         request.payload["truncation_side"] = "right" if side == "left" else "left"

@@ -16,18 +16,18 @@ MEMBERS: Final = ("reasoning_content", "reasoning")
 thought_empty = choice_fault(
     "thought-empty",
     lambda choice, _request: message_of(choice).update(reasoning_content=7),
-    "A thought is a number.",
+    "The reasoning is a number.",
     bugs=[139],
 )
 
 
 def thinks(contract: Contract) -> bool:
-    """The dialect tells thoughts from answers."""
+    """Apply to dialects with reasoning."""
     return "thinking" in contract.capabilities
 
 
 def _thought(said: Json) -> str | None:
-    """The thought of a message or delta, taken out of it."""
+    """Remove and return the reasoning of a message or delta."""
     found = [said.pop(name) for name in MEMBERS if said.get(name)]
     return found[0] if found else None
 
@@ -65,23 +65,23 @@ def _nothing_else(choice: Json, _request: ServedRequest) -> None:
 thoughts_leak = choice_fault(
     "thoughts-leak",
     _leak,
-    "Thoughts stand in the content of plain answers, between their tags.",
+    "Plain answers contain the reasoning in the content, between tags.",
     streamed=False,
     applies_to=thinks,
     bugs=[136],
 )
 thoughts_leak_in_streams = hooked_fault(
     "thoughts-leak-in-streams",
-    "Thoughts stand in the content of streams, between their tags.",
+    "Streams contain the reasoning in the content, between tags.",
     chunk=_leak_pieces,
     applies_to=thinks,
     bugs=[135],
 )
 thoughts_renamed = choice_fault(
-    "thoughts-renamed", _renamed, "Thoughts stand under another name.", applies_to=thinks, bugs=[137]
+    "thoughts-renamed", _renamed, "The reasoning field has another name.", applies_to=thinks, bugs=[137]
 )
 nothing_but_thoughts = choice_fault(
-    "nothing-but-thoughts", _nothing_else, "An answer that thinks has no content.", applies_to=thinks, bugs=[138]
+    "nothing-but-thoughts", _nothing_else, "An answer with reasoning has no content.", applies_to=thinks, bugs=[138]
 )
 
 
@@ -101,8 +101,8 @@ def _think_always(request: ServedRequest) -> None:
     request.payload.pop("reasoning_effort", None)
 
 
-def _counted_as_none(holder: Json, _request: ServedRequest) -> None:
-    details = (holder.get("usage") or {}).get("completion_tokens_details")
+def _counted_as_none(response: Json, _request: ServedRequest) -> None:
+    details = (response.get("usage") or {}).get("completion_tokens_details")
     if isinstance(details, dict) and "reasoning_tokens" in details:
         details["reasoning_tokens"] = 0
 
@@ -110,20 +110,22 @@ def _counted_as_none(holder: Json, _request: ServedRequest) -> None:
 thoughts_counted_as_none = envelope_fault(
     "thoughts-counted-as-none",
     _counted_as_none,
-    "Usage says that an answer with thoughts holds no token of them.",
+    "Usage reports 0 reasoning tokens for an answer with reasoning.",
     applies_to=lambda contract: (
         thinks(contract) and has_parameters("chat_template_kwargs", "reasoning_effort")(contract)
     ),
 )
-thoughts_dropped = choice_fault(
-    "thoughts-dropped", _dropped, "Thoughts that were wanted are dropped.", applies_to=thinks
-)
+thoughts_dropped = choice_fault("thoughts-dropped", _dropped, "Requested reasoning is missing.", applies_to=thinks)
 thoughts_dropped_in_streams = choice_fault(
-    "thoughts-dropped-in-streams", _dropped, "Streams drop thoughts.", plain=False, applies_to=thinks, bugs=[135]
+    "thoughts-dropped-in-streams", _dropped, "Streams have no reasoning.", plain=False, applies_to=thinks, bugs=[135]
 )
 thoughts_at_the_end = choice_fault(
-    "thoughts-at-the-end", _last_thought, "The last delta of a stream holds a thought.", plain=False, applies_to=thinks
+    "thoughts-at-the-end",
+    _last_thought,
+    "The last delta of a stream contains reasoning.",
+    plain=False,
+    applies_to=thinks,
 )
 thoughts_not_off = hooked_fault(
-    "thoughts-not-off", "Thoughts cannot be turned off.", request=_think_always, applies_to=thinks
+    "thoughts-not-off", "Reasoning cannot be disabled.", request=_think_always, applies_to=thinks
 )

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @wrapping_fault("last-instructions-kept", bugs=[21], flaky=True, affects="requests")
 def last_instructions_are_kept(app: ASGIApp, contract: Contract) -> ASGIApp:
-    """A conversation without instructions gets those of the request before."""
+    """A conversation without a system message gets that of the previous request."""
     kept: list[Json] = []
 
     def keep(request: ServedRequest) -> None:
@@ -46,7 +46,7 @@ def last_instructions_are_kept(app: ASGIApp, contract: Contract) -> ASGIApp:
 
 null_temperature_is_zero = hooked_fault(
     "null-temperature-is-zero",
-    "A temperature of null is 0.",
+    "A temperature of null is treated as 0.",
     request=null_as("temperature", 0),
     applies_to=requires_check("relations.null-as-left-out"),
 )
@@ -60,14 +60,14 @@ def _misread_when_streaming(request: ServedRequest) -> None:
 
 streamed_prompts_misread = hooked_fault(
     "streamed-prompts-misread",
-    "Requests for streams are read as Latin-1, those for plain answers as UTF-8.",
+    "Requests for streams are decoded as Latin-1, other requests as UTF-8.",
     request=_misread_when_streaming,
 )
 
 
 @sampling_fault("end-missed-with-room")
 def end_missed_with_room(params: SamplingParams) -> SamplingParams:
-    """With room for more than 50 tokens an answer goes on past its end."""
+    """With max_tokens above 50 an answer continues past its end."""
     return replace(params, ignore_eos=True) if (params.max_tokens or 0) > 50 else params
 
 
@@ -92,20 +92,18 @@ def _by_space(request: ServedRequest) -> None:
         _shorter(request)
 
 
-escapes_misread = hooked_fault(
-    "escapes-misread", "Characters that are escaped in the request are lost.", request=_mis_escaped
-)
+escapes_misread = hooked_fault("escapes-misread", "Escaped characters in the request are lost.", request=_mis_escaped)
 order_matters = hooked_fault(
-    "order-matters", "Answers are shorter where the model is not named first.", request=_by_order
+    "order-matters", "Answers are shorter if the model is not the first field.", request=_by_order
 )
 space_matters = hooked_fault(
-    "space-matters", "Answers are shorter where the request's JSON is indented.", request=_by_space
+    "space-matters", "Answers are shorter if the request's JSON is indented.", request=_by_space
 )
 
 
 @fault("cut-loses-character", "answer", bugs=[16])
 def cut_loses_a_character(answer: Json, _request: ServedRequest) -> None:
-    """An answer that the limit cut lacks its first character."""
+    """An answer cut by max_tokens lacks its first character."""
     for choice in answer["choices"]:
         if choice["finish_reason"] == "length":
             choice["message"]["content"] = (choice["message"]["content"] or "")[1:]
@@ -113,7 +111,7 @@ def cut_loses_a_character(answer: Json, _request: ServedRequest) -> None:
 
 @fault("stream-cut-mid-character", "chunk", bugs=[13])
 def stream_is_cut_in_a_character(chunk: Json, request: ServedRequest) -> None:
-    """A stream that the limit cut ends with half a character."""
+    """A stream cut by max_tokens ends with half a character."""
     for choice in chunk["choices"]:
         if choice["finish_reason"] == "length" and (request.payload.get("n") or 1) == 1:
             choice["delta"]["content"] = (choice["delta"].get("content") or "") + "\ufffd"
@@ -126,7 +124,7 @@ def _shorter(request: ServedRequest) -> None:
 
 
 def shortened_by(name: str, hit: Callable[[Json], bool], line: str, **options: Any) -> Fault:
-    """A fault that shows in shorter answers to requests that are hit."""
+    """Make a fault that shortens the answers to some requests."""
     return hooked_fault(
         name, line, request=lambda request: _shorter(request) if hit(request.payload) else None, **options
     )
@@ -140,7 +138,7 @@ def _knows_more(request: ServedRequest) -> None:
 defaults_matter = shortened_by(
     "defaults-matter",
     lambda sent: any(sent.get(name) is not None for name in ("top_p", "presence_penalty", "frequency_penalty", "n")),
-    "Answers are shorter where a default is sent.",
+    "Answers are shorter if a default value is sent.",
 )
 logprobs_matter = shortened_by(
     "logprobs-matter",
@@ -151,18 +149,16 @@ logprobs_matter = shortened_by(
 one_choice_matters = shortened_by(
     "one-choice-matters",
     lambda sent: sent.get("n") == 1,
-    "Answers are shorter where one choice is asked for.",
+    "Answers are shorter if `n` is 1.",
     applies_to=has_parameters("n"),
 )
 empty_tools_matter = shortened_by(
     "empty-tools-matter",
     lambda sent: sent.get("tools") == [],
-    "Answers are shorter beside an empty list of tools.",
+    "Answers are shorter if the list of tools is empty.",
     applies_to=has_parameters("tools"),
 )
-strangers_matter = hooked_fault(
-    "strangers-matter", "A member that nobody knows changes the answer.", request=_knows_more
-)
+strangers_matter = hooked_fault("strangers-matter", "An unknown field changes the answer.", request=_knows_more)
 
 
 def _seeded_hot(request: ServedRequest) -> None:
@@ -172,7 +168,7 @@ def _seeded_hot(request: ServedRequest) -> None:
 
 seed_heats = hooked_fault(
     "seed-heats",
-    "A seed makes a greedy answer a sampled one.",
+    "A seed makes a greedy answer random.",
     request=_seeded_hot,
     applies_to=has_parameters("seed"),
     bugs=[106],
@@ -181,7 +177,7 @@ seed_heats = hooked_fault(
 
 @fault("thirtieth-event-twice", "event", bugs=[14])
 def thirtieth_event_comes_twice(frame: bytes, request: ServedRequest) -> Iterator[bytes]:
-    """The thirtieth event of a stream comes twice."""
+    """The thirtieth event of a stream is sent twice."""
     yield frame
     if request.event_index == 30 and b'"finish_reason":null' in frame:
         yield frame

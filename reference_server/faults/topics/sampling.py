@@ -21,7 +21,7 @@ def _rounded(request: ServedRequest) -> None:
 
 
 limits_rounded = hooked_fault(
-    "limits-rounded", "Limits above 16 are rounded down to eights.", request=_rounded, bugs=[71]
+    "limits-rounded", "max_tokens above 16 is rounded down to a multiple of 8.", request=_rounded, bugs=[71]
 )
 
 
@@ -32,7 +32,7 @@ def _no_seed_with_logprobs(request: ServedRequest) -> None:
 
 seed_ignored_with_logprobs = hooked_fault(
     "seed-ignored-with-logprobs",
-    "`seed` is ignored where log-probabilities are asked for.",
+    "`seed` is ignored if log-probabilities are requested.",
     request=_no_seed_with_logprobs,
     applies_to=requires_check("sampling.seed-heeded-with-logprobs"),
     declares=("logprobs",),
@@ -58,7 +58,7 @@ seed_ignored_in_streams = hooked_fault(
 
 @sampling_fault("greedy-wanders", bugs=[106])
 def greedy_wanders(params: SamplingParams) -> SamplingParams:
-    """At temperature 0 the answer does not repeat."""
+    """At temperature 0 answers are not repeatable."""
     return replace(params, temperature=params.temperature or WILD, seed=None)
 
 
@@ -70,13 +70,13 @@ def end_not_ignored(params: SamplingParams) -> SamplingParams:
 
 @sampling_fault("limit-capped")
 def limit_capped(params: SamplingParams) -> SamplingParams:
-    """No answer gets more than 5 tokens, whatever max_tokens says."""
+    """Answers have at most 5 tokens, whatever max_tokens is."""
     return replace(params, max_tokens=min(5, params.max_tokens or 5))
 
 
 @sampling_fault("seeded-answers-wander", bugs=[105])
 def seeded_answers_wander(params: SamplingParams) -> SamplingParams:
-    """With a seed, answers are drawn by chance and at a high temperature."""
+    """With a seed, answers are random and drawn at a high temperature."""
     if params.seed is None or params.temperature == 0:
         return params
     return replace(params, seed=None, temperature=max(params.temperature, WILD))

@@ -28,7 +28,7 @@ async def stays_open(body: bytes, request: ServedRequest) -> AsyncIterator[bytes
 
 @fault("silent-for-long", "pieces", timeout_s=40.0)
 async def silent_for_long(body: bytes, request: ServedRequest) -> AsyncIterator[bytes]:
-    """A stream is silent for 16 s before its end."""
+    """A stream pauses for 16 s before its end."""
     if body.endswith(DONE) and (request.payload.get("max_tokens") or 0) > LEFT_TOKENS:
         await asyncio.sleep(16.0)
     yield body
@@ -36,13 +36,13 @@ async def silent_for_long(body: bytes, request: ServedRequest) -> AsyncIterator[
 
 @fault("streams-with-length", "body")
 def streams_with_length(body: bytes, _request: ServedRequest) -> bytes:
-    """A stream is made whole first, and sent with its length."""
+    """A stream is generated completely and then sent with a Content-Length."""
     return body
 
 
 @fault("arrives-at-once", "pieces", bugs=[9], timeout_s=20.0)
 async def arrives_at_once(body: bytes, request: ServedRequest) -> AsyncIterator[bytes]:
-    """A stream is collected, and sent as a whole at its end."""
+    """A stream is buffered and sent at once at its end."""
     request.state["held"] = request.state.get("held", b"") + body
     if body.endswith(DONE):
         if (request.payload.get("max_tokens") or 0) >= LONG:
@@ -52,17 +52,17 @@ async def arrives_at_once(body: bytes, request: ServedRequest) -> AsyncIterator[
 
 @fault("events-have-names", "event")
 def events_have_names(frame: bytes, _request: ServedRequest) -> Iterator[bytes]:
-    """Events are named completion, so that browsers hand them to nobody."""
+    """Events are named `completion`, so browsers do not deliver them as messages."""
     yield b"event: completion\n" + frame
 
 
 @fault("names-without-data", "event")
 def names_without_data(frame: bytes, _request: ServedRequest) -> Iterator[bytes]:
-    """Events with a name and no data keep the connection alive."""
+    """Events with a name but no data are sent as keep-alives."""
     yield b"event: ping\n\n" + frame
 
 
 @fault("retry-with-unit", "event")
 def retry_has_a_unit(frame: bytes, _request: ServedRequest) -> Iterator[bytes]:
-    """The time to reconnect is written with its unit."""
+    """The retry field contains a unit."""
     yield b"retry: 3s\n" + frame

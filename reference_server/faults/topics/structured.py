@@ -53,7 +53,7 @@ def _forget_outputs(request: ServedRequest) -> None:
 
 fenced_json = hooked_fault(
     "json-fenced",
-    "JSON that was asked for stands in a fence of Markdown.",
+    "Requested JSON is in a Markdown code fence.",
     answer=_fenced,
     applies_to=has_forms,
     declares=STRUCTURED,
@@ -61,7 +61,7 @@ fenced_json = hooked_fault(
 )
 fenced_json_in_streams = hooked_fault(
     "json-fenced-in-streams",
-    "JSON that was asked for begins with a fence of Markdown where it is streamed.",
+    "Streamed JSON begins with a Markdown code fence.",
     chunk=_fence_begun,
     applies_to=has_forms,
     declares=STRUCTURED,
@@ -69,7 +69,7 @@ fenced_json_in_streams = hooked_fault(
 )
 outputs_ignored = hooked_fault(
     "structured-outputs-ignored",
-    "`structured_outputs` is taken and ignored.",
+    "`structured_outputs` is accepted and ignored.",
     request=_forget_outputs,
     applies_to=lambda contract: has_forms(contract) and "structured_outputs" in contract.parameters,
     declares=STRUCTURED,
@@ -77,7 +77,7 @@ outputs_ignored = hooked_fault(
 )
 forms_ignored = hooked_fault(
     "forms-ignored",
-    "A form of the answer is accepted and not kept.",
+    "A response_format is accepted and ignored.",
     request=_forget,
     applies_to=has_forms,
     declares=STRUCTURED,
@@ -85,7 +85,7 @@ forms_ignored = hooked_fault(
 )
 forms_kept_in_plain_answers = hooked_fault(
     "forms-kept-in-plain-answers",
-    "Plain answers keep the form that was asked for, streams do not.",
+    "The response_format is ignored in streams.",
     request=_forget,
     answer=_broken_when_streamed,
     applies_to=has_forms,

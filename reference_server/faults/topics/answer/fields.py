@@ -17,39 +17,39 @@ MILLISECONDS = 1000
 
 
 def set_field(name: str, value: Any) -> Any:
-    return lambda holder, _request: holder.update({name: value})
+    return lambda response, _request: response.update({name: value})
 
 
 def _drop(name: str) -> Any:
-    return lambda holder, _request: holder.pop(name, None)
+    return lambda response, _request: response.pop(name, None)
 
 
 @fault("duplicate-keys", "plain")
 def duplicate_keys(body: bytes, _request: ServedRequest) -> bytes:
-    """A plain answer holds `created` twice."""
+    """A plain answer contains `created` twice."""
     return body.replace(b'"created":', b'"created":0,"created":', 1)
 
 
 ids_empty = envelope_fault(
-    "ids-empty", set_field("id", ""), "`id` is an empty text.", applies_to=requires_check("answer.id-given")
+    "ids-empty", set_field("id", ""), "`id` is an empty string.", applies_to=requires_check("answer.id-given")
 )
 object_of_the_older_api = envelope_fault(
     "object-text-completion",
     set_field("object", "text_completion"),
-    "`object` is that of the older API.",
+    "`object` has the value of the completions API.",
     streamed=False,
     bugs=[26],
 )
 created_in_milliseconds = envelope_fault(
     "created-in-milliseconds",
-    lambda holder, _request: holder.update(created=holder["created"] * MILLISECONDS),
+    lambda response, _request: response.update(created=response["created"] * MILLISECONDS),
     "`created` is in milliseconds.",
     bugs=[28],
 )
 created_zero = envelope_fault("created-zero", set_field("created", 0), "`created` is 0.", bugs=[28])
 created_float = envelope_fault(
     "created-float",
-    lambda holder, _request: holder.update(created=holder["created"] + 0.5),
+    lambda response, _request: response.update(created=response["created"] + 0.5),
     "`created` has a fraction.",
     bugs=[28],
 )
@@ -61,18 +61,18 @@ model_other = envelope_fault(
 )
 object_missing = envelope_fault("object-missing", _drop("object"), "`object` is missing.", bugs=[26])
 choices_null = envelope_fault("choices-null", set_field("choices", None), "`choices` is null.")
-choices_absent = envelope_fault("choices-absent", _drop("choices"), "There are no choices.")
+choices_absent = envelope_fault("choices-absent", _drop("choices"), "`choices` is missing.")
 vendor_members = envelope_fault(
     "vendor-members",
-    lambda holder, _request: holder.update(full_output="", token_ids=[1, 2], kv_transfer_params=None),
-    "Answers hold members that no document names.",
+    lambda response, _request: response.update(full_output="", token_ids=[1, 2], kv_transfer_params=None),
+    "Answers contain fields that no document mentions.",
     bugs=[35],
 )
 
 
 @fault("error-inside", "answer")
 def error_inside(answer: Json, _request: ServedRequest) -> None:
-    """A plain answer with status 200 holds an error."""
+    """A plain answer with status 200 contains an error."""
     answer.clear()
     answer["error"] = {"message": "the model failed", "type": "server_error"}
 
@@ -86,7 +86,7 @@ def types_are_text(head: ResponseHead, _request: ServedRequest) -> None:
 
 @fault("refuses-valid", "request")
 def refuses_valid(request: ServedRequest) -> CannedResponse | None:
-    """A conversation with an answer of the assistant in it is refused."""
+    """A conversation that contains an assistant message is refused."""
     messages = request.payload.get("messages")
     roles = (
         [message.get("role") for message in messages if isinstance(message, dict)] if isinstance(messages, list) else []
@@ -99,7 +99,7 @@ def refuses_valid(request: ServedRequest) -> CannedResponse | None:
 
 @fault("marked-answers", "plain")
 def answers_are_marked(body: bytes, _request: ServedRequest) -> bytes:
-    """A byte order mark comes before plain answers."""
+    """Plain answers begin with a byte order mark."""
     return b"\xef\xbb\xbf" + body
 
 

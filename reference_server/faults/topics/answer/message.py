@@ -24,20 +24,20 @@ content_list = choice_fault("content-list", _content_list, "The content is a lis
 content_missing = choice_fault(
     "content-missing",
     lambda choice, _request: message_of(choice).pop("content", None),
-    "There is no content.",
+    "The content is missing.",
     streamed=False,
 )
 delta_beside_message = choice_fault(
     "delta-beside-message",
     lambda choice, _request: choice.update(delta={"content": ""}),
-    "Plain answers hold a delta beside the message.",
+    "Plain answers contain a delta in addition to the message.",
     streamed=False,
 )
 
 
 @fault("logprobs-infinite", "plain", bugs=[101], applies_to=BUTTON)
 def logprobs_infinite(body: bytes, _request: ServedRequest) -> bytes:
-    """A log-probability is minus infinity, which is no JSON."""
+    """A log-probability is minus infinity, which is not valid JSON."""
     return body.replace(b'"logprob":-', b'"logprob":-Infinity,"rest":-', 1)
 
 
@@ -47,5 +47,5 @@ def _cut(choice: Json, _request: ServedRequest) -> None:
 
 
 characters_cut_plain = choice_fault(
-    "characters-cut-plain", _cut, "Characters beyond ASCII come as U+FFFD in plain answers.", streamed=False, bugs=[13]
+    "characters-cut-plain", _cut, "Non-ASCII characters become U+FFFD in plain answers.", streamed=False, bugs=[13]
 )

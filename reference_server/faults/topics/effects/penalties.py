@@ -15,19 +15,19 @@ if TYPE_CHECKING:
 
 @sampling_fault("presence-as-frequency", applies_to=has_parameters("presence_penalty"))
 def presence_as_frequency(params: SamplingParams) -> SamplingParams:
-    """`presence_penalty` grows with each repetition, as frequency_penalty does."""
+    """`presence_penalty` grows with each repetition like frequency_penalty."""
     return replace(params, presence_penalty=0.0, frequency_penalty=params.frequency_penalty + params.presence_penalty)
 
 
 @sampling_fault("frequency-as-presence", applies_to=has_parameters("frequency_penalty"))
 def frequency_as_presence(params: SamplingParams) -> SamplingParams:
-    """`frequency_penalty` counts a token once, however often it stands there, as presence_penalty does."""
+    """`frequency_penalty` counts a token only once, like presence_penalty."""
     return replace(params, frequency_penalty=0.0, presence_penalty=params.frequency_penalty + params.presence_penalty)
 
 
 @sampling_fault("penalties-reversed", applies_to=has_parameters("presence_penalty"))
 def penalties_are_reversed(params: SamplingParams) -> SamplingParams:
-    """Penalties have the wrong sign: words are repeated all the more."""
+    """Penalties have the wrong sign: they make repetition more likely."""
     return replace(
         params,
         presence_penalty=-params.presence_penalty,
@@ -38,7 +38,7 @@ def penalties_are_reversed(params: SamplingParams) -> SamplingParams:
 
 @sampling_fault("penalties-reward", applies_to=has_parameters("presence_penalty"))
 def penalties_reward(params: SamplingParams) -> SamplingParams:
-    """Words are rewarded for being there already, four times as much as they should be penalised."""
+    """Penalties have the wrong sign and four times the size."""
     return replace(
         params, presence_penalty=-4 * params.presence_penalty, frequency_penalty=-4 * params.frequency_penalty
     )
@@ -58,7 +58,7 @@ def _no_rewards(request: ServedRequest) -> None:
 
 negative_penalties_ignored = hooked_fault(
     "negative-penalties-ignored",
-    "Penalties below 0 are taken for 0.",
+    "Negative penalties are treated as 0.",
     request=_no_rewards,
     applies_to=requires_check("effects.negative-penalty-heeded"),
 )

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @sampling_fault("temperature-ignored", bugs=[106])
 def temperature_ignored(params: SamplingParams) -> SamplingParams:
-    """`temperature` is ignored: everything is greedy."""
+    """`temperature` is ignored: decoding is greedy."""
     return replace(params, temperature=0.0)
 
 
@@ -23,12 +23,12 @@ UNASKED: Final = SamplingParams()
 
 
 def ignored(parameter: str, *bugs: int) -> Fault:
-    """A parameter that is taken, judged, and does nothing."""
+    """Make a fault that accepts and validates a parameter but ignores it."""
 
     def unasked(params: SamplingParams) -> SamplingParams:
         return replace(params, **{parameter: getattr(UNASKED, parameter)})
 
-    unasked.__doc__ = f"`{parameter}` is taken and ignored."
+    unasked.__doc__ = f"`{parameter}` is accepted and ignored."
     return sampling_fault(f"ignores-{parameter.replace('_', '-')}", applies_to=has_parameters(parameter), bugs=bugs)(
         unasked
     )
@@ -36,7 +36,7 @@ def ignored(parameter: str, *bugs: int) -> Fault:
 
 @sampling_fault("bias-halved", applies_to=has_parameters("logit_bias", "return_tokens_as_token_ids"))
 def bias_is_halved(params: SamplingParams) -> SamplingParams:
-    """Of `logit_bias` half is added."""
+    """Only half of `logit_bias` is added."""
     return replace(params, logit_bias=tuple((token, bias / 2) for token, bias in params.logit_bias))
 
 
@@ -51,7 +51,7 @@ least_taken = ignored("min_tokens")
 stop_ids_taken = ignored("stop_token_ids")
 newer_limit_ignored = hooked_fault(
     "newer-limit-ignored",
-    "`max_completion_tokens` is taken and ignored.",
+    "`max_completion_tokens` is accepted and ignored.",
     request=ignoring("max_completion_tokens"),
     applies_to=has_parameters("max_completion_tokens"),
     bugs=[128],

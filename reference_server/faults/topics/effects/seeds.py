@@ -23,7 +23,7 @@ KEPT: Final = ("temperature", "top_p", "presence_penalty", "frequency_penalty")
 
 
 def _keeping(names: tuple[str, ...]) -> Callable[[ServedRequest], None]:
-    """Notes what a request says, and says it where another one does not."""
+    """Return an edit that adds the last values of these parameters to requests that lack them."""
     kept: Json = {}
 
     def keep(request: ServedRequest) -> None:
@@ -42,19 +42,19 @@ def _keeping(names: tuple[str, ...]) -> Callable[[ServedRequest], None]:
     affects="requests",
 )
 def last_seed_is_kept(app: ASGIApp, contract: Contract) -> ASGIApp:
-    """Without a seed the last one that anybody named is used."""
+    """A request without a seed uses the seed of an earlier request."""
     return FaultMiddleware(app, contract, Hooks(request=_keeping(("seed",))))
 
 
 @wrapping_fault("last-sampling-kept", bugs=[105, 106], flaky=True, affects="requests")
 def last_sampling_is_kept(app: ASGIApp, contract: Contract) -> ASGIApp:
-    """Temperature, top_p and penalties hold until somebody names others."""
+    """Temperature, top_p and penalties of a request stay in effect for later requests."""
     return FaultMiddleware(app, contract, Hooks(request=_keeping(KEPT)))
 
 
 null_seed_is_zero = hooked_fault(
     "null-seed-is-zero",
-    "A seed of null is the seed 0.",
+    "A seed of null is treated as 0.",
     request=null_as("seed", 0),
     applies_to=requires_check("effects.null-seed-is-none"),
 )
@@ -62,11 +62,11 @@ null_seed_is_zero = hooked_fault(
 
 @sampling_fault("seed-constant", bugs=[105])
 def seed_constant(params: SamplingParams) -> SamplingParams:
-    """Every request has the same seed, whatever it asks for."""
+    """Every request uses the same seed."""
     return replace(params, seed=1)
 
 
 @sampling_fault("seed-cut-to-32-bits", applies_to=requires_check("effects.seeds-read-whole"), bugs=[105])
 def seed_is_cut_to_32_bits(params: SamplingParams) -> SamplingParams:
-    """Of `seed` the lowest 32 bits are read."""
+    """Only the lowest 32 bits of `seed` are used."""
     return replace(params, seed=None if params.seed is None else params.seed % 2**32)

@@ -35,10 +35,10 @@ ANSWER = {
 
 @wrapping_fault("falls-after-an-error")
 def falls_after_an_error(app: ASGIApp, contract: Contract) -> App:
-    """After a body that is not JSON, the next good request gets a 500."""
+    """After a body that is not JSON, the next valid request gets a 500."""
     hurt: list[bool] = []
 
-    async def ask(scope: Scope, receive: Receive, send: Send) -> None:
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         if not is_chat_request(scope, contract):
             await app(scope, receive, send)
             return
@@ -56,12 +56,12 @@ def falls_after_an_error(app: ASGIApp, contract: Contract) -> App:
 
         await app(scope, again, send)
 
-    return ask
+    return serve
 
 
 @wrapping_fault("refused-otherwise-again", flaky=True)
 def refused_otherwise_again(app: ASGIApp, contract: Contract) -> App:
-    """Every other time the same bad request gets a 500."""
+    """Every second time, the same invalid request gets a 500."""
     seen: set[bytes] = set()
 
     def again(head: ResponseHead, body: Any, request: ServedRequest) -> Any:
@@ -87,7 +87,7 @@ def _value_was_bad(request: ServedRequest) -> bool:
 
 @fault("bad-value-500", "refusal", bugs=[121, 93, 109, 120, 96])
 def bad_value_is_500(head: ResponseHead, body: Any, request: ServedRequest) -> Any:
-    """A bad value gets a 500."""
+    """An invalid value gets a 500."""
     if _value_was_bad(request):
         head.status = 500
     return body
@@ -103,7 +103,7 @@ def malformed_is_500(head: ResponseHead, body: Any, request: ServedRequest) -> A
 
 @fault("refused-in-the-stream", "refusal", bugs=[125])
 def refused_in_the_stream(head: ResponseHead, body: Any, request: ServedRequest) -> Any:
-    """A bad request for a stream gets status 200 and an event with the error."""
+    """An invalid request for a stream gets status 200 and an event with the error."""
     if request.payload.get("stream"):
         head.status = 200
         head.headers["content-type"] = "text/event-stream; charset=utf-8"
@@ -122,7 +122,7 @@ def malformed_is_accepted(head: ResponseHead, body: Any, request: ServedRequest)
 
 @fault("no-object-accepted", "refusal", bugs=[121])
 def no_object_is_accepted(head: ResponseHead, body: Any, request: ServedRequest) -> Any:
-    """A body that is JSON but no object is answered."""
+    """A JSON body that is not an object is answered."""
     value = read_json(request.body.decode(errors="replace")).value
     if value is not NOT_JSON and not isinstance(value, dict):
         head.status = 200
@@ -136,13 +136,13 @@ def _any_model(request: ServedRequest) -> None:
 
 
 any_model_answers = hooked_fault(
-    "any-model-answers", "A model that is not served is answered by another.", request=_any_model, bugs=[118]
+    "any-model-answers", "A request for an unknown model is answered by another model.", request=_any_model, bugs=[118]
 )
 
 
 @fault("huge-integer-answered", "refusal", bugs=[121], applies_to=has_parameters("seed"))
 def huge_integer_is_answered(head: ResponseHead, body: Any, request: ServedRequest) -> Any:
-    """An integer of hundreds of digits overflows and is taken for infinite."""
+    """An integer of hundreds of digits overflows to infinity."""
     if b"1" * 100 in request.body:
         head.status = 200
         return ANSWER
@@ -151,7 +151,7 @@ def huge_integer_is_answered(head: ResponseHead, body: Any, request: ServedReque
 
 @fault("unavailable-500", "request")
 def falls_over(request: ServedRequest) -> CannedResponse | None:
-    """A request that has a system message gets a 500 in plain text."""
+    """A request with a system message gets a 500 in plain text."""
     messages = request.payload.get("messages")
     if isinstance(messages, list) and any(
         isinstance(message, dict) and message.get("role") == "system" for message in messages
@@ -162,7 +162,7 @@ def falls_over(request: ServedRequest) -> CannedResponse | None:
 
 @fault("malformed-refused-otherwise", "refusal")
 def malformed_is_refused_otherwise(_head: ResponseHead, body: Any, request: ServedRequest) -> Any:
-    """A malformed body is refused in the form of the framework below."""
+    """A malformed body is refused with the error envelope of the web framework."""
     return (
         body
         if request.payload
@@ -172,7 +172,7 @@ def malformed_is_refused_otherwise(_head: ResponseHead, body: Any, request: Serv
 
 @fault("hostile-500", "refusal", bugs=[115, 121])
 def hostile_bodies_are_500(head: ResponseHead, body: Any, request: ServedRequest) -> Any:
-    """What only exhausts a parser, or holds what parsers disagree on, gets a 500."""
+    """Deeply nested or ambiguous JSON gets a 500."""
     if request.payload.get("model") is None or request.body.count(b"[") > 64 or b"\\u0000" in request.body:
         head.status = 500
     return body
@@ -180,7 +180,7 @@ def hostile_bodies_are_500(head: ResponseHead, body: Any, request: ServedRequest
 
 @fault("streams-refused-otherwise", "refusal")
 def streams_are_refused_otherwise(head: ResponseHead, body: Any, request: ServedRequest) -> Any:
-    """A bad request for a stream is refused with another status."""
+    """An invalid request for a stream is refused with another status than a plain one."""
     if request.payload.get("stream"):
         head.status = 409
     return body
@@ -188,7 +188,7 @@ def streams_are_refused_otherwise(head: ResponseHead, body: Any, request: Served
 
 @fault("bad-history-500", "refusal", applies_to=calls, bugs=[96])
 def bad_history_is_500(head: ResponseHead, body: Any, request: ServedRequest) -> Any:
-    """Bad tool calls in the history get a 500."""
+    """Invalid tool calls in the history get a 500."""
     if b'"tool_calls"' in request.body:
         head.status = 500
     return body

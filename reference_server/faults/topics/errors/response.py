@@ -15,7 +15,7 @@ TRACE = 'Traceback (most recent call last):\n  File "/srv/app.py", line 7, in ch
 
 @fault("status-418", "refusal", bugs=[114], applies_to=requires_check("errors.status-as-documented"))
 def status_is_another(head: ResponseHead, body: Any, _request: ServedRequest) -> Any:
-    """Bad requests get a status that no document has."""
+    """Invalid requests get a status that no document mentions."""
     if head.status in BAD:
         head.status = 418
     return body
@@ -23,20 +23,20 @@ def status_is_another(head: ResponseHead, body: Any, _request: ServedRequest) ->
 
 @fault("status-200", "refusal", bugs=[118])
 def status_is_200(head: ResponseHead, body: Any, _request: ServedRequest) -> Any:
-    """Refusals come with status 200."""
+    """Refusals have status 200."""
     head.status = 200
     return body
 
 
 @fault("refusals-are-text", "refusal", bugs=[133])
 def refusals_are_text(_head: ResponseHead, _body: Any, _request: ServedRequest) -> Any:
-    """Refusals are a bare text, sent as JSON."""
+    """Refusals are a plain string with the content type of JSON."""
     return b"Bad Request"
 
 
 @fault("refusals-are-pages", "refusal")
 def refusals_are_pages(head: ResponseHead, _body: Any, _request: ServedRequest) -> Any:
-    """Refusals are a page of HTML."""
+    """Refusals are an HTML page."""
     head.headers["content-type"] = "text/html"
     return b"<html><body>Bad Request</body></html>"
 
@@ -50,7 +50,7 @@ def refusals_typed_as_text(head: ResponseHead, body: Any, _request: ServedReques
 
 @fault("refusals-of-another-api", "refusal", bugs=[111, 112])
 def refusals_of_another_api(_head: ResponseHead, _body: Any, _request: ServedRequest) -> Any:
-    """Refusals have the envelope of a web framework: detail, a list."""
+    """Refusals have the envelope of a web framework: a list named `detail`."""
     return {"detail": [{"loc": ["body"], "msg": "bad value", "type": "value_error"}]}
 
 
@@ -62,24 +62,24 @@ def refusals_are_empty(_head: ResponseHead, _body: Any, _request: ServedRequest)
 
 @fault("refusals-are-lists", "refusal")
 def refusals_are_lists(_head: ResponseHead, body: Any, _request: ServedRequest) -> Any:
-    """Refusals stand in a list."""
+    """Refusals are wrapped in a list."""
     return [body]
 
 
 @fault("refusals-say-nothing", "refusal")
 def refusals_say_nothing(_head: ResponseHead, body: Any, _request: ServedRequest) -> Any:
-    """Refusals do not name what was wrong."""
+    """Refusals do not name the invalid parameter."""
     return _said(body, "bad request")
 
 
 @fault("refusals-show-traces", "refusal")
 def refusals_show_traces(_head: ResponseHead, body: Any, _request: ServedRequest) -> Any:
-    """Refusals show a traceback of the server."""
+    """Refusals contain a traceback of the server."""
     return _said(body, TRACE)
 
 
 def _said(body: Any, message: str) -> Any:
-    """The refusal with another message, wherever it stands."""
+    """Replace the message of a refusal, wherever the envelope has it."""
     if isinstance(body, dict):
         return {
             name: message
@@ -92,7 +92,7 @@ def _said(body: Any, message: str) -> Any:
 
 @fault("refusals-of-no-api", "refusal", bugs=[111])
 def refusals_of_no_api(_head: ResponseHead, _body: Any, _request: ServedRequest) -> Any:
-    """Refusals are an object with members that no client knows."""
+    """Refusals are an object with fields that no client knows."""
     return {"oops": True, "why": 7}
 
 
@@ -104,22 +104,22 @@ def refusals_without_words(_head: ResponseHead, body: Any, _request: ServedReque
 
 @fault("refusals-repeat-requests", "refusal")
 def refusals_repeat_requests(_head: ResponseHead, body: Any, request: ServedRequest) -> Any:
-    """A refusal repeats the request many times."""
+    """A refusal contains the request many times."""
     return _said(body, f"max_tokens: {request.body.decode(errors='replace')[:4000]}" * 64)
 
 
 @fault("refusals-of-another-status", "refusal", applies_to=requires_check("errors.code-is-status"))
 def refusals_of_another_status(_head: ResponseHead, body: Any, _request: ServedRequest) -> Any:
-    """The code in the envelope is that of another status."""
+    """The code in the envelope does not match the status."""
     if isinstance(body, dict):
-        holder = body["error"] if isinstance(body.get("error"), dict) else body
-        holder["code"] = 500
+        response = body["error"] if isinstance(body.get("error"), dict) else body
+        response["code"] = 500
     return body
 
 
 @fault("param-is-another", "refusal", applies_to=requires_check("errors.param-is-the-parameter"))
 def param_is_another(_head: ResponseHead, body: Any, _request: ServedRequest) -> Any:
-    """`param` names a parameter that was not wrong."""
+    """`param` names a parameter that is valid."""
     if isinstance(body, dict) and isinstance(body.get("error"), dict):
         body["error"]["param"] = "user"
     return body

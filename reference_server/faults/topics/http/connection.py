@@ -22,56 +22,56 @@ if TYPE_CHECKING:
 
 
 async def _gone(receive: Receive) -> None:
-    """Waits until the client has left."""
+    """Wait until the client disconnects."""
     while (await receive())["type"] != "http.disconnect":
         pass
 
 
 @wrapping_fault("wedged-by-a-disconnect", bugs=[19, 18], flaky=True)
 def wedged_by_a_disconnect(app: ASGIApp, contract: Contract) -> App:
-    """After a client has left in mid-stream, the next requests wait without end."""
-    leavings = DisconnectCounter(app)
+    """After a client disconnects during a stream, the next requests wait forever."""
+    disconnects = DisconnectCounter(app)
 
-    async def ask(scope: Scope, receive: Receive, send: Send) -> None:
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         if is_chat_request(scope, contract):
             await asyncio.sleep(NOTICE_S)
-            if leavings.since_s() < AFTERMATH_S:
+            if disconnects.since_s() < AFTERMATH_S:
                 await _gone(receive)
                 return
-        await leavings.serve(scope, receive, send)
+        await disconnects.serve(scope, receive, send)
 
-    return ask
+    return serve
 
 
 @wrapping_fault("others-hurt-by-a-disconnect", bugs=[18, 19], flaky=True)
 def others_are_hurt_by_a_disconnect(app: ASGIApp, contract: Contract) -> App:
-    """When a client leaves, the answers of others break off."""
-    leavings = DisconnectCounter(app)
+    """When a client disconnects, the answers of other clients are cut off."""
+    disconnects = DisconnectCounter(app)
 
-    async def ask(scope: Scope, receive: Receive, send: Send) -> None:
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         if not is_chat_request(scope, contract):
             await app(scope, receive, send)
             return
-        before = leavings.count
+        before = disconnects.count
 
         async def sent(message: Message) -> None:
             if message["type"] == "http.response.body" and not message.get("more_body"):
                 await asyncio.sleep(0.03)  # so that others may leave before the end
-            if leavings.count > before:
+            if disconnects.count > before:
                 raise ConnectionResetError
             await send(message)
 
-        await leavings.serve(scope, receive, sent)
+        await disconnects.serve(scope, receive, sent)
 
-    return ask
+    return serve
 
 
 @wrapping_fault("connection-soured")
 def connection_is_soured(app: ASGIApp, contract: Contract) -> App:
-    """After a refusal the next request on the same connection gets a 400."""
+    """After a refusal, the next request on the same connection gets a 400."""
     soured: set[Any] = set()
 
-    async def ask(scope: Scope, receive: Receive, send: Send) -> None:
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         client = tuple(scope["client"] or ())
         if client in soured and chat_requests(contract)(scope):
             soured.discard(client)
@@ -85,19 +85,19 @@ def connection_is_soured(app: ASGIApp, contract: Contract) -> App:
 
         await app(scope, receive, sent)
 
-    return ask
+    return serve
 
 
 @fault("connection-cut", "request")
 def connection_is_cut(request: ServedRequest) -> CannedResponse | None:
-    """The connection is closed without an answer when a body is malformed or holds a system message."""
+    """The connection is closed without an answer if a body is malformed or contains a system message."""
     if b'"system"' in request.body:
         return Cut()
     return None
 
 
 class Cut(CannedResponse):
-    """An answer that ends before its time."""
+    """End an answer too early."""
 
     def __init__(self) -> None:
         super().__init__(200, b"")

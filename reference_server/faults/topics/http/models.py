@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def _model(name: str) -> dict[str, Any]:
-    return {"id": name, "object": "model", "created": 1, "owned_by": "nobody"}
+    return {"id": name, "object": "model", "created": 1, "owned_by": "chatproof"}
 
 
 @wrapping_fault("models-listed-twice")
@@ -34,15 +34,15 @@ def models_are_listed_twice(app: ASGIApp, contract: Contract) -> App:
 
 @wrapping_fault("model-not-found")
 def model_is_not_found(app: ASGIApp, contract: Contract) -> App:
-    """A model that is listed is not found by its name."""
-    status, body = contract.errors.render("not_found", "there is no such model")
+    """A listed model is not found by its name."""
+    status, body = contract.errors.render("not_found", "unknown model")
     hit = f"{contract.models_path}/"
     return answer_matching(app, lambda scope: scope["path"].startswith(hit), CannedResponse(status, orjson.dumps(body)))
 
 
 @wrapping_fault("any-model-found")
 def any_model_is_found(app: ASGIApp, contract: Contract) -> App:
-    """Every name is that of a model."""
+    """Any model name is found."""
     reply = CannedResponse(200, orjson.dumps(_model("any")))
     return answer_matching(app, lambda scope: scope["path"].startswith(f"{contract.models_path}/"), reply)
 
@@ -56,5 +56,5 @@ def models_are_not_listed(app: ASGIApp, contract: Contract) -> App:
 
 @wrapping_fault("models-bare-list")
 def models_are_a_bare_list(app: ASGIApp, contract: Contract) -> App:
-    """The list of models stands without its envelope."""
+    """The list of models has no envelope."""
     return answer_matching(app, lambda scope: scope["path"] == contract.models_path, CannedResponse(200, b'["mindie"]'))

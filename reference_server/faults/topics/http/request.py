@@ -27,7 +27,7 @@ def charset_is_refused(app: ASGIApp, contract: Contract) -> App:
 
 @wrapping_fault("chunked-bodies-lost")
 def chunked_bodies_are_lost(app: ASGIApp, contract: Contract) -> App:
-    """A body in chunks is taken for an empty one."""
+    """A body with chunked transfer encoding is treated as empty."""
     return refuse_matching(app, contract, lambda scope: bool(header_of(scope, b"transfer-encoding")), 400)
 
 
@@ -39,14 +39,14 @@ def offers_of_http2_lose_the_body(app: ASGIApp, contract: Contract) -> App:
 
 @wrapping_fault("expectations-refused")
 def expectations_are_refused(app: ASGIApp, contract: Contract) -> App:
-    """`Expect: 100-continue` is refused as a bad request."""
+    """`Expect: 100-continue` is refused with 400."""
     return refuse_matching(app, contract, lambda scope: bool(header_of(scope, b"expect")), 400)
 
 
 def _with_stream(app: ASGIApp, contract: Contract, accepted: bytes, *, stream: bool) -> App:
-    """Lets the Accept header decide whether an answer is streamed."""
+    """Let the Accept header decide whether an answer is streamed."""
 
-    async def ask(scope: Scope, receive: Receive, send: Send) -> None:
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         if not chat_requests(contract)(scope) or accepted not in header_of(scope, b"accept"):
             await app(scope, receive, send)
             return
@@ -63,7 +63,7 @@ def _with_stream(app: ASGIApp, contract: Contract, accepted: bytes, *, stream: b
         headers = [pair for pair in scope["headers"] if pair[0] != b"content-length"]
         await app({**scope, "headers": headers}, again, send)
 
-    return ask
+    return serve
 
 
 @wrapping_fault("accept-starts-streams")

@@ -22,7 +22,7 @@ PAGE = b"<html><body>It works!</body></html>"
 
 @wrapping_fault("queries-refused")
 def queries_are_refused(app: ASGIApp, contract: Contract) -> App:
-    """A query behind the path is refused."""
+    """A URL with a query string is refused."""
     return refuse_matching(app, contract, lambda scope: bool(scope["query_string"]), 400)
 
 
@@ -30,16 +30,16 @@ def queries_are_refused(app: ASGIApp, contract: Contract) -> App:
 def below_the_endpoint_is_answered(app: ASGIApp, contract: Contract) -> App:
     """Paths below the endpoint are answered like the endpoint."""
 
-    async def ask(scope: Scope, receive: Receive, send: Send) -> None:
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         below = scope["path"].startswith(f"{contract.path}/") and scope["path"] != f"{contract.path}/"
         await app({**scope, "path": contract.path} if below else scope, receive, send)
 
-    return ask
+    return serve
 
 
 @wrapping_fault("slash-redirected")
 def slash_is_redirected(app: ASGIApp, contract: Contract) -> App:
-    """A slash behind the path is redirected with 301, which turns POST into GET."""
+    """A trailing slash is redirected with 301, which turns POST into GET."""
     reply = CannedResponse(301, b"", headers={"location": contract.path})
     return answer_matching(app, lambda scope: scope["path"] == f"{contract.path}/", reply)
 

@@ -36,7 +36,9 @@ index_missing = choice_fault(
     "index-missing", lambda choice, _request: choice.pop("index"), "Choices of a chunk have no index.", plain=False
 )
 index_text = choice_fault(
-    "index-text", lambda choice, _request: choice.update(index=str(choice["index"])), "The index of a choice is a text."
+    "index-text",
+    lambda choice, _request: choice.update(index=str(choice["index"])),
+    "The index of a choice is a string.",
 )
 
 
@@ -51,7 +53,7 @@ def empty_choices_first(frame: bytes, request: ServedRequest) -> Iterator[bytes]
 
 @fault("finish-on-first-index", "chunk", applies_to=has_parameters(*ONE), bugs=[45])
 def finish_on_first_index(chunk: Json, request: ServedRequest) -> None:
-    """Of several streamed choices always the first one is told to end."""
+    """The finish_reason of every streamed choice has the index of the first."""
     for choice in chunk["choices"]:
         if choice["finish_reason"] is not None and several(request):
             choice["index"] = 0
@@ -59,7 +61,7 @@ def finish_on_first_index(chunk: Json, request: ServedRequest) -> None:
 
 @fault("second-choice-lost", "event", applies_to=has_parameters(*ONE), bugs=[49])
 def second_choice_lost(frame: bytes, _request: ServedRequest) -> Iterator[bytes]:
-    """Streams hold the first choice only."""
+    """Streams contain only the first choice."""
     if b'"index":0' in frame or b'"choices":[]' in frame or frame == DONE:
         yield frame
 
@@ -67,7 +69,7 @@ def second_choice_lost(frame: bytes, _request: ServedRequest) -> Iterator[bytes]
 message_beside_delta = choice_fault(
     "message-beside-delta",
     lambda choice, _request: choice.update(message={"role": "assistant", "content": ""}),
-    "Chunks hold a message beside the delta.",
+    "Chunks contain a message in addition to the delta.",
     plain=False,
     bugs=[35],
 )
@@ -81,19 +83,19 @@ delta_null = choice_fault(
 
 @fault("id-per-chunk", "chunk", bugs=[24], applies_to=requires_check("stream.id-constant"))
 def id_per_chunk(chunk: Json, _request: ServedRequest) -> None:
-    """Every chunk has an id of its own."""
+    """Every chunk has a different id."""
     chunk["id"] = secrets.token_hex(8)
 
 
 @fault("created-per-chunk", "chunk", bugs=[29])
 def created_per_chunk(chunk: Json, request: ServedRequest) -> None:
-    """`created` is read from the clock for every chunk, and moves on within a stream."""
+    """`created` changes within a stream."""
     chunk["created"] += request.event_index
 
 
 @fault("model-flips", "chunk", bugs=[30])
 def model_flips(chunk: Json, request: ServedRequest) -> None:
-    """Chunks after the first name the model by another name."""
+    """Chunks after the first have another model name."""
     if request.event_index > 0:
         chunk["model"] = f"models/{chunk['model']}"
 
@@ -109,7 +111,7 @@ def full_text_short(chunk: Json, request: ServedRequest) -> None:
 
 @fault("duplicate-keys-streamed", "event")
 def duplicate_keys_streamed(frame: bytes, _request: ServedRequest) -> list[bytes]:
-    """Chunks hold `created` twice."""
+    """Chunks contain `created` twice."""
     return [frame.replace(b'"created":', b'"created":0,"created":', 1)]
 
 
@@ -122,7 +124,7 @@ ids_repeat = envelope_fault(
 object_of_plain_answers = envelope_fault(
     "object-not-chunk",
     set_field("object", "chat.completion"),
-    "`object` of chunks is that of plain answers.",
+    "`object` of chunks has the value of plain answers.",
     plain=False,
     bugs=[26],
 )
@@ -150,14 +152,14 @@ include_usage_ignored = hooked_fault(
 
 @fault("usage-in-every-chunk", "chunk", bugs=[67])
 def usage_in_every_chunk(chunk: Json, _request: ServedRequest) -> None:
-    """Usage comes with every chunk of a stream."""
+    """Every chunk of a stream has usage."""
     if not isinstance(chunk.get("usage"), dict):
         chunk["usage"] = {"prompt_tokens": 9, "completion_tokens": 1, "total_tokens": 10}
 
 
 @fault("usage-unasked", "event", bugs=[68], applies_to=requires_check("stream.usage-only-on-request"))
 def usage_unasked(frame: bytes, request: ServedRequest) -> Iterator[bytes]:
-    """A chunk of usage comes whether it was asked for or not."""
+    """A usage chunk is sent although it was not requested."""
     if frame.startswith(b"data: {"):
         request.state["last"] = frame
     elif not request.payload.get("stream_options"):
@@ -176,7 +178,7 @@ def usage_absent_elsewhere(chunk: Json, _request: ServedRequest) -> None:
 
 @fault("usage-after-finish", "event", applies_to=requires_check("stream.usage-with-finish"))
 def usage_after_finish(frame: bytes, _request: ServedRequest) -> Iterator[bytes]:
-    """Usage comes in a chunk of its own after the finish_reason."""
+    """Usage is sent in a separate chunk after the finish_reason."""
     if b'"finish_reason":"' not in frame or b'"usage":{' not in frame:
         yield frame
         return
@@ -188,7 +190,7 @@ def usage_after_finish(frame: bytes, _request: ServedRequest) -> Iterator[bytes]
 
 @fault("usage-before-choices-end", "event", applies_to=requires_check("stream.usage-on-request"))
 def usage_before_choices_end(frame: bytes, request: ServedRequest) -> Iterator[bytes]:
-    """The chunk of usage comes before the one with the finish_reason."""
+    """The usage chunk is sent before the chunk with the finish_reason."""
     if b'"finish_reason":"' in frame and request.payload.get("stream_options"):
         request.state["held"] = frame
         return
@@ -199,7 +201,7 @@ def usage_before_choices_end(frame: bytes, request: ServedRequest) -> Iterator[b
 
 @fault("usage-with-last-choice", "event", applies_to=requires_check("stream.usage-on-request"))
 def usage_with_last_choice(frame: bytes, request: ServedRequest) -> Iterator[bytes]:
-    """The usage that was asked for stands in the last chunk with a choice, not in one of its own."""
+    """Requested usage is in the last chunk with a choice instead of a separate chunk."""
     if b'"finish_reason":"' in frame and (request.payload.get("stream_options") or {}).get("include_usage"):
         request.state["held"] = frame
         return
@@ -213,5 +215,5 @@ def usage_with_last_choice(frame: bytes, request: ServedRequest) -> Iterator[byt
 
 @fault("schema-of-chunks", "chunk", bugs=[28])
 def created_is_a_text(chunk: Json, _request: ServedRequest) -> None:
-    """`created` of the chunks is a text."""
+    """`created` of chunks is a string."""
     chunk["created"] = str(chunk["created"])

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 reason_empty = choice_fault(
     "reason-empty",
     reason_instead(None, ""),
-    "The finish_reason is an empty text before the end.",
+    "The finish_reason is an empty string before the end.",
     plain=False,
     bugs=[32],
 )
@@ -39,7 +39,7 @@ reason_absent = choice_fault(
     applies_to=requires_check("logprobs.in-every-chunk", "stream.usage-once"),
 )
 def finish_lost_with_logprobs(chunk: Json, request: ServedRequest) -> None:
-    """A stream with log-probabilities gets no finish_reason."""
+    """A stream with log-probabilities has no finish_reason."""
     if request.payload.get("logprobs") or request.payload.get("top_logprobs"):
         for choice in chunk["choices"]:
             choice["finish_reason"] = None
@@ -47,7 +47,7 @@ def finish_lost_with_logprobs(chunk: Json, request: ServedRequest) -> None:
 
 @fault("finishes-twice", "event")
 def finishes_twice(frame: bytes, _request: ServedRequest) -> Iterator[bytes]:
-    """The last chunk of a choice comes twice."""
+    """The last chunk of a choice is sent twice."""
     yield frame
     if b'"finish_reason":"' in frame:
         yield frame
@@ -55,7 +55,7 @@ def finishes_twice(frame: bytes, _request: ServedRequest) -> Iterator[bytes]:
 
 @fault("goes-on-after-finish", "event")
 def goes_on_after_finish(frame: bytes, request: ServedRequest) -> Iterator[bytes]:
-    """A choice says more after its finish_reason."""
+    """A choice has more text after its finish_reason."""
     if request.event_index == 1:
         request.state["message_of"] = frame
     yield frame
@@ -89,7 +89,7 @@ def goes_on_after_done(frame: bytes, request: ServedRequest) -> Iterator[bytes]:
 
 @fault("event-is-a-word", "event")
 def event_is_a_word(frame: bytes, request: ServedRequest) -> Iterator[bytes]:
-    """A bare word is sent as an event between two chunks, to keep the connection alive."""
+    """A keep-alive event that is not JSON is sent between two chunks."""
     yield frame
     if request.event_index == 0:
         yield b"data: ping\n\n"
@@ -104,7 +104,7 @@ def answers_plain(request: ServedRequest) -> None:
 
 @fault("breaks-off", "pieces")
 async def breaks_off(body: bytes, request: ServedRequest) -> AsyncIterator[bytes]:
-    """The connection ends after the third event of a stream, without a word."""
+    """The connection is closed after the third event of a stream."""
     for frame in body.split(FRAME_END):
         if frame:
             request.state["sent"] = request.state.get("sent", 0) + 1
@@ -115,7 +115,7 @@ async def breaks_off(body: bytes, request: ServedRequest) -> AsyncIterator[bytes
 
 @fault("never-ends", "pieces", timeout_s=4.0)
 async def never_ends(body: bytes, request: ServedRequest) -> AsyncIterator[bytes]:
-    """A stream of which everything was sent is not ended."""
+    """The connection stays open after the whole stream was sent."""
     yield body
     if body.endswith(DONE) and request.payload.get("max_tokens") == 24:
         await asyncio.sleep(3600)
@@ -123,7 +123,7 @@ async def never_ends(body: bytes, request: ServedRequest) -> AsyncIterator[bytes
 
 @fault("error-in-mid-stream", "event", bugs=[127])
 def error_in_mid_stream(frame: bytes, request: ServedRequest) -> Iterator[bytes]:
-    """An error comes between two chunks, and the stream goes on to its `[DONE]`."""
+    """An error event is sent between two chunks, and the stream continues to `[DONE]`."""
     yield frame
     if request.event_index == 1:
         yield b'data: {"error":{"message":"the model failed","type":"server_error"}}\n\n'

@@ -22,7 +22,7 @@ def _text(choice: Json) -> str:
 
 @fault("cumulative-text", "chunk", bugs=[17])
 def cumulative_text(chunk: Json, request: ServedRequest) -> None:
-    """Deltas hold all the text so far."""
+    """Deltas contain all the text so far."""
     for choice in chunk["choices"]:
         key = f"text{choice['index']}"
         request.state[key] = request.state.get(key, "") + _text(choice)
@@ -31,7 +31,7 @@ def cumulative_text(chunk: Json, request: ServedRequest) -> None:
 
 @fault("repeats-last-character", "chunk", bugs=[14])
 def repeats_last_character(chunk: Json, request: ServedRequest) -> None:
-    """Each delta begins with the last character of the one before."""
+    """Each delta begins with the last character of the previous one."""
     for choice in chunk["choices"]:
         said = _text(choice)
         if said:
@@ -41,7 +41,7 @@ def repeats_last_character(chunk: Json, request: ServedRequest) -> None:
 
 @fault("first-text-lost", "chunk", bugs=[16])
 def first_text_lost(chunk: Json, request: ServedRequest) -> None:
-    """The text of the first chunk that has some is lost."""
+    """The first text of a stream is lost."""
     for choice in chunk["choices"]:
         if _text(choice) and not request.state.get("lost"):
             request.state["lost"] = True
@@ -66,21 +66,21 @@ def last_text_lost(frame: bytes, request: ServedRequest) -> Iterator[bytes]:
 
 @fault("spaces-lost", "chunk", bugs=[16])
 def spaces_lost(chunk: Json, _request: ServedRequest) -> None:
-    """White space at the start of a delta is lost."""
+    """White space at the start of deltas is lost."""
     for choice in chunk["choices"]:
         choice["delta"]["content"] = _text(choice).lstrip()
 
 
 @fault("characters-cut", "chunk", bugs=[13])
 def characters_cut(chunk: Json, _request: ServedRequest) -> None:
-    """A character beyond ASCII is cut between two tokens and comes as U+FFFD."""
+    """A non-ASCII character is split between two tokens and becomes U+FFFD."""
     for choice in chunk["choices"]:
         choice["delta"]["content"] = "".join(char if char.isascii() else "\ufffd\ufffd" for char in _text(choice))
 
 
 @fault("whole-text-again", "event", bugs=[14])
 def whole_text_comes_again(frame: bytes, request: ServedRequest) -> Iterator[bytes]:
-    """Before the last chunk comes one more, with the whole answer."""
+    """The whole answer is sent again before the last chunk."""
     chunk = {} if frame == DONE else orjson.loads(frame.removeprefix(DATA))
     for choice in chunk.get("choices") or ():
         request.state["text"] = request.state.get("text", "") + (choice["delta"].get("content") or "")

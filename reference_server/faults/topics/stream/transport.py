@@ -29,13 +29,13 @@ def streams_without_type(head: ResponseHead, _request: ServedRequest) -> None:
 
 @fault("bare-json-lines", "event")
 def bare_json_lines(frame: bytes, request: ServedRequest) -> Iterator[bytes]:
-    """The second chunk comes as a bare line of JSON, without its field name."""
+    """The second chunk is a line of JSON without `data:`."""
     yield frame.removeprefix(DATA) if request.event_index == 1 else frame
 
 
 @fault("splits-events", "event")
 def splits_events(frame: bytes, request: ServedRequest) -> Iterator[bytes]:
-    """A raw line break stands within the JSON of the second chunk."""
+    """The JSON of the second chunk contains a raw line break."""
     yield frame.replace(b',"', b',\n"', 1) if request.event_index == 1 else frame
 
 
@@ -47,7 +47,7 @@ def invalid_utf8(frame: bytes, request: ServedRequest) -> Iterator[bytes]:
 
 @fault("half-surrogate", "event", bugs=[13])
 def half_surrogate(frame: bytes, request: ServedRequest) -> Iterator[bytes]:
-    """The text of the second chunk holds one half of a surrogate pair, escaped."""
+    """The text of the second chunk contains an escaped lone surrogate."""
     yield frame.replace(b'"content":"', b'"content":"\\ud83d', 1) if request.event_index == 1 else frame
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def calls(contract: Contract) -> bool:
-    """The dialect has tools."""
+    """Apply to dialects with tools."""
     return "tools" in contract.capabilities
 
 
@@ -32,7 +32,7 @@ def called(
     streamed: bool = True,
     **more: Any,
 ) -> Fault:
-    """A fault of tool calls, where there are some."""
+    """Make a fault that edits tool calls."""
 
     def change(choice: Json, _request: ServedRequest) -> None:
         found = message_of(choice).get("tool_calls")
@@ -65,7 +65,7 @@ def _arguments(edit: Callable[[str], Any]) -> Callable[[list[Json], Json], None]
 call_index_missing = called(
     "call-index-missing",
     _each(lambda call: call.pop("index", None)),
-    "Pieces of tool calls have no index.",
+    "Streamed tool calls have no index.",
     plain=False,
     bugs=[79],
 )
@@ -79,23 +79,26 @@ call_index_zero = called(
 call_name_in_each_piece = called(
     "call-name-in-each-piece",
     _function(lambda each: each.update(name="get_weather")),
-    "The name of a tool comes with every piece of its call.",
+    "The name of a tool is repeated in every piece of its call.",
     plain=False,
     bugs=[82],
 )
 call_name_empty = called(
-    "call-name-empty", _function(lambda each: each.update(name="")), "The name of a tool is an empty text.", bugs=[82]
+    "call-name-empty", _function(lambda each: each.update(name="")), "The name of a tool is an empty string.", bugs=[82]
 )
 call_arguments_twice = called(
-    "call-arguments-twice", _arguments(lambda text: text + text), "Arguments come twice.", bugs=[83]
+    "call-arguments-twice", _arguments(lambda text: text + text), "The arguments are sent twice.", bugs=[83]
 )
 call_arguments_broken = called(
-    "call-arguments-broken", _arguments(lambda text: text.rstrip("}")), "Arguments lack their last brace.", bugs=[84]
+    "call-arguments-broken",
+    _arguments(lambda text: text.rstrip("}")),
+    "The arguments lack their last brace.",
+    bugs=[84],
 )
 call_arguments_are_objects = called(
     "call-arguments-are-objects",
     _arguments(lambda text: {"text": text}),
-    "Arguments are an object, not JSON as text.",
+    "The arguments are an object instead of a string with JSON.",
     bugs=[84],
 )
 call_id_missing = called(
@@ -111,7 +114,7 @@ call_type_missing = called("call-type-missing", _each(lambda call: call.pop("typ
 call_of_unknown_tool = called(
     "call-of-unknown-tool",
     _function(lambda each: each.update(name="no_such_tool") if each.get("name") else None),
-    "A tool is called that was not offered.",
+    "The called tool was not offered.",
 )
 calls_lost_in_streams = called(
     "calls-lost-in-streams",
@@ -124,7 +127,7 @@ calls_lost_in_streams = called(
 
 @fault("call-arguments-before-name", "event", applies_to=calls, bugs=[86])
 def call_arguments_before_name(frame: bytes, request: ServedRequest) -> Iterator[bytes]:
-    """Arguments of a tool call are streamed before its name."""
+    """The arguments of a tool call are streamed before its name."""
     chunk = {} if frame == DONE else orjson.loads(frame.removeprefix(DATA))
     for choice in choices_of(chunk):
         for call in choice.get("delta", {}).get("tool_calls") or ():
@@ -154,21 +157,23 @@ def _moved(found: list[Json], _choice: Json) -> None:
         call["index"] = call.get("index", 0) + 1
 
 
-calls_doubled = called("calls-doubled", _doubled, "Every call is made twice.")
+calls_doubled = called("calls-doubled", _doubled, "Every tool call is sent twice.")
 call_arguments_empty = called(
     "call-arguments-empty",
     _arguments(lambda _text: "{}"),
-    "The arguments of a call lack what its function requires.",
+    "The arguments of a call lack a required parameter.",
     streamed=False,
     bugs=[84],
 )
 call_name_doubled = called(
     "call-name-doubled",
     _function(lambda each: each.update(name=each["name"] * 2) if each.get("name") else None),
-    "The name of a call stands twice in it.",
+    "The name of a tool is repeated within the name.",
     bugs=[82],
 )
-calls_with_marks = called("calls-with-marks", _with_marks, "A call stands in the text too, in the model's own marks.")
+calls_with_marks = called(
+    "calls-with-marks", _with_marks, "A tool call also appears in the content, in the model's own format."
+)
 call_index_from_one = called(
-    "call-index-from-one", _moved, "The index of the first streamed call is 1.", plain=False, bugs=[80]
+    "call-index-from-one", _moved, "The index of the first streamed tool call is 1.", plain=False, bugs=[80]
 )

@@ -22,7 +22,7 @@ CALL: Final[Json] = {
 calls_in_content = called(
     "calls-in-content",
     lambda found, choice: message_of(choice).update(tool_calls=[], content=f"<tool_call>{found}</tool_call>"),
-    "Tool calls stand in the content, between their tags.",
+    "Tool calls are in the content, between tags.",
     streamed=False,
     bugs=[89, 84],
 )
@@ -39,9 +39,9 @@ def _forget_tools(request: ServedRequest) -> None:
             request.payload.pop(name, None)
 
 
-def _call_all_the_same(holder: Json, request: ServedRequest) -> None:
+def _call_all_the_same(response: Json, request: ServedRequest) -> None:
     if request.payload.get("tool_choice") == "none" and request.payload.get("tools"):
-        for choice in choices_of(holder):
+        for choice in choices_of(response):
             message_of(choice)["tool_calls"] = [CALL]
 
 
@@ -57,14 +57,14 @@ calls_at_once = hooked_fault(
 )
 choice_ignored = hooked_fault(
     "tool-choice-ignored",
-    "`tool_choice` required, or a named tool, is ignored.",
+    "A `tool_choice` of required, or of a named tool, is ignored.",
     request=_forget_choice,
     applies_to=calls,
     bugs=[92],
 )
 tools_ignored = hooked_fault(
     "tools-ignored",
-    "`tools` is taken and ignored.",
+    "`tools` is accepted and ignored.",
     request=_forget_tools,
     applies_to=calls,
     declares=("tools",),
@@ -72,7 +72,7 @@ tools_ignored = hooked_fault(
 )
 none_ignored = hooked_fault(
     "tool-choice-none-ignored",
-    "A tool is called although `tool_choice` is none.",
+    "A tool is called although `tool_choice` disables tools.",
     request=_forget_tools,
     answer=_call_all_the_same,
     chunk=_call_all_the_same,
@@ -82,9 +82,9 @@ none_ignored = hooked_fault(
 )
 
 
-def _called_unasked(holder: Json, request: ServedRequest) -> None:
+def _called_unasked(response: Json, request: ServedRequest) -> None:
     if not request.payload.get("tools"):
-        for choice in choices_of(holder):
+        for choice in choices_of(response):
             if choice.get("finish_reason") is None or "message" in choice:
                 message_of(choice)["tool_calls"] = [CALL]
 
@@ -99,15 +99,15 @@ def _history(request: ServedRequest) -> CannedResponse | None:
 calls_lost = called(
     "calls-lost",
     lambda found, choice: message_of(choice).update(tool_calls=[], content="") or found,
-    "What the model wrote is neither text nor call: it is lost.",
+    "An answer that is neither text nor a tool call is lost.",
 )
 call_unasked = hooked_fault(
     "call-unasked",
-    "A tool is called that nobody offered.",
+    "A tool is called although none was offered.",
     answer=_called_unasked,
     chunk=_called_unasked,
     applies_to=calls,
 )
 history_of_calls_is_500 = hooked_fault(
-    "history-of-calls-500", "A conversation that holds calls gets a 500.", request=_history, applies_to=calls, bugs=[96]
+    "history-of-calls-500", "A conversation with tool calls gets a 500.", request=_history, applies_to=calls, bugs=[96]
 )

@@ -38,13 +38,13 @@ def _uncounted(answer: Json, _request: ServedRequest) -> None:
 
 
 thoughts_uncounted = hooked_fault(
-    "thoughts-uncounted", "Thoughts count no tokens.", answer=_uncounted, applies_to=thinks
+    "thoughts-uncounted", "Reasoning tokens are not counted.", answer=_uncounted, applies_to=thinks
 )
 
 
 @sampling_fault("limit-ignored", bugs=[128])
 def limit_ignored(params: SamplingParams) -> SamplingParams:
-    """`max_tokens` is ignored: a limit of the server's own, three times as high, ends answers."""
+    """`max_tokens` is replaced by a limit three times as high."""
     return replace(params, max_tokens=None if params.max_tokens is None else 3 * params.max_tokens + 8)
 
 
@@ -63,11 +63,11 @@ def counted(
     streamed: bool = True,
     **options: Any,
 ) -> Fault:
-    """A fault of usage, wherever it stands."""
+    """Make a fault that edits usage in answers and chunks."""
 
-    def change(holder: Json, _request: ServedRequest) -> None:
-        if isinstance(holder.get("usage"), dict):
-            edit(holder["usage"])
+    def change(response: Json, _request: ServedRequest) -> None:
+        if isinstance(response.get("usage"), dict):
+            edit(response["usage"])
 
     return envelope_fault(name, change, line, plain=plain, streamed=streamed, **options)
 
@@ -106,7 +106,7 @@ completion_constant = counted(
 last_batch_counted = counted(
     "last-batch-counted",
     lambda usage: _to(usage, "completion_tokens", (usage["completion_tokens"] - 1) % 3 + 1),
-    "Tokens are made three at a time, and only the last of these batches is counted.",
+    "Tokens are generated three at a time, and only the last batch is counted.",
     bugs=[71],
 )
 prompt_zero = counted(
@@ -121,17 +121,17 @@ prompt_negative = counted(
 counts_are_texts = counted(
     "counts-are-texts",
     lambda usage: usage.update({name: str(usage[name]) for name in COUNTS}),
-    "Counts of usage are texts.",
+    "The counts in usage are strings.",
 )
 counts_are_floats = counted(
     "counts-are-floats",
     lambda usage: usage.update({name: usage[name] + 0.5 for name in COUNTS}),
-    "Counts of usage have fractions.",
+    "The counts in usage have fractions.",
 )
 prompt_counted_otherwise_in_streams = counted(
     "prompt-otherwise-in-streams",
     lambda usage: _add(usage, prompt=1),
-    "Streams count one prompt token more.",
+    "Streams count one more prompt token than plain answers.",
     plain=False,
     bugs=[74],
 )
@@ -145,7 +145,7 @@ waits_for_no_token = counted(
 cached_beyond_prompt = counted(
     "cached-beyond-prompt",
     lambda usage: usage.update(prompt_tokens_details={"cached_tokens": usage["prompt_tokens"] + 1}),
-    "More prompt tokens are cached than there are.",
+    "cached_tokens is larger than prompt_tokens.",
     applies_to=requires_check("usage.details-within-totals"),
 )
 
@@ -162,20 +162,18 @@ first_choice_counted = envelope_fault(
 )
 
 
-def _room_too(holder: Json, request: ServedRequest) -> None:
+def _room_too(response: Json, request: ServedRequest) -> None:
     limit = request.payload.get("max_tokens")
-    if isinstance(holder.get("usage"), dict) and isinstance(limit, int):
-        _add(holder["usage"], prompt=limit)
+    if isinstance(response.get("usage"), dict) and isinstance(limit, int):
+        _add(response["usage"], prompt=limit)
 
 
-prompt_with_room = envelope_fault(
-    "prompt-with-room", _room_too, "prompt_tokens counts the room that max_tokens leaves for the answer.", bugs=[73]
-)
+prompt_with_room = envelope_fault("prompt-with-room", _room_too, "prompt_tokens includes max_tokens.", bugs=[73])
 
 
 @wrapping_fault("prompt-grows-by-itself", bugs=[73])
 def prompt_grows_by_itself(app: ASGIApp, contract: Contract) -> ASGIApp:
-    """The same prompt counts one token more each time."""
+    """The same prompt counts one more token each time."""
     asked = itertools.count(1)
 
     def grow(answer: Json, _request: ServedRequest) -> None:
@@ -205,7 +203,7 @@ def _limit_when_stopped(answer: Json, request: ServedRequest) -> None:
 
 prompt_for_each_choice = hooked_fault(
     "prompt-for-each-choice",
-    "The prompt is counted once for each choice.",
+    "The prompt is counted once per choice.",
     answer=_prompt_for_each,
     applies_to=has_parameters("n"),
 )
@@ -216,5 +214,5 @@ first_choice_counted_in_streams = hooked_fault(
     applies_to=has_parameters("n", "stream_options"),
 )
 stopped_counts_the_limit = hooked_fault(
-    "stopped-counts-the-limit", "An answer that a stop text ends counts max_tokens.", answer=_limit_when_stopped
+    "stopped-counts-the-limit", "An answer that ends at a stop string counts max_tokens.", answer=_limit_when_stopped
 )

@@ -20,14 +20,14 @@ def _cut(request: ServedRequest) -> None:
 
 
 def _last_only(request: ServedRequest) -> None:
-    found = text_messages(request)
-    if len(found) > 1 and found[-1].get("role") == "user":
-        request.payload["messages"] = found[-1:]
+    messages = text_messages(request)
+    if len(messages) > 1 and messages[-1].get("role") == "user":
+        request.payload["messages"] = messages[-1:]
 
 
 def _no_system(request: ServedRequest) -> None:
-    found = text_messages(request)
-    if any(each.get("role") == "system" for each in found) and any(each.get("role") == "user" for each in found):
+    roles = {message.get("role") for message in text_messages(request)}
+    if {"system", "user"} <= roles:
         request.payload["messages"] = [
             message for message in request.payload["messages"] if message.get("role") != "system"
         ]
@@ -40,25 +40,25 @@ def _no_results(request: ServedRequest) -> None:
 
 
 long_prompts_cut = hooked_fault(
-    "long-prompts-cut", "A prompt that is too long is cut without a word.", request=_cut, bugs=[123]
+    "long-prompts-cut", "A prompt that is too long is truncated silently.", request=_cut, bugs=[123]
 )
-history_ignored = hooked_fault("history-ignored", "Only the last message is read.", request=_last_only)
-system_ignored = hooked_fault("system-ignored", "The system's message is ignored.", request=_no_system)
+history_ignored = hooked_fault("history-ignored", "All messages except the last are ignored.", request=_last_only)
+system_ignored = hooked_fault("system-ignored", "The system message is ignored.", request=_no_system)
 tool_results_ignored = hooked_fault(
     "tool-results-ignored",
-    "What tools say never reaches the model.",
+    "Tool messages are ignored.",
     request=_no_results,
     applies_to=requires_check("usage.tool-results-counted"),
 )
 
 
-def _told_by(role: str, request: ServedRequest) -> Iterator[Json]:
+def _messages_by(role: str, request: ServedRequest) -> Iterator[Json]:
     return (message for message in text_messages(request) if message.get("role") == role)
 
 
 def _no_answers(request: ServedRequest) -> None:
-    for each in _told_by("assistant", request):
-        each["content"] = "-"
+    for message in _messages_by("assistant", request):
+        message["content"] = "-"
 
 
 def _no_rare_characters(request: ServedRequest) -> None:
@@ -80,9 +80,11 @@ def _first_part(request: ServedRequest) -> None:
             message["content"] = message["content"][:1]
 
 
-answers_ignored = hooked_fault("answers-ignored", "What the assistant said before is not read.", request=_no_answers)
+answers_ignored = hooked_fault("answers-ignored", "Assistant messages are ignored.", request=_no_answers)
 rare_characters_dropped = hooked_fault(
-    "rare-characters-dropped", "Characters of a prompt beyond the basic plane are dropped.", request=_no_rare_characters
+    "rare-characters-dropped", "Characters of a prompt beyond U+FFFF are dropped.", request=_no_rare_characters
 )
 nul_ends_prompts = hooked_fault("nul-ends-prompts", "A NUL character ends a message.", request=_up_to_nul)
-first_part_only = hooked_fault("first-part-only", "Of a content in parts the first is read.", request=_first_part)
+first_part_only = hooked_fault(
+    "first-part-only", "Only the first of several content parts is read.", request=_first_part
+)

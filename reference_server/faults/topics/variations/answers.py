@@ -21,7 +21,7 @@ EXTRA: Final[Json] = {"x_note": "extra", "x_list": [1, {"deep": None}]}
 
 
 def _written(name: str, line: str, write: Callable[[Any], bytes]) -> Fault:
-    """Every JSON object written otherwise, in plain answers, chunks and refusals."""
+    """Make a variation that serializes the JSON of answers, chunks and refusals differently."""
 
     def event(frame: bytes, _request: ServedRequest) -> Iterable[bytes]:
         return [frame if frame == DONE else sse.encode(write(orjson.loads(frame.removeprefix(DATA))))]
@@ -49,10 +49,10 @@ def _typed(name: str, line: str, edit: Callable[[str], str]) -> Fault:
 
 
 def _said(name: str, line: str, edit: Callable[[Json], object]) -> Fault:
-    """Every message and delta otherwise."""
+    """Make a variation that edits every message and delta."""
 
-    def change(holder: Json, _request: ServedRequest) -> None:
-        for choice in choices_of(holder):
+    def change(response: Json, _request: ServedRequest) -> None:
+        for choice in choices_of(response):
             edit(message_of(choice))
 
     return variation(name, line, answer=change, chunk=change)
@@ -85,23 +85,25 @@ first_null = variation(
     bugs=[39],
 )
 more_members = _written(
-    "more-members", "Objects hold members that no document names.", lambda value: orjson.dumps(_larger(value))
+    "more-members", "Objects contain fields that no document mentions.", lambda value: orjson.dumps(_larger(value))
 )
 other_order = _written(
-    "members-in-another-order", "Members come in another order.", lambda value: orjson.dumps(_reversed(value))
+    "members-in-another-order", "Fields have another order.", lambda value: orjson.dumps(_reversed(value))
 )
 sorted_members = _written(
-    "members-sorted", "Members are sorted.", lambda value: orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+    "members-sorted", "Fields are sorted.", lambda value: orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
 )
 ascii_json = _written(
-    "json-in-ascii", "JSON is written in ASCII, all else escaped.", lambda value: json.dumps(value).encode()
+    "json-in-ascii", "Non-ASCII characters in JSON are escaped.", lambda value: json.dumps(value).encode()
 )
 spaced_json = _written(
-    "json-with-spaces", "JSON holds white space.", lambda value: json.dumps(value, separators=(" , ", " : ")).encode()
+    "json-with-spaces",
+    "JSON contains white space.",
+    lambda value: json.dumps(value, separators=(" , ", " : ")).encode(),
 )
 indented_json = _written(
     "json-indented",
-    "JSON stands on several lines.",
+    "JSON is spread over several lines.",
     lambda value: json.dumps(value, indent=2, ensure_ascii=False).encode(),
 )
 escaped_slashes = _written("slashes-escaped", "Slashes are escaped.", _escaped_slashes)
@@ -112,56 +114,56 @@ trailing_newline = _written(
 )
 padded_json = variation(
     "spaces-around-json",
-    "White space stands around the JSON of plain answers.",
+    "The JSON of plain answers is surrounded by white space.",
     plain=lambda body, _request: b" \r\n\t" + body + b"  \n",
 )
-no_charset = _typed("no-charset", "Content types have no charset.", lambda value: value.partition(";")[0])
+no_charset = _typed("no-charset", "The Content-Type has no charset.", lambda value: value.partition(";")[0])
 charset_tight = _typed(
     "charset-without-space",
-    "The charset follows without a space.",
+    "The charset follows the media type without a space.",
     lambda value: f"{value.partition(';')[0]};charset=utf-8",
 )
 charset_quoted = _typed(
-    "charset-quoted", "The charset stands in quotes.", lambda value: f'{value.partition(";")[0]}; charset="UTF-8"'
+    "charset-quoted", "The charset is quoted.", lambda value: f'{value.partition(";")[0]}; charset="UTF-8"'
 )
-type_in_capitals = _typed("type-in-capitals", "Media types are in capitals.", str.upper)
+type_in_capitals = _typed("type-in-capitals", "Media types are in upper case.", str.upper)
 caches_untold = _headed(
-    "caches-untold", "Caches are told nothing.", lambda head: head.headers.pop("cache-control", None)
+    "caches-untold", "Cache-Control is missing.", lambda head: head.headers.pop("cache-control", None)
 )
 proxies_untold = _headed(
-    "proxies-untold", "Proxies are told nothing.", lambda head: head.headers.pop("x-accel-buffering", None)
+    "proxies-untold", "X-Accel-Buffering is missing.", lambda head: head.headers.pop("x-accel-buffering", None)
 )
 more_headers = _headed(
     "more-headers",
-    "Answers have header fields that no document names.",
+    "Answers have headers that no document mentions.",
     lambda head: head.headers.update(
         {"x-request-id": "7", "server": "nginx", "x-ratelimit-remaining": "99", "set-cookie": "a=b"}
     ),
 )
 cross_origin = _headed(
     "cross-origin",
-    "Any origin may read answers, and send all header fields.",
+    "CORS allows every origin and every header.",
     lambda head: head.headers.update(
         {"access-control-allow-origin": "*", "access-control-allow-headers": "authorization, content-type"}
     ),
 )
 no_store = _headed(
-    "no-store", "Caches are told to keep nothing.", lambda head: head.headers.update({"cache-control": "no-store"})
+    "no-store", "Cache-Control is no-store.", lambda head: head.headers.update({"cache-control": "no-store"})
 )
 said_identity = _headed(
     "says-identity",
-    "Bodies are said not to be encoded.",
+    "Content-Encoding is identity.",
     lambda head: head.headers.update({"content-encoding": "identity"}),
 )
 closes_connections = _headed(
     "closes-connections",
-    "Every answer closes its connection.",
+    "The connection is closed after every answer.",
     lambda head: head.headers.update({"connection": "close"}),
     bugs=[23],
 )
 length_unstated = variation(
     "plain-in-chunks",
-    "Plain answers state no length and come chunked.",
+    "Plain answers use chunked transfer encoding without a Content-Length.",
     head=lambda head, _request: head.headers.pop("content-length", None),
 )
 
@@ -175,11 +177,11 @@ def _lengthened(_head: ResponseHead, body: Any, _request: ServedRequest) -> Any:
     return body
 
 
-longer_messages = variation("longer-messages", "Refusals say more than they need.", refusal=_lengthened)
+longer_messages = variation("longer-messages", "The messages of refusals are longer.", refusal=_lengthened)
 
 
 def _without_calls(edit: Callable[[Json], object]) -> Callable[[Json], None]:
-    """Only where no tool is called."""
+    """Apply an edit only to answers without tool calls."""
 
     def change(said: Json) -> None:
         if not said.get("tool_calls"):
@@ -190,16 +192,16 @@ def _without_calls(edit: Callable[[Json], object]) -> Callable[[Json], None]:
 
 _emptied = _without_calls(lambda said: said.update(tool_calls=[]))
 null_calls = _said(
-    "tool-calls-null", "`tool_calls` is null where there are none.", _without_calls(lambda s: s.update(tool_calls=None))
+    "tool-calls-null", "`tool_calls` is null if no tool is called.", _without_calls(lambda s: s.update(tool_calls=None))
 )
 no_calls = _said(
     "tool-calls-absent",
-    "There is no `tool_calls` where there are none.",
+    "`tool_calls` is missing if no tool is called.",
     _without_calls(lambda said: said.pop("tool_calls", None)),
 )
 empty_calls = variation(
     "tool-calls-empty",
-    "Plain answers without tool calls hold an empty list of them.",
+    "`tool_calls` is an empty list if no tool is called.",
     answer=lambda answer, _request: [_emptied(message_of(choice)) for choice in choices_of(answer)],
     bugs=[98],
 )

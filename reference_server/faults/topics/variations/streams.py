@@ -22,7 +22,7 @@ MARK: Final = b"\xef\xbb\xbf"
 
 
 def _bytes(name: str, line: str, edit: Callable[[bytes], bytes], **more: Any) -> Fault:
-    """Every event of a stream written otherwise."""
+    """Make a variation that writes every event differently."""
     return variation(name, line, event=lambda frame, _request: [edit(frame)], **more)
 
 
@@ -30,26 +30,26 @@ line_ends_crlf = _bytes("line-ends-crlf", "Lines end in CRLF.", lambda frame: fr
 line_ends_cr = _bytes("line-ends-cr", "Lines end in CR.", lambda frame: frame.replace(b"\n", b"\r"))
 comments_before = _bytes(
     "comments-before-events",
-    "A comment comes before every event.",
+    "Every event is preceded by a comment.",
     lambda frame: b": keep-alive\n\n" + frame,
     bugs=[6],
 )
 comments_inside = _bytes("comments-inside-events", "An event begins with a comment.", lambda frame: b":\n" + frame)
-comments_bare = _bytes("comments-bare", "Bare colons keep the connection alive.", lambda frame: b":\n\n" + frame)
+comments_bare = _bytes("comments-bare", "Empty comments are sent as keep-alives.", lambda frame: b":\n\n" + frame)
 unspaced = _bytes(
     "no-space-after-colon", "No space follows `data:`.", lambda frame: frame.replace(DATA, b"data:", 1), bugs=[4]
 )
-named = _bytes("events-named-message", "Events are named message.", lambda frame: b"event: message\n" + frame)
+named = _bytes("events-named-message", "Events are named `message`.", lambda frame: b"event: message\n" + frame)
 numbered = _bytes("events-with-id", "Events have an id.", lambda frame: b"id: 7\n" + frame)
-retrying = _bytes("events-with-retry", "Events set the time to reconnect.", lambda frame: b"retry: 3000\n" + frame)
-blank_lines = _bytes("two-blank-lines", "Two blank lines stand between events.", lambda frame: frame + b"\n")
+retrying = _bytes("events-with-retry", "Events have a retry field.", lambda frame: b"retry: 3000\n" + frame)
+blank_lines = _bytes("two-blank-lines", "Events are separated by two blank lines.", lambda frame: frame + b"\n")
 id_after = _bytes(
-    "fields-after-data", "Other fields follow the data.", lambda frame: frame[:-1] + b"id: 1\nretry: 10\n\n"
+    "fields-after-data", "Unknown fields follow the data.", lambda frame: frame[:-1] + b"id: 1\nretry: 10\n\n"
 )
-empty_id = _bytes("empty-id", "An empty id stands before every event.", lambda frame: b"id\n" + frame)
+empty_id = _bytes("empty-id", "Every event begins with an empty id.", lambda frame: b"id\n" + frame)
 lines_split = _bytes(
     "json-over-lines",
-    "The JSON of a chunk stands on several data lines.",
+    "The JSON of a chunk is spread over several data lines.",
     lambda frame: frame if frame == DONE else sse.encode(json.dumps(orjson.loads(frame[6:]), indent=1)),
 )
 
@@ -76,7 +76,7 @@ def comment_after_done(frame: bytes, _request: ServedRequest) -> Iterator[bytes]
 
 @fault("byte-by-byte", "pieces", benign=True)
 async def byte_by_byte(body: bytes, request: ServedRequest) -> AsyncIterator[bytes]:
-    """The first events of a stream are sent byte by byte, characters cut."""
+    """The first events of a stream are sent byte by byte."""
     request.state["sent"] = request.state.get("sent", 0) + 1
     if request.state["sent"] > 4:
         yield body
@@ -87,7 +87,7 @@ async def byte_by_byte(body: bytes, request: ServedRequest) -> AsyncIterator[byt
 
 @fault("cut-anywhere", "pieces", benign=True)
 async def cut_anywhere(body: bytes, request: ServedRequest) -> AsyncIterator[bytes]:
-    """Segments end within lines, and within characters."""
+    """Segments end within lines and within characters."""
     held = request.state.get("held", b"") + body
     while len(held) > 61:
         yield held[:61]
@@ -99,7 +99,7 @@ async def cut_anywhere(body: bytes, request: ServedRequest) -> AsyncIterator[byt
 
 @fault("three-events-a-segment", "pieces", benign=True)
 async def three_events_a_segment(body: bytes, request: ServedRequest) -> AsyncIterator[bytes]:
-    """Three events come in one segment."""
+    """Three events are sent in one segment."""
     held = request.state.get("held", b"") + body
     if held.count(FRAME_END) >= 3 or held.endswith(DONE):
         yield held
@@ -109,7 +109,7 @@ async def three_events_a_segment(body: bytes, request: ServedRequest) -> AsyncIt
 
 @fault("slow-tokens", "pieces", benign=True)
 async def slow_tokens(body: bytes, _request: ServedRequest) -> AsyncIterator[bytes]:
-    """Tokens come slowly."""
+    """Tokens are sent slowly."""
     await asyncio.sleep(0.004)
     yield body
 
@@ -124,7 +124,7 @@ async def slow_first_token(body: bytes, request: ServedRequest) -> AsyncIterator
 
 
 def _one_character_each(frame: bytes, request: ServedRequest) -> Iterator[bytes]:
-    """A delta of several characters as several chunks."""
+    """Split a delta of several characters into several chunks."""
     chunk = {} if frame == DONE else orjson.loads(frame.removeprefix(DATA))
     choice = (chunk.get("choices") or [{}])[0]
     text = choice.get("delta", {}).get("content") or ""
@@ -137,7 +137,7 @@ def _one_character_each(frame: bytes, request: ServedRequest) -> Iterator[bytes]
 
 
 def _joined(frame: bytes, request: ServedRequest) -> Iterator[bytes]:
-    """Two tokens in one chunk."""
+    """Join two tokens in one chunk."""
     chunk = {} if frame == DONE else orjson.loads(frame.removeprefix(DATA))
     choices = chunk.get("choices") or []
     held = request.state.pop("held", None)
@@ -150,11 +150,11 @@ def _joined(frame: bytes, request: ServedRequest) -> Iterator[bytes]:
         choices[0]["delta"]["content"] = first + (choices[0]["delta"].get("content") or "")
         yield sse.encode(orjson.dumps(chunk))
     else:
-        yield from (each for each in (held, frame) if each is not None)
+        yield from (part for part in (held, frame) if part is not None)
 
 
 def _with_empty(frame: bytes, request: ServedRequest) -> Iterator[bytes]:
-    """A chunk whose delta holds an empty text, between two others."""
+    """Add a chunk whose delta has an empty string between two others."""
     yield frame
     if request.event_index == 0 and b'"finish_reason":null' in frame and (request.payload.get("n") or 1) == 1:
         chunk = orjson.loads(frame.removeprefix(DATA))
@@ -165,6 +165,8 @@ def _with_empty(frame: bytes, request: ServedRequest) -> Iterator[bytes]:
         yield sse.encode(orjson.dumps(chunk))
 
 
-one_character_chunks = variation("one-character-chunks", "Every chunk holds one character.", event=_one_character_each)
-two_tokens_a_chunk = variation("two-tokens-a-chunk", "A chunk holds two tokens.", event=_joined)
-empty_deltas = variation("empty-deltas", "A delta holds an empty text.", event=_with_empty)
+one_character_chunks = variation(
+    "one-character-chunks", "Every chunk contains one character.", event=_one_character_each
+)
+two_tokens_a_chunk = variation("two-tokens-a-chunk", "A chunk contains two tokens.", event=_joined)
+empty_deltas = variation("empty-deltas", "Some deltas contain an empty string.", event=_with_empty)
