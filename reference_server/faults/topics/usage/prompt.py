@@ -26,8 +26,8 @@ def _last_only(request: ServedRequest) -> None:
 
 
 def _no_system(request: ServedRequest) -> None:
-    roles = {message.get("role") for message in text_messages(request)}
-    if {"system", "user"} <= roles:
+    roles = [message.get("role") for message in text_messages(request)]
+    if "system" in roles and "user" in roles:
         request.payload["messages"] = [
             message for message in request.payload["messages"] if message.get("role") != "system"
         ]
