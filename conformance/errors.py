@@ -1,27 +1,27 @@
-"""Our own mistakes and the user's, never the server's."""
+"""Errors of the suite and of its user; what the server under test does is never one of them."""
 
 from __future__ import annotations
 
 
 class HarnessError(Exception):
-    """The suite itself cannot go on: a defect of ours, an unreadable record. Exit code 5.
+    """The suite cannot continue, because of a bug in the suite or an unreadable record. Exit code 5.
 
-    What a server does becomes a `Failure` of its exchange and never this. The message is one line: what is
-    wrong, where, and what to do.
+    Failures of the server under test are recorded as the `Failure` of an exchange instead. The message is one line:
+    what is wrong, where, and what to do.
     """
 
 
 class UsageError(HarnessError):
-    """A setting is wrong: an address, a name, a pattern. Exit code 2."""
+    """A setting is invalid: an address, a name, a pattern. Exit code 2."""
 
 
 class Unreachable(HarnessError):
-    """Nothing could be judged: no connection, no TLS, or the key is refused. Exit code 3."""
+    """The server cannot be judged: no connection, no TLS, or the API key is refused. Exit code 3."""
 
 
-class NobodyThere(Unreachable):
-    """Nothing takes connections at the address: the server may be still starting."""
+class ServerNotListening(Unreachable):
+    """No server accepts connections at the address; it may still be starting."""
 
-    def told(self, option: str) -> str:
-        """The line, with the option by which such a server is waited for."""
+    def with_hint(self, option: str) -> str:
+        """Return the message, with the option that waits for such a server."""
         return f"{self}; {option} S waits for a server that is still starting"

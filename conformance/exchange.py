@@ -1,7 +1,8 @@
-"""Exchange: one request and all that came back, byte by byte with arrival times; and how judges look at it.
+"""One request and its answer, recorded byte by byte with arrival times, and the views of it that checks use.
 
-The recorded data are frozen and go to JSON and back without loss, so that a run can be judged again offline. Everything
-a judge asks for is computed from them when first asked. Times are seconds from just before the request was sent.
+The recorded data are frozen and can be converted to JSON and back without loss, so that a run can be judged again
+offline. Everything else is computed from them when first used. Times are in seconds from just before the request was
+sent.
 """
 
 from __future__ import annotations
@@ -12,29 +13,26 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
-from conformance.client.curl import curl
 from conformance.errors import HarnessError
 from openapi.stream import event_order as stream
 from openapi.stream import sse
-from openapi.stream.accumulated_choice import Folded, fold_answer
-from openapi.stream.strict_json import NOT_JSON, Reading, quote, read_json
+from openapi.stream.accumulated_choice import AccumulatedChoice, accumulate_answer
+from openapi.stream.strict_json import NOT_JSON, JsonResult, quote, read_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-__all__ = ["Exchange", "Failure", "FailureKind", "Headers", "Request", "Response", "Segment", "curl"]
 
 Headers = tuple[tuple[str, str], ...]
 FailureKind = Literal["connect", "tls", "timeout", "reset", "protocol", "too-large", "disconnected-by-us"]
 
 SWITCHED: Final = 101
-"""The status (Switching Protocols) behind which a server speaks another protocol, so that no answer can be judged."""
+"""Status of an answer (Switching Protocols) after which another protocol follows, so that there is nothing to judge."""
 _LOOKS_LIKE_EVENTS: Final = re.compile(rb"(?:\xef\xbb\xbf)?[\r\n]*(?:data|event|id|retry)?:")
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What was sent, headers as they went over the wire. Secrets are already redacted."""
+    """The request as it was sent. Secrets are already redacted."""
 
     method: str
     url: str
@@ -44,7 +42,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """Bytes of the body that arrived together."""
+    """Bytes of the body that arrived at the same time."""
 
     at_s: float
     data: bytes
@@ -52,10 +50,10 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """What came back. `complete` is False if the body was cut; the exchange's failure tells by whom.
+    """The answer. `complete` is False if the body was cut off; the failure of the exchange gives the reason.
 
-    held_up_s: the longest time for which the client itself did not run meanwhile; 0 where that was below 0.25 s. What
-    arrived then seems to have come at once.
+    stalled_s: the longest time for which our own event loop was stalled during the exchange; 0 if that was below
+    0.25 s. Bytes that arrived in a stall appear to have arrived at its end, all at once.
     """
 
     status: int
@@ -66,12 +64,12 @@ class Response:
     headers_at_s: float
     ended_at_s: float
     complete: bool
-    held_up_s: float = 0.0
+    stalled_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why an exchange has no complete response; `detail` is one plain line."""
+    """Why an exchange has no complete response; `detail` is one line."""
 
     kind: FailureKind
     detail: str
@@ -79,9 +77,9 @@ class Failure:
 
 @dataclass(frozen=True)
 class Exchange:
-    """One request and all that came back. `started_at` is ISO 8601 in UTC.
+    """One request and its answer. `started_at` is ISO 8601 in UTC.
 
-    There may be a response and a failure: an answer that was cut.
+    An answer that was cut off has both a response and a failure.
     """
 
     id: str
@@ -99,67 +97,67 @@ class Exchange:
 
     @property
     def complete(self) -> bool:
-        """A response came, and all of it."""
+        """Whether a complete response was received."""
         return self.response is not None and self.response.complete
 
     def header(self, name: str) -> str | None:
-        """The value of a response header in any case; several are joined by ", " as RFC 9110 section 5.3 has it."""
+        """Return the value of a response header, ignoring case; several are joined by ", " (RFC 9110, section 5.3)."""
         headers = () if self.response is None else self.response.headers
         values = [value for key, value in headers if key.lower() == name.lower()]
         return ", ".join(values) if values else None
 
     @property
     def content_type(self) -> str:
-        """The media type without parameters, in lower case; empty without the header."""
+        """The media type without parameters, in lower case; empty if there is no Content-Type."""
         return (self.header("content-type") or "").partition(";")[0].strip().lower()
 
     @cached_property
     def body(self) -> bytes:
-        """The response's body; empty without a response."""
+        """The body of the response; empty if there is no response."""
         return b"" if self.response is None else b"".join(segment.data for segment in self.response.segments)
 
     @cached_property
     def text(self) -> str:
-        """The body as UTF-8, U+FFFD in place of what is not."""
+        """The body decoded as UTF-8, with U+FFFD for invalid bytes."""
         return self.body.decode(errors="replace")
 
     @cached_property
-    def _reading(self) -> Reading:
+    def _reading(self) -> JsonResult:
         try:
             return read_json(self.body.decode())
         except UnicodeDecodeError as error:
             encoding = self.header("content-encoding")
-            sent_as = f" (Content-Encoding: {encoding}, though identity was asked for)" if encoding else ""
-            return Reading(NOT_JSON, f"not UTF-8 at byte {error.start}{sent_as}")
+            sent_as = f" (Content-Encoding: {encoding}, although the request accepts identity only)" if encoding else ""
+            return JsonResult(NOT_JSON, f"not UTF-8 at byte {error.start}{sent_as}")
 
     @property
     def json(self) -> Any:
-        """The body's JSON value, or `NOT_JSON`; `json_error` tells why."""
+        """The JSON value of the body, or `NOT_JSON`; then `json_error` gives the reason."""
         return self._reading.value
 
     @property
     def json_error(self) -> str:
-        """Why the body is not JSON, in one line; empty if it is."""
+        """Why the body is not valid JSON, in one line; empty if it is valid."""
         return self._reading.error
 
     @property
     def json_oddities(self) -> tuple[str, ...]:
-        """What JSON parsers disagree on in the body: duplicate keys, lone surrogates."""
+        """Parts of the body on which JSON parsers disagree: duplicate keys, lone surrogates."""
         return self._reading.oddities
 
     @cached_property
     def request_json(self) -> Any:
-        """The JSON value that was sent, or `NOT_JSON`."""
+        """The JSON value of the request body, or `NOT_JSON`."""
         return read_json(self.request.body.decode(errors="replace")).value
 
     @cached_property
     def is_stream(self) -> bool:
-        """The server says, or the body shows, that this is an event stream."""
+        """Whether this is an event stream, according to its media type or its first bytes."""
         return self.content_type == sse.MEDIA_TYPE or _LOOKS_LIKE_EVENTS.match(self.body) is not None
 
     @cached_property
     def decoded(self) -> sse.Decoded:
-        """The event stream with its flaws; without events if this is none."""
+        """The decoded event stream with its anomalies; without events if this is not a stream."""
         segments = self.response.segments if self.response is not None and self.is_stream else ()
         return sse.decode((segment.at_s, segment.data) for segment in segments)
 
@@ -175,39 +173,39 @@ class Exchange:
 
     @cached_property
     def succeeded(self) -> bool:
-        """A complete 2xx answer in which nothing reports an error.
+        """Whether this is a complete 2xx answer that reports no error.
 
-        An answer that we cut on purpose has not succeeded either: nobody knows how it would have ended.
+        An answer that we cut off on purpose has not succeeded: how it would have ended is unknown.
         """
         if self.status is None or not 200 <= self.status < 300 or not self.complete:
             return False
         return not self.walk.errors if self.is_stream else not stream.reports_error(self.json)
 
     @cached_property
-    def choices(self) -> Mapping[int, Folded]:
-        """What each choice said, by index, streamed or plain."""
-        return self.walk.choices if self.is_stream else fold_answer(self.json)
+    def choices(self) -> Mapping[int, AccumulatedChoice]:
+        """The accumulated choices of a streamed or plain answer, by index."""
+        return self.walk.choices if self.is_stream else accumulate_answer(self.json)
 
     @property
     def usage(self) -> dict[str, Any] | None:
-        """The last usage object, streamed or plain; None if there is none."""
+        """The last usage object of a streamed or plain answer; None if there is none."""
         if self.is_stream:
             return self.walk.usages[-1][1] if self.walk.usages else None
         usage = self.json.get("usage") if isinstance(self.json, dict) else None
         return usage if isinstance(usage, dict) else None
 
     def content(self, index: int = 0) -> str | None:
-        """The text of a choice, "" if it has none; None if there is no such choice."""
+        """Return the text of a choice, "" if it has none; None if there is no such choice."""
         choice = self.choices.get(index)
         return None if choice is None else choice.content
 
     def finish_reason(self, index: int = 0) -> str | None:
-        """Why a choice ended; None if it did not say or there is no such choice."""
+        """Return the finish reason of a choice; None if there is none or no such choice."""
         choice = self.choices.get(index)
         return None if choice is None else choice.finish_reason
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain JSON data that `from_dict` turns back into an equal exchange."""
+        """Return JSON data from which `from_dict` makes an equal exchange."""
         data: dict[str, Any] = asdict(self)
         data["request"]["body"] = _write_bytes(self.request.body)
         if self.response is not None:
@@ -218,7 +216,7 @@ class Exchange:
 
     @classmethod
     def from_dict(cls, data: Any) -> Exchange:
-        """Reads what `to_dict` wrote. Raises HarnessError for anything else."""
+        """Make an exchange from the data that `to_dict` returned. Raises HarnessError for anything else."""
         try:
             request, response, failure = (data[part] for part in ("request", "response", "failure"))
             return cls(
@@ -232,8 +230,8 @@ class Exchange:
                 failure=None if failure is None else _read_failure(failure),
             )
         except (KeyError, TypeError, ValueError, OverflowError) as error:
-            problem = f"no {error}" if isinstance(error, KeyError) else str(error)
-            raise HarnessError(f"this is no recorded exchange: {problem}; record the run again") from error
+            problem = f"missing field {error}" if isinstance(error, KeyError) else str(error)
+            raise HarnessError(f"invalid recorded exchange: {problem}; record the run again") from error
 
 
 def _write_bytes(data: bytes) -> str | dict[str, str]:
@@ -249,7 +247,7 @@ def _read_bytes(data: Any) -> bytes:
 
 def _read_text(value: Any) -> str:
     if not isinstance(value, str):
-        raise TypeError(f"{quote(value)} should be a string")
+        raise TypeError(f"expected a string, got {quote(value)}")
     return value
 
 
@@ -267,11 +265,12 @@ def _read_response(data: Any) -> Response:
         headers_at_s=float(data["headers_at_s"]),
         ended_at_s=float(data["ended_at_s"]),
         complete=bool(data["complete"]),
-        held_up_s=float(data.get("held_up_s", 0.0)),  # not in records of earlier versions
+        # `held_up_s` is the name in older records; the oldest have neither.
+        stalled_s=float(data.get("stalled_s", data.get("held_up_s", 0.0))),
     )
 
 
 def _read_failure(data: Any) -> Failure:
     if data["kind"] not in get_args(FailureKind):
-        raise ValueError(f"{quote(data['kind'])} is no kind of failure")
+        raise ValueError(f"unknown failure kind {quote(data['kind'])}")
     return Failure(data["kind"], _read_text(data["detail"]))

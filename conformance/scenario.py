@@ -1,7 +1,7 @@
-"""Scenario: what is sent, in one or more steps, and what the contract says must come back.
+"""Scenarios: the requests of a test, in one or more steps, and which kind of answer each step expects.
 
-Scenarios are data. Written ones live in `scenarios/*.yaml`, generated ones are made from the contract's parameters;
-both are the same type, and nothing below this module cares where one came from.
+Scenarios are data. Written ones are in `plan/scenarios/*.yaml`, generated ones are made from the contract's parameters.
+Both have the same type, so the other modules treat them the same.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from conformance.client.secret import Alteration
 from conformance.errors import HarnessError
 
 if TYPE_CHECKING:
@@ -19,19 +18,23 @@ if TYPE_CHECKING:
     from openapi.contract.contract import Keyword
 
 Expectation = Literal["answer", "refusal", "either"]
+Alteration = Literal["other-end", "shorter", "longer"]
+"""How a wrong API key is made from the right one: with another end, without its end, or with more characters."""
 Credentials = Literal["given", "none", "wrong", "misplaced", "lower-case"] | Alteration
 Form = Literal["plain", "spaced", "escaped", "reversed"]
-"""How a body is written as JSON: the same value, with white space, in ASCII, its members the other way round."""
+"""How a body is serialized: as usual, with white space, in ASCII, or with the fields of objects in reverse order."""
 
-NEVER_SAID = "\ue000\ue001"  # characters of private use: no model says them
-GENEROUS = 1024  # tokens counted for a request that leaves its length to the server
+NEVER_GENERATED = "\ue000\ue001"
+"""Private-use characters, which no model generates."""
+UNLIMITED_TOKENS = 1024
+"""Tokens that are counted for a request without a limit of its own."""
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """The one fact that a generated scenario is about.
+    """The one fact that a generated scenario tests.
 
-    `requirement` is its row in the results, `value` what was sent, `expect` whether it must be accepted.
+    `requirement` is its row in the results, `value` what was sent, `expect` whether the value must be accepted.
     """
 
     requirement: str
@@ -47,13 +50,18 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class StopFrom:
-    """A stop text that is cut out of an earlier step's answer: `length` characters, from its middle, start or end.
+    """A stop string that is cut from the answer to an earlier step: `length` characters from its middle, start or end.
 
-    `form`: the text itself; `listed`, in a list of its own; `beside`, the last of four, behind a text that comes
-    later in the answer and two that it does not hold; `unfinished`, with characters behind it that the answer does not
-    hold, so that it is never met whole; `other-case`, small letters for capitals and the other way round, as the answer
-    does not hold them. From the end it is always `unfinished`: a text with which the answer ends would end it where it
-    ends anyway.
+    `form` says how `stop` is made from the piece:
+
+    - `text`: the piece itself;
+    - `listed`: a list with the piece only;
+    - `beside`: a list of four; the piece comes last, after a string that occurs later in the answer and two that do
+      not occur in it;
+    - `unfinished`: the piece and characters that do not follow it, so that the stop string never matches as a whole;
+    - `other-case`: the piece with upper and lower case swapped, so that it does not occur in the answer.
+
+    A piece from the end is always `unfinished`: if it matched, the answer would end where it ends anyway.
     """
 
     step: str
@@ -62,23 +70,23 @@ class StopFrom:
     form: Literal["text", "listed", "beside", "unfinished", "other-case"] = "text"
 
     def cut(self, text: str) -> str | list[str] | None:
-        """What `stop` becomes, cut out of a text; None where the text has no such piece."""
-        if self.place == "end":  # where the same stands before it, it is held back there, too
-            return text[-self.length :] + NEVER_SAID if text[-self.length :].strip() else None
+        """Return the value of `stop` for an answer; None if the answer has no such piece."""
+        if self.place == "end":  # an earlier occurrence of the same piece is held back as well
+            return text[-self.length :] + NEVER_GENERATED if text[-self.length :].strip() else None
         starts = [0] if self.place == "start" else range(len(text) // 2, len(text) - self.length)
         pieces = (text[start : start + self.length] for start in starts if self._is_first(text, start))
         if self.form == "other-case":
-            turned = (piece.swapcase() for piece in pieces if piece.isascii())
-            return next((piece for piece in turned if piece not in text), None)
+            swapped = (piece.swapcase() for piece in pieces if piece.isascii())
+            return next((piece for piece in swapped if piece not in text), None)
         piece = next(pieces, None)
         if piece is None or self.form == "text":
             return piece
         if self.form == "unfinished":
-            return piece + NEVER_SAID
+            return piece + NEVER_GENERATED
         later = text[text.find(piece) + self.length :][-self.length :]
         if self.form == "listed":
             return [piece]
-        return [later, NEVER_SAID, piece + NEVER_SAID, piece] if len(later) == self.length else None
+        return [later, NEVER_GENERATED, piece + NEVER_GENERATED, piece] if len(later) == self.length else None
 
     def _is_first(self, text: str, start: int) -> bool:
         piece = text[start : start + self.length]
@@ -87,20 +95,26 @@ class StopFrom:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One request. `body` is completed with the model (and, unless `bare`, nothing else) when it is sent."""
+    """One request. The model is added to `body` when it is sent.
+
+    `path` is None for the endpoint of the contract; a path that begins with `chat` or `models` is relative to that
+    endpoint or to the list of models. `raw` is sent unchanged in place of `body`. In a scenario with rounds, `part` is
+    the name of the step without the number of its round, and `round` is 0 for a step that is sent once, before all
+    rounds.
+    """
 
     name: str = "main"
     method: str = "POST"
-    path: str | None = None  # None: the contract's endpoint; "chat...", "models...": below it or the list of models
+    path: str | None = None
     body: Mapping[str, Any] | None = None
-    raw: bytes | None = None  # sent as it is, in place of `body`
+    raw: bytes | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
     credentials: Credentials = "given"
     expect: Expectation = "answer"
     stop_from: StopFrom | None = None
     stop_after_events: int | None = None
-    part: str = ""  # of a round: what the step's name begins with
-    round: int = 0  # 0: made once, before all rounds
+    part: str = ""
+    round: int = 0
     form: Form = "plain"
 
     @property
@@ -109,23 +123,23 @@ class Step:
         return bool(self.body and self.body.get("stream") is True)
 
     @property
-    def chats(self) -> bool:
-        """Whether the request goes to the chat-completions endpoint by its own method."""
+    def targets_chat(self) -> bool:
+        """Whether the request is a POST to the chat-completions endpoint."""
         return self.path is None and self.method == "POST"
 
     @property
     def tokens(self) -> int:
-        """Most completion tokens that the request can cost, for the ceiling of a plan."""
-        if not self.chats or self.expect == "refusal" or self.body is None:
+        """The most completion tokens that the request can cost, for the upper bound of a plan."""
+        if not self.targets_chat or self.expect == "refusal" or self.body is None:
             return 0
         asked = [self.body.get(name) for name in ("max_tokens", "max_completion_tokens")]
-        limits = [each for each in asked if type(each) is int and each > 0]
-        limit = min(max(limits, default=GENEROUS), GENEROUS)  # which of two holds is the server's choice
+        limits = [tokens for tokens in asked if type(tokens) is int and tokens > 0]
+        limit = min(max(limits, default=UNLIMITED_TOKENS), UNLIMITED_TOKENS)  # of two limits the server picks one
         widths = (self.body.get(name) for name in ("n", "best_of"))
         return limit * max([1, *(width for width in widths if type(width) is int)])
 
     def payload(self, model: str, stop: str | list[str] | None = None) -> bytes:
-        """The bytes of the body. `stop` is what `stop_from` asked for."""
+        """Return the body as bytes. `stop` is the value that was cut according to `stop_from`."""
         if self.raw is not None:
             return self.raw.replace(MODEL, json.dumps(model, ensure_ascii=False)[1:-1].encode())
         if self.body is None:
@@ -135,10 +149,10 @@ class Step:
             del body["model"]
         if stop is not None:
             body["stop"] = stop
-        return _write(body, self.form)
+        return _serialize(body, self.form)
 
 
-def _write(body: dict[str, Any], form: Form) -> bytes:
+def _serialize(body: dict[str, Any], form: Form) -> bytes:
     match form:
         case "spaced":
             return json.dumps(body, ensure_ascii=False, indent=2, separators=(" , ", " : ")).encode()
@@ -151,21 +165,29 @@ def _write(body: dict[str, Any], form: Form) -> bytes:
 
 
 def _reversed(value: Any) -> Any:
-    """The members of every object the other way round."""
+    """Return the value with the fields of every object in reverse order."""
     if isinstance(value, dict):
         return {name: _reversed(value[name]) for name in reversed(value)}
     return [_reversed(item) for item in value] if isinstance(value, list) else value
 
 
-MODEL = b"{model}"  # in raw bodies: the name of the model
-OMITTED: Any = object()  # in place of the model, or as what a scenario is about: the member is left out
+MODEL = b"{model}"
+"""Replaced by the name of the model in raw bodies."""
+OMITTED: Any = object()
+"""In place of the model, or as the value of a subject: the field is left out."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """One or more steps that belong together: one after the other, or `together` at the same time.
+    """One or more steps that belong together: sent one after another, or at the same time if `together`.
 
-    Raises HarnessError for a step whose stop text comes from one that was not answered before it went out.
+    one_connection: all steps share a connection as long as the server keeps it open.
+    capabilities: all must be declared; parameters: all must be in the contract.
+    case: the schemathesis case of a drawn scenario.
+    rounds: how often the steps are repeated at most.
+    alone: the steps are sent one after another, and no other request is sent meanwhile.
+
+    Raises HarnessError if a step cuts its stop string from a step that is not answered before it.
     """
 
     id: str
@@ -173,33 +195,32 @@ class Scenario:
     steps: tuple[Step, ...]
     subject: Subject | None = None
     together: bool = False
-    one_connection: bool = False  # all steps, as far as the server keeps it open
-    capabilities: frozenset[str] = frozenset()  # all must be declared
-    parameters: frozenset[str] = frozenset()  # all must be in the contract
-    case: Any = field(default=None, compare=False, repr=False)  # what schemathesis knows of a drawn scenario
-    rounds: int = 0  # of a trial: how often at most its steps are sent
-    alone: bool = False  # one step after the other, and nothing else meanwhile
+    one_connection: bool = False
+    capabilities: frozenset[str] = frozenset()
+    parameters: frozenset[str] = frozenset()
+    case: Any = field(default=None, compare=False, repr=False)
+    rounds: int = 0
+    alone: bool = False
 
     def __post_init__(self) -> None:
-        side_by_side = "of rounds" if self.rounds else "together" if self.together else None
+        parallel = "in rounds" if self.rounds else "together" if self.together else None
         earlier: set[str] = set()
         for step in self.steps:
-            if step.stop_from is not None and (side_by_side or step.stop_from.step not in earlier):
-                beside = f"its steps are {side_by_side}, sent side by side"
-                why = beside if side_by_side else "no step before it has that name"
+            if step.stop_from is not None and (parallel or step.stop_from.step not in earlier):
+                reason = f"its steps are sent {parallel}" if parallel else "no earlier step has that name"
                 raise HarnessError(
-                    f"scenario {self.id}: step {step.name!r} takes its stop text from the answer to "
-                    f"{step.stop_from.step!r}, but {why}; put both into a scenario of steps one after the other"
+                    f"scenario {self.id}: step {step.name!r} cuts its stop string from the answer to "
+                    f"{step.stop_from.step!r}, but {reason}; use a scenario whose steps are sent one after another"
                 )
             earlier.add(step.name)
 
     @property
-    def leaves(self) -> bool:
-        """Whether a client of it leaves before its answer is whole."""
+    def disconnects(self) -> bool:
+        """Whether the client disconnects before one of the answers is complete."""
         return any(step.stop_after_events is not None for step in self.steps)
 
-    def sends(self, model: str) -> tuple[object, ...]:
-        """What goes over the wire: two scenarios that send the same need to be sent once."""
+    def request_key(self, model: str) -> tuple[object, ...]:
+        """Return a key that is equal for two scenarios that send the same, so that one of them is enough."""
         return (
             self.together,
             self.one_connection,
@@ -219,5 +240,5 @@ class Scenario:
         )
 
     def step(self, name: str) -> Step:
-        """The step of that name."""
+        """Return the step with that name."""
         return next(step for step in self.steps if step.name == name)

@@ -1,10 +1,10 @@
-"""Sequential statistics: how often a mark must show before an effect is believed, or its absence.
+"""A sequential test that decides from repeated rounds whether a server honours a parameter.
 
-Every round of a trial gives a mark: it speaks for the effect or against it. Two hypotheses stand against each other:
-a server that honours a parameter shows the mark at least `honoured` of the time, one that ignores it at most
-`ignored`. Wald's sequential probability ratio test (Annals of Mathematical Statistics 16, 1945) weighs them after
-every mark. By Ville's inequality the odds against a server that honours the parameter ever reach 1 / `false_alarm`
-with at most that probability, whenever one stops; the same holds the other way round with `miss`.
+Every round of a trial either shows an effect or does not. Two hypotheses are compared: a server that honours the
+parameter shows the effect in at least the share `honoured` of the rounds, a server that ignores it in at most the share
+`ignored`. Wald's sequential probability ratio test (Annals of Mathematical Statistics 16, 1945) compares them after
+every round. By Ville's inequality, the odds against a server that honours the parameter reach 1 / `false_alarm` with at
+most that probability, however long the trial runs; the same applies to a server that ignores it, with `miss`.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 Decision = Literal["honoured", "ignored", "open"]
-SLACK = 1e-9  # of sums of logarithms: five times log 4 is log 1024, give or take
+SLACK = 1e-9  # for the rounding of sums of logarithms: five times log 4 is log 1024 only approximately
 
 
 @dataclass(frozen=True, slots=True)
 class SequentialTest:
-    """The two hypotheses as shares of marks, and the probabilities of the two errors."""
+    """The two hypotheses as shares of rounds that show the effect, and the probabilities of the two errors."""
 
     honoured: float = 0.8
     ignored: float = 0.2
     false_alarm: float = 0.001
     miss: float = 0.02
 
-    def decide(self, marks: Iterable[bool]) -> Decision:
-        """The decision at the first mark that allows one; "open" where none does."""
+    def decide(self, rounds: Iterable[bool]) -> Decision:
+        """Return the decision after the first round that allows one, else "open". Each item: the effect was shown."""
         against = 0.0
-        for mark in marks:
-            shares = (self.ignored, self.honoured) if mark else (1 - self.ignored, 1 - self.honoured)
+        for shown in rounds:
+            shares = (self.ignored, self.honoured) if shown else (1 - self.ignored, 1 - self.honoured)
             against += math.log(shares[0] / shares[1])
             if against >= -math.log(self.false_alarm) - SLACK:
                 return "ignored"
@@ -44,6 +44,6 @@ class SequentialTest:
 
 CAREFUL = SequentialTest()
 TENDENCY = SequentialTest(honoured=0.9, ignored=0.4, miss=0.25)
-"""For a tendency that hardly any round contradicts clearly, and most do where it is the wrong way round."""
+"""For a tendency that hardly any round contradicts if the parameter is honoured, and most do if it is ignored."""
 AT_SIGHT = SequentialTest(miss=0.25)
-"""Believes the first mark: for answers that are equal by chance as good as never."""
+"""Accepts the first round that shows the effect: for answers that are practically never equal by chance."""

@@ -1,4 +1,4 @@
-"""Call: what the client is told to send, and when to stop."""
+"""A request as the caller describes it, before the client completes it."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from conformance.client.secret import Alteration
+    from conformance.scenario import Alteration
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """What to send, and when to stop.
+    """A request to send, and when to stop reading the answer.
 
-    `url` is put behind the client's URL unless it names a scheme. `headers` go out as they stand and replace
-    defaults of the same name (Accept, Accept-Encoding, User-Agent, Authorization); nothing else is added but Host and
-    Content-Length. `stop_after_events` disconnects on purpose after so many events (0: after the headers).
-    `deadline_s` bounds the whole exchange, from connecting to the last byte. `with_key=False` keeps the key back,
-    `scheme` is the word before it, `alteration` makes a wrong key of it. Calls of one `line` share a connection, as
-    far as the server keeps it open.
+    `url` is appended to the client's URL unless it has a scheme. `headers` are sent unchanged and replace defaults of
+    the same name (Accept, Accept-Encoding, User-Agent, Authorization); otherwise only Host and Content-Length are
+    added. `stop_after_events` disconnects after that many events (0: after the headers). `deadline_s` limits the whole
+    exchange, from connecting to the last byte. `with_key=False` leaves out the API key, `scheme` is the word in front
+    of it, and `alteration` makes a wrong key from it. Calls with the same `connection_name` share a connection as long
+    as the server keeps it open.
     """
 
     id: str
@@ -34,5 +34,5 @@ class Call:
     deadline_s: float = 60.0
     with_key: bool = True
     scheme: str = "Bearer"
-    line: str | None = None
+    connection_name: str | None = None
     alteration: Alteration | None = None

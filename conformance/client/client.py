@@ -1,10 +1,10 @@
-"""The client: alone in the suite it touches the network, over its `Lines`.
+"""The HTTP client that records exchanges byte by byte.
 
-It sends one request and records what comes back, byte by byte, until the answer ends, the deadline or the byte limit is
-reached, or the caller has seen enough. The server is taken for hostile: no redirect is followed, no cookie kept, no
-proxy or .netrc read, nothing inflated, and the key and the user's own headers go to one origin only. Each exchange has
-a connection of its own, so that nothing one answer did to its connection can colour the next verdict, unless just that
-is to be seen.
+It sends one request and records the answer until it ends, the deadline or the byte limit is reached, or the caller has
+seen enough. The server is treated as hostile: the client follows no redirects, keeps no cookies, reads no proxy
+settings or .netrc, decompresses nothing, and sends the API key and the user's own headers to one origin only. Each
+exchange has its own connection, so that the state of a connection after one answer cannot influence the next verdict;
+tests of connection reuse are the exception.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Final, Self
 
 import h11
 
-from conformance.client.connection_pool import Lines
-from conformance.client.event_loop_lag import Pulse
+from conformance.client.connection_pool import ConnectionPool
+from conformance.client.event_loop_lag import EventLoopLag
 from conformance.client.recording import Recording
 from conformance.client.redaction import Redaction
-from conformance.client.request_builder import Writer
-from conformance.client.transport_errors import explain
+from conformance.client.request_builder import RequestBuilder
+from conformance.client.transport_errors import explain_error
 from conformance.errors import HarnessError
 from conformance.exchange import Exchange, Failure, Request, Response, Segment
 
@@ -30,21 +30,22 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from conformance.client.call import Call
-    from conformance.client.headers import Header
-    from conformance.client.request_builder import Outgoing
+    from conformance.client.headers import GatewayHeader
+    from conformance.client.request_builder import BuiltRequest
     from conformance.client.secret import Secret
 
 MAX_BODY_BYTES: Final = 32 * 1024 * 1024
 SHORT_BYTES: Final = 2048
-"""A body that is searched for the key sooner than a thread takes over."""
+"""Searching a body of this size for secrets takes less time than starting a thread for it."""
 
 
 class Client:
     """Sends calls to one server; an async context manager.
 
-    `verify` is httpx's: True for the usual authorities, False for none, or an SSLContext. At most `connections` calls
-    run at once; a call's clock starts when it has its place. `headers` go out with every call to the server's origin,
-    but where the call has its own of that name. Raises UsageError for a URL that cannot be called.
+    `verify` is httpx's: True for the default certificate authorities, False for no verification, or an SSLContext. At
+    most `connections` calls run at the same time; the clock of a call starts when it may run. `headers` are sent with
+    every call to the server's origin, unless the call has its own header of that name. Raises UsageError for an invalid
+    URL.
     """
 
     def __init__(
@@ -52,112 +53,112 @@ class Client:
         url: str,
         secret: Secret | None = None,
         *,
-        headers: Sequence[Header] = (),
+        headers: Sequence[GatewayHeader] = (),
         verify: bool | ssl.SSLContext = True,
         connections: int = 64,
         max_body_bytes: int = MAX_BODY_BYTES,
     ) -> None:
-        self._writer = Writer(url, secret, headers)
+        self._builder = RequestBuilder(url, secret, headers)
         self._secret = secret
-        self._hidden = tuple(each for header in headers for each in header.secrets)
+        self._header_secrets = tuple(value for header in headers for value in header.secrets)
         self._max_body_bytes = max_body_bytes
-        self._places = asyncio.Semaphore(connections)
-        self._lines = Lines(verify)
-        self._pulse = Pulse()
+        self._limit = asyncio.Semaphore(connections)
+        self._pool = ConnectionPool(verify)
+        self._lag = EventLoopLag()
 
     @property
     def has_key(self) -> bool:
-        """Whether requests carry a key, unless they are to go without."""
+        """Whether the client has an API key. Calls can still go without it."""
         return self._secret is not None
 
     @property
     def has_altered_keys(self) -> bool:
-        """Whether the key is long enough to be altered: its beginning has to be known where it comes back."""
+        """Whether the key is long enough to be altered, so that an echo of its beginning can be recognized."""
         return self._secret is not None and self._secret.beginning is not None
 
     async def __aenter__(self) -> Self:
-        if self._writer.origin[0] == "https":
-            self._lines.authorities()  # takes longer than most answers, whose time it would be taken for
-        self._pulse.begin()
+        if self._builder.origin[0] == "https":
+            self._pool.load_tls()  # takes longer than most answers, and would be counted as the server's time
+        self._lag.start()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._pulse.end()
-        self._lines.close()
+        self._lag.stop()
+        self._pool.close()
 
     async def send(self, call: Call) -> Exchange:
-        """Sends one request and records the exchange, whatever the server does.
+        """Send one request and record the exchange, whatever the server does.
 
-        Raises HarnessError if the call itself cannot be sent: a bad URL, method or header.
+        Raises HarnessError if the call itself is invalid: a bad URL, method or header.
         """
-        request = self._writer.write(call)
-        async with self._places:
-            record = Recording(max_body_bytes=self._max_body_bytes, stop_after_events=call.stop_after_events)
+        request = self._builder.build(call)
+        async with self._limit:
+            recording = Recording(max_body_bytes=self._max_body_bytes, stop_after_events=call.stop_after_events)
             try:
                 async with asyncio.timeout(call.deadline_s):
-                    await self._receive(call, request, record)
+                    await self._receive(call, request, recording)
             except TimeoutError:
-                record.fail("timeout", f"no complete answer within {call.deadline_s:g} s")
+                recording.fail("timeout", f"no complete answer within {call.deadline_s:g} s")
             except h11.LocalProtocolError as error:
                 raise HarnessError(f"call {call.id} cannot be sent: {error}") from error
             except (h11.RemoteProtocolError, OSError) as error:
-                opened = record.head is not None
-                record.fail(*explain(error, request.origin, connected=record.connected, opened=opened))
-            record.ended_at_s = record.now()
-            record.held_up_s = self._pulse.longest_s(record.started)
-        if (self._secret is None and not self._hidden) or record.size_bytes <= SHORT_BYTES:
-            return self._write(call, request, record)
-        # Out of the event loop's way: a long body takes long to search, and other exchanges are being timed.
-        return await asyncio.to_thread(self._write, call, request, record)
+                opened = recording.head is not None
+                recording.fail(*explain_error(error, request.origin, connected=recording.connected, opened=opened))
+            recording.ended_at_s = recording.now()
+            recording.stalled_s = self._lag.longest_stall_s(recording.started)
+        if (self._secret is None and not self._header_secrets) or recording.size_bytes <= SHORT_BYTES:
+            return self._finish(call, request, recording)
+        # In a thread: searching a long body takes long, and the event loop is timing other exchanges.
+        return await asyncio.to_thread(self._finish, call, request, recording)
 
-    async def _receive(self, call: Call, request: Outgoing, record: Recording) -> None:
-        connection = await self._lines.take(call.line)
+    async def _receive(self, call: Call, request: BuiltRequest, recording: Recording) -> None:
+        connection = await self._pool.acquire(call.connection_name)
         try:
             connection.send(request.message, call.body)
             if not connection.opened:
-                await self._lines.open(connection, request.origin)
-            record.connected = True
-            record.open(await connection.head())
-            while record.wants_more():
+                await self._pool.open(connection, request.origin)
+            recording.connected = True
+            recording.open(await connection.read_head())
+            while recording.wants_more():
                 piece = await connection.read()
                 if piece is None:
-                    record.complete = True
+                    recording.complete = True
                     return
-                record.add(piece)
+                recording.add(piece)
         finally:
-            self._lines.give_back(call.line, connection)
+            self._pool.release(call.connection_name, connection)
 
-    def _write(self, call: Call, request: Outgoing, record: Recording) -> Exchange:
-        """The exchange as it may be kept: without the key and what else is secret."""
-        redacted = Redaction(self._secret, call.alteration, self._hidden)
+    def _finish(self, call: Call, request: BuiltRequest, recording: Recording) -> Exchange:
+        """Turn the recording into an exchange without secrets."""
+        redaction = Redaction(self._secret, call.alteration, self._header_secrets)
         response = None
-        if (head := record.head) is not None:
-            bodies = redacted.body(list(record.take()))
+        if (head := recording.head) is not None:
+            bodies = redaction.redact_body(list(recording.take_segments()))
             response = Response(
                 status=head.status,
-                reason=redacted.line(head.reason),
+                reason=redaction.redact_line(head.reason),
                 http_version=head.http_version,
-                headers=redacted.headers(head.headers),
-                segments=tuple(starmap(Segment, zip(record.arrivals_s, bodies, strict=True))),
-                headers_at_s=record.headers_at_s,
-                ended_at_s=record.ended_at_s,
-                complete=record.complete,
-                held_up_s=record.held_up_s,
+                headers=redaction.redact_headers(head.headers),
+                segments=tuple(starmap(Segment, zip(recording.arrivals_s, bodies, strict=True))),
+                headers_at_s=recording.headers_at_s,
+                ended_at_s=recording.ended_at_s,
+                complete=recording.complete,
+                stalled_s=recording.stalled_s,
             )
-        failure = record.failure
+        failure = recording.failure
         return Exchange(
             id=call.id,
             scenario=call.scenario,
             step=call.step,
             request=Request(
                 method=call.method,
-                url=redacted.text(request.url),
-                headers=redacted.headers(request.headers),
-                body=b"".join(redacted.body([call.body])),
+                url=redaction.redact_text(request.url),
+                headers=redaction.redact_headers(request.headers),
+                body=b"".join(redaction.redact_body([call.body])),
             ),
             response=response,
-            failure=None if failure is None else Failure(failure.kind, redacted.text(failure.detail)),
-            started_at=record.started_at,
+            failure=None if failure is None else Failure(failure.kind, redaction.redact_text(failure.detail)),
+            started_at=recording.started_at,
         )

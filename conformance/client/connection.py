@@ -1,8 +1,8 @@
-"""Connection: one HTTP/1.1 connection to a server, as h11 reads it; no more than the client needs.
+"""One HTTP/1.1 connection to a server, parsed by h11.
 
-No HTTP library is used: each exchange has a connection of its own, so the pools, retries and hooks of a library would
-cost time in each of a thousand exchanges and be of no use; and while sixteen answers are timed side by side, what one
-of them costs delays the others.
+No HTTP library is used. Each exchange has its own connection, so the pools, retries and hooks of a library would cost
+time in each of a thousand exchanges without any use; and while sixteen answers are timed at the same time, the cost of
+one delays the others.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     import ssl
 
 MAX_HEADER_BYTES: Final = 100 * 1024
-"""Longer ones are refused: h11 would search them again with each piece that comes."""
-MAX_WAITING_BYTES: Final = 256 * 1024
-"""What may lie here unread before the server is kept waiting."""
+"""Longer headers are refused: h11 would search them again with each read."""
+MAX_UNREAD_BYTES: Final = 256 * 1024
+"""Received bytes that may wait here before the socket is no longer read."""
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
-    """What comes before the body of an answer; names and values as they came."""
+class ResponseHead:
+    """The status line and headers of an answer; names and values as they were received."""
 
     status: int
     reason: bytes
@@ -36,33 +36,33 @@ class Head:
 
 
 class Connection(asyncio.Protocol):
-    """Sends a request and gives its answer piece by piece; then another one, where `reusable`.
+    """Sends a request and reads its answer piece by piece; can send another one while `reusable`.
 
-    A request that is given before the connection is open is kept and goes out as soon as it is; a task that waited for
-    the opening would have its turn only after the tasks of all other exchanges. `send` raises h11.LocalProtocolError
-    for a request that cannot be sent, `head` and `read` h11.RemoteProtocolError for what is no HTTP/1.1 and OSError for
-    a connection that broke. Whatever happens, `close`.
+    A request that is sent before the connection is open is buffered and goes out as soon as it is open: a task that
+    waited for the opening would run only after the tasks of all other exchanges. `send` raises h11.LocalProtocolError
+    for a request that is not valid HTTP; `read_head` and `read` raise h11.RemoteProtocolError for an answer that is not
+    valid HTTP/1.1, and OSError for a connection that broke. Always call `close` at the end.
     """
 
     def __init__(self) -> None:
         self._http = h11.Connection(h11.CLIENT, max_incomplete_event_size=MAX_HEADER_BYTES)
-        self._pieces: deque[bytes] = deque()
-        self._waiting_bytes = 0
+        self._unread: deque[bytes] = deque()
+        self._unread_bytes = 0
         self._ended = False
-        self._broken: Exception | None = None
+        self._error: Exception | None = None
         self._reader: asyncio.Future[None] | None = None
         self._transport: asyncio.Transport | None = None
         self._unsent = b""
 
     async def open(self, address: str, port: int, tls: ssl.SSLContext | None, name: str) -> None:
-        """Connects to an address; `name` is whom its certificate must be for. Raises OSError."""
+        """Connect to an address. The certificate must be valid for `name`. Raises OSError."""
         loop = asyncio.get_running_loop()
         server_name = None if tls is None else name
         await loop.create_connection(lambda: self, address, port, ssl=tls, server_hostname=server_name)
 
     @property
     def opened(self) -> bool:
-        """Whether it was connected, ever."""
+        """Whether the connection has ever been open."""
         return self._transport is not None
 
     @property
@@ -71,7 +71,7 @@ class Connection(asyncio.Protocol):
         return not self._ended and (self._http.our_state, self._http.their_state) == (h11.DONE, h11.DONE)
 
     def send(self, request: h11.Request, body: bytes) -> None:
-        """Sends a request, whose answer may come before all of it is sent."""
+        """Send a request. Its answer may arrive before all of it is sent."""
         if self._http.our_state is h11.DONE:
             self._http.start_next_cycle()
         events: list[h11.Event] = [request, h11.Data(data=body), h11.EndOfMessage()]
@@ -79,14 +79,14 @@ class Connection(asyncio.Protocol):
         if self._transport is not None:
             self._transport.write(self._unsent)
 
-    async def head(self) -> Head:
-        """The head of the answer, once it is here."""
+    async def read_head(self) -> ResponseHead:
+        """Wait for the status line and headers of the answer."""
         while True:
-            event = await self._event()
+            event = await self._next_event()
             if isinstance(event, h11.InformationalResponse) and event.status_code != SWITCHED:
-                continue  # 100 or 103, and the answer is still to come; behind 101 there is none in HTTP/1.1
+                continue  # 100 or 103: the answer follows. After 101 no HTTP/1.1 answer follows.
             if isinstance(event, (h11.InformationalResponse, h11.Response)):
-                return Head(
+                return ResponseHead(
                     event.status_code,
                     event.reason,
                     f"HTTP/{event.http_version.decode('latin-1')}",
@@ -94,16 +94,16 @@ class Connection(asyncio.Protocol):
                 )
 
     async def read(self) -> bytes | None:
-        """The next piece of the body; None at its end."""
-        event = await self._event()
+        """Return the next piece of the body; None at its end."""
+        event = await self._next_event()
         return bytes(event.data) if isinstance(event, h11.Data) else None
 
     def close(self) -> None:
-        """Leaves at once, whatever is still under way."""
+        """Close the connection at once, also in the middle of an exchange."""
         if self._transport is not None:
             self._transport.abort()
 
-    async def _event(self) -> h11.Event | type[h11.PAUSED]:
+    async def _next_event(self) -> h11.Event | type[h11.PAUSED]:
         while True:
             event = self._http.next_event()
             if event is not h11.NEED_DATA:
@@ -114,42 +114,42 @@ class Connection(asyncio.Protocol):
             self._http.receive_data(piece)
 
     async def _receive(self) -> bytes:
-        """What came in one read of the socket; nothing at the end. What came before a break is read before it."""
-        if not self._pieces and not self._ended:
+        """Return the bytes of one socket read, b"" at the end. Bytes received before an error are returned first."""
+        if not self._unread and not self._ended:
             self._reader = asyncio.get_running_loop().create_future()
             await self._reader
-        if self._pieces:
-            piece = self._pieces.popleft()
-            self._waiting_bytes -= len(piece)
-            if self._transport is not None and self._waiting_bytes <= MAX_WAITING_BYTES:
+        if self._unread:
+            piece = self._unread.popleft()
+            self._unread_bytes -= len(piece)
+            if self._transport is not None and self._unread_bytes <= MAX_UNREAD_BYTES:
                 self._transport.resume_reading()
             return piece
-        if self._broken is not None:
-            raise self._broken
+        if self._error is not None:
+            raise self._error
         return b""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """asyncio's: connected."""
+        """Handle the opening of the connection (called by asyncio)."""
         self._transport = cast("asyncio.Transport", transport)
         self._transport.write(self._unsent)
 
     def data_received(self, data: bytes) -> None:
-        """asyncio's: one read of the socket."""
-        self._pieces.append(data)
-        self._waiting_bytes += len(data)
-        if self._transport is not None and self._waiting_bytes > MAX_WAITING_BYTES:
+        """Buffer the bytes of one socket read (called by asyncio)."""
+        self._unread.append(data)
+        self._unread_bytes += len(data)
+        if self._transport is not None and self._unread_bytes > MAX_UNREAD_BYTES:
             self._transport.pause_reading()
         self._wake()
 
     def eof_received(self) -> None:
-        """asyncio's: the server sends no more."""
+        """Note that the server sends no more (called by asyncio)."""
         self._ended = True
         self._wake()
 
     def connection_lost(self, error: Exception | None) -> None:
-        """asyncio's: closed, by the server where there is no error."""
+        """Note that the connection is closed; `error` is None if the server closed it (called by asyncio)."""
         self._ended = True
-        self._broken = error
+        self._error = error
         self._wake()
 
     def _wake(self) -> None:

@@ -1,4 +1,4 @@
-"""Lines: the connections to servers, how they are opened, and which are kept for the next call."""
+"""Open connections to a server, and keep those that later calls share."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ from conformance.client.connection import Connection
 if TYPE_CHECKING:
     from conformance.client.origin import Origin
 
-SETTLE_S: Final = 0.05  # before a connection is used again
+SETTLE_S: Final = 0.05
+"""How long to wait before a connection is used again, so that a close by the server is noticed."""
 NEXT_ADDRESS_S: Final = 2.0
-"""So long one of several addresses of a name may take to let us in."""
+"""How long to try one of several addresses of a host before the next one."""
 
 
-class Lines:
-    """Opens connections, and keeps one per line, the name that calls of one connection share.
+class ConnectionPool:
+    """Opens connections, and keeps one for each name that several calls share.
 
-    `verify` is httpx's: True for the usual authorities, False for none, or an SSLContext.
+    `verify` is httpx's: True for the default certificate authorities, False for no verification, or an SSLContext.
     """
 
     def __init__(self, verify: bool | ssl.SSLContext) -> None:
@@ -31,36 +32,33 @@ class Lines:
         self._addresses: dict[Origin, list[str]] = {}
         self._kept: dict[str, Connection] = {}
 
-    async def take(self, line: str | None) -> Connection:
-        """The connection of a line, if it is still open, else a new one, not yet opened.
-
-        What the server closes is given the time to be seen.
-        """
-        if line is None or line not in self._kept:
+    async def acquire(self, name: str | None) -> Connection:
+        """Return the kept connection of that name if it is still open, else a new one that is not yet open."""
+        if name is None or name not in self._kept:
             return Connection()
         await asyncio.sleep(SETTLE_S)
-        kept = self._kept.pop(line)
+        kept = self._kept.pop(name)
         if kept.reusable:
             return kept
         kept.close()
         return Connection()
 
-    def give_back(self, line: str | None, connection: Connection) -> None:
-        """Keeps a connection for the next call of its line, if it can be used again; else closes it."""
-        if line is not None and connection.reusable:
-            self._kept[line] = connection
+    def release(self, name: str | None, connection: Connection) -> None:
+        """Keep a reusable connection for the next call with that name; close it otherwise."""
+        if name is not None and connection.reusable:
+            self._kept[name] = connection
         else:
             connection.close()
 
     def close(self) -> None:
-        """Closes all that are kept."""
+        """Close all kept connections."""
         for connection in self._kept.values():
             connection.close()
 
     async def open(self, connection: Connection, origin: Origin) -> None:
-        """Opens it, to the address of the name that let us in before, else to the first that does."""
+        """Open a connection to the address that worked before, else to the first one that works."""
         scheme, host, port = origin
-        tls = self.authorities() if scheme == "https" else None
+        tls = self.load_tls() if scheme == "https" else None
         if origin not in self._addresses:
             self._addresses[origin] = await _resolve(host, port)
         *others, last = self._addresses[origin]
@@ -70,23 +68,23 @@ class Lines:
                     await connection.open(address, port, tls, host)
             except ssl.SSLError:
                 raise
-            except OSError:  # a timeout is one, too
+            except OSError:  # includes the timeout
                 continue
             self._addresses[origin] = [address]
             return
         await connection.open(last, port, tls, host)
 
-    def authorities(self) -> ssl.SSLContext:
-        """Whom to trust; read when first needed."""
+    def load_tls(self) -> ssl.SSLContext:
+        """Return the TLS settings; the certificate authorities are read at the first call."""
         if self._tls is None:
-            # What the environment says is not asked: it is not who tells us.
+            # SSL_CERT_FILE and the like are ignored: only the command line decides which authorities are trusted.
             self._tls = httpx.create_ssl_context(verify=self._verify, trust_env=False)
             self._tls.set_alpn_protocols(["http/1.1"])
         return self._tls
 
 
 async def _resolve(host: str, port: int) -> list[str]:
-    """The addresses of a name, best first. Raises socket.gaierror."""
-    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    scoped = (f"{at[0]}%{at[3]}" if len(at) == 4 and at[3] else str(at[0]) for *_, at in found)
+    """Return the addresses of a host name, best first. Raises socket.gaierror."""
+    infos = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    scoped = (f"{at[0]}%{at[3]}" if len(at) == 4 and at[3] else str(at[0]) for *_, at in infos)
     return list(dict.fromkeys(scoped))

@@ -1,4 +1,4 @@
-"""An exchange as the shell command that repeats its request."""
+"""Write a recorded request as a curl command."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 KEY_VARIABLE: Final = "API_KEY"
 LONGEST_ARGUMENT: Final = 100_000
-"""Bytes of a body that is passed as an argument; Linux refuses a single argument of 128 KiB."""
+"""Longest body, in bytes, that is passed as an argument; Linux refuses a single argument of 128 KiB."""
 
 _SET_BY_CURL: Final = frozenset({"host", "content-length"})
 _UNPRINTABLE: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -22,12 +22,11 @@ _NOT_PLAIN: Final = re.compile(rb"[^ -~]|[\\%]|^-")  # a leading "-" would be an
 
 
 def curl(exchange: Exchange, variable: str = KEY_VARIABLE) -> str:
-    """A POSIX shell command that sends the request again, byte for byte, with the key read from `$variable`.
+    """Return a POSIX shell command that sends the request again, byte for byte, one option per line.
 
-    The value of a secret header is read from `$HEADER_` and its name.
-
-    One option per line. A body that no argument can carry (NUL, not UTF-8, control characters, too long) comes
-    through a pipe from printf, and so shows nothing to a terminal but printable ASCII.
+    The key is read from `$variable`, the value of a secret header from `$HEADER_` and its name. A body that cannot be
+    an argument (NUL, not UTF-8, control characters, too long) is piped from printf, so that the command is printable
+    ASCII and safe to show in a terminal.
     """
     request = exchange.request
     parts = ["curl --silent --show-error --no-buffer --globoff --path-as-is --http1.1"]
@@ -39,9 +38,9 @@ def curl(exchange: Exchange, variable: str = KEY_VARIABLE) -> str:
     names = {name.lower() for name, _ in request.headers}
     for name, value in request.headers:
         if name.lower() not in _SET_BY_CURL:
-            # curl reads "Name:" as "leave it out" and "Name;" as "send it empty".
+            # For curl "Name:" removes the header and "Name;" sends it empty.
             parts.append(f"--header {_quote(f'{name}: {value}' if value else f'{name};', variable)}")
-    # curl adds these by itself; a header without a value takes one away.
+    # curl adds these headers itself; "Name:" removes them.
     added = {"accept", "user-agent"} | ({"content-type"} if request.body else set())
     parts += [f"--header {shlex.quote(f'{name.title()}:')}" for name in sorted(added - names)]
     source = ""
@@ -66,11 +65,11 @@ def _argument(body: bytes, variable: str) -> str | None:
 
 
 def _printf(body: bytes, variable: str) -> str:
-    """printf with each byte that is not plain ASCII in octal; the key, where it stood, is an argument of the format."""
-    found = list(_MARK.finditer(body))
-    starts, ends = [0, *(mark.end() for mark in found)], [*(mark.start() for mark in found), len(body)]
+    """Return a printf command for the body: bytes other than plain ASCII in octal, secrets as arguments."""
+    marks = list(_MARK.finditer(body))
+    starts, ends = [0, *(mark.end() for mark in marks)], [*(mark.start() for mark in marks), len(body)]
     pieces = [_NOT_PLAIN.sub(_octal, body[a:b]).decode() for a, b in zip(starts, ends, strict=True)]
-    secrets = [_expansion(mark.group().decode(), variable) for mark in found]
+    secrets = [_expansion(mark.group().decode(), variable) for mark in marks]
     return " ".join(["printf", shlex.quote("%s".join(pieces)), *secrets])
 
 
@@ -79,7 +78,7 @@ def _octal(match: re.Match[bytes]) -> bytes:
 
 
 def _quote(text: str, variable: str) -> str:
-    """A shell word that expands to `text`, with variables in double quotes where secrets stood."""
+    """Return a shell word that expands to `text`, with quoted variables in place of secrets."""
     word, end = "", 0
     for mark in MARK.finditer(text):
         piece = text[end : mark.start()]
@@ -89,7 +88,7 @@ def _quote(text: str, variable: str) -> str:
 
 
 def _expansion(mark: str, variable: str) -> str:
-    """What a shell makes the secret of. Of the key's beginning: the variable without its last four characters."""
+    """Return the shell expansion of a secret; for the beginning of the key, without its last four characters."""
     named = MARK.fullmatch(mark)
     if named is not None and named["variable"]:
         return f'"${named["variable"]}"'

@@ -1,4 +1,4 @@
-"""The pulse: when this process did not run, so that what then came at once is not laid at a server's door."""
+"""Detects event-loop stalls, so that late reads are not attributed to the server."""
 
 from __future__ import annotations
 
@@ -6,38 +6,42 @@ import asyncio
 import time
 from typing import Final
 
-BEAT_S: Final = 0.05
-LONG_S: Final = 0.25
-"""Shorter hold-ups are what any busy machine has, and no server makes a long answer in one."""
+INTERVAL_S: Final = 0.05
+"""The time between two timers."""
+SHORTEST_STALL_S: Final = 0.25
+"""Shorter stalls happen on any busy machine, and no server writes a long answer in that time."""
 
 
-class Pulse:
-    """Beats in the event loop while it is entered; a beat that comes late says how long nobody attended to answers."""
+class EventLoopLag:
+    """Runs a periodic timer in the event loop; a late timer shows for how long no answer was read."""
 
     def __init__(self) -> None:
-        self._held_up: list[tuple[float, float]] = []  # when a hold-up ended, and how long it was
+        self._stalls: list[tuple[float, float]] = []  # (end, duration)
         self._due_at = 0.0
         self._timer: asyncio.TimerHandle | None = None
 
-    def begin(self) -> None:
-        """From now on."""
-        self._beat()
+    def start(self) -> None:
+        """Start measuring."""
+        self._tick()
 
-    def end(self) -> None:
-        """No longer."""
+    def stop(self) -> None:
+        """Stop measuring."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
-    def longest_s(self, since: float) -> float:
-        """The longest hold-up (LONG_S or more) that lasts or ended after a time of perf_counter; 0: there was none."""
-        ended = (length for at, length in self._held_up if at >= since)
-        lasting = time.perf_counter() - self._due_at if self._timer is not None else 0.0
-        return max((length for length in (*ended, lasting) if length >= LONG_S), default=0.0)
+    def longest_stall_s(self, since: float) -> float:
+        """Return the longest stall that ended after `since` (a time of perf_counter) or still lasts.
 
-    def _beat(self) -> None:
+        Stalls below `SHORTEST_STALL_S` do not count; without any the result is 0.
+        """
+        ended = (duration for end, duration in self._stalls if end >= since)
+        current = time.perf_counter() - self._due_at if self._timer is not None else 0.0
+        return max((duration for duration in (*ended, current) if duration >= SHORTEST_STALL_S), default=0.0)
+
+    def _tick(self) -> None:
         now = time.perf_counter()
-        if self._timer is not None and now - self._due_at >= LONG_S:
-            self._held_up.append((now, now - self._due_at))
-        self._due_at = now + BEAT_S
-        self._timer = asyncio.get_running_loop().call_later(BEAT_S, self._beat)
+        if self._timer is not None and now - self._due_at >= SHORTEST_STALL_S:
+            self._stalls.append((now, now - self._due_at))
+        self._due_at = now + INTERVAL_S
+        self._timer = asyncio.get_running_loop().call_later(INTERVAL_S, self._tick)

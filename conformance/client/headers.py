@@ -1,7 +1,7 @@
-"""Headers that a gateway before the server wants: the user's own, sent with every request to the server's origin.
+"""Headers that a gateway in front of the server needs; they are sent with every request to the server's origin.
 
-Requests that go without a key carry them too, for they are the gateway's. A value that comes from the environment is
-as secret as the API key; one that stands on the command line is shown as it is.
+Requests without an API key carry them too, because the gateway checks them and not the server. A value from the
+environment is as secret as the API key; a value from the command line is shown in reports.
 """
 
 from __future__ import annotations
@@ -12,68 +12,69 @@ from typing import TYPE_CHECKING
 
 from conformance.client.secret import SHORTEST, Secret, header_mark
 from conformance.errors import UsageError
-from openapi.extra_headers import KEPT, HeaderError, extra
+from openapi.extra_headers import HEADER_ENV_OPTION, HeaderError, parse_headers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from openapi import extra_headers as headers
+    from openapi.extra_headers import ExtraHeader
 
 
 @dataclass(frozen=True, slots=True)
-class Header:
-    """One header. A secret value is a `Secret`; `words` are those parts of it that a server may repeat alone."""
+class GatewayHeader:
+    """One header. A secret value is a `Secret`; `words` are parts of it that a server may echo separately."""
 
     name: str
     value: str | Secret
     words: tuple[Secret, ...] = ()
 
     def reveal(self) -> str:
-        """The value as it is sent."""
+        """Return the value as it is sent."""
         return self.value.reveal() if isinstance(self.value, Secret) else self.value
 
     @property
     def secrets(self) -> tuple[Secret, ...]:
-        """What is taken out of every record."""
+        """The strings to redact in every record."""
         return (self.value, *self.words) if isinstance(self.value, Secret) else ()
 
     @property
     def shown(self) -> str:
-        """The header as it may be seen: of a secret one the name only."""
+        """The header for display: without its value if that is secret."""
         return f"{self.name} (secret)" if isinstance(self.value, Secret) else f"{self.name}: {self.value}"
 
 
-def read(plain: Sequence[str], from_environment: Sequence[str]) -> tuple[Header, ...]:
-    """The headers of `NAME: VALUE` texts, then those of `NAME=VAR` texts, VAR being a variable of the environment.
+def read(plain: Sequence[str], from_environment: Sequence[str]) -> tuple[GatewayHeader, ...]:
+    """Parse headers: first the `NAME: VALUE` strings, then `NAME=VAR`, where VAR is an environment variable.
 
-    Raises UsageError for what cannot be sent, cannot be hidden, is given twice or is the suite's own to say.
+    Raises UsageError for a header that cannot be sent or redacted, that is given twice, or that the suite sets itself.
     """
     try:
-        found = [_hidden(each) for each in extra(plain, from_environment, os.environ)]
+        parsed = [_protect(header) for header in parse_headers(plain, from_environment, os.environ)]
     except HeaderError as error:
         raise UsageError(str(error)) from error
     marks: dict[str, str] = {}
-    for header in found:
+    for header in parsed:
         if isinstance(header.value, Secret):
             other = marks.setdefault(header.value.mark, header.name)
             if other != header.name:
                 raise UsageError(
-                    f"{KEPT} {header.name} and {other} differ in punctuation only, so a record could not tell"
-                    " their values apart: leave one out"
+                    f"{HEADER_ENV_OPTION} {header.name} and {other} differ only in punctuation, so their redacted"
+                    " values would look the same: remove one of them"
                 )
-    return tuple(found)
+    return tuple(parsed)
 
 
-def _hidden(header: headers.Header) -> Header:
-    """The header with a secret in place of a value that is one."""
+def _protect(header: ExtraHeader) -> GatewayHeader:
+    """Wrap the value of a secret header in `Secret`."""
     if not header.secret:
-        return Header(header.name, header.value)
+        return GatewayHeader(header.name, header.value)
     words = header.value.split()
     if len(max(words, key=len)) < SHORTEST:
         raise UsageError(
-            f"{KEPT} {header.name}: its value has no word of {SHORTEST} characters, so an echo could not be told from"
-            " ordinary text: use a longer one, or --header if it is no secret"
+            f"{HEADER_ENV_OPTION} {header.name}: the value needs a word of at least {SHORTEST} characters, because an"
+            " echo of shorter words could not be distinguished from ordinary text: use a longer value, or --header"
+            " if it is not secret"
         )
     mark = header_mark(header.name)
     parts = [Secret(word, mark) for word in words if SHORTEST <= len(word) < len(header.value)]
-    return Header(header.name, Secret(header.value, mark), tuple(parts))
+    return GatewayHeader(header.name, Secret(header.value, mark), tuple(parts))

@@ -1,4 +1,4 @@
-"""Recording: an exchange while it is going on, and the limits at which it ends."""
+"""Record an exchange while it runs, and stop it at its limits."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from openapi.stream import sse
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from conformance.client.connection import Head
+    from conformance.client.connection import ResponseHead
 
 MAX_SEGMENTS: Final = 100_000
-"""Segments of one body. A server that sends single bytes for minutes would otherwise fill the memory."""
+"""Most segments of one body. A server that sends single bytes for minutes would otherwise exhaust the memory."""
 SAME_ARRIVAL_S: Final = 0.0001
-"""Pieces this close belong to one segment: the HTTP parser cuts one read of the socket into many."""
+"""Pieces that arrive within this time form one segment: the HTTP parser splits one socket read into many pieces."""
 
 
 class Recording:
-    """What comes back in one exchange, until `wants_more` says enough. Its clock starts when it is made."""
+    """What has been received in one exchange. Its clock starts when it is created."""
 
     def __init__(self, *, max_body_bytes: int, stop_after_events: int | None = None) -> None:
         self._max_body_bytes = max_body_bytes
@@ -32,26 +32,26 @@ class Recording:
         self.started_at = datetime.now(UTC).isoformat()
         self.started = time.perf_counter()
         self.connected = False
-        self.head: Head | None = None
+        self.head: ResponseHead | None = None
         self.arrivals_s: list[float] = []
         self._segments: list[bytearray] = []
         self.headers_at_s = 0.0
         self.ended_at_s = 0.0
-        self.held_up_s = 0.0
+        self.stalled_s = 0.0
         self.complete = False
         self.failure: Failure | None = None
 
     def now(self) -> float:
-        """Seconds since the start."""
+        """Return the seconds since the start."""
         return time.perf_counter() - self.started
 
-    def open(self, head: Head) -> None:
-        """Notes that the headers are here."""
+    def open(self, head: ResponseHead) -> None:
+        """Note that the headers have arrived."""
         self.headers_at_s = self.now()
         self.head = head
 
     def add(self, piece: bytes) -> None:
-        """Keeps a piece of the body, up to the limits; beyond them the recording has failed."""
+        """Add a piece of the body. Beyond the limits the recording fails."""
         at_s = self.now()
         kept = piece[: self._max_body_bytes - self._size_bytes]
         if self._segments and at_s - self.arrivals_s[-1] < SAME_ARRIVAL_S:
@@ -69,22 +69,22 @@ class Recording:
 
     @property
     def size_bytes(self) -> int:
-        """Bytes of the body that are kept."""
+        """The size of the recorded body."""
         return self._size_bytes
 
-    def take(self) -> Iterator[bytes]:
-        """The segments, for the last time: each is let go as the next is asked for."""
+    def take_segments(self) -> Iterator[bytes]:
+        """Yield the segments and free the memory of each; this works only once."""
         self._segments.reverse()
         while self._segments:
             yield bytes(self._segments.pop())
 
     def wants_more(self) -> bool:
-        """Whether to go on reading. Notes our own going away."""
+        """Return whether to read on. After `stop_after_events` events the recording fails: we disconnect."""
         if self.failure is None and self._stop_after_events is not None and self._events >= self._stop_after_events:
-            self.fail("disconnected-by-us", f"we left on purpose after {self._events} events")
+            self.fail("disconnected-by-us", f"we disconnected on purpose after {self._events} events")
         return self.failure is None
 
     def fail(self, kind: FailureKind, detail: str) -> None:
-        """Notes why there is no more; what goes wrong later, while closing, changes nothing."""
+        """Set the failure, unless the answer is complete or has failed already (errors while closing do not count)."""
         if self.failure is None and not self.complete:
             self.failure = Failure(kind, detail)

@@ -1,4 +1,4 @@
-"""Outgoing: a call as it goes over the wire, with what is added to it and to whom the key may go."""
+"""Complete a call to the HTTP request that is sent, and keep the API key to its origin."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import httpx
 
     from conformance.client.call import Call
-    from conformance.client.headers import Header
+    from conformance.client.headers import GatewayHeader
     from conformance.client.secret import Secret
 
 DEFAULT_HEADERS: Final = {"Accept": "*/*", "Accept-Encoding": "identity", "User-Agent": "chatproof"}
@@ -24,8 +24,8 @@ WITH_BODY: Final = ("POST", "PUT", "PATCH")
 
 
 @dataclass(frozen=True, slots=True)
-class Outgoing:
-    """A call as it goes over the wire."""
+class BuiltRequest:
+    """A complete request, with its URL and the origin it is sent to."""
 
     url: str
     origin: Origin
@@ -33,13 +33,13 @@ class Outgoing:
     message: h11.Request
 
 
-class Writer:
-    """Writes calls to the server behind a URL; the key and the user's own headers go to its origin only.
+class RequestBuilder:
+    """Builds requests to the server at a URL. The API key and the user's own headers are sent to its origin only.
 
-    Raises UsageError for a URL that cannot be called.
+    Raises UsageError for an invalid URL.
     """
 
-    def __init__(self, url: str, secret: Secret | None, headers: Sequence[Header]) -> None:
+    def __init__(self, url: str, secret: Secret | None, headers: Sequence[GatewayHeader]) -> None:
         self._url = url.rstrip("/")
         self.origin = origin_of(read_url(self._url))
         self._secret = secret
@@ -47,8 +47,8 @@ class Writer:
         self._names = {header.name.lower() for header in headers}
         self._urls: dict[str, httpx.URL] = {}
 
-    def write(self, call: Call) -> Outgoing:
-        """A call as it goes over the wire. Raises HarnessError for what cannot be sent: a bad URL, method or header."""
+    def build(self, call: Call) -> BuiltRequest:
+        """Build the request of a call. Raises HarnessError for an invalid URL, method or header."""
         url = self._url_of(call)
         origin = origin_of(url)
         defaults = dict(DEFAULT_HEADERS)
@@ -61,7 +61,7 @@ class Writer:
         given = {name.lower() for name in call.headers}
         headers = [("Host", url.netloc.decode("ascii")), *defaults.items()]
         headers = [pair for pair in headers if pair[0].lower() not in given] + [*call.headers.items()]
-        # A POST without a body says so. In chunks only where the call says so.
+        # A POST without a body has Content-Length 0. Chunked encoding is used only if the call asks for it.
         if given.isdisjoint(("content-length", "transfer-encoding")) and (call.body or call.method in WITH_BODY):
             headers.append(("Content-Length", str(len(call.body))))
         try:
@@ -69,7 +69,7 @@ class Writer:
             message = h11.Request(method=call.method, target=url.raw_path, headers=[*sent])
         except (ValueError, h11.LocalProtocolError) as error:
             raise HarnessError(f"call {call.id} cannot be sent: {error}") from error
-        return Outgoing(str(url), origin, sent, message)
+        return BuiltRequest(str(url), origin, sent, message)
 
     def _url_of(self, call: Call) -> httpx.URL:
         text = call.url if call.url.startswith(("http://", "https://")) else self._url + call.url

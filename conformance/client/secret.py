@@ -1,7 +1,8 @@
-"""A secret, the API key above all: known by its value, so that it can be taken out of whatever a server echoes.
+"""Secrets such as the API key, and how to redact them in everything that a server echoes.
 
-Redaction by header name is not enough. A key comes back in bodies and in other headers, in base64 of `user:key`, in
-hexadecimal, escaped for JSON, URLs or HTML, or cut over the deltas of a stream, where only the folded text shows it.
+Redaction by header name is not enough. A server may return a key in bodies and in other headers, in base64 of
+`user:key`, in hexadecimal, escaped for JSON, URLs or HTML, or split over the deltas of a stream, where only the joined
+text shows it.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import base64
 import json
 import re
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final
 
 from conformance.errors import HarnessError, UsageError
 from openapi.stream import sse
@@ -20,32 +21,33 @@ from openapi.stream.strict_json import read_json
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from conformance.scenario import Alteration
+
 REDACTED: Final = "[REDACTED]"
-"""What stands in the place of a key: safe inside JSON, an event stream, a header and a query."""
+"""Replaces a key: safe inside JSON, an event stream, a header and a query string."""
 SHORTEST: Final = 8
-"""Characters of the shortest key. A shorter one would be found in ordinary text, and evidence would be falsified."""
+"""Length of the shortest allowed key. A shorter one would match ordinary text, and the record would be falsified."""
 
 BEGINNING: Final = "[REDACTED-4]"
-"""What stands in the place of a key's beginning: the key without its last four characters."""
+"""Replaces the beginning of a key: the key without its last four characters."""
 CUT: Final = 4
+"""How many characters an alteration cuts off or adds."""
 MARK: Final = re.compile(r"\[REDACTED(?:-4|-(?P<variable>HEADER_[A-Z0-9_]+))?\]")
-"""What may stand in the place of a secret: the marks of the key, and that of a secret header, with the variable that a
-shell reads its value from. Servers choose names of models, so no mark may name a variable that holds anything else.
+"""Matches what replaces a secret: the marks of the key, or that of a secret header with the shell variable of its
+value. Servers choose model names, so a mark must not name a variable that contains anything else.
 """
-Alteration = Literal["other-end", "shorter", "longer"]
-"""A wrong key that begins like the right one: with another end, without its end, with more behind it."""
 
 _NAMED: Final = {"&": "amp", "<": "lt", ">": "gt", '"': "quot", "'": "apos"}
 
 Edit = tuple[int, int, bytes]
-"""From, to, and what stands there instead."""
+"""Start, end, and the bytes to put there."""
 
 
 class Secret:
-    """A key, or the value of a header, that shows itself only to `reveal`.
+    """An API key or the value of a header; only `reveal` returns it.
 
-    `mark` is what stands in its place. Raises UsageError for a value no header or redaction can bear; a header's, which
-    may be of several words, is held against its own rules before.
+    `mark` replaces it where it is redacted. Raises UsageError for a key that is too short or that is not printable
+    ASCII without spaces. The value of a header may have spaces and has been checked when it was parsed.
     """
 
     __slots__ = ("_mark", "_patterns", "_value")
@@ -53,11 +55,11 @@ class Secret:
     def __init__(self, value: str, mark: str = REDACTED) -> None:
         if len(value) < SHORTEST:
             raise UsageError(
-                f"the API key has {len(value)} characters; fewer than {SHORTEST} cannot be told from ordinary text, so"
-                " an echo could not be redacted: use a longer key, or none if the server asks for none"
+                f"the API key is too short: expected at least {SHORTEST} characters, got {len(value)}; an echo of it"
+                " could not be distinguished from ordinary text: use a longer key, or none if the server needs none"
             )
         if not re.fullmatch(r"[!-~]+" if mark in (REDACTED, BEGINNING) else r"[ -~]+", value):
-            raise UsageError("the API key has characters that no header can carry: it must be printable ASCII")
+            raise UsageError("invalid API key: expected printable ASCII characters without spaces")
         self._value = value
         self._mark = mark.encode()
         self._patterns = [re.compile(form) for form in _forms(value)]
@@ -66,15 +68,15 @@ class Secret:
         return f"Secret({REDACTED!r})"
 
     def __reduce__(self) -> str:
-        raise HarnessError("a secret is never written down")
+        raise HarnessError("a secret cannot be pickled")
 
     def reveal(self) -> str:
-        """The key itself, for the Authorization header alone; of another header its value."""
+        """Return the value, to be used in its header only."""
         return self._value
 
     def altered(self, alteration: Alteration) -> str:
-        """A wrong key that begins like it, for the Authorization header alone."""
-        # Four characters, for the last one of some keys may be another and still stand for the same bytes.
+        """Return a wrong key with the same beginning, to be used in the Authorization header only."""
+        # Four characters: in base64, the last character alone may change without changing the decoded bytes.
         end = "0000" if not self._value.endswith("0000") else "1111"
         match alteration:
             case "other-end":
@@ -86,23 +88,24 @@ class Secret:
 
     @property
     def mark(self) -> str:
-        """What stands in its place."""
+        """The string that replaces the secret."""
         return self._mark.decode()
 
     @property
     def beginning(self) -> Secret | None:
-        """What altered keys begin with, as secret as the key; None where so few characters stand in ordinary text."""
+        """The beginning of altered keys, as secret as the key; None if it is too short to be redacted."""
         return Secret(self._value[:-CUT], BEGINNING) if len(self._value) >= SHORTEST + CUT else None
 
     def redact(self, text: str) -> str:
-        """The text with every form of the key replaced by `REDACTED`."""
+        """Replace every form of the secret in a string by its mark."""
         data = text.encode(errors="surrogatepass")
         return text if not (edits := self._edits(data)) else _apply(data, edits).decode(errors="surrogatepass")
 
     def redact_body(self, segments: Sequence[bytes]) -> list[bytes]:
-        """As many segments, without the key: neither in one, nor across several, nor across the deltas of a stream.
+        """Redact the segments of a body; their number stays the same.
 
-        A key that spans segments is replaced in the first of them.
+        The secret is found within a segment, across segments, and across the deltas of a stream. If it spans segments,
+        its mark is in the first of them.
         """
         redacted = list(segments)
         for find in (self._edits, self._split_edits):
@@ -124,7 +127,7 @@ class Secret:
         return edits
 
     def _split_edits(self, body: bytes) -> list[Edit]:
-        """Edits that take out the deltas over which the key is cut: joined, the strings at one place would show it."""
+        """Find the deltas over which the secret is split: joined, the strings at one place of the events contain it."""
         events = sse.decode([(0.0, body)]).events if b"data" in body else ()
         texts: dict[tuple[str | int, ...], list[tuple[int, str]]] = {}
         for at, event in enumerate(events):
@@ -140,35 +143,35 @@ class Secret:
                 if any(a < end and start < b for a, b, _ in spans):
                     hit.setdefault(at, set()).add(text)
         edits: list[Edit] = []
-        for at, found in sorted(hit.items()):
+        for at, strings in sorted(hit.items()):
             stop = events[at + 1].offset if at + 1 < len(events) else len(body)
-            edits += _blank(body, events[at].offset, stop, found, self._mark)
+            edits += _blank(body, events[at].offset, stop, strings, self._mark)
         return edits
 
 
 def header_mark(name: str) -> str:
-    """What stands in the place of a secret header's value."""
+    """Return the mark that replaces the value of a secret header."""
     return f"[REDACTED-HEADER_{re.sub('[^0-9A-Za-z]', '_', name).upper()}]"
 
 
-def marked(text: str | bytes) -> bool:
-    """Whether a secret was taken out of it."""
+def is_redacted(text: str | bytes) -> bool:
+    """Return whether the string contains the mark of a secret."""
     return MARK.search(text.decode("latin-1") if isinstance(text, bytes) else text) is not None
 
 
 def alteration_in(text: str) -> Alteration | None:
-    """How the key in a recorded header had been altered; None where it stands there as it is."""
+    """Return how the key in a recorded header had been altered; None if it had not."""
     if BEGINNING in text:
         return "shorter" if text.endswith(BEGINNING) else "other-end"
-    return "longer" if marked(text) and not text.endswith("]") else None  # the key may be part of a secret header
+    return "longer" if is_redacted(text) and not text.endswith("]") else None  # it may be part of a secret header
 
 
 def _forms(key: str) -> Iterator[bytes]:
-    """A pattern for each way in which a server may write the key down."""
+    """Yield a pattern for each form in which a server may write the key."""
     yield "".join(_character(character, every=True) for character in key).encode()
     raw = key.encode()
     texts = {raw.hex(), raw.hex().upper()}
-    for shift in range(3):  # the key may stand anywhere in what was encoded, as in `user:key`
+    for shift in range(3):  # the key may start at any offset of the encoded bytes, as in `user:key`
         first, last = -(-8 * shift // 6), 8 * (shift + len(raw)) // 6
         texts.add(base64.b64encode(bytes(shift) + raw).decode()[first:last])
         texts.add(base64.urlsafe_b64encode(bytes(shift) + raw).decode()[first:last])
@@ -177,9 +180,9 @@ def _forms(key: str) -> Iterator[bytes]:
 
 
 def _character(character: str, *, every: bool) -> str:
-    """A pattern for one character, plain or escaped for JSON (also twice), URLs (also twice) or HTML.
+    """Return a pattern for one character, plain or escaped for JSON (also twice), URLs (also twice) or HTML.
 
-    Each alternative starts with a literal: the expression engine then skips quickly to where a match may start.
+    Each alternative starts with a literal, so that the regular-expression engine can skip to possible matches.
     """
     plain = re.escape(character)
     if character.isalnum() and not every:
@@ -194,14 +197,14 @@ def _character(character: str, *, every: bool) -> str:
 
 
 def _strings(value: Any) -> Iterator[tuple[tuple[str | int, ...], str]]:
-    """Every string in a JSON value with its place; an item of a list goes by its own `index` where it has one."""
+    """Yield every string of a JSON value with its path. A list item with an `index` has that in its path."""
     rest: list[tuple[tuple[str | int, ...], Any]] = [((), value)]
     while rest:
         place, value = rest.pop()
         if isinstance(value, str):
             yield place, value
         elif isinstance(value, dict):
-            rest += [((*place, name), member) for name, member in value.items()]
+            rest += [((*place, name), item) for name, item in value.items()]
         elif isinstance(value, list):
             for position, item in enumerate(value):
                 index = item.get("index") if isinstance(item, dict) else None
@@ -209,18 +212,18 @@ def _strings(value: Any) -> Iterator[tuple[tuple[str | int, ...], str]]:
 
 
 def _blank(body: bytes, start: int, stop: int, texts: set[str], mark: bytes) -> list[Edit]:
-    """Edits that blank JSON strings in one event, or the event if one is written in a way we cannot find."""
+    """Replace JSON strings in one event; replace the whole event if one of them is escaped in an unknown way."""
     edits: list[Edit] = []
     for text in texts:
         written = {json.dumps(text).encode(), json.dumps(text, ensure_ascii=False).encode()}
-        found = [
-            (match.start() + 1, match.end() - 1, mark)
+        spans = [
+            (match.start() + 1, match.end() - 1)
             for form in written
             for match in re.finditer(re.escape(form), body[start:stop])
         ]
-        if not found:
+        if not spans:
             return [(start, stop, sse.encode(mark))]
-        edits += [(start + a, start + b, mark) for a, b, mark in found]
+        edits += [(start + a, start + b, mark) for a, b in spans]
     return sorted(edits)
 
 
@@ -234,7 +237,7 @@ def _apply(data: bytes, edits: Sequence[Edit]) -> bytes:
 
 
 def _shift(cut: int, edits: Sequence[Edit]) -> int:
-    """Where a cut lies after the edits; one inside an edit moves behind it."""
+    """Return the position of a cut after the edits; a cut inside an edit moves to its end."""
     moved = cut
     for start, end, instead in edits:
         if cut <= start:

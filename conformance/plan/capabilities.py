@@ -1,102 +1,104 @@
-"""Declaration: which of the dialect's capabilities a server has, which it lacks, and who said so."""
+"""Which capabilities of the dialect a server has, which it lacks, and where that is known from."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 from conformance.errors import UsageError
 from openapi.contract.capability import disable_parameter, narrow_rule
 from openapi.description.description import REQUEST
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from openapi.contract.contract import Contract
 
-COMMAND_LINE: Final = "the command line"
+CapabilityStatus = Literal["declared", "denied", "unknown"]
+
+DIALECT: Final = "the dialect"
+DESCRIPTION: Final = "the server's /openapi.json"
 KEY: Final = "the key, given or not"
 PROBE: Final = "a probe"
+COMMAND_LINE: Final = "the command line"
 
 
 @dataclass(frozen=True, slots=True)
 class DeclaredCapabilities:
-    """`declared` is judged; `denied` is known to be lacking and must be refused; of the rest nobody knows.
+    """The capabilities of a server: `declared` ones are judged, `denied` ones must be refused, the others are unknown.
 
-    `whence` is who said so in general, `settled` who said so of single capabilities against or beyond that.
-    `refused` are parameters of no capability that the server says it takes neutral values of only, as a gateway does
-    where the engine behind it has nothing of the kind.
+    `source` is where this is known from, and `sources` the source of the capabilities for which it differs.
+    `neutral_only` are parameters without a capability of which the server accepts neutral values only, according to its
+    description: a gateway has such parameters if the engine behind it does not support them.
     """
 
     declared: frozenset[str]
     denied: frozenset[str]
-    whence: str
-    settled: Mapping[str, str] = field(default_factory=dict)
-    refused: frozenset[str] = frozenset()
+    source: str
+    sources: Mapping[str, str] = field(default_factory=dict)
+    neutral_only: frozenset[str] = frozenset()
 
-    def origin(self, name: str) -> str:
-        """Who said that the server has or lacks the capability."""
-        return self.settled.get(name, self.whence)
+    def source_of(self, name: str) -> str:
+        """Return where the status of a capability is known from."""
+        return self.sources.get(name, self.source)
 
-    def word(self, name: str) -> str:
-        """`declared`, `denied` or `unknown`."""
+    def status_of(self, name: str) -> CapabilityStatus:
+        """Return whether the server has a capability."""
         return "declared" if name in self.declared else "denied" if name in self.denied else "unknown"
 
-    def open(self, contract: Contract) -> tuple[str, ...]:
-        """The capabilities of which nobody knows, in the order of the contract."""
-        return tuple(name for name in contract.capabilities if self.word(name) == "unknown")
+    def list_unknown(self, contract: Contract) -> tuple[str, ...]:
+        """Return the capabilities whose status is unknown, in the order of the contract."""
+        return tuple(name for name in contract.capabilities if self.status_of(name) == "unknown")
 
-    def probed(self, found: Mapping[str, bool]) -> DeclaredCapabilities:
-        """With what probes showed: the server has it, or refused it."""
+    def with_probe_results(self, results: Mapping[str, bool]) -> DeclaredCapabilities:
+        """Add what probes showed: True for a capability that the server has, False for one that it refused."""
         return replace(
             self,
-            declared=self.declared | {name for name, has in found.items() if has},
-            denied=self.denied | {name for name, has in found.items() if not has},
-            settled={**self.settled, **dict.fromkeys(found, PROBE)},
+            declared=self.declared | {name for name, has in results.items() if has},
+            denied=self.denied | {name for name, has in results.items() if not has},
+            sources={**self.sources, **dict.fromkeys(results, PROBE)},
         )
 
-    def keyed(self, contract: Contract, *, key: bool) -> DeclaredCapabilities:
-        """With what a key says where nobody spoke of keys: with one the server asks for it, without one it cannot."""
-        if "auth" not in self.open(contract):
+    def with_key(self, contract: Contract, *, key: bool) -> DeclaredCapabilities:
+        """Set `auth` if its status is unknown: declared if the user gave an API key, denied otherwise."""
+        if "auth" not in self.list_unknown(contract):
             return self
         declared, denied = (self.declared | {"auth"}, self.denied) if key else (self.declared, self.denied | {"auth"})
-        return replace(self, declared=declared, denied=denied, settled={**self.settled, "auth": KEY})
+        return replace(self, declared=declared, denied=denied, sources={**self.sources, "auth": KEY})
 
-    def overruled(self, contract: Contract, wishes: tuple[tuple[str, bool], ...]) -> DeclaredCapabilities:
-        """With the user's (name, has it) pairs on top. Raises UsageError for a name that the dialect has not."""
-        found = self
-        for name, wanted in wishes:
+    def with_overrides(self, contract: Contract, overrides: tuple[tuple[str, bool], ...]) -> DeclaredCapabilities:
+        """Apply the user's (name, has it) pairs. Raises UsageError for a capability that the dialect does not have."""
+        declared, denied, sources = set(self.declared), set(self.denied), dict(self.sources)
+        for name, has in overrides:
             if name not in contract.capabilities:
                 known = ", ".join(sorted(contract.capabilities)) or "none"
-                raise UsageError(f"{contract.name} has no capability {name!r}; there are: {known}")
-            declared = found.declared | {name} if wanted else found.declared - {name}
-            denied = found.denied - {name} if wanted else found.denied | {name}
-            settled = {**found.settled, name: COMMAND_LINE}
-            found = replace(found, declared=declared, denied=denied, settled=settled)
-        return found
+                raise UsageError(f"{contract.name} has no capability {name!r}: expected one of {known}")
+            (declared if has else denied).add(name)
+            (denied if has else declared).discard(name)
+            sources[name] = COMMAND_LINE
+        return replace(self, declared=frozenset(declared), denied=frozenset(denied), sources=sources)
 
 
-def assumed(contract: Contract) -> DeclaredCapabilities:
-    """What the dialect lets one assume of a server that says nothing of itself."""
-    declared = frozenset(name for name, each in contract.capabilities.items() if each.assumed)
-    return DeclaredCapabilities(declared, frozenset(), "the dialect")
+def default_capabilities(contract: Contract) -> DeclaredCapabilities:
+    """Return the capabilities that the dialect assumes for a server that does not declare any."""
+    declared = frozenset(name for name, capability in contract.capabilities.items() if capability.assumed)
+    return DeclaredCapabilities(declared, frozenset(), DIALECT)
 
 
-def told(contract: Contract, description: object) -> DeclaredCapabilities | None:
-    """What a server's own description says (`info.x-capabilities`); None when it says nothing."""
+def capabilities_from_description(contract: Contract, description: object) -> DeclaredCapabilities | None:
+    """Return the capabilities in the server's own description (`info.x-capabilities`); None if there are none."""
     info = description.get("info") if isinstance(description, dict) else None
     names = info.get("x-capabilities") if isinstance(info, dict) else None
     if not isinstance(names, list):
         return None
     declared = frozenset(name for name in contract.capabilities if name in names)
     denied = frozenset(contract.capabilities) - declared
-    return DeclaredCapabilities(
-        declared, denied, "the server's /openapi.json", refused=_refused(contract, description, declared)
-    )
+    neutral_only = _neutral_only(contract, description, declared)
+    return DeclaredCapabilities(declared, denied, DESCRIPTION, neutral_only=neutral_only)
 
 
-def _refused(contract: Contract, description: object, declared: frozenset[str]) -> frozenset[str]:
-    """Parameters whose schema has their own name for `x-lacking`, where the server has their capability."""
+def _neutral_only(contract: Contract, description: object, declared: frozenset[str]) -> frozenset[str]:
+    """Return the parameters whose schema has their own name as `x-lacking`, unless their capability is denied."""
     value = description
     for key in ("components", "schemas", REQUEST, "properties"):
         value = value.get(key) if isinstance(value, dict) else None
@@ -111,14 +113,19 @@ def _refused(contract: Contract, description: object, declared: frozenset[str]) 
     )
 
 
-def narrow_contract(declaration: DeclaredCapabilities, contract: Contract) -> Contract:
-    """The contract that a server of this declaration is judged by."""
-    narrowed = contract.without(set(contract.capabilities) - declaration.declared)
-    if not declaration.refused:
+def narrow_to_declared(contract: Contract, declared: Collection[str]) -> Contract:
+    """Return the contract without the capabilities that are not declared."""
+    return contract.without(set(contract.capabilities) - set(declared))
+
+
+def narrow_contract(contract: Contract, capabilities: DeclaredCapabilities) -> Contract:
+    """Return the contract that a server with these capabilities is judged by."""
+    narrowed = narrow_to_declared(contract, capabilities.declared)
+    if not capabilities.neutral_only:
         return narrowed
     parameters = {
-        name: disable_parameter(each) if name in declaration.refused else each
-        for name, each in narrowed.parameters.items()
+        name: disable_parameter(parameter) if name in capabilities.neutral_only else parameter
+        for name, parameter in narrowed.parameters.items()
     }
     rules = {name: narrow_rule(rule, parameters) for name, rule in narrowed.rules.items()}
     return replace(narrowed, parameters=parameters, rules=rules)

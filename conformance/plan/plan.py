@@ -1,7 +1,7 @@
-"""Plan: which checks judge which steps of which scenarios, and what it will cost at most. Pure.
+"""Make a plan: which scenarios to send, and which checks judge which of their steps.
 
-An Assertion is one cell of that table. Several assertions stand for one requirement: a check over ten exchanges is
-one row of the results, and a bound of a parameter is another.
+An assertion is one check on one step. Several assertions can belong to one requirement, which is one row of the
+results: for example a check that applies to ten steps, or the limit of a parameter. This module does no I/O.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from conformance.errors import UsageError
 from openapi.contract.contract import Requirement
-from openapi.did_you_mean import meant
+from openapi.did_you_mean import suggest
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Assertion:
-    """One check on one step (a relation: on the steps that end with it), for one requirement."""
+    """One check on one step, for one requirement. A relation is an assertion on the last of its steps."""
 
     check: Check
     scenario: Scenario
@@ -34,15 +34,21 @@ class Assertion:
 
     @property
     def id(self) -> str:
-        """Name of the pytest item: scenario, step unless it is the only one, check."""
+        """The name of the pytest item: scenario, step (unless it is the only one) and check."""
         step = "" if len(self.scenario.steps) == 1 else f"/{self.step.name}"
         return f"{self.scenario.id}{step}::{self.check.id}"
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What will be sent and judged. `uncovered`: requirements of the dialect that no scenario reaches."""
+    """What will be sent and judged.
 
+    contract: the contract that the server is judged by, narrowed to the capabilities that it declares.
+    uncovered: requirements of the contract that no scenario exercises.
+    undeclared: capabilities of the dialect that the server does not declare.
+    """
+
+    contract: Contract
     scenarios: tuple[Scenario, ...]
     assertions: tuple[Assertion, ...]
     uncovered: tuple[Requirement, ...]
@@ -50,16 +56,16 @@ class Plan:
 
     @property
     def requests(self) -> int:
-        """The most requests that the plan sends; rounds that are decided early are not sent."""
+        """The maximum number of requests; rounds of trials that are decided early are not sent."""
         return sum(len(scenario.steps) for scenario in self.scenarios)
 
     @property
     def tokens(self) -> int:
-        """Most completion tokens that the answers can hold."""
+        """The maximum number of completion tokens in the answers."""
         return sum(step.tokens for scenario in self.scenarios for step in scenario.steps)
 
 
-def make(
+def make_plan(
     contract: Contract,
     scenarios: Collection[Scenario],
     checks: Mapping[str, Check],
@@ -68,19 +74,19 @@ def make(
     topics: Collection[str] = (),
     more: Collection[Assertion] = (),
 ) -> Plan:
-    """Pairs scenarios and checks of a contract that is narrowed to what the server declares.
+    """Make the plan for a contract that is narrowed to the capabilities that the server declares.
 
-    `only` keeps assertions whose check, requirement or scenario matches a glob, `topics` those whose check is of such
-    a topic. `more` are assertions of checks that no dialect has a row for. Raises UsageError when a pattern or a topic
-    matches nothing.
+    `only` keeps the assertions whose check, requirement or scenario matches a glob, `topics` those whose check belongs
+    to one of the topics. `more` are assertions of checks for which dialects have no requirement. Raises UsageError if
+    a pattern of `only` matches nothing.
     """
-    assertions = [found for scenario in scenarios for found in _assertions(contract, scenario, checks)]
+    assertions = [assertion for scenario in scenarios for assertion in _assertions(contract, scenario, checks)]
     assertions += more
     if topics:
-        assertions = [found for found in assertions if found.check.topic in topics]
+        assertions = [assertion for assertion in assertions if assertion.check.topic in topics]
     if only:
-        refuse_idle(only, assertions, contract)
-        assertions = [found for found in assertions if any(_matches(pattern, found) for pattern in only)]
+        require_matches(only, assertions, contract)
+        assertions = [assertion for assertion in assertions if any(_matches(pattern, assertion) for pattern in only)]
     used = {assertion.scenario.id for assertion in assertions}
     reached = {assertion.check.id for assertion in assertions}
     uncovered = (
@@ -92,48 +98,48 @@ def make(
             if key in checks and key not in reached and not checks[key].by_subject and _expected(row, contract)
         )
     )
-    kept = tuple(found for found in scenarios if found.id in used)
-    return Plan(kept, tuple(assertions), uncovered, () if only or topics else undeclared)
+    kept = tuple(scenario for scenario in scenarios if scenario.id in used)
+    return Plan(contract, kept, tuple(assertions), uncovered, () if only or topics else undeclared)
 
 
-def refuse_idle(only: Collection[str], assertions: Collection[Assertion], contract: Contract) -> None:
-    """Raises UsageError for a pattern that matches none of the assertions."""
+def require_matches(only: Collection[str], assertions: Collection[Assertion], contract: Contract) -> None:
+    """Raise UsageError for a pattern that matches none of the assertions."""
     for pattern in only:
         if not any(_matches(pattern, assertion) for assertion in assertions):
             known = {name for assertion in assertions for name in _names(assertion)}
             raise UsageError(
                 f"--only {pattern!r} matches no check, requirement or scenario of {contract.name}; "
-                f"`chatproof checks list` and --dry-run show them{meant(pattern, known)}"
+                f"`chatproof checks list` and --dry-run show them{suggest(pattern, known)}"
             )
 
 
-def refuse_unknown(topics: Collection[str], checks: Mapping[str, Check]) -> None:
-    """Raises UsageError for a topic that no check is of."""
+def require_known_topics(topics: Collection[str], checks: Mapping[str, Check]) -> None:
+    """Raise UsageError for a topic without checks."""
     known = sorted({check.topic for check in checks.values()})
     for topic in topics:
         if topic not in known:
-            raise UsageError(f"--topic {topic!r} is none; there are: {', '.join(known)}{meant(topic, known)}")
+            raise UsageError(f"unknown --topic {topic!r}: expected one of {', '.join(known)}{suggest(topic, known)}")
 
 
 def _expected(row: Requirement, contract: Contract) -> bool:
-    """Whether the server declares the capability that the requirement is about."""
+    """Return whether the server declares the capability that the requirement depends on."""
     return row.capability is None or row.capability in contract.capabilities
 
 
 def _assertions(contract: Contract, scenario: Scenario, checks: Mapping[str, Check]) -> list[Assertion]:
-    found = []
+    assertions = []
     for step in scenario.steps:
         for check in checks.values():
             row = contract.requirements.get(check.id)
-            if row is None or not _expected(row, contract) or not check.on.fits(scenario, step, contract):
+            if row is None or not _expected(row, contract) or not check.on.applies_to(scenario, step, contract):
                 continue
             if not check.by_subject:
-                found.append(Assertion(check, scenario, step, row, check.claim))
+                assertions.append(Assertion(check, scenario, step, row, check.claim))
             elif scenario.subject is not None and scenario.subject.check == check.id:
                 subject = scenario.subject
                 own = Requirement(subject.requirement, subject.keyword, subject.source, subject.interpretation)
-                found.append(Assertion(check, scenario, step, own, subject.summary))
-    return found
+                assertions.append(Assertion(check, scenario, step, own, subject.summary))
+    return assertions
 
 
 def _matches(pattern: str, assertion: Assertion) -> bool:

@@ -1,9 +1,9 @@
-"""Probing: one request for each capability that neither the dialect, nor the server, nor the user speaks of.
+"""Probe capabilities that neither the dialect, nor the server's description, nor the user declares or denies.
 
-An effect that can be seen shows that the server has it, a refusal that it lacks it. An answer without the effect shows
-nothing: the model may not have wanted to, and nobody is accused on that ground. Then a second request may insist, as
-`tool_choice: required` does. Of that one only the effect counts: a server that refuses to be told may still call tools
-of its own accord.
+A visible effect shows that the server has the capability, a refusal shows that it does not. An answer without the
+effect shows nothing, because the model may have chosen to answer without it. Then a second request may force the
+effect, for example with `tool_choice: required`. Of that request only the effect counts: a server that refuses to be
+forced may still call tools when the model chooses to.
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from conformance.exchange import Exchange
-    from conformance.plan.capabilities import Declaration
+    from conformance.plan.capabilities import DeclaredCapabilities
     from openapi.contract.contract import Contract
 
 
 @dataclass(frozen=True, slots=True)
-class Probe:
-    """What to ask for, and how its effect looks in an answer. `insist` is asked for where that showed nothing."""
+class CapabilityProbe:
+    """A request for a capability, and a test for its effect. `forced_body` is sent if `body` shows nothing."""
 
     body: Mapping[str, Any]
-    shows: Callable[[Exchange], bool]
-    insist: Mapping[str, Any] | None = None
+    shows_effect: Callable[[Exchange], bool]
+    forced_body: Mapping[str, Any] | None = None
 
     def step(self, name: str) -> Step:
-        """The request."""
+        """Return the step that sends the request."""
         return Step(name, body=self.body, expect="either")
 
-    def insisting(self, name: str) -> Step | None:
-        """The request after one that showed nothing, if there is one."""
-        return None if self.insist is None else Step(name, body=self.insist, expect="either")
+    def forced_step(self, name: str) -> Step | None:
+        """Return the step that forces the effect, if there is one."""
+        return None if self.forced_body is None else Step(name, body=self.forced_body, expect="either")
 
 
 TOOL: Final = {
@@ -51,23 +51,23 @@ PIXEL: Final = (
 )
 
 
-def _body(text: object, **members: Any) -> dict[str, Any]:
-    return {"messages": [{"role": "user", "content": text}], **members}
+def _body(content: object, **fields: Any) -> dict[str, Any]:
+    return {"messages": [{"role": "user", "content": content}], **fields}
 
 
-PROBES: Final[Mapping[str, Probe]] = {
-    "n": Probe(_body("Hello!", n=2, temperature=0.7, max_tokens=2), lambda answer: len(answer.choices) == 2),
-    "logprobs": Probe(_body("Hello!", logprobs=True, max_tokens=2), lambda answer: _has(answer, "logprobs")),
-    "tools": Probe(
+PROBES: Final[Mapping[str, CapabilityProbe]] = {
+    "n": CapabilityProbe(_body("Hello!", n=2, temperature=0.7, max_tokens=2), lambda answer: len(answer.choices) == 2),
+    "logprobs": CapabilityProbe(_body("Hello!", logprobs=True, max_tokens=2), lambda answer: _has(answer, "logprobs")),
+    "tools": CapabilityProbe(
         _body("What is the weather in Paris?", tools=[TOOL], tool_choice="auto", max_tokens=64),
         lambda answer: any(choice.tool_calls for choice in answer.choices.values()),
         _body("What is the weather in Paris?", tools=[TOOL], tool_choice="required", max_tokens=64),
     ),
-    "thinking": Probe(
+    "thinking": CapabilityProbe(
         _body("What is 17 times 23?", max_tokens=32),
         lambda answer: any(choice.reasoning for choice in answer.choices.values()),
     ),
-    "media": Probe(
+    "media": CapabilityProbe(
         _body(
             [{"type": "text", "text": "Describe it."}, {"type": "image_url", "image_url": {"url": PIXEL}}], max_tokens=2
         ),
@@ -76,23 +76,23 @@ PROBES: Final[Mapping[str, Probe]] = {
 }
 
 
-def _has(answer: Exchange, member: str) -> bool:
+def _has(answer: Exchange, name: str) -> bool:
     choices = answer.json.get("choices") if isinstance(answer.json, dict) else None
     first = choices[0] if isinstance(choices, list) and choices else None
-    return isinstance(first, dict) and bool(first.get(member))
+    return isinstance(first, dict) and bool(first.get(name))
 
 
-def probes(declaration: Declaration, contract: Contract) -> dict[str, Probe]:
-    """The probes that are left to make."""
-    return {name: PROBES[name] for name in declaration.open(contract) if name in PROBES}
+def select_probes(capabilities: DeclaredCapabilities, contract: Contract) -> dict[str, CapabilityProbe]:
+    """Return the probes of the capabilities whose status is unknown."""
+    return {name: PROBES[name] for name in capabilities.list_unknown(contract) if name in PROBES}
 
 
-def reading(probe: Probe, exchange: Exchange) -> bool | None:
-    """What a probe showed: True, it has it; False, it refused; None, nothing.
+def evaluate(probe: CapabilityProbe, exchange: Exchange) -> bool | None:
+    """Return True if the answer shows the effect, False if the request was refused, and None otherwise.
 
-    Thinking cannot be refused in this way: nothing was asked for.
+    A refusal of the thinking probe shows nothing, because its request does not ask for thinking.
     """
     if exchange.succeeded:
-        return True if probe.shows(exchange) else None
+        return True if probe.shows_effect(exchange) else None
     refused = exchange.status is not None and 400 <= exchange.status < 500 and exchange.status not in (401, 403, 429)
     return False if refused and probe is not PROBES["thinking"] else None

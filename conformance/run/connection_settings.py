@@ -1,4 +1,4 @@
-"""Settings: the key and TLS, as both faces of the suite read them from their options."""
+"""Read the API key and the TLS settings from the options of the command line and the pytest plugin."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 def read_secret(variable: str | None) -> Secret | None:
-    """The key that an environment variable holds; None without a variable. Raises UsageError."""
+    """Return the API key in an environment variable; None if no variable is given. Raises UsageError."""
     if not variable:
         return None
     value = os.environ.get(variable, "")
     if not value:
-        raise UsageError(f"--api-key-env {variable}: the environment has no such variable, or it is empty")
+        raise UsageError(f"--api-key-env {variable}: the environment variable is not set or empty")
     try:
         return Secret(value)
     except HarnessError as error:
@@ -27,7 +27,7 @@ def read_secret(variable: str | None) -> Secret | None:
 
 
 def read_verify(insecure: bool, ca_file: Path | None) -> bool | ssl.SSLContext:
-    """How the server's certificate is verified. Raises UsageError for a file that holds no authorities."""
+    """Return how the server's certificate is verified. Raises UsageError for a file without certificates."""
     if insecure:
         return False
     if ca_file is None:
@@ -35,6 +35,8 @@ def read_verify(insecure: bool, ca_file: Path | None) -> bool | ssl.SSLContext:
     try:
         return ssl.create_default_context(cafile=str(ca_file))
     except ssl.SSLError as error:
-        raise UsageError(f"--ca-file {ca_file}: it holds no certificates in PEM: {error.reason}") from error
+        raise UsageError(
+            f"--ca-file {ca_file}: invalid file: expected certificates in PEM format: {error.reason}"
+        ) from error
     except OSError as error:
         raise UsageError(f"--ca-file {ca_file}: {error.strerror}") from error

@@ -1,4 +1,4 @@
-"""The embedded server: the reference server as a child process, met like any other at its URL."""
+"""Run the reference server as a child process, so that it is tested through its URL like any other server."""
 
 from __future__ import annotations
 
@@ -24,71 +24,71 @@ if TYPE_CHECKING:
 START_S = 180.0  # a cold disk and two busy cores
 STOP_S = 10.0
 KEY_VARIABLE = "CHATPROOF_EMBEDDED_KEY"
-PARENT_VARIABLE = "CHATPROOF_PARENT"  # the server ends with this process, even where that is killed
+PARENT_VARIABLE = "CHATPROOF_PARENT"  # the server ends with this process, even if that is killed
 ADDRESS = re.compile(r"http://[\w.\[\]:]+")
-ORIGIN = "https://chatproof.example"  # that of the scenario `cors`, so that there is something to judge
+ORIGIN = "https://chatproof.example"  # the origin that the scenario `cors` sends, so that its checks apply
 NEEDED = ("torch", "transformers", "fastapi", "uvicorn")
 
 
 @dataclass(frozen=True, slots=True)
-class Embedded:
-    """A running server: its address, and the key it asks for ("" where it asks for none)."""
+class EmbeddedServer:
+    """A running server: its address, and the API key that it requires ("" if it requires none)."""
 
     url: str
     key: str
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """What a server said until it listened: its address, and the lines before."""
+class StartupOutput:
+    """The output of a server up to the line with its address."""
 
     address: str
-    before: tuple[str, ...]
+    lines: tuple[str, ...]
 
 
 @contextmanager
-def serve(contract: Contract) -> Iterator[Embedded]:
-    """Starts the reference server for a contract on a free port of the loopback and ends it afterwards.
+def serve(contract: Contract) -> Iterator[EmbeddedServer]:
+    """Start the reference server for a contract on a free port of the loopback interface, and stop it afterwards.
 
-    Raises UsageError when the parts of the server are not installed, HarnessError when it does not start.
+    Raises UsageError if the packages of the server are not installed, HarnessError if it does not start.
     """
-    demand_parts()
+    require_packages()
     key = secrets.token_urlsafe(24) if contract.auth == "bearer" else ""
     options = ["--dialect", contract.name, "--host", "127.0.0.1", "--port", "0", "--allow-origin", ORIGIN]
     options += ["--api-key-env", KEY_VARIABLE] if key else []
-    with child("reference_server", options, key) as said:
-        yield Embedded(said.address, key)
+    with run_module("reference_server", options, key) as startup:
+        yield EmbeddedServer(startup.address, key)
 
 
-def demand_parts() -> None:
-    """Raises UsageError when the parts of the server are not installed."""
+def require_packages() -> None:
+    """Raise UsageError if the packages of the server are not installed."""
     missing = [name for name in NEEDED if find_spec(name) is None]
     if missing:
         raise UsageError(
             f"the embedded server needs {', '.join(missing)}: "
-            "pip install 'chatproof[server]', or name the URL of a server"
+            "pip install 'chatproof[server]', or give the URL of a server"
         )
 
 
 @contextmanager
-def child(module: str, options: Iterable[str], key: str) -> Iterator[Said]:
-    """Runs a module that serves until the context ends, once it has said where; `key` goes into KEY_VARIABLE.
+def run_module(module: str, options: Iterable[str], key: str) -> Iterator[StartupOutput]:
+    """Run a module that serves until the context ends, and wait until it prints its address.
 
-    Raises HarnessError when it ends before.
+    `key` is passed in the environment variable KEY_VARIABLE. Raises HarnessError if the module ends too early.
     """
     environment = {**os.environ, "HF_HUB_OFFLINE": "1", KEY_VARIABLE: key, PARENT_VARIABLE: str(os.getpid())}
-    with TemporaryFile("w+", encoding="utf-8") as words:
+    with TemporaryFile("w+", encoding="utf-8") as errors:
         process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
             [sys.executable, "-m", module, *options],
             env=environment,
             stdout=subprocess.PIPE,
-            stderr=words,
+            stderr=errors,
             text=True,
             start_new_session=True,
         )
         with process:
             try:
-                yield _said(process, words)
+                yield _wait_for_address(process, errors)
             finally:
                 process.terminate()
                 try:
@@ -97,19 +97,19 @@ def child(module: str, options: Iterable[str], key: str) -> Iterator[Said]:
                     process.kill()
 
 
-def _said(process: subprocess.Popen[str], words: IO[str]) -> Said:
-    """Reads up to the line that the server prints when it listens; what else it says is kept for an error."""
-    before: list[str] = []
+def _wait_for_address(process: subprocess.Popen[str], errors: IO[str]) -> StartupOutput:
+    """Read the output up to the line that the server prints when it listens; `errors` is its standard error."""
+    lines: list[str] = []
     watchdog = threading.Timer(START_S, process.kill)
     watchdog.start()
     try:
         for line in process.stdout or ():
-            if found := ADDRESS.search(line):
-                return Said(found.group(), tuple(before))
-            before.append(line)
+            if match := ADDRESS.search(line):
+                return StartupOutput(match.group(), tuple(lines))
+            lines.append(line)
     finally:
         watchdog.cancel()
     process.wait()
-    words.seek(0)
-    last = [line.strip() for line in words if line.strip()][-1:] or [f"it ended with {process.returncode}"]
+    errors.seek(0)
+    last = [line.strip() for line in errors if line.strip()][-1:] or [f"it ended with exit code {process.returncode}"]
     raise HarnessError(f"the embedded server did not start: {last[0]}")

@@ -1,7 +1,7 @@
-"""Preflight: what is asked of a server before anything is judged: whether it is up, which model it serves, how it
-describes itself, whether it takes the key, and what it has that nobody told of.
+"""The requests that are sent before a plan: for the model, the description, the API key and the capabilities.
 
-Nothing that comes back here is a finding. A server that cannot be reached, or that refuses the key, ends the run.
+Answers to these requests are never findings. A server that cannot be reached, or that refuses the API key, ends the
+run.
 """
 
 from __future__ import annotations
@@ -10,16 +10,17 @@ import asyncio
 from typing import TYPE_CHECKING, Final
 
 from conformance.client.call import Call
-from conformance.errors import NobodyThere, Unreachable
-from conformance.judge.applicability import refuses_key, shown
-from conformance.run.capability_probes import probes, reading
+from conformance.errors import ServerNotListening, Unreachable
+from conformance.judge.acceptance import reports_key_error
+from conformance.judge.applicability import summarize
+from conformance.run.capability_probes import evaluate, select_probes
 from conformance.scenario import Step
 from openapi import waiting
 
 if TYPE_CHECKING:
     from conformance.client.client import Client
     from conformance.exchange import Exchange
-    from conformance.plan.capabilities import Declaration
+    from conformance.plan.capabilities import DeclaredCapabilities
     from openapi.address import Target
     from openapi.contract.contract import Contract
 
@@ -28,71 +29,69 @@ CHAT_DEADLINE_S: Final = 120.0
 
 
 class Preflight:
-    """The questions to one server. Each raises Unreachable when there is no answer at all."""
+    """Sends the first requests to a server. Each method raises Unreachable if there is no answer at all."""
 
     def __init__(self, client: Client, target: Target, contract: Contract) -> None:
         self._client = client
         self._target = target
         self._contract = contract
 
-    async def wait(self, most_s: float) -> None:
-        """Waits until the server answers the question for its models otherwise than with 502, 503 or 504.
+    async def wait(self, limit_s: float) -> None:
+        """Wait until the server answers a request for its models with a status other than 502, 503 and 504.
 
-        Raises Unreachable when it has not within `most_s` seconds; the last try says why.
+        Raises Unreachable with the result of the last attempt after `limit_s` seconds.
         """
-        left = waiting.Waiting(most_s)
+        startup = waiting.StartupWait(limit_s)
         while True:
-            exchange = await self._asked("models", self._target.models_url, left.deadline_s)
-            if exchange.response is not None and exchange.status not in waiting.ABSENT:
+            exchange = await self._get("models", self._target.models_url, startup.attempt_timeout_s)
+            if exchange.response is not None and exchange.status not in waiting.NOT_READY_STATUSES:
                 return
             if exchange.failure is not None and exchange.failure.kind == "tls":
-                raise Unreachable(exchange.failure.detail)  # waiting mends no certificate
-            if left.over:
-                why = exchange.failure.detail if exchange.failure is not None else f"it answers {shown(exchange)}"
-                raise Unreachable(left.given_up(why))
-            await asyncio.sleep(waiting.KNOCK_S)
+                raise Unreachable(exchange.failure.detail)  # waiting does not help against an invalid certificate
+            if startup.expired:
+                failure = exchange.failure
+                result = f"it answers {summarize(exchange)}" if failure is None else failure.detail
+                raise Unreachable(startup.timeout_message(result))
+            await asyncio.sleep(waiting.RETRY_INTERVAL_S)
 
-    async def model(self) -> str:
-        """The first model of the list, else the dialect's default: a list is asked for by no document."""
-        exchange = await self._get("models", self._target.models_url)
+    async def find_model(self) -> str:
+        """Return the first model of the list, else the dialect's default: no document requires a list of models."""
+        exchange = _require_answer(await self._get("models", self._target.models_url))
         data = exchange.json.get("data") if isinstance(exchange.json, dict) else None
         for row in data if isinstance(data, list) else ():
             if isinstance(row, dict) and isinstance(row.get("id"), str) and row["id"]:
                 return str(row["id"])
         return self._contract.default_model
 
-    async def description(self) -> object:
-        """The server's own description, where it has one."""
-        return (await self._get("openapi", f"{self._target.base}/openapi.json")).json
+    async def fetch_description(self) -> object:
+        """Return the server's own OpenAPI description as JSON, or `NOT_JSON`."""
+        return _require_answer(await self._get("openapi", f"{self._target.base}/openapi.json")).json
 
-    async def greet(self, model: str) -> None:
-        """One valid request, to tell a key that is refused from a server that breaks its contract.
+    async def check_key(self, model: str) -> None:
+        """Send one valid request, to distinguish a refused API key from a server that breaks its contract.
 
-        Raises Unreachable for a key that is refused, too.
+        Raises Unreachable also if the key is refused.
         """
         step = Step("hello", body={"messages": [{"role": "user", "content": "Hello!"}], "max_tokens": 1})
-        exchange = _reached(await self._chat(step, model))
-        if exchange.status in (401, 403) or refuses_key(exchange, self._contract):
+        exchange = _require_answer(await self._chat(step, model))
+        if exchange.status in (401, 403) or reports_key_error(exchange, self._contract):
             raise Unreachable(
-                f"the server refuses the key: {shown(exchange)}; name its variable with --api-key-env VAR, and that"
-                " of a header which a gateway wants with --header-env NAME=VAR"
+                f"the server refuses the API key: {summarize(exchange)}; pass the key with --api-key-env VAR, and a"
+                " header that a gateway needs with --header-env NAME=VAR"
             )
 
-    async def probe(self, model: str, declaration: Declaration) -> Declaration:
-        """What probes show of the capabilities that nobody spoke of."""
-        found = {}
-        for name, probe in probes(declaration, self._contract).items():
-            has = reading(probe, await self._chat(probe.step(f"probe-{name}"), model))
-            if has is None and (insisting := probe.insisting(f"probe-{name}-again")) is not None:
-                has = reading(probe, await self._chat(insisting, model)) or None
+    async def probe(self, model: str, capabilities: DeclaredCapabilities) -> DeclaredCapabilities:
+        """Probe the capabilities whose status is unknown."""
+        results = {}
+        for name, probe in select_probes(capabilities, self._contract).items():
+            has = evaluate(probe, await self._chat(probe.step(f"probe-{name}"), model))
+            if has is None and (forced := probe.forced_step(f"probe-{name}-again")) is not None:
+                has = evaluate(probe, await self._chat(forced, model)) or None
             if has is not None:
-                found[name] = has
-        return declaration.probed(found) if found else declaration
+                results[name] = has
+        return capabilities.with_probe_results(results) if results else capabilities
 
-    async def _get(self, name: str, url: str) -> Exchange:
-        return _reached(await self._asked(name, url, DEADLINE_S))
-
-    async def _asked(self, name: str, url: str, deadline_s: float) -> Exchange:
+    async def _get(self, name: str, url: str, deadline_s: float = DEADLINE_S) -> Exchange:
         return await self._client.send(
             Call(id=name, scenario="preflight", step=name, method="GET", url=url, deadline_s=deadline_s)
         )
@@ -112,8 +111,8 @@ class Preflight:
         )
 
 
-def _reached(exchange: Exchange) -> Exchange:
-    """The exchange. Raises Unreachable where nothing came back, NobodyThere where nobody took the connection."""
+def _require_answer(exchange: Exchange) -> Exchange:
+    """Return the exchange. Raises Unreachable without an answer, ServerNotListening without a connection."""
     if exchange.response is None and exchange.failure is not None:
-        raise (NobodyThere if exchange.failure.kind == "connect" else Unreachable)(exchange.failure.detail)
+        raise (ServerNotListening if exchange.failure.kind == "connect" else Unreachable)(exchange.failure.detail)
     return exchange

@@ -1,6 +1,4 @@
-"""Session: one whole judgement of one server, from its address to a report. Both faces, the command and the
-pytest plugin, go through here.
-"""
+"""Judge one server, from its address to the report; used by the command line and by the pytest plugin."""
 
 from __future__ import annotations
 
@@ -10,31 +8,34 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from conformance.check import gather
 from conformance.client.client import Client
 from conformance.errors import UsageError
-from conformance.judge import schemathesis_oracle as oracle
 from conformance.judge.judgement import Judgement, judge
-from conformance.plan import plan as planning
-from conformance.plan.capabilities import Declaration, assumed, narrowed_by, told
-from conformance.plan.scenarios import scenarios
-from conformance.plan.scenarios.schemathesis_cases import NOTHING, Draw, draw
+from conformance.plan.capabilities import (
+    DeclaredCapabilities,
+    capabilities_from_description,
+    default_capabilities,
+)
+from conformance.plan.scenarios.schemathesis_cases import NOTHING, Draw
+from conformance.record import BudgetLimits, Record
 from conformance.report import verdict
-from conformance.report.results import RunFacts, build, with_others
+from conformance.report.results import RunFacts, add_dialects, build_results
+from conformance.run.calls import ServerUnderTest
+from conformance.run.drafting import draft
 from conformance.run.preflight import Preflight
-from conformance.run.run import Budget, Record, Run, made
+from conformance.run.reuse import index_exchanges
+from conformance.run.run import Run
 from openapi.address import AddressError, parse
-from openapi.contract.capability import Capability
 from openapi.contract.contract import load, names
 from openapi.description.validation import Validator
-from openapi.did_you_mean import meant
+from openapi.did_you_mean import suggest
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable
     from typing import Any
 
-    from conformance.client.headers import Header
+    from conformance.client.headers import GatewayHeader
     from conformance.client.secret import Secret
     from conformance.plan.plan import Plan
     from conformance.report.verdict import Report
@@ -44,8 +45,15 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Wishes:
-    """What the user asked for. `capabilities` are (name, wanted) pairs that overrule what the server declares."""
+class RunOptions:
+    """What the user asked for.
+
+    draw: how many generated requests to send in addition.
+    capabilities: (name, has it) pairs that override what the server declares.
+    also: further dialects to judge the same server by.
+    wait_s: how long to wait for a server that is still starting.
+    headers: sent with every request, for a gateway in front of the server.
+    """
 
     url: str
     dialect: str
@@ -55,182 +63,128 @@ class Wishes:
     draw: Draw = NOTHING
     capabilities: tuple[tuple[str, bool], ...] = ()
     strict: bool = False
-    budget: Budget = field(default_factory=Budget)
+    budget: BudgetLimits = field(default_factory=BudgetLimits)
     verify: bool | ssl.SSLContext = True
-    also: tuple[str, ...] = ()  # further dialects to judge the same server by
+    also: tuple[str, ...] = ()
     waivers: tuple[Waiver, ...] = ()
-    wait_s: float = 0.0  # for a server that is still starting
-    headers: tuple[Header, ...] = ()  # for the gateway before it
+    wait_s: float = 0.0
+    headers: tuple[GatewayHeader, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, repr=False)  # asyncio.run writes out what a task returns: 228 MB
-class Prepared:
-    """Everything known before the plan is sent. `also`: the same for each further dialect."""
+@dataclass(frozen=True, slots=True, repr=False)  # asyncio.run writes the repr of a task's result: 228 MB
+class PreparedRun:
+    """Everything that is known before the plan is sent. `also`: the same for each further dialect."""
 
-    wishes: Wishes
+    options: RunOptions
     contract: Contract
     target: Target
     model: str
-    declaration: Declaration
+    declaration: DeclaredCapabilities
     plan: Plan
-    also: tuple[Prepared, ...] = ()
+    also: tuple[PreparedRun, ...] = ()
 
     @property
     def requests(self) -> int:
-        """The most requests that all plans send, those that agree only once; rounds that are decided send fewer."""
-        sent = {scenario.sends(self.model): len(scenario.steps) for scenario in self.plan.scenarios}
-        own = self.plan.requests
-        return own + sum(
+        """The maximum number of requests of all plans; a request that two plans share is sent once."""
+        shared = {scenario.request_key(self.model) for scenario in self.plan.scenarios}
+        return self.plan.requests + sum(
             len(scenario.steps)
             for other in self.also
             for scenario in other.plan.scenarios
-            if scenario.sends(self.model) not in sent
+            if scenario.request_key(self.model) not in shared
         )
 
 
-@dataclass(frozen=True, slots=True, repr=False)  # asyncio.run writes out what a task returns: 228 MB
-class Outcome:
-    """Everything known after it."""
+@dataclass(frozen=True, slots=True, repr=False)  # as above
+class RunOutcome:
+    """Everything that is known after a run. `also`: the same for each further dialect."""
 
-    prepared: Prepared
+    prepared: PreparedRun
     record: Record
     judgements: tuple[Judgement, ...]
     report: Report
     results: dict[str, Any]
-    also: tuple[Outcome, ...] = ()
+    also: tuple[RunOutcome, ...] = ()
 
 
-def contract_of(dialect: str, option: str = "--dialect") -> Contract:
-    """The contract of a dialect. Raises UsageError that names the option and lists the names."""
+def load_contract(dialect: str, option: str = "--dialect") -> Contract:
+    """Load the contract of a dialect. Raises UsageError, which names the option, for an unknown dialect."""
     if dialect not in names():
-        raise UsageError(
-            f"{option} {dialect!r} is unknown; there are: {', '.join(sorted(names()))}{meant(dialect, names())}"
-        )
+        known = ", ".join(sorted(names()))
+        raise UsageError(f"{option}: unknown dialect {dialect!r}: expected one of {known}{suggest(dialect, names())}")
     return load(dialect)
 
 
-def target_of(url: str, contract: Contract) -> Target:
-    """Where a server's endpoints are. Raises UsageError for what is no address."""
+def parse_target(url: str, contract: Contract) -> Target:
+    """Return the endpoints of the server at a URL. Raises UsageError for an invalid URL."""
     try:
         return parse(url, contract.path, contract.models_path)
     except AddressError as error:
         raise UsageError(str(error)) from error
 
 
-async def prepare(wishes: Wishes, client: Client) -> Prepared:
-    """Reaches the server, asks for its models and capabilities, and makes the plan.
+async def prepare_server(options: RunOptions, secret: Secret | None) -> PreparedRun:
+    """Prepare a run with a new client; see `prepare`."""
+    async with _open_client(options, secret) as client:
+        return await prepare(options, client)
 
-    Raises Unreachable when there is no answer or the key is refused, UsageError for a wrong setting.
+
+async def prepare(options: RunOptions, client: Client) -> PreparedRun:
+    """Connect to the server, ask for its models and capabilities, and draft the plan.
+
+    Raises Unreachable if the server does not answer or refuses the API key, UsageError for an invalid setting.
     """
-    contract = contract_of(wishes.dialect)
-    target = target_of(wishes.url, contract)
-    if wishes.model and not wishes.model.isprintable():
-        raise UsageError(f"--model {wishes.model!a}: a name is made of characters that can be printed")
+    contract = load_contract(options.dialect)
+    target = parse_target(options.url, contract)
+    if options.model and not options.model.isprintable():
+        raise UsageError(f"invalid --model {options.model!a}: expected printable characters only")
     preflight = Preflight(client, target, contract)
-    if wishes.wait_s:
-        await preflight.wait(wishes.wait_s)
-    model = wishes.model or await preflight.model()
-    description = await preflight.description()
-    said = told(contract, description) or assumed(contract)
-    declaration = said.overruled(contract, wishes.capabilities).keyed(contract, key=client.has_key)
-    await preflight.greet(model)
-    declaration = await preflight.probe(model, declaration)
+    if options.wait_s:
+        await preflight.wait(options.wait_s)
+    model = options.model or await preflight.find_model()
+    description = await preflight.fetch_description()
+    capabilities = _read_capabilities(contract, description, options.capabilities, key=client.has_key)
+    await preflight.check_key(model)
+    capabilities = await preflight.probe(model, capabilities)
+
+    def prepare_dialect(dialect: Contract, capabilities: DeclaredCapabilities) -> PreparedRun:
+        plan = draft(dialect, capabilities, options.only, options.topics, options.draw)
+        return PreparedRun(options, dialect, target, model, capabilities, plan)
+
     others = []
-    for other in map(contract_of, dict.fromkeys(wishes.also)):
+    for other in map(load_contract, dict.fromkeys(options.also)):
         if other.name != contract.name:
-            declared = told(other, description) or assumed(other)
-            known = tuple(wish for wish in wishes.capabilities if wish[0] in other.capabilities)
-            declared = declared.overruled(other, known).keyed(other, key=client.has_key)
-            drafted = draft(other, declared, wishes.only, wishes.topics, wishes.draw)
-            others.append(Prepared(wishes, other, target, model, declared, drafted))
-    plan = draft(contract, declaration, wishes.only, wishes.topics, wishes.draw)
-    return Prepared(wishes, contract, target, model, declaration, plan, tuple(others))
+            # An override is a capability of the first dialect, and perhaps not of this one.
+            overrides = tuple(pair for pair in options.capabilities if pair[0] in other.capabilities)
+            declared = _read_capabilities(other, description, overrides, key=client.has_key)
+            others.append(prepare_dialect(other, declared))
+    return replace(prepare_dialect(contract, capabilities), also=tuple(others))
 
 
-def draft(
-    contract: Contract,
-    declaration: Declaration,
-    only: tuple[str, ...] = (),
-    topics: tuple[str, ...] = (),
-    wanted: Draw = NOTHING,
-) -> Plan:
-    """The plan for a server of this contract that declares these capabilities."""
-    undeclared = tuple(each for name, each in contract.capabilities.items() if name not in declaration.declared)
-    undeclared += _refused(contract, declaration)
-    narrowed = narrowed_by(declaration, contract)
-    drawn = draw(narrowed, wanted)
-    sent = (*scenarios(contract, declaration), *drawn)
-    found = planning.make(narrowed, sent, gather(), only, undeclared, topics, oracle.assertions(narrowed, drawn))
-    if not declaration.refused or not found.uncovered:
-        return found
-    # What only requests with such a parameter show is as undeclared as the parameter.
-    whole = draft(contract, replace(declaration, refused=frozenset()))
-    return replace(found, uncovered=tuple(row for row in found.uncovered if row in whole.uncovered))
-
-
-def _refused(contract: Contract, declaration: Declaration) -> tuple[Capability, ...]:
-    """The parameters that the server says it lacks, as what it does not declare."""
-    lacking = (contract.parameters[name] for name in sorted(declaration.refused))
-    return tuple(Capability(each.name, each.summary, each.source, assumed=True) for each in lacking)
-
-
-def refuse_idle_patterns(
-    contract: Contract, only: tuple[str, ...], topics: tuple[str, ...] = (), wanted: Draw = NOTHING
-) -> None:
-    """Raises UsageError for a topic or a pattern of `only` that can match nothing, whatever a server declares."""
-    planning.refuse_unknown(topics, {**gather(), **(oracle.CHECKS if wanted != NOTHING else {})})
-    if only:
-        assertions = [assertion for plan in _plans(contract, wanted) for assertion in plan.assertions]
-        planning.refuse_idle(only, assertions, contract)
-
-
-def refuse_idle_waivers(waivers: Collection[Waiver], judged: Collection[Contract]) -> None:
-    """Raises UsageError for a waiver that is about no requirement of any dialect, for it would never cover anything.
-
-    A file may serve several dialects, so one that is about none of those judged is left alone.
-    """
-    left = [waiver for waiver in waivers if not any(map(waiver.covers, oracle.CHECKS))]
-    seen: set[str] = set()
-    for contract in (*judged, *(load(name) for name in dict.fromkeys(names().values()))):
-        if not left:
-            return
-        known = {assertion.requirement.id for plan in _plans(contract) for assertion in plan.assertions}
-        left = [each for each in left if not any(map(each.covers, known))]
-        seen |= known
-    for each in left:
-        raise UsageError(f"--waivers {each.file}: {each.id!r} is about no requirement{meant(each.id, seen)}")
-
-
-def _plans(contract: Contract, wanted: Draw = NOTHING) -> list[Plan]:
-    """The plans for a server that declares all capabilities, and for one that declares none."""
-    every = frozenset(contract.capabilities)
-    declared = [Declaration(some, every - some, "") for some in (every, frozenset[str]())]
-    return [draft(contract, each, wanted=wanted) for each in declared]
-
-
-def offered(contract: Contract, declared: frozenset[str]) -> Contract:
-    """The contract that such a server is judged by."""
-    return contract.without(set(contract.capabilities) - declared)
-
-
-async def prepare_server(wishes: Wishes, secret: Secret | None) -> Prepared:
-    """`prepare` with a client of its own."""
-    async with _client(wishes, secret) as client:
-        return await prepare(wishes, client)
+def _read_capabilities(
+    contract: Contract, description: object, overrides: tuple[tuple[str, bool], ...], *, key: bool
+) -> DeclaredCapabilities:
+    """Return the capabilities by dialect or description, overrides and API key, in this order."""
+    capabilities = capabilities_from_description(contract, description) or default_capabilities(contract)
+    return capabilities.with_overrides(contract, overrides).with_key(contract, key=key)
 
 
 async def send(
-    prepared: Prepared, secret: Secret | None, on_progress: Callable[[Record], None] = lambda _: None
-) -> Outcome:
-    """Sends the plan, judges what came back and makes the report. When cancelled it judges what there is."""
+    prepared: PreparedRun, secret: Secret | None, on_progress: Callable[[Record], None] = lambda _: None
+) -> RunOutcome:
+    """Send the plan, judge the answers and build the report. If cancelled, judge what has been recorded."""
     started_at, started_s = datetime.now(UTC).isoformat(timespec="seconds"), time.monotonic()
     records: list[Record] = []
-    async with _client(prepared.wishes, secret) as client:
-        for each in (prepared, *prepared.also):
-            before = made(prepared.plan, records[0], prepared.model) if records else None
-            prefix = f"{each.contract.name}:" if records else ""
-            budget = _left(prepared.wishes.budget, records, time.monotonic() - started_s)
-            run = Run(each.plan, client, each.target, each.contract, each.model, budget, on_progress, before, prefix)
+    async with _open_client(prepared.options, secret) as client:
+        for current in (prepared, *prepared.also):
+            run = Run(
+                current.plan,
+                ServerUnderTest(client, current.target, current.model),
+                _subtract_spent(prepared.options.budget, records, time.monotonic() - started_s),
+                on_progress=on_progress,
+                reusable=index_exchanges(prepared.plan, records[0], prepared.model) if records else None,
+                id_prefix=f"{current.contract.name}:" if records else "",
+            )
             try:
                 records.append(await run.execute())
             except asyncio.CancelledError:
@@ -239,49 +193,48 @@ async def send(
                 break
     duration_s = time.monotonic() - started_s
     others = tuple(
-        conclude(each, record, started_at, duration_s) for each, record in zip(prepared.also, records[1:], strict=False)
+        conclude(other, record, started_at, duration_s)
+        for other, record in zip(prepared.also, records[1:], strict=False)
     )
     first = conclude(prepared, records[0], started_at, duration_s)
-    return replace(first, also=others, results=with_others(first.results, [other.results for other in others]))
+    return replace(first, also=others, results=add_dialects(first.results, [other.results for other in others]))
 
 
-def _left(budget: Budget, records: list[Record], spent_s: float) -> Budget:
-    """What earlier plans have left of a budget."""
-    sent = sum(record.requests for record in records)
+def _subtract_spent(limits: BudgetLimits, records: list[Record], spent_s: float) -> BudgetLimits:
+    """Return the limits without what earlier plans have spent."""
+    requests = sum(record.requests for record in records)
+    tokens = sum(record.tokens for record in records)
     return replace(
-        budget,
-        max_requests=None if budget.max_requests is None else budget.max_requests - sent,
-        max_tokens=None if budget.max_tokens is None else budget.max_tokens - sum(each.tokens for each in records),
-        max_time_s=None if budget.max_time_s is None else budget.max_time_s - spent_s,
+        limits,
+        max_requests=None if limits.max_requests is None else limits.max_requests - requests,
+        max_tokens=None if limits.max_tokens is None else limits.max_tokens - tokens,
+        max_time_s=None if limits.max_time_s is None else limits.max_time_s - spent_s,
     )
 
 
-def _client(wishes: Wishes, secret: Secret | None) -> Client:
-    contract = contract_of(wishes.dialect)
-    base = target_of(wishes.url, contract).base
-    return Client(base, secret, headers=wishes.headers, verify=wishes.verify)
+def _open_client(options: RunOptions, secret: Secret | None) -> Client:
+    base = parse_target(options.url, load_contract(options.dialect)).base
+    return Client(base, secret, headers=options.headers, verify=options.verify)
 
 
-def conclude(prepared: Prepared, record: Record, started_at: str, duration_s: float) -> Outcome:
-    """Judges a record and makes the report. Pure but for reading the description."""
-    contract = narrowed_by(prepared.declaration, prepared.contract)
-    validator = Validator(contract)
-    judgements = judge(prepared.plan.assertions, record.exchanges, contract, validator, prepared.model, record.missing)
-    wishes = prepared.wishes
-    report = verdict.report(
-        prepared.plan, judgements, strict=wishes.strict, exhausted=record.exhausted, waivers=wishes.waivers
+def conclude(prepared: PreparedRun, record: Record, started_at: str, duration_s: float) -> RunOutcome:
+    """Judge a record and build the report."""
+    plan, contract, options = prepared.plan, prepared.plan.contract, prepared.options
+    judgements = judge(plan.assertions, record.exchanges, contract, Validator(contract), prepared.model, record.missing)
+    report = verdict.build_report(
+        plan, judgements, strict=options.strict, exhausted=record.exhausted, waivers=options.waivers
     )
     facts = RunFacts(
         url=prepared.target.chat_url,
         model=prepared.model,
         declaration=prepared.declaration,
-        only=wishes.only,
-        topics=wishes.topics,
-        draw=wishes.draw,
+        only=options.only,
+        topics=options.topics,
+        draw=options.draw,
         known=tuple(prepared.contract.capabilities),
-        strict=wishes.strict,
+        strict=options.strict,
         started_at=started_at,
         duration_s=duration_s,
-        insecure=wishes.verify is False,
+        insecure=options.verify is False,
     )
-    return Outcome(prepared, record, judgements, report, build(report, record, contract, facts))
+    return RunOutcome(prepared, record, judgements, report, build_results(report, record, contract, facts))

@@ -1,4 +1,4 @@
-"""Places: how many exchanges may be under way at a time, some of which are wanted together."""
+"""Slots that limit how many exchanges run at the same time."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
 
-class Places:
-    """A number of places, given in the order in which they are asked for, but first to who goes ahead.
+class Slots:
+    """A fixed number of slots, granted in the order of the requests; prioritized requests are granted first.
 
-    A semaphore gives one at a time: who wants six would hold the first while hundreds who came later take their turns.
+    A semaphore grants one slot at a time: a task that needs six would hold the first one while hundreds of tasks that
+    asked later take their turns.
     """
 
     def __init__(self, number: int) -> None:
@@ -22,27 +23,30 @@ class Places:
         self._waiting: deque[tuple[int, asyncio.Future[None]]] = deque()
 
     @asynccontextmanager
-    async def taken(self, number: int, *, ahead: bool = False) -> AsyncIterator[None]:
-        """So many places, all at once, at most as many as there are. ahead: before everybody who waits."""
+    async def acquire(self, number: int, *, prioritized: bool = False) -> AsyncIterator[None]:
+        """Wait until `number` slots are free, and hold them all until the context ends.
+
+        `number` is at most the total number of slots. A prioritized request is granted ahead of all that wait.
+        """
         turn = asyncio.get_running_loop().create_future()
-        if ahead:
+        if prioritized:
             self._waiting.appendleft((number, turn))
         else:
             self._waiting.append((number, turn))
-        self._give(0)
+        self._release(0)
         try:
             await turn
         except asyncio.CancelledError:
-            # Its turn may have come in the same moment; if not, who waited behind it may be next.
-            self._give(0 if turn.cancelled() else number)
+            # The slots may have been granted in the same moment; if not, the next request may now be granted.
+            self._release(0 if turn.cancelled() else number)
             raise
         try:
             yield
         finally:
-            self._give(number)
+            self._release(number)
 
-    def _give(self, number: int) -> None:
-        """Makes places free, and lets those in whose turn it is."""
+    def _release(self, number: int) -> None:
+        """Free `number` slots and grant the requests that now fit, in order."""
         self._free += number
         while self._waiting:
             wanted, turn = self._waiting[0]

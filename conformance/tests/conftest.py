@@ -23,13 +23,14 @@ from chatproof import main
 from conformance.client.secret import Secret
 from conformance.exchange import Exchange
 from conformance.judge.judgement import judge
-from conformance.plan.capabilities import Declaration
+from conformance.plan.capabilities import DeclaredCapabilities, narrow_to_declared
+from conformance.record import Record
 from conformance.report import verdict
-from conformance.report.results import text
+from conformance.report.results import to_json
 from conformance.report.verdict import Outcome as Word
 from conformance.run import embedded_server as embedded
-from conformance.run.run import Record
-from conformance.run.session import Outcome, Prepared, Wishes, conclude, draft, offered, prepare_server, send
+from conformance.run.drafting import draft
+from conformance.run.session import PreparedRun, RunOptions, RunOutcome, conclude, prepare_server, send
 from openapi.address import parse
 from openapi.contract.contract import load, names
 from openapi.description.validation import Validator
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from conformance.judge.judgement import Judgement
     from conformance.plan.plan import Assertion, Plan
     from conformance.proof.mutants.mutant import Mutant
-    from conformance.run.embedded_server import Embedded
+    from conformance.run.embedded_server import EmbeddedServer
     from conformance.scenario import Scenario, Step
     from openapi.contract.contract import Contract
 
@@ -68,7 +69,7 @@ class Good:
     """A recorded run without fault: what was planned, what came back, and a judge for changed copies of it."""
 
     contract: Contract
-    declaration: Declaration
+    declaration: DeclaredCapabilities
     plan: Plan
     model: str
     validator: Validator
@@ -93,19 +94,19 @@ class Good:
     @cached_property
     def results(self) -> str:
         """The results of the recorded run, as written: whoever changes them reads a copy of his own."""
-        return text(self.outcome({}).results)
+        return to_json(self.outcome({}).results)
 
     def outcomes(self, judgements: Iterable[Judgement]) -> dict[str, Word]:
         """What became of every requirement."""
-        report = verdict.report(self.plan, judgements, strict=False, exhausted=None)
+        report = verdict.build_report(self.plan, judgements, strict=False, exhausted=None)
         return {row.id: row.outcome for row in report.rows}
 
-    def outcome(self, changed: Mapping[tuple[str, str], Exchange], *, strict: bool = False) -> Outcome:
+    def outcome(self, changed: Mapping[tuple[str, str], Exchange], *, strict: bool = False) -> RunOutcome:
         """The whole outcome of a run in which some exchanges stand in for the recorded ones."""
         contract = load(self.contract.name)
         target = parse("http://127.0.0.1:1", contract.path, contract.models_path)
-        wishes = Wishes(url=target.base, dialect=contract.name, strict=strict)
-        prepared = Prepared(wishes, contract, target, self.model, self.declaration, self.plan)
+        wishes = RunOptions(url=target.base, dialect=contract.name, strict=strict)
+        prepared = PreparedRun(wishes, contract, target, self.model, self.declaration, self.plan)
         record = Record({**self.exchanges, **changed}, requests=len(self.exchanges))
         return conclude(prepared, record, "2026-11-20T00:00:00+00:00", 1.0)
 
@@ -129,7 +130,7 @@ class Good:
         made = {name for identity, name in self.exchanges if identity == assertion.scenario.id}
         names = assertion.check.steps(assertion.scenario, assertion.step, made)
         exchanges = [self.exchanges.get((assertion.scenario.id, name)) for name in names]
-        return any(exchange is None or assertion.check.on.lacks(exchange) for exchange in exchanges)
+        return any(exchange is None or assertion.check.on.unmet(exchange) for exchange in exchanges)
 
     def broken(self, mutant: Mutant, assertion: Assertion) -> Exchanges:
         """The exchanges that a mutant puts in place of the assertion's good ones."""
@@ -155,7 +156,7 @@ class Good:
 
 
 @pytest.fixture(scope="session")
-def serve() -> Iterator[Callable[[str], Embedded]]:
+def serve() -> Iterator[Callable[[str], EmbeddedServer]]:
     """The embedded server of a dialect, started when first asked for and kept for the session."""
     with ExitStack() as stack:
         yield cache(lambda dialect: stack.enter_context(embedded.serve(load(dialect))))
@@ -211,7 +212,7 @@ def recorded() -> Path:
 
 
 @pytest.fixture(scope="session")
-def honest(serve: Callable[[str], Embedded]) -> str:
+def honest(serve: Callable[[str], EmbeddedServer]) -> str:
     """The address of the reference server for MindIE 2.3."""
     return serve("mindie-2.3").url
 
@@ -224,8 +225,8 @@ def read_good() -> Callable[[str], Good]:
     def read(dialect: str) -> Good:
         content = json.loads(gzip.decompress(path_of(dialect).read_bytes()))
         contract = load(dialect)
-        declaration = Declaration(frozenset(content["declared"]), frozenset(content["denied"]), "the record")
-        narrowed = offered(contract, declaration.declared)
+        declaration = DeclaredCapabilities(frozenset(content["declared"]), frozenset(content["denied"]), "the record")
+        narrowed = narrow_to_declared(contract, declaration.declared)
         found = [Exchange.from_dict(exchange) for exchange in content["exchanges"]]
         return Good(
             narrowed,
@@ -283,6 +284,6 @@ def record(dialect: str) -> list[str]:
     return faulty
 
 
-async def _judge(dialect: str, server: Embedded) -> Outcome:
+async def _judge(dialect: str, server: EmbeddedServer) -> RunOutcome:
     secret = Secret(server.key) if server.key else None
-    return await send(await prepare_server(Wishes(url=server.url, dialect=dialect), secret), secret)
+    return await send(await prepare_server(RunOptions(url=server.url, dialect=dialect), secret), secret)

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 from conformance.exchange import Exchange, Request, Response, Segment
 from conformance.plan.plan import Plan
-from conformance.run.run import Budget, Record, Run
+from conformance.record import BudgetLimits, Record
+from conformance.run.calls import ServerUnderTest
+from conformance.run.run import Run
 from conformance.scenario import Scenario, Step
 from openapi.address import parse
 from openapi.contract.contract import load
@@ -58,7 +60,18 @@ def scenario(name: str, *steps: Step, together: bool = False) -> Scenario:
     return Scenario(name, "", steps or (Step(body={}),), together=together)
 
 
+def make_run(
+    client: ScriptedClient,
+    *scenarios: Scenario,
+    on_progress: Callable[[Record], None] = lambda _: None,
+    **limits: Any,
+) -> Run:
+    """Make a run of these scenarios."""
+    plan = Plan(load("mindie-2.3"), scenarios, (), ())
+    server = ServerUnderTest(cast("Client", client), TARGET, "m")
+    return Run(plan, server, BudgetLimits(**limits), on_progress=on_progress)
+
+
 def execute(client: ScriptedClient, *scenarios: Scenario, **budget: Any) -> Record:
-    """Runs a plan of these scenarios."""
-    made = Run(Plan(scenarios, (), ()), cast("Client", client), TARGET, load("mindie-2.3"), "m", Budget(**budget))
-    return asyncio.run(made.execute())
+    """Run a plan of these scenarios."""
+    return asyncio.run(make_run(client, *scenarios, **budget).execute())

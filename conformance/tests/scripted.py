@@ -7,13 +7,13 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from conformance.run.session import Wishes, prepare_server
-from conformance.tests.sinner import Reply, Sinner
+from conformance.run.session import RunOptions, prepare_server
+from conformance.tests.faulty_proxy import Reply, Sinner
 
 if TYPE_CHECKING:
     from conformance.client.secret import Secret
-    from conformance.run.session import Prepared
-    from conformance.tests.sinner import Forward, Sent
+    from conformance.run.session import PreparedRun
+    from conformance.tests.faulty_proxy import Forward, Sent
 
 
 @dataclass
@@ -37,7 +37,7 @@ def saying(value: Any, status: int = 200) -> Reply:
     return Reply(status, (json.dumps(value).encode(),))
 
 
-def prepared(script: Scripted, dialect: str = "mindie-2.3", secret: Secret | None = None, **wishes: Any) -> Prepared:
+def prepared(script: Scripted, dialect: str = "mindie-2.3", secret: Secret | None = None, **wishes: Any) -> PreparedRun:
     """What is known of such a server before the plan is sent."""
     with Sinner("", script) as server:
-        return asyncio.run(prepare_server(Wishes(url=server.url, dialect=dialect, **wishes), secret))
+        return asyncio.run(prepare_server(RunOptions(url=server.url, dialect=dialect, **wishes), secret))

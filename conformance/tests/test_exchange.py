@@ -75,7 +75,7 @@ def test_events_arrive_when_their_segment_did_and_are_walked() -> None:
     assert [event.at_s for event in exchange.events] == [1.0, 2.0, 3.0, 4.0]
     assert exchange.walk.breaches == ()
     assert exchange.walk.done_at == (3,)
-    assert exchange.decoded.flaws == ()
+    assert exchange.decoded.anomalies == ()
 
 
 def test_only_event_streams_are_decoded() -> None:
@@ -99,7 +99,7 @@ def test_other_bodies_are_no_streams(body: bytes) -> None:
 def test_a_stream_beyond_the_limit_of_events_is_not_read_on_and_says_so() -> None:
     decoded = streamed("x" * 3, *["{}"] * MAX_EVENTS).decoded
     assert len(decoded.events) == MAX_EVENTS
-    assert sum(decoded.flaw_counts.values()) == 1
+    assert sum(decoded.anomaly_counts.values()) == 1
 
 
 @pytest.mark.parametrize(
@@ -185,7 +185,7 @@ def test_tool_calls_of_a_plain_message_are_folded_like_those_of_a_stream() -> No
         (0, ("a",), "f", '{"x": 1}'),
         (1, ("b",), "f", '{"x": 1}'),
     ]
-    assert (said.content, said.spoke_at) == ("", (0,))
+    assert (said.content, said.output_at) == ("", (0,))
 
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=5)

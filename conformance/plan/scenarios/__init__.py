@@ -1,20 +1,21 @@
-"""What to send: scenarios written as YAML, and scenarios generated from the contract."""
+"""The scenarios of a plan: written ones in YAML files, and those that are generated from the contract."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from conformance.plan.capabilities import narrowed_by
-from conformance.plan.scenarios import boundaries, written
-from conformance.plan.scenarios import undeclared_capabilities as lacking
+from conformance.plan.scenarios import boundaries, undeclared_capabilities, written
 
 if TYPE_CHECKING:
-    from conformance.plan.capabilities import Declaration
+    from conformance.plan.capabilities import DeclaredCapabilities
     from conformance.scenario import Scenario
     from openapi.contract.contract import Contract
 
 
-def scenarios(contract: Contract, declaration: Declaration) -> tuple[Scenario, ...]:
-    """Everything to send to a server of this contract that declares these capabilities, in order of sending."""
-    narrowed = narrowed_by(declaration, contract)
-    return (*written.read(narrowed), *boundaries.generate(narrowed), *lacking.generate(contract, declaration))
+def list_scenarios(contract: Contract, narrowed: Contract, capabilities: DeclaredCapabilities) -> tuple[Scenario, ...]:
+    """Return all scenarios for a server with these capabilities; `narrowed` is the contract without the others."""
+    return (
+        *written.read_scenarios(narrowed),
+        *boundaries.generate(narrowed),
+        *undeclared_capabilities.generate(contract, capabilities),
+    )

@@ -258,7 +258,7 @@ def _slug(text: str) -> str:
     return re.sub(r"[^A-Za-z0-9]+", "-", text).strip("-")[:24] or "valid"
 
 
-def refuse_seedless(fuzz: int, seed: int | None) -> None:
+def require_fuzz_for_seed(fuzz: int, seed: int | None) -> None:
     """Raises UsageError for a seed without anything to draw."""
     if seed is not None and not fuzz:
         raise UsageError("--seed is for --fuzz N: without it nothing is drawn by chance")

@@ -10,7 +10,7 @@ from openapi.contract.contract import Keyword
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from conformance.plan.capabilities import Declaration
+    from conformance.plan.capabilities import DeclaredCapabilities
     from openapi.contract.contract import Contract
 
 GREETING = [{"role": "user", "content": "Hello!"}]
@@ -22,7 +22,7 @@ WANTED: dict[str, Any] = {  # a request for the capability that no server could 
 }
 
 
-def generate(contract: Contract, declaration: Declaration) -> Iterator[Scenario]:
+def generate(contract: Contract, declaration: DeclaredCapabilities) -> Iterator[Scenario]:
     """One request per capability of the dialect that is not declared, where one can be made.
 
     What is known to be lacking should be refused; where nobody knows, what happens is only recorded.

@@ -50,7 +50,7 @@ STEP_KEYS = {
 SCENARIO_KEYS = {"id", "summary", "needs", "together", "one_connection", "steps", "rounds", "alone"}
 
 
-def read(contract: Contract) -> tuple[Scenario, ...]:
+def read_scenarios(contract: Contract) -> tuple[Scenario, ...]:
     """The written scenarios that fit the contract: its parameters and its capabilities."""
     found = (_scenario(row, contract, file) for file, row in _rows())
     return tuple(scenario for scenario in found if _fits(scenario, contract) and not _asks_in_vain(scenario, contract))

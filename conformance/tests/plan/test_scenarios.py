@@ -10,9 +10,8 @@ import pytest
 import yaml
 
 from conformance.errors import HarnessError
-from conformance.plan.capabilities import Declaration, assumed
-from conformance.plan.scenarios import boundaries, scenarios, written
-from conformance.run.session import offered
+from conformance.plan.capabilities import DeclaredCapabilities, default_capabilities, narrow_contract, narrow_to_declared
+from conformance.plan.scenarios import boundaries, list_scenarios, written
 from conformance.scenario import OMITTED, Scenario, Step, StopFrom
 from openapi.contract.contract import Keyword, load, names
 from openapi.description.validation import Validator
@@ -28,17 +27,26 @@ FREE = ("hostile-", "other-headers")  # valid or not: the server may refuse them
 UNKNOWN_MODEL = "chatproof-no-such-model"  # refused for what no description can know
 
 
-def every(contract: Contract) -> Declaration:
+def every(contract: Contract) -> DeclaredCapabilities:
     """All capabilities declared."""
-    return Declaration(frozenset(contract.capabilities), frozenset(), "a test")
+    return DeclaredCapabilities(frozenset(contract.capabilities), frozenset(), "a test")
 
 
-def none(contract: Contract) -> Declaration:
+def none(contract: Contract) -> DeclaredCapabilities:
     """All capabilities denied."""
-    return Declaration(frozenset(), frozenset(contract.capabilities), "a test")
+    return DeclaredCapabilities(frozenset(), frozenset(contract.capabilities), "a test")
 
 
-DECLARED: dict[str, Callable[[Contract], Declaration]] = {"every": every, "none": none, "assumed": assumed}
+DECLARED: dict[str, Callable[[Contract], DeclaredCapabilities]] = {
+    "every": every,
+    "none": none,
+    "defaults": default_capabilities,
+}
+
+
+def scenarios(contract: Contract, capabilities: DeclaredCapabilities) -> tuple[Scenario, ...]:
+    """All scenarios for a server with these capabilities."""
+    return list_scenarios(contract, narrow_contract(contract, capabilities), capabilities)
 
 
 @pytest.fixture(params=DIALECTS)
@@ -51,14 +59,14 @@ def chats(found: tuple[Scenario, ...]) -> Iterator[tuple[Scenario, Step]]:
     """Every step that goes to the chat endpoint with the right key."""
     for scenario in found:
         for step in scenario.steps:
-            if step.chats and step.credentials == "given":
+            if step.targets_chat and step.credentials == "given":
                 yield scenario, step
 
 
 @pytest.mark.parametrize("declared", DECLARED)
 def test_what_must_be_answered_is_valid_and_what_must_be_refused_is_not(contract: Contract, declared: str) -> None:
     declaration = DECLARED[declared](contract)
-    validator = Validator(offered(contract, declaration.declared))
+    validator = Validator(narrow_to_declared(contract, declaration.declared))
     rules = contract.rules.values()  # those that bind nobody need not stand in the description
     free = {f"{rule.id}-refused" for rule in rules if rule.schema is None and rule.keyword is Keyword.MAY}
     wrong = []
@@ -174,7 +182,7 @@ def test_what_a_server_lacks_is_asked_for_by_name(contract: Contract) -> None:
     }
     assert not [scenario.id for scenario in scenarios(contract, every(contract)) if scenario.id.endswith("-lacking")]
     assert {Keyword.SHOULD} >= set(found.values())
-    unsaid = Declaration(frozenset(), frozenset(), "a test")
+    unsaid = DeclaredCapabilities(frozenset(), frozenset(), "a test")
     assert {Keyword.MAY} >= {
         scenario.subject.keyword
         for scenario in scenarios(contract, unsaid)

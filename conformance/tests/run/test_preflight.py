@@ -9,15 +9,15 @@ import pytest
 
 from conformance.client.secret import Secret
 from conformance.errors import Unreachable
-from conformance.run.session import Wishes, prepare_server
+from conformance.run.session import RunOptions, prepare_server
+from conformance.tests.faulty_proxy import Reply, Sinner
 from conformance.tests.scripted import Scripted, prepared, saying
-from conformance.tests.sinner import Reply, Sinner
 from openapi import waiting
 from openapi.contract.contract import load, names
 from openapi.description.validation import Validator
 
 if TYPE_CHECKING:
-    from conformance.tests.sinner import Forward, Sent
+    from conformance.tests.faulty_proxy import Forward, Sent
 
 KEY = "sk-0123456789abcdef"
 
@@ -70,7 +70,7 @@ def test_a_server_that_fails_the_greeting_otherwise_is_judged(answer: Reply) -> 
 @pytest.fixture
 def knocking(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tries follow one another after 10 ms."""
-    monkeypatch.setattr(waiting, "KNOCK_S", 0.01)
+    monkeypatch.setattr(waiting, "RETRY_INTERVAL_S", 0.01)
 
 
 @pytest.mark.usefixtures("knocking")
@@ -93,7 +93,7 @@ def test_a_server_that_is_still_starting_is_waited_for_where_that_is_asked_for()
 )
 def test_a_server_that_does_not_come_is_given_up_with_what_it_said_last(url: str, expected: str) -> None:
     with Sinner("", Scripted(models=saying({"detail": "loading"}, 503))) as server:
-        wishes = Wishes(url=url or server.url, dialect="mindie-2.3", wait_s=0.05)
+        wishes = RunOptions(url=url or server.url, dialect="mindie-2.3", wait_s=0.05)
         with pytest.raises(Unreachable) as caught:
             asyncio.run(prepare_server(wishes, None))
     assert expected in str(caught.value)

@@ -59,8 +59,8 @@ def test_each_exchange_has_a_connection_of_its_own() -> None:
     assert asyncio.run(main()) == 3
 
 
-@pytest.mark.parametrize(("line", "expected"), [(None, 2), ("a", 1)])
-def test_calls_of_one_line_share_a_connection(line: str | None, expected: int) -> None:
+@pytest.mark.parametrize(("name", "expected"), [(None, 2), ("a", 1)])
+def test_calls_with_the_same_connection_name_share_a_connection(name: str | None, expected: int) -> None:
     opened = 0
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -72,7 +72,7 @@ def test_calls_of_one_line_share_a_connection(line: str | None, expected: int) -
 
     async def main() -> list[int | None]:
         async with Server(handle) as server, Client(server.url) as client:
-            return [(await client.send(call(body=b"", line=line))).status for _ in range(2)]
+            return [(await client.send(call(body=b"", connection_name=name))).status for _ in range(2)]
 
     assert [200, 200] == asyncio.run(main())
     assert expected == opened

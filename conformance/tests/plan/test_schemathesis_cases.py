@@ -13,9 +13,9 @@ from conformance.errors import UsageError
 from conformance.exchange import Exchange, Request, Response, Segment
 from conformance.judge import schemathesis_oracle as oracle
 from conformance.judge.judgement import judge
-from conformance.plan.capabilities import assumed
-from conformance.plan.scenarios.schemathesis_cases import MANY, Draw, draw, refuse_seedless
-from conformance.run.session import draft, offered
+from conformance.plan.capabilities import default_capabilities, narrow_to_declared
+from conformance.plan.scenarios.schemathesis_cases import MANY, Draw, draw, require_fuzz_for_seed
+from conformance.run.drafting import draft
 from openapi.contract.contract import Keyword, load, names
 from openapi.description.validation import Validator
 
@@ -34,7 +34,7 @@ MOST = 120
 def narrowed(dialect: str) -> Contract:
     """The contract of a server that has what the dialect assumes."""
     contract = load(dialect)
-    return offered(contract, assumed(contract).declared)
+    return narrow_to_declared(contract, default_capabilities(contract).declared)
 
 
 @cache
@@ -102,8 +102,8 @@ def test_nothing_is_bound_harder_than_the_contract_reads_it() -> None:
 
 def test_a_seed_without_anything_to_draw_is_refused() -> None:
     with pytest.raises(UsageError, match="--fuzz N"):
-        refuse_seedless(0, 7)
-    refuse_seedless(5, None)
+        require_fuzz_for_seed(0, 7)
+    require_fuzz_for_seed(5, None)
 
 
 ANSWER = {
@@ -164,7 +164,7 @@ def test_every_check_of_the_oracle_can_fail(identity: str) -> None:
 
 def test_drawn_scenarios_are_judged_by_our_checks_too() -> None:
     contract = load("mindie-2.3")
-    plan = draft(contract, assumed(contract), wanted=Draw(60))
+    plan = draft(contract, default_capabilities(contract), wanted=Draw(60))
     mine = [assertion for assertion in plan.assertions if assertion.scenario.case is not None]
     assert {"answer", "drawn", "errors", "usage"} <= {each.check.topic for each in mine}
     assert len({assertion.id for assertion in plan.assertions}) == len(plan.assertions)
@@ -183,7 +183,7 @@ def test_the_reference_server_stands_the_corpus(honest: str, chatproof: Callable
     assert {exchange["id"].partition("-")[0] for exchange in said.results["exchanges"]} == {"coverage", "fuzz"}
     again = chatproof("judge", "results.json")
     assert again.code == 0
-    assert "coverage-" not in again.stdout.partition("not in the record")[2]
+    assert "coverage-" not in again.stdout.partition("not judged because")[2]
 
 
 def test_an_idle_pattern_is_known_before_anything_is_sent(chatproof: Callable[..., Said]) -> None:

@@ -12,11 +12,17 @@ from conformance.client.secret import Secret
 from conformance.errors import UsageError
 from conformance.exchange import Exchange
 from conformance.judge.judgement import judge
-from conformance.plan.capabilities import Declaration, assumed, told
-from conformance.run.run import Budget
-from conformance.run.session import Wishes, draft, offered, prepare_server, send
+from conformance.plan.capabilities import (
+    DeclaredCapabilities,
+    capabilities_from_description,
+    default_capabilities,
+    narrow_to_declared,
+)
+from conformance.record import BudgetLimits
+from conformance.run.drafting import draft
+from conformance.run.session import RunOptions, prepare_server, send
+from conformance.tests.faulty_proxy import Reply
 from conformance.tests.scripted import Scripted, prepared, saying
-from conformance.tests.sinner import Reply
 from openapi.contract.contract import Keyword, load
 
 if TYPE_CHECKING:
@@ -26,20 +32,24 @@ if TYPE_CHECKING:
 DESCRIPTIONS: dict[str, tuple[Reply, frozenset[str], str]] = {
     "says": (saying({"info": {"x-capabilities": ["n", "unheard-of"]}}), frozenset({"n"}), "the server's /openapi.json"),
     "says none": (saying({"info": {"x-capabilities": []}}), frozenset(), "the server's /openapi.json"),
-    "says nothing": (saying({"info": {}}), assumed(load("mindie-2.3")).declared, "the dialect"),
-    "is no list": (saying({"info": {"x-capabilities": "n"}}), assumed(load("mindie-2.3")).declared, "the dialect"),
+    "says nothing": (saying({"info": {}}), default_capabilities(load("mindie-2.3")).declared, "the dialect"),
+    "is no list": (
+        saying({"info": {"x-capabilities": "n"}}),
+        default_capabilities(load("mindie-2.3")).declared,
+        "the dialect",
+    ),
     "is odd": (saying({"info": {"x-capabilities": [{}, ["n"], None]}}), frozenset(), "the server's /openapi.json"),
-    "is a page": (Reply(200, (b"<html>",)), assumed(load("mindie-2.3")).declared, "the dialect"),
-    "is absent": (saying({}, 404), assumed(load("mindie-2.3")).declared, "the dialect"),
+    "is a page": (Reply(200, (b"<html>",)), default_capabilities(load("mindie-2.3")).declared, "the dialect"),
+    "is absent": (saying({}, 404), default_capabilities(load("mindie-2.3")).declared, "the dialect"),
 }
 
 
 @pytest.mark.parametrize("kind", DESCRIPTIONS)
 def test_capabilities_are_what_the_server_says_else_what_the_dialect_assumes(kind: str) -> None:
-    description, declared, whence = DESCRIPTIONS[kind]
+    description, declared, source = DESCRIPTIONS[kind]
     found = prepared(Scripted(description=description)).declaration
-    assert (declared, whence) == (found.declared, found.whence)
-    if whence != "the dialect":
+    assert (declared, source) == (found.declared, found.source)
+    if source != "the dialect":
         assert set(load("mindie-2.3").capabilities) - declared == found.denied
 
 
@@ -47,7 +57,7 @@ def test_the_user_has_the_last_word_on_capabilities() -> None:
     description = saying({"info": {"x-capabilities": ["n"]}})
     found = prepared(Scripted(description=description), capabilities=(("n", False), ("tools", True))).declaration
     assert ("tools" in found.declared, "n" in found.denied, "tools" in found.denied) == (True, True, False)
-    assert (found.origin("n"), found.origin("logprobs")) == ("the command line", "the server's /openapi.json")
+    assert (found.source_of("n"), found.source_of("logprobs")) == ("the command line", "the server's /openapi.json")
 
 
 def test_keys_are_judged_where_the_dialect_the_server_the_user_or_his_key_says_that_there_are_some() -> None:
@@ -56,7 +66,7 @@ def test_keys_are_judged_where_the_dialect_the_server_the_user_or_his_key_says_t
         judged = {
             assertion.scenario.id for assertion in found.plan.assertions if assertion.check.id.startswith("auth.")
         }
-        return found.declaration.word("auth"), found.declaration.origin("auth"), len(judged)
+        return found.declaration.status_of("auth"), found.declaration.source_of("auth"), len(judged)
 
     asked = of("openai", Secret("sk-0123456789abcdef"))
     assert ("declared", "the key, given or not") == asked[:2]
@@ -73,7 +83,10 @@ def test_a_capability_that_the_dialect_has_not_is_refused() -> None:
 
 def test_only_what_is_declared_is_judged_and_the_rest_must_be_refused() -> None:
     contract = load("mindie-2.3")
-    every, none = told(contract, {"info": {"x-capabilities": ["n"]}}), told(contract, {"info": {"x-capabilities": []}})
+    every, none = (
+        capabilities_from_description(contract, {"info": {"x-capabilities": ["n"]}}),
+        capabilities_from_description(contract, {"info": {"x-capabilities": []}}),
+    )
     assert every is not None
     assert none is not None
     accepted = {assertion.scenario.id for assertion in draft(contract, every).assertions}
@@ -94,32 +107,32 @@ def test_a_parameter_that_the_server_says_it_lacks_is_not_sent_and_stands_as_not
     capabilities = sorted(set(contract.capabilities) - {"tools"})
     schemas = {"ChatCompletionRequest": {"properties": properties}}
     said = {"info": {"x-capabilities": capabilities}, "components": {"schemas": schemas}}
-    declaration = told(contract, said)
+    declaration = capabilities_from_description(contract, said)
     assert declaration is not None
-    assert declaration.refused == {"presence_penalty"}
+    assert declaration.neutral_only == {"presence_penalty"}
     plan = draft(contract, declaration)
     bodies = [step.body or {} for scenario in plan.scenarios for step in scenario.steps if step.expect == "answer"]
     assert {None} == {body.get("presence_penalty") for body in bodies}
     assert "presence_penalty" in {each.name for each in plan.undeclared}
-    whole = draft(contract, replace(declaration, refused=frozenset()))
+    whole = draft(contract, replace(declaration, neutral_only=frozenset()))
     assert plan.uncovered == whole.uncovered
     assert len(plan.assertions) < len(whole.assertions)
 
 
 def test_a_run_that_is_broken_off_is_judged_as_far_as_it_came(honest: str) -> None:
     async def run() -> tuple[Any, int]:
-        wishes = Wishes(url=honest, dialect="mindie-2.3", budget=Budget(concurrency=1))
+        wishes = RunOptions(url=honest, dialect="mindie-2.3", budget=BudgetLimits(concurrency=1))
         found = await prepare_server(wishes, None)
-        told: list[int] = []
+        capabilities_from_description: list[int] = []
         task = asyncio.current_task()
         assert task is not None
 
         def progress(record: Any) -> None:
-            told.append(len(record.exchanges))
+            capabilities_from_description.append(len(record.exchanges))
             if len(record.exchanges) == 5:
                 task.cancel()
 
-        return await send(found, None, progress), max(told)
+        return await send(found, None, progress), max(capabilities_from_description)
 
     outcome, most = asyncio.run(run())
     assert (outcome.record.exhausted, outcome.report.verdict) == ("interrupted", "inconclusive")
@@ -149,9 +162,9 @@ def test_a_good_run_is_conformant_even_strictly(good: Good) -> None:
 
 def test_what_a_server_denies_is_narrowed_out_of_its_contract() -> None:
     contract = load("mindie-2.3")
-    narrowed = offered(contract, frozenset())
+    narrowed = narrow_to_declared(contract, frozenset())
     assert not narrowed.capabilities
-    declared = Declaration(frozenset(contract.capabilities), frozenset(), "a test")
-    assert offered(contract, declared.declared) == contract
+    declared = DeclaredCapabilities(frozenset(contract.capabilities), frozenset(), "a test")
+    assert narrow_to_declared(contract, declared.declared) == contract
     keywords = {assertion.requirement.keyword for assertion in draft(contract, declared).assertions}
     assert set(Keyword) == keywords

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from conformance.cli.capability_option import read
+from conformance.cli.capability_option import parse
 from conformance.errors import UsageError
-from conformance.plan.capabilities import assumed
-from conformance.run.capability_probes import PROBES, probes
+from conformance.plan.capabilities import default_capabilities
+from conformance.run.capability_probes import PROBES, select_probes
+from conformance.tests.faulty_proxy import Reply
 from conformance.tests.scripted import Scripted, prepared, saying
-from conformance.tests.sinner import Reply
 from openapi.contract.contract import load
 
 if TYPE_CHECKING:
-    from conformance.tests.sinner import Forward, Sent
+    from conformance.tests.faulty_proxy import Forward, Sent
 
 CALL = {"id": "a", "type": "function", "function": {"name": "get_weather", "arguments": '{"city": "Paris"}'}}
 
@@ -32,7 +32,7 @@ class Probed(Scripted):
 def of(reply: Reply) -> tuple[str, str]:
     """What is known of tools after such an answer, and who said so."""
     found = prepared(Probed(models=reply)).declaration
-    return found.word("tools"), found.origin("tools")
+    return found.status_of("tools"), found.source_of("tools")
 
 
 def message(**members: Any) -> Reply:
@@ -66,12 +66,12 @@ def test_where_a_model_may_not_want_to_only_the_effect_of_insisting_counts(insis
             found = await super().__call__(sent, forward)
             return insisted if sent.json.get("tool_choice") == "required" else found
 
-    assert expected == prepared(Unwilling(models=message(content="Sunny."))).declaration.word("tools")
+    assert expected == prepared(Unwilling(models=message(content="Sunny."))).declaration.status_of("tools")
 
 
 def test_what_the_dialect_the_server_or_the_user_speaks_of_is_not_probed() -> None:
     contract = load("mindie-2.3")
-    assert "n" not in probes(assumed(contract), contract)
+    assert "n" not in select_probes(default_capabilities(contract), contract)
     script = Scripted(description=saying({"info": {"x-capabilities": []}}))
     prepared(script)
     asked = Scripted()
@@ -85,10 +85,10 @@ def test_every_probe_is_small() -> None:
 
 
 def test_the_option_reads_signs() -> None:
-    assert read(["+n,-logprobs", "tools"]) == (("n", True), ("logprobs", False), ("tools", True))
+    assert parse(["+n,-logprobs", "tools"]) == (("n", True), ("logprobs", False), ("tools", True))
 
 
 @pytest.mark.parametrize("option", ["", "+", "n,,m", "-n,n"])
 def test_the_option_refuses_what_says_nothing(option: str) -> None:
     with pytest.raises(UsageError):
-        read([option])
+        parse([option])

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from conformance.run.slots import Places
+from conformance.run.slots import Slots
 
 
 def entered(*wishes: tuple[str, int, bool], places: int = 4) -> list[list[str]]:
@@ -14,10 +14,10 @@ def entered(*wishes: tuple[str, int, bool], places: int = 4) -> list[list[str]]:
     seen: list[list[str]] = []
 
     async def run() -> None:
-        shared, inside = Places(places), set[str]()
+        shared, inside = Slots(places), set[str]()
 
         async def visit(name: str, number: int, ahead: bool) -> None:
-            async with shared.taken(number, ahead=ahead):
+            async with shared.acquire(number, prioritized=ahead):
                 inside.add(name)
                 seen.append(sorted(inside))
                 await asyncio.sleep(0)
@@ -42,10 +42,10 @@ def test_who_goes_ahead_comes_before_who_waits() -> None:
 @pytest.mark.parametrize("gone", [("holding",), ("waiting",), ("holding", "waiting")], ids=" and ".join)
 def test_who_is_cancelled_leaves_no_place_behind(gone: tuple[str, ...]) -> None:
     async def run() -> list[str]:
-        shared, order = Places(2), list[str]()
+        shared, order = Slots(2), list[str]()
 
         async def hold(name: str, number: int, turns: int) -> None:
-            async with shared.taken(number):
+            async with shared.acquire(number):
                 order.append(name)
                 for _ in range(turns):
                     await asyncio.sleep(0)

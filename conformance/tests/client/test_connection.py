@@ -11,7 +11,7 @@ import h11
 
 from conformance.client.call import Call
 from conformance.client.client import Client
-from conformance.client.connection import MAX_WAITING_BYTES, Connection
+from conformance.client.connection import MAX_UNREAD_BYTES, Connection
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
@@ -76,7 +76,7 @@ def test_an_answer_that_comes_before_all_is_sent_is_read() -> None:
 
     async def main() -> tuple[int, bytes]:
         async with connected(handle, body) as connection:
-            return (await connection.head()).status, await rest(connection)
+            return (await connection.read_head()).status, await rest(connection)
 
     assert asyncio.run(main()) == (413, b"{}")
 
@@ -88,7 +88,7 @@ def test_what_is_only_informational_is_no_answer() -> None:
 
     async def main() -> int:
         async with connected(handle, b"{}") as connection:
-            return (await connection.head()).status
+            return (await connection.read_head()).status
 
     assert asyncio.run(main()) == 200
 
@@ -116,11 +116,11 @@ def test_what_a_server_says_unasked_is_the_answer_to_the_next_request() -> None:
 
     async def main() -> list[bytes]:
         async with connected(handle, b"{}") as connection:
-            await connection.head()
+            await connection.read_head()
             first = await rest(connection)
             assert connection.reusable
             connection.send(post(b"{}"), b"{}")
-            await connection.head()
+            await connection.read_head()
             return [first, await rest(connection)]
 
     assert asyncio.run(main()) == [b"asked", b"unasked"]
@@ -140,7 +140,7 @@ def test_a_server_that_is_not_read_is_kept_waiting() -> None:
 
     async def main() -> tuple[int, int]:
         async with connected(handle, b"{}") as connection:
-            await connection.head()
+            await connection.read_head()
             before = -1
             while before != written:
                 before = written
@@ -149,7 +149,7 @@ def test_a_server_that_is_not_read_is_kept_waiting() -> None:
             return before, len(await rest(connection))
 
     unread, read = asyncio.run(main())
-    assert MAX_WAITING_BYTES <= unread < size // 2
+    assert MAX_UNREAD_BYTES <= unread < size // 2
     assert size == read
 
 

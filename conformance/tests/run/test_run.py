@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import pytest
 
-from conformance.check import NoOccasion, NotObserved
+from conformance.check import NotExercised, NotObserved
 from conformance.errors import HarnessError
-from conformance.plan.plan import Plan
-from conformance.run.run import LONGEST_WAIT_S, MOST_RETRIES, Budget, Run
+from conformance.run.sender import LONGEST_WAIT_S, MOST_RETRIES
 from conformance.scenario import Step, StopFrom
-from conformance.tests.runs import TARGET, ScriptedClient, answered, execute, scenario
-from openapi.contract.contract import load
+from conformance.tests.runs import ScriptedClient, answered, execute, make_run, scenario
 
 if TYPE_CHECKING:
     from conformance.client.call import Call
-    from conformance.client.client import Client
     from conformance.exchange import Exchange
 
 
@@ -94,7 +91,7 @@ def test_a_rate_limit_without_end_ends_the_run_and_blames_nobody(waits: list[flo
     assert client.ids() == ["one/main"] * (MOST_RETRIES + 1)
     assert not record.exchanges
     assert {("one", "main"), ("two", "main")} == set(record.missing)
-    assert not [reason for reason in record.missing.values() if isinstance(reason, NoOccasion)]
+    assert not [reason for reason in record.missing.values() if isinstance(reason, NotExercised)]
     assert record.exhausted == "the server limits the rate: 429 to 4 tries of one request"
 
 
@@ -140,7 +137,7 @@ def test_a_stop_text_is_cut_from_the_middle_where_it_first_stands(text: str) -> 
 @pytest.mark.parametrize("text", ["", "abc", "aaaaaaaaaaaaaaaaaaaa", "        x"])
 def test_an_answer_that_holds_no_stop_text_is_no_fault(text: str) -> None:
     record = execute(ScriptedClient(lambda call: answered(call, text=text)), STOPPED)
-    assert {key: isinstance(why, NoOccasion) for key, why in record.missing.items()} == {("stop", "stopped"): True}
+    assert {key: isinstance(why, NotExercised) for key, why in record.missing.items()} == {("stop", "stopped"): True}
 
 
 def test_a_baseline_that_failed_leaves_the_stop_text_untested() -> None:
@@ -186,15 +183,7 @@ def test_a_defect_of_ours_ends_the_run_as_itself() -> None:
 
 def test_progress_is_told_after_every_exchange() -> None:
     seen: list[int] = []
-    plan = Plan(tuple(scenario(f"s{at}") for at in range(4)), (), ())
-    made = Run(
-        plan,
-        cast("Client", ScriptedClient()),
-        TARGET,
-        load("mindie-2.3"),
-        "m",
-        Budget(),
-        lambda record: seen.append(len(record.exchanges)),
-    )
-    asyncio.run(made.execute())
+    scenarios = (scenario(f"s{at}") for at in range(4))
+    run = make_run(ScriptedClient(), *scenarios, on_progress=lambda record: seen.append(len(record.exchanges)))
+    asyncio.run(run.execute())
     assert seen == [1, 2, 3, 4]

@@ -15,17 +15,17 @@ from conformance.client.curl import curl
 from conformance.client.secret import Secret
 from conformance.errors import UsageError
 from conformance.replay import resend as replay
-from conformance.run.run import WRONG_KEY
+from conformance.run.calls import WRONG_KEY
+from conformance.tests.cli.test_check_command import NOBODY, one_line
+from conformance.tests.faulty_proxy import Reply, Sinner
 from conformance.tests.raw_server import KEY, Server, ask, call, saying, whole
-from conformance.tests.sinner import Reply, Sinner
-from conformance.tests.test_command import NOBODY, one_line
-from conformance.tests.test_results import echo
+from conformance.tests.report.test_results import echo
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from conformance.tests.conftest import Said
-    from conformance.tests.sinner import Forward, Sent
+    from conformance.tests.faulty_proxy import Forward, Sent
 
 GATE = "gate-canary/9876543210"
 MARK = "[REDACTED-HEADER_API_KEY]"
@@ -118,12 +118,12 @@ def test_secrets_that_hold_each_other_leave_nothing_of_each_other(monkeypatch: p
     assert "[REDACTED-HEADER_X_LONGER] [REDACTED] [REDACTED-HEADER_X_PART]" == exchange.text
     assert KEY[:9] not in json.dumps(exchange.to_dict())
     with pytest.raises(UsageError, match="--header-env x-longer=VAR"):
-        replay.call_of(exchange, with_key=True, deadline_s=1)
-    assert replay.call_of(exchange, with_key=True, deadline_s=1, given=given).with_key
+        replay.build_call(exchange, with_key=True, deadline_s=1)
+    assert replay.build_call(exchange, with_key=True, deadline_s=1, given=given).with_key
     monkeypatch.setenv("BOTH", f"Bearer {KEY}")
     both = headers.read([], ["x=BOTH"])
     altered = ask(saying(whole(b"")), secret=Secret(KEY), alteration="longer", headers_of_client=both)
-    assert "longer" == replay.call_of(altered, with_key=True, deadline_s=1, given=both).alteration
+    assert "longer" == replay.build_call(altered, with_key=True, deadline_s=1, given=both).alteration
 
 
 def test_a_secret_of_several_words_is_known_by_each_long_one() -> None:
@@ -139,12 +139,12 @@ def test_a_wrong_key_of_the_scenarios_own_stays_in_a_replay() -> None:
     given = headers.read(["X-Api-Key: ours"], [])
     own = {"X-Api-Key": WRONG_KEY, "Accept": "application/json"}
     exchange = ask(saying(whole(b"")), headers=own, with_key=False, headers_of_client=given)
-    assert own == dict(replay.call_of(exchange, with_key=False, deadline_s=1, given=given).headers)
+    assert own == dict(replay.build_call(exchange, with_key=False, deadline_s=1, given=given).headers)
 
 
 REFUSED = {
-    "no colon": (("--header", "X-Tenant acme"), "no colon"),
-    "the secret itself": (("--header-env", f"api-key={GATE}"), "no name of an environment variable"),
+    "no colon": (("--header", "X-Tenant acme"), "missing colon"),
+    "the secret itself": (("--header-env", f"api-key={GATE}"), "invalid name of an environment variable"),
     "a secret too short to hide": (("--header-env", "api-key=SHORT"), "no word of 8 characters"),
     "names alike": (("--header-env", "api-key=GATE", "--header-env", "api.key=KEY"), "in punctuation only"),
 }

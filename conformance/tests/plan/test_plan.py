@@ -11,10 +11,10 @@ import pytest
 from conformance.errors import UsageError
 from conformance.judge.check_registry import gather_checks
 from conformance.plan import plan
-from conformance.plan.capabilities import Declaration, assumed
-from conformance.plan.scenarios import scenarios
-from conformance.run.session import draft, offered
-from conformance.scenario import GENEROUS, Scenario, Step
+from conformance.plan.capabilities import DeclaredCapabilities, default_capabilities, narrow_contract
+from conformance.plan.scenarios import list_scenarios
+from conformance.run.drafting import draft
+from conformance.scenario import UNLIMITED_TOKENS, Scenario, Step
 from openapi.contract.contract import Keyword, Requirement, load, names
 
 if TYPE_CHECKING:
@@ -24,19 +24,19 @@ if TYPE_CHECKING:
 DIALECTS = sorted(set(names().values()))
 
 
-def everything(contract: Contract) -> Declaration:
+def everything(contract: Contract) -> DeclaredCapabilities:
     """All capabilities declared."""
-    return Declaration(frozenset(contract.capabilities), frozenset(), "a test")
+    return DeclaredCapabilities(frozenset(contract.capabilities), frozenset(), "a test")
 
 
-def nothing(contract: Contract) -> Declaration:
+def nothing(contract: Contract) -> DeclaredCapabilities:
     """All capabilities denied."""
-    return Declaration(frozenset(), frozenset(contract.capabilities), "a test")
+    return DeclaredCapabilities(frozenset(), frozenset(contract.capabilities), "a test")
 
 
 def narrowed(*only: str) -> Plan:
     """The plan of one dialect that `only` leaves."""
-    return draft(load("mindie-2.3"), assumed(load("mindie-2.3")), only)
+    return draft(load("mindie-2.3"), default_capabilities(load("mindie-2.3")), only)
 
 
 def named(assertion: Assertion) -> tuple[str, str, str]:
@@ -44,7 +44,7 @@ def named(assertion: Assertion) -> tuple[str, str, str]:
     return assertion.check.id, assertion.requirement.id, assertion.scenario.id
 
 
-@pytest.mark.parametrize("declare", [everything, nothing, assumed])
+@pytest.mark.parametrize("declare", [everything, nothing, default_capabilities])
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_every_assertion_has_a_name_of_its_own_and_stands_on_a_requirement(dialect: str, declare: object) -> None:
     contract = load(dialect)
@@ -112,10 +112,10 @@ def test_the_ceilings_are_sums_over_what_is_sent() -> None:
         (Step(body={"max_tokens": 7, "n": 3}), 21),
         (Step(body={"max_tokens": 7, "best_of": 3}), 21),
         (Step(body={"max_tokens": 7, "n": 2, "best_of": 3}), 21),
-        (Step(body={}), GENEROUS),
-        (Step(body={"max_tokens": None}), GENEROUS),
-        (Step(body={"max_tokens": 2**31 - 1}), GENEROUS),
-        (Step(body={"max_tokens": True}), GENEROUS),
+        (Step(body={}), UNLIMITED_TOKENS),
+        (Step(body={"max_tokens": None}), UNLIMITED_TOKENS),
+        (Step(body={"max_tokens": 2**31 - 1}), UNLIMITED_TOKENS),
+        (Step(body={"max_tokens": True}), UNLIMITED_TOKENS),
         (Step(body={"max_tokens": 7}, expect="either"), 7),
         (Step(body={"max_tokens": 7}, expect="refusal"), 0),
         (Step(raw=b"{"), 0),
@@ -126,12 +126,14 @@ def test_the_ceiling_of_a_request(step: Step, tokens: int) -> None:
     assert tokens == step.tokens
 
 
-def test_a_requirement_that_no_scenario_reaches_is_told() -> None:
+def test_a_requirement_that_no_scenario_exercises_is_listed() -> None:
     contract = load("mindie-2.3")
-    declared = assumed(contract)
-    sent = [scenario for scenario in scenarios(contract, declared) if scenario.id not in ("get-chat", "unknown-path")]
-    found = plan.make(offered(contract, declared.declared), sent, gather_checks())
-    assert {"http.allow-header", "http.get-refused", "http.unknown-path-is-404"} == {row.id for row in found.uncovered}
+    capabilities = default_capabilities(contract)
+    judged = narrow_contract(contract, capabilities)
+    scenarios = list_scenarios(contract, judged, capabilities)
+    sent = [scenario for scenario in scenarios if scenario.id not in ("get-chat", "unknown-path")]
+    made = plan.make_plan(judged, sent, gather_checks())
+    assert {"http.allow-header", "http.get-refused", "http.unknown-path-is-404"} == {row.id for row in made.uncovered}
 
 
 def test_a_requirement_of_a_capability_that_is_lacking_is_not_missed() -> None:
@@ -140,7 +142,7 @@ def test_a_requirement_of_a_capability_that_is_lacking_is_not_missed() -> None:
     lacking = replace(contract.without({"tools"}), requirements={row.id: row})
     having = replace(contract, requirements={row.id: row})
     sent = [Scenario("one", "", (Step(),))]
-    assert ((), (row,)) == tuple(plan.make(each, sent, gather_checks()).uncovered for each in (lacking, having))
+    assert ((), (row,)) == tuple(plan.make_plan(each, sent, gather_checks()).uncovered for each in (lacking, having))
 
 
 def test_a_relation_is_judged_once_at_its_last_step() -> None:

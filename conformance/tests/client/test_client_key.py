@@ -18,7 +18,7 @@ from conformance.tests.raw_server import CHUNKED, KEY, Server, ask, call, part, 
 from openapi.stream.sse import encode
 
 if TYPE_CHECKING:
-    from conformance.client.secret import Alteration
+    from conformance.scenario import Alteration
     from conformance.exchange import Exchange
 
 

@@ -1,0 +1,43 @@
+"""The limits of a run, and the record of what it sent and received."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from conformance.check import NotObserved
+    from conformance.exchange import Exchange
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetLimits:
+    """The limits of a run; None means unlimited.
+
+    `rate` is in requests per second. `deadline_s` is the time limit for one request, including the whole response.
+    """
+
+    max_requests: int | None = None
+    max_tokens: int | None = None
+    max_time_s: float | None = None
+    rate: float | None = None
+    deadline_s: float = 120.0
+    concurrency: int = 4
+
+
+@dataclass(slots=True)
+class Record:
+    """The exchanges of a run by (scenario, step), and why the other steps were not sent.
+
+    `exhausted` names what ended the run early: one of our limits, or a server that refuses every request. `retries`
+    counts the requests that were sent again because the server asked to wait; `waited_s` is how long those waits took,
+    summed over all requests.
+    """
+
+    exchanges: dict[tuple[str, str], Exchange] = field(default_factory=dict)
+    missing: dict[tuple[str, str], NotObserved] = field(default_factory=dict)
+    exhausted: str | None = None
+    requests: int = 0
+    tokens: int = 0
+    retries: int = 0
+    waited_s: float = 0.0

@@ -1,0 +1,97 @@
+"""Build the client's call for a step of a scenario."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+from urllib.parse import quote
+
+from conformance.check import NotExercised, NotObserved
+from conformance.client.call import Call
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from conformance.client.client import Client
+    from conformance.exchange import Exchange
+    from conformance.scenario import Alteration, Scenario, Step, StopFrom
+    from openapi.address import Target
+
+JSON_TYPE: Final = "application/json"
+WRONG_KEY: Final = "chatproof-wrong-key-0000000000000000"
+
+
+@dataclass(frozen=True, slots=True)
+class ServerUnderTest:
+    """The server that a plan is sent to: the client that reaches it, its endpoints, and the model to ask for."""
+
+    client: Client
+    target: Target
+    model: str
+
+
+def build_call(
+    server: ServerUnderTest,
+    scenario: Scenario,
+    step: Step,
+    *,
+    stop: str | list[str] | None,
+    deadline_s: float,
+    id_prefix: str,
+) -> Call:
+    """Build the call of a step. `stop` is the stop string that was cut from the answer to an earlier step."""
+    typed = "content-type" in {name.lower() for name in step.headers}
+    headers = {"Content-Type": JSON_TYPE} if step.method == "POST" and not typed else {}
+    headers.update(step.headers)
+    if step.credentials == "wrong":
+        headers["Authorization"] = f"Bearer {WRONG_KEY}"
+    elif step.credentials == "misplaced":
+        headers["Authorization"] = WRONG_KEY
+    return Call(
+        id=f"{id_prefix}{scenario.id}/{step.name}",
+        scenario=scenario.id,
+        step=step.name,
+        method=step.method,
+        url=_url(server, step),
+        headers=headers,
+        body=step.payload(server.model, stop),
+        stop_after_events=step.stop_after_events,
+        deadline_s=deadline_s,
+        with_key=step.credentials not in ("none", "wrong", "misplaced"),
+        scheme="bearer" if step.credentials == "lower-case" else "Bearer",
+        connection_name=scenario.id if scenario.one_connection else None,
+        alteration=key_alteration(step),
+    )
+
+
+def _url(server: ServerUnderTest, step: Step) -> str:
+    path = (step.path or "chat").replace("{model}", quote(server.model, safe=""))
+    for name, url in (("chat", server.target.chat_url), ("models", server.target.models_url)):
+        if path.startswith(name):
+            return url + path.removeprefix(name)
+    return server.target.base + path
+
+
+def key_alteration(step: Step) -> Alteration | None:
+    """Return how the API key is altered for a step; None if it is sent as it is or not at all."""
+    credentials = step.credentials
+    return credentials if credentials in ("other-end", "shorter", "longer") else None
+
+
+def cut_stop(
+    scenario: Scenario, stop_from: StopFrom, exchanges: Mapping[tuple[str, str], Exchange]
+) -> str | list[str] | None:
+    """Cut the stop string of a step from the answer to an earlier step; None if that answer has no such piece."""
+    exchange = exchanges.get((scenario.id, stop_from.step))
+    text = exchange.content() if exchange is not None else None
+    return stop_from.cut(text) if text else None
+
+
+def explain_no_stop(
+    scenario: Scenario, stop_from: StopFrom, exchanges: Mapping[tuple[str, str], Exchange]
+) -> NotObserved:
+    """Return why no stop string could be cut."""
+    exchange = exchanges.get((scenario.id, stop_from.step))
+    if exchange is None or not exchange.succeeded:
+        return NotObserved(f"step {stop_from.step!r} was not answered")
+    return NotExercised(f"the answer to step {stop_from.step!r} is too short to take a stop string from")

@@ -1,0 +1,88 @@
+"""Draft the plan for a server from its declared capabilities and the user's selection."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from conformance.errors import UsageError
+from conformance.judge import schemathesis_oracle as oracle
+from conformance.judge.check_registry import gather_checks
+from conformance.plan.capabilities import DeclaredCapabilities, narrow_contract
+from conformance.plan.plan import make_plan, require_known_topics, require_matches
+from conformance.plan.scenarios import list_scenarios
+from conformance.plan.scenarios.schemathesis_cases import NOTHING, Draw, draw
+from openapi.contract.capability import Capability
+from openapi.contract.contract import load, names
+from openapi.did_you_mean import suggest
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from conformance.plan.plan import Plan
+    from conformance.report.waivers import Waiver
+    from openapi.contract.contract import Contract
+
+
+def draft(
+    contract: Contract,
+    capabilities: DeclaredCapabilities,
+    only: tuple[str, ...] = (),
+    topics: tuple[str, ...] = (),
+    wanted: Draw = NOTHING,
+) -> Plan:
+    """Return the plan for a server of this contract with these capabilities."""
+    undeclared = (
+        *(item for name, item in contract.capabilities.items() if name not in capabilities.declared),
+        *_unsupported_parameters(contract, capabilities),
+    )
+    narrowed = narrow_contract(contract, capabilities)
+    drawn = draw(narrowed, wanted)
+    scenarios = (*list_scenarios(contract, narrowed, capabilities), *drawn)
+    more = oracle.assertions(narrowed, drawn)
+    plan = make_plan(narrowed, scenarios, gather_checks(), only, undeclared, topics, more)
+    if not capabilities.neutral_only or not plan.uncovered:
+        return plan
+    # A requirement that only requests with an unsupported parameter exercise is undeclared, and not uncovered.
+    complete = draft(contract, replace(capabilities, neutral_only=frozenset()))
+    return replace(plan, uncovered=tuple(row for row in plan.uncovered if row in complete.uncovered))
+
+
+def _unsupported_parameters(contract: Contract, capabilities: DeclaredCapabilities) -> tuple[Capability, ...]:
+    """Return the parameters that the server accepts with neutral values only, as undeclared capabilities."""
+    parameters = (contract.parameters[name] for name in sorted(capabilities.neutral_only))
+    return tuple(Capability(item.name, item.summary, item.source, assumed=True) for item in parameters)
+
+
+def require_matching_patterns(
+    contract: Contract, only: tuple[str, ...], topics: tuple[str, ...] = (), wanted: Draw = NOTHING
+) -> None:
+    """Raise UsageError for a topic or pattern that matches nothing, whatever capabilities a server declares."""
+    require_known_topics(topics, {**gather_checks(), **(oracle.CHECKS if wanted != NOTHING else {})})
+    if only:
+        assertions = [assertion for plan in _extreme_plans(contract, wanted) for assertion in plan.assertions]
+        require_matches(only, assertions, contract)
+
+
+def require_matching_waivers(waivers: Collection[Waiver], judged: Collection[Contract]) -> None:
+    """Raise UsageError for a waiver that matches no requirement of any dialect, so that it could never apply.
+
+    A file may be shared by runs against several dialects, so a waiver for a dialect that is not judged is accepted.
+    """
+    left = [waiver for waiver in waivers if not any(map(waiver.covers, oracle.CHECKS))]
+    seen: set[str] = set()
+    for contract in (*judged, *(load(name) for name in dict.fromkeys(names().values()))):
+        if not left:
+            return
+        known = {assertion.requirement.id for plan in _extreme_plans(contract) for assertion in plan.assertions}
+        left = [waiver for waiver in left if not any(map(waiver.covers, known))]
+        seen |= known
+    for waiver in left:
+        raise UsageError(f"--waivers {waiver.file}: {waiver.id!r} matches no requirement{suggest(waiver.id, seen)}")
+
+
+def _extreme_plans(contract: Contract, wanted: Draw = NOTHING) -> list[Plan]:
+    """Return the plans for a server that declares all capabilities, and for one that denies all."""
+    everything = frozenset(contract.capabilities)
+    extremes = [DeclaredCapabilities(some, everything - some, "") for some in (everything, frozenset[str]())]
+    return [draft(contract, capabilities, wanted=wanted) for capabilities in extremes]

@@ -1,0 +1,75 @@
+"""Decide when the steps of a scenario are sent, and how many at the same time."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from conformance.run.slots import Slots
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Sequence
+    from contextlib import AbstractAsyncContextManager
+
+    from conformance.scenario import Scenario, Step
+
+SendStep: TypeAlias = "Callable[[Step], Coroutine[Any, Any, None]]"
+"""Sends one step of a scenario and records what resulted."""
+ROUND_SHARE: Final = 4
+"""A scenario with rounds may use one in this many of the slots."""
+
+
+class Scheduler:
+    """Shares `concurrency` slots among the scenarios of a run.
+
+    The steps of a scenario go out one after another in one slot, with these exceptions: `together` scenarios take a
+    slot for each step and go out at once, `alone` scenarios take all slots, and the steps of a round use up to a
+    quarter of the slots.
+    """
+
+    def __init__(self, concurrency: int) -> None:
+        self._concurrency = concurrency
+        self._slots = Slots(concurrency)
+        self._disconnecting = asyncio.Lock()
+
+    def serialize(self, scenario: Scenario) -> AbstractAsyncContextManager[Any]:
+        """Return a context in which no other scenario runs whose client disconnects, if this scenario's client does.
+
+        The load that abandoned requests leave on a server would otherwise distort what another scenario measures.
+        """
+        return self._disconnecting if scenario.disconnects else nullcontext()
+
+    async def send_steps(self, scenario: Scenario, send: SendStep) -> None:
+        """Send all steps of a scenario without rounds."""
+        # Scenarios whose clients disconnect have already waited for one another; queueing again would make them last.
+        prioritized = scenario.disconnects
+        if scenario.together:
+            # More steps than slots go out at the same time all the same; then nothing else does.
+            slots = min(len(scenario.steps), self._concurrency)
+            async with self._slots.acquire(slots, prioritized=prioritized), asyncio.TaskGroup() as group:
+                for step in scenario.steps:
+                    group.create_task(send(step))
+        else:
+            slots = self._concurrency if scenario.alone else 1
+            async with self._slots.acquire(slots, prioritized=prioritized):
+                for step in scenario.steps:
+                    await send(step)
+
+    async def send_round(self, scenario: Scenario, steps: Sequence[Step], send: SendStep) -> None:
+        """Send the steps of one round. Rounds wait for each other and take the longest, so they are prioritized."""
+        if scenario.alone:
+            async with self._slots.acquire(self._concurrency, prioritized=True):
+                for step in steps:
+                    await send(step)
+            return
+        remaining = iter(steps)
+
+        async def send_remaining() -> None:
+            for step in remaining:
+                async with self._slots.acquire(1, prioritized=True):
+                    await send(step)
+
+        async with asyncio.TaskGroup() as group:
+            for _ in range(max(1, self._concurrency // ROUND_SHARE)):
+                group.create_task(send_remaining())
