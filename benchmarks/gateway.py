@@ -26,10 +26,9 @@ import click
 import httpx
 from rich.table import Table
 
-from openapi.console import screen
+from openapi.console import make_console
 from openapi.stream import sse
-from reference_server.upstream.server import Deadlines, UpstreamServer
-from reference_server.upstream.upstream_address import Origin
+from reference_server.upstream.server import Deadlines, UpstreamAddress, UpstreamServer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -190,7 +189,7 @@ async def flood_s(address: str, *, own: bool) -> float:
     decoder, events = sse.Decoder(max_events=10 * FLOOD), 0
     before = time.process_time()
     if own:
-        server = UpstreamServer(Origin.parse(address), None, Deadlines())
+        server = UpstreamServer(UpstreamAddress.parse(address), None, Deadlines())
         reply = await server.post("/v1/chat/completions", body.encode())
         while data := await reply.read():
             events += len(decoder.feed(data, 0.0))
@@ -233,7 +232,7 @@ async def unread(address: str, clients: int, pid: int) -> tuple[float, float]:
 @click.option("--streams", "counts", multiple=True, default=(1, 16), show_default=True, type=click.IntRange(1))
 def main(rounds: int, counts: tuple[int, ...]) -> None:
     """Prints what the gateway adds."""
-    console = screen()
+    console = make_console()
     columns = ("direct p50", "through p50", "added", "direct p99", "through p99", "added")
     table = Table("upstream", "streams", "ms to", *columns, title="What the gateway adds")
     with scripted() as direct, served("--upstream", direct) as (through, pid):

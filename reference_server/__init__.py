@@ -1,1 +1,1 @@
-"""The model answer: an OpenAI-compatible server that obeys the contract."""
+"""Reference server: an OpenAI-compatible server that implements the contract of a dialect."""

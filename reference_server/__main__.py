@@ -1,4 +1,4 @@
-"""`python -m reference_server`: the same command as `chatproof serve`."""
+"""Run `python -m reference_server`, the same command as `chatproof serve`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ApiError, the client's mistakes, and the one way from any failure to the dialect's envelope."""
+"""Errors that clients see, and the conversion of any failure to the dialect's error envelope."""
 
 from __future__ import annotations
 
@@ -24,9 +24,12 @@ _log = logging.getLogger(__name__)
 
 
 class ApiError(Exception):
-    """A request that is refused. `kind` is a row of the contract's error table, `message` what the client reads.
+    """A request that is refused.
 
-    param: the parameter that is to blame, where it is one.
+    kind: a row of the contract's error table.
+    message: what the client reads.
+    headers: extra headers of the response.
+    param: the invalid parameter, if the error is about one.
     """
 
     def __init__(
@@ -39,33 +42,32 @@ class ApiError(Exception):
         self.param = param
 
 
-def as_api_error(error: Exception) -> ApiError:
-    """What a client is told of a failure: only an ApiError speaks for itself.
+def to_api_error(error: Exception) -> ApiError:
+    """Convert any failure to the error that the client gets.
 
-    Whatever is not the client's mistake is logged here and reaches it without a word of our insides.
+    A failure that the client did not cause is logged here, and its message contains no internal details.
     """
     if isinstance(error, ApiError):
         return error
     if isinstance(error, HTTPException):
         return _routing_error(error)
     if isinstance(error, PromptTooLong):
-        fits = f"at most {error.limit} fit"
-        words = f"messages: the prompt has {error.prompt_tokens} tokens and {fits}: shorten it"
+        words = f"messages: the prompt has {error.prompt_tokens} tokens, but at most {error.limit} fit: shorten it"
         return ApiError("prompt_too_long", words, param="messages")
     if isinstance(error, ChatTemplateError):
-        words = "messages: the model's chat template cannot take this conversation"
+        words = "messages: the model's chat template cannot render this conversation"
         return ApiError("invalid_request", words, param="messages")
     if isinstance(error, Unavailable):
-        return unavailable()
+        return overloaded_error()
     if isinstance(error, EngineError):
         _log.error("the engine failed: %s", error)
-        return ApiError("engine_failure", "the engine could not go on with this request: send it again")
+        return ApiError("engine_failure", "the engine failed on this request: send it again")
     _log.error("unexpected failure", exc_info=error)
-    return ApiError("engine_failure", "the server failed on this request; its log says more")
+    return ApiError("engine_failure", "the server failed on this request: see the server's log")
 
 
-def unavailable() -> ApiError:
-    """The refusal of a request that the engine may well take in a while."""
+def overloaded_error() -> ApiError:
+    """The refusal of a request that the engine can probably take a little later."""
     later = {"Retry-After": str(RETRY_AFTER_S)}
     return ApiError("overloaded", "the engine cannot take this request now: try again later", later)
 
@@ -73,42 +75,42 @@ def unavailable() -> ApiError:
 def _routing_error(error: HTTPException) -> ApiError:
     if error.status_code == 405:
         allowed = ", ".join(sorted({*(error.headers or {}).get("Allow", "").split(", "), "OPTIONS"}))
-        return ApiError("method_not_allowed", f"the path takes {allowed} only", {"Allow": allowed})
-    return ApiError("not_found", "there is no such path; GET /openapi.json lists them")
+        return ApiError("method_not_allowed", f"this path accepts only {allowed}", {"Allow": allowed})
+    return ApiError("not_found", "unknown path: GET /openapi.json lists the paths")
 
 
-def response_to(table: ErrorTable, error: Exception) -> Response:
-    """The refusal of a request as the dialect writes it."""
-    refusal = as_api_error(error)
-    status, body = envelope(table, refusal)
+def error_response(table: ErrorTable, error: Exception) -> Response:
+    """Build the HTTP response for a failure, in the dialect's envelope."""
+    refusal = to_api_error(error)
+    status, body = render_error(table, refusal)
     return Response(body, status, refusal.headers, media_type="application/json")
 
 
-def envelope(table: ErrorTable, error: ApiError) -> tuple[int, bytes]:
-    """Status and body of a refusal; the message takes at most 1 KiB."""
-    status, body = table.render(error.kind, shortened(error.message), error.param)
+def render_error(table: ErrorTable, error: ApiError) -> tuple[int, bytes]:
+    """Return the status and the body of an error; the message is cut to 1 KiB."""
+    status, body = table.render(error.kind, truncate_message(error.message), error.param)
     return status, orjson.dumps(body)
 
 
-def transport_refusal(table: ErrorTable, status: int, message: str) -> bytes:
-    """The body of a refusal by HTTP itself, before there is a request, as of a head that is too long.
+def transport_error_body(table: ErrorTable, status: int, message: str) -> bytes:
+    """Render the body of an error that HTTP itself raises before a request is complete, such as an oversized head.
 
-    No dialect has a row for that. So the row of a body that is too large is taken, with this status; where the phrase
-    or the code of that row only repeats its status, they repeat this one.
+    No dialect defines these errors, so the row for an oversized body is used with this status. If the phrase or the
+    code of that row only repeats its status, they are replaced with those of this status.
     """
     row = table.kinds["too_large"]
     named = table.kinds["method_not_allowed"].phrase == HTTPStatus.METHOD_NOT_ALLOWED.phrase
-    told = replace(
+    refused = replace(
         row,
         status=status,
         phrase=HTTPStatus(status).phrase if named else row.phrase,
         code=status if row.code == row.status else row.code,
     )
-    return orjson.dumps(replace(table, kinds={"refused": told}).render("refused", message)[1])
+    return orjson.dumps(replace(table, kinds={"refused": refused}).render("refused", message)[1])
 
 
-def shortened(message: str) -> str:
-    """The message, cut between two characters so that it takes at most 1 KiB as UTF-8."""
+def truncate_message(message: str) -> str:
+    """Cut a message between two characters so that it takes at most 1 KiB as UTF-8."""
     raw = message.encode()
     if len(raw) <= MESSAGE_LIMIT_BYTES:
         return message

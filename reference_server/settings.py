@@ -1,4 +1,4 @@
-"""Settings: what the operator chose, as opposed to what the contract demands."""
+"""Settings that the operator of a server chooses, as opposed to what the contract demands."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ from dataclasses import dataclass
 
 MEBIBYTE = 2**20
 BODY_LIMIT_BYTES = 8 * MEBIBYTE
-"""Twice the 4 Mi characters that the documents allow in messages, so in ASCII every allowed request fits.
+"""Default limit of a request body: twice the 4 Mi characters that the documents allow in messages.
 
-In other scripts a character takes up to 4 bytes, or 6 when escaped, and this limit comes first, at 1.4 Mi characters or
-more: far beyond any context that is served. A larger limit would cost every request in flight: Python's JSON parser
-takes about a second for 8 MiB of the worst kind, and nothing else runs meanwhile.
+In ASCII every allowed request fits. In other scripts a character takes up to 4 bytes, or 6 when escaped, so this limit
+applies from 1.4 Mi characters on, which is still far more than any served context. A larger limit would delay every
+request in flight: Python's JSON parser takes about a second for 8 MiB of the worst kind, and blocks everything else.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What a server was started with.
+    """Settings of one server.
 
-    model: the name that requests must use and answers carry.
-    api_key: the key that every request but those for the pages must carry; None: no key is asked for.
-    full_text: MindIE's full-text mode: every chunk of a stream holds the whole text so far.
-    max_in_flight: requests read, waiting or answered at once; one more is refused as overloaded.
-    body_limit_bytes: largest body of a request.
-    origins: those whose pages may read answers in a browser (`https://host:port`, or `*` for all).
+    model: model name that requests must use and responses contain.
+    api_key: key that every request must carry, except requests for the public pages; None: no key is required.
+    full_text: use MindIE's full-text mode, in which every chunk of a stream contains the whole text so far.
+    max_in_flight: maximum number of requests being read, waiting or answered; one more is refused as overloaded.
+    body_limit_bytes: maximum size of a request body.
+    origins: origins whose pages may read responses in a browser (`https://host:port`, or `*` for all).
     """
 
     model: str

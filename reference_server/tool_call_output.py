@@ -1,4 +1,4 @@
-"""Calls of tools as answers and chunks have them. Pure."""
+"""Tool calls as responses and stream chunks represent them."""
 
 from __future__ import annotations
 
@@ -13,63 +13,67 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 INPUT: Final = "input"
-"""The one argument of the function that stands for a custom tool."""
+"""The only argument of the function that represents a custom tool."""
 
 
 @dataclass(frozen=True, slots=True)
-class CallForm:
-    """What calls of a request are written as.
+class ToolCallFormat:
+    """How the tool calls of one request are written.
 
-    name: what their names begin with, and those of no other request. custom: names of the tools that take a text and no
-    arguments. legacy: as function_call, of which there is one.
+    id_prefix: prefix of the call ids, unique to the request.
+    custom: names of the custom tools, which take a string instead of arguments.
+    legacy: write a call as `function_call`, of which a message has at most one.
     """
 
-    name: str = "call"
+    id_prefix: str = "call"
     custom: frozenset[str] = frozenset()
     legacy: bool = False
 
-    def reason(self, finish_reason: str | None) -> str | None:
-        """A finish reason as the request's form of calls has it."""
-        return "function_call" if self.legacy and finish_reason == "tool_calls" else finish_reason
+    def finish_reason(self, reason: str | None) -> str | None:
+        """Return the finish reason in this format."""
+        return "function_call" if self.legacy and reason == "tool_calls" else reason
 
 
-FUNCTIONS: Final = CallForm()
+DEFAULT_FORMAT: Final = ToolCallFormat()
 
 
-class CallWriter:
-    """The calls of one choice. choice: its index."""
+class ToolCallWriter:
+    """Writes the tool calls of one choice. choice: index of the choice."""
 
-    def __init__(self, form: CallForm, choice: int) -> None:
-        self._form = form
-        self._name = f"{form.name}_{choice}"
+    def __init__(self, call_format: ToolCallFormat, choice: int) -> None:
+        self._format = call_format
+        self._id_prefix = f"{call_format.id_prefix}_{choice}"
         self._arguments: list[str] = []
-        self._custom: dict[int, str] = {}  # those whose text is not known yet
+        self._custom: dict[int, str] = {}  # calls of custom tools, whose input is complete only at the end
 
-    def whole(self, deltas: Iterable[Delta]) -> Json:
-        """What the message of an answer has of them: no member where there is none."""
+    def message_fields(self, deltas: Iterable[Delta]) -> Json:
+        """Return the fields that the message of a whole response has for its calls, if it has any."""
         names: list[str] = []
         for piece in _pieces(deltas):
             self._take(piece)
             names += [] if piece.name is None else [piece.name]
-        if self._form.legacy and names:
+        if self._format.legacy and names:
             return {"function_call": {"name": names[0], "arguments": self._arguments[0]}}
         calls = [self._call(at, name) for at, name in enumerate(names)]
         return {"tool_calls": calls} if calls else {}
 
     def _call(self, at: int, name: str) -> Json:
         arguments = self._arguments[at]
-        head = {"id": f"{self._name}_{at}"}
-        if name in self._form.custom:
+        head = {"id": f"{self._id_prefix}_{at}"}
+        if name in self._format.custom:
             text = _input(arguments)
             return {**head, "type": "custom", "custom": {"name": name, "input": "" if text is None else text}}
         return {**head, "type": "function", "function": {"name": name, "arguments": arguments}}
 
-    def added(self, deltas: Iterable[Delta]) -> Json:
-        """What the delta of a chunk has of them; an object for each call: its name once, its arguments in pieces."""
+    def delta_fields(self, deltas: Iterable[Delta]) -> Json:
+        """Return the fields that the delta of a chunk has for its calls.
+
+        There is one object for each call that changed. It names the call once and carries the arguments in pieces.
+        """
         changed: dict[int, Json] = {}
         for piece in _pieces(deltas):
             if piece.name is not None:
-                changed[piece.index] = self._begun(piece.index, piece.name)
+                changed[piece.index] = self._begin(piece.index, piece.name)
             self._take(piece)
             if piece.index in self._custom:
                 self._add_input(changed, piece.index)
@@ -78,12 +82,12 @@ class CallWriter:
             call["function"]["arguments"] += piece.arguments
         if not changed:
             return {}
-        return {"function_call": changed[0]["function"]} if self._form.legacy else {"tool_calls": [*changed.values()]}
+        return {"function_call": changed[0]["function"]} if self._format.legacy else {"tool_calls": [*changed.values()]}
 
-    def _begun(self, at: int, name: str) -> Json:
-        head: Json = {"index": at, "id": f"{self._name}_{at}"}
-        if name in self._form.custom:
-            # OpenAI's chunks know no type but function: openai-api-2026#stream/choices/delta/tool_calls/type.
+    def _begin(self, at: int, name: str) -> Json:
+        head: Json = {"index": at, "id": f"{self._id_prefix}_{at}"}
+        if name in self._format.custom:
+            # OpenAI's chunks have no other type than function: openai-api-2026#stream/choices/delta/tool_calls/type.
             self._custom[at] = name
             return {**head, "custom": {"name": name, "input": ""}}
         return {**head, "type": "function", "function": {"name": name, "arguments": ""}}
@@ -105,7 +109,7 @@ def _pieces(deltas: Iterable[Delta]) -> Iterable[CallPiece]:
 
 
 def _input(arguments: str) -> str | None:
-    """The text of a custom call, None before it is whole."""
+    """Return the input of a custom call, or None while the arguments are incomplete."""
     try:
         return str(json.loads(arguments)[INPUT])
     except ValueError:

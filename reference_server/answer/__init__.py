@@ -1,1 +1,1 @@
-"""Engine output to response objects and chunks."""
+"""Conversion of engine output to responses and stream chunks."""

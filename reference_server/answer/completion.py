@@ -1,4 +1,4 @@
-"""Answer: the deltas of a request as one whole answer in the dialect's own form. Pure."""
+"""Conversion of a request's deltas to a whole response in the dialect's form."""
 
 from __future__ import annotations
 
@@ -6,74 +6,80 @@ from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from reference_server.answer.response_fields import (
-    PLAIN,
+    DEFAULT_OPTIONS,
     ROLE,
-    by_choice,
-    ending_told,
-    ids_told,
+    finish_fields,
+    group_by_choice,
+    join_text,
     logprobs,
-    prompt_told,
-    reasoning_member,
-    said,
+    prompt_fields,
+    reasoning_field,
+    token_id_fields,
     usage,
 )
-from reference_server.tool_call_output import CallWriter
+from reference_server.tool_call_output import ToolCallWriter
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from openapi.contract.contract import Contract
-    from reference_server.answer.response_fields import Heading, Json
+    from reference_server.answer.response_fields import AnswerMetadata, Json
     from reference_server.engine import Delta
-    from reference_server.request.response_options import Telling
+    from reference_server.request.response_options import ResponseOptions
 
 MILLISECONDS_PER_S: Final = 1_000
 
 
-def completion(
-    contract: Contract, heading: Heading, prompt_tokens: int, deltas: Sequence[Delta], telling: Telling = PLAIN
+def build_completion(
+    contract: Contract,
+    metadata: AnswerMetadata,
+    prompt_tokens: int,
+    deltas: Sequence[Delta],
+    options: ResponseOptions = DEFAULT_OPTIONS,
 ) -> Json:
-    """The whole answer, made of the deltas of all choices, each up to its finish reason; they may come in any order.
+    """Return the whole response for the deltas of all choices, each up to its finish reason, in any order.
 
-    The times that some dialects tell of single steps are those of the first choice.
+    The step times that some dialects report are those of the first choice.
     """
-    choices = by_choice(deltas)
+    choices = group_by_choice(deltas)
     answer: Json = {
-        **heading.members("chat.completion"),
-        "choices": [_choice(contract, index, own, telling, heading) for index, own in choices.items()],
+        **metadata.fields("chat.completion"),
+        "choices": [_choice(contract, index, own, options, metadata) for index, own in choices.items()],
         "usage": usage(contract, prompt_tokens, list(chain.from_iterable(choices.values()))),
-        **prompt_told(deltas, telling),
+        **prompt_fields(deltas, options),
     }
     if contract.answer.timings:
         steps = [_milliseconds(delta.step_s) for delta in choices[0] if delta.step_s is not None]
         answer |= {"prefill_time": steps[0]} if steps else {}
-        # Where another server generates, several tokens may have come together, and nobody measured each.
+        # An upstream server may send several tokens at once, whose steps cannot be measured one by one.
         answer |= {"decode_time_arr": steps[1:]} if len(steps) == sum(delta.tokens for delta in choices[0]) else {}
     return answer
 
 
-def _choice(contract: Contract, index: int, deltas: Sequence[Delta], telling: Telling, heading: Heading) -> Json:
-    text, reasoning = said(deltas)
-    text = telling.echo + text
-    called = CallWriter(heading.calls, index).whole(deltas)
-    member = reasoning_member(contract)
-    thought = {member: reasoning} if reasoning and member and telling.reasoning else {}
-    told = {"logprobs": logprobs(contract, deltas, telling)} if deltas[0].logprob is not None else {}
+def _choice(
+    contract: Contract, index: int, deltas: Sequence[Delta], options: ResponseOptions, metadata: AnswerMetadata
+) -> Json:
+    text, reasoning = join_text(deltas)
+    text = options.echo + text
+    calls = ToolCallWriter(metadata.call_format, index).message_fields(deltas)
+    field = reasoning_field(contract)
+    thought = {field: reasoning} if reasoning and field and options.reasoning else {}
+    scores = {"logprobs": logprobs(contract, deltas, options)} if deltas[0].logprob is not None else {}
     return {
         "index": index,
         "message": {
             "role": ROLE,
-            "content": (text or contract.answer.silence) if called else text,
-            **thought,  # its place among the members
+            "content": (text or contract.answer.silence) if calls else text,
+            **thought,  # fixes the position of the key
             **contract.answer.message,
-            **thought,  # in place of the null that some dialects have there
-            **called,
+            **thought,  # overrides the null that some dialects have for it
+            **calls,
         },
         **contract.answer.choice,
-        **told,
-        **ids_told(deltas, telling),
-        **ending_told(contract.answer.choice, deltas, heading.model, telling),
-        "finish_reason": heading.calls.reason(deltas[-1].finish_reason),
+        **scores,
+        **token_id_fields(deltas, options),
+        **finish_fields(contract.answer.choice, deltas, metadata.model, options),
+        "finish_reason": metadata.call_format.finish_reason(deltas[-1].finish_reason),
     }
 
 

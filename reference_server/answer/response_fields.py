@@ -1,4 +1,4 @@
-"""Parts: the members that whole answers and chunks have in common, as the contract's forms say. Pure."""
+"""Fields that whole responses and stream chunks have in common, in the form that the contract prescribes."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from reference_server.request.response_options import Telling
-from reference_server.tool_call_output import FUNCTIONS, CallForm
+from reference_server.request.response_options import ResponseOptions
+from reference_server.tool_call_output import DEFAULT_FORMAT, ToolCallFormat
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Sequence
@@ -18,70 +18,71 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 ROLE: Final = "assistant"
 MICROSECONDS_PER_S: Final = 1_000_000
-LEAST_LOGPROB: Final = -9999.0
-"""JSON has no infinity: OpenAI's API writes this number for what is very unlikely."""
-PLAIN: Final = Telling()
-"""An answer that tells nothing beside what the model said."""
-REASONING_MEMBERS: Final = ("reasoning", "reasoning_content")
+MIN_LOGPROB: Final = -9999.0
+"""Replacement for -infinity, which JSON cannot express; OpenAI's API uses this number for very unlikely tokens."""
+DEFAULT_OPTIONS: Final = ResponseOptions()
+"""Options of a response without optional fields."""
+REASONING_FIELDS: Final = ("reasoning", "reasoning_content")
 
 
 @dataclass(frozen=True, slots=True)
-class Heading:
-    """What all parts of one answer share. id: None where the dialect has none; created: Unix time in seconds.
+class AnswerMetadata:
+    """Data shared by all parts of one response.
 
-    calls: how calls of tools are written.
+    id: None if the dialect has no ids. created: Unix time in seconds. model: model name. service_tier: see
+    `ResponseOptions`. call_format: how tool calls are written.
     """
 
     id: str | None
     created: int
     model: str
-    tier: str | None = None
-    calls: CallForm = FUNCTIONS
+    service_tier: str | None = None
+    call_format: ToolCallFormat = DEFAULT_FORMAT
 
-    def members(self, kind: str) -> Json:
-        """The heading of an answer or a chunk; `kind` is its `object`."""
+    def fields(self, kind: str) -> Json:
+        """Return the first fields of a response or a chunk; `kind` is its `object`."""
         named = {} if self.id is None else {"id": self.id}
-        processed = {} if self.tier is None else {"service_tier": self.tier}
-        return {**named, "object": kind, "created": self.created, "model": self.model, **processed}
+        tier = {} if self.service_tier is None else {"service_tier": self.service_tier}
+        return {**named, "object": kind, "created": self.created, "model": self.model, **tier}
 
 
-def by_choice(deltas: Iterable[Delta]) -> dict[int, list[Delta]]:
-    """Index -> the deltas of that choice, from the first choice to the last."""
-    found: defaultdict[int, list[Delta]] = defaultdict(list)
+def group_by_choice(deltas: Iterable[Delta]) -> dict[int, list[Delta]]:
+    """Map each choice's index to its deltas, in the order of the indices."""
+    choices: defaultdict[int, list[Delta]] = defaultdict(list)
     for delta in deltas:
-        found[delta.index].append(delta)
-    return dict(sorted(found.items()))
+        choices[delta.index].append(delta)
+    return dict(sorted(choices.items()))
 
 
-def said(deltas: Sequence[Delta]) -> tuple[str, str]:
-    """(text, reasoning) of the deltas."""
+def join_text(deltas: Sequence[Delta]) -> tuple[str, str]:
+    """Return the text and the reasoning of the deltas."""
     return "".join(delta.text for delta in deltas), "".join(delta.reasoning for delta in deltas)
 
 
-def reasoning_member(contract: Contract) -> str | None:
-    """What the dialect calls a thought that stands beside the answer; None where it shows none."""
+def reasoning_field(contract: Contract) -> str | None:
+    """Return the name of the dialect's field for reasoning; None if it has no such field."""
     known = contract.schemas["Answer"]["properties"]
-    return next((name for name in REASONING_MEMBERS if name in known), None)
+    return next((name for name in REASONING_FIELDS if name in known), None)
 
 
-def prompt_told(deltas: Iterable[Delta], telling: Telling) -> Json:
-    """What is told of the prompt; of its log-probabilities, only in a plain answer."""
+def prompt_fields(deltas: Iterable[Delta], options: ResponseOptions) -> Json:
+    """Return the fields about the prompt. The engine reports its log-probabilities only outside streams."""
     prompt = next((delta.prompt for delta in deltas if delta.prompt is not None), None)
     if prompt is None:
         return {}
-    told: Json = {"prompt_token_ids": list(prompt.token_ids)} if telling.token_ids else {}
-    if telling.prompt_text:
-        told["prompt_text"] = prompt.text
+    fields: Json = {"prompt_token_ids": list(prompt.token_ids)} if options.token_ids else {}
+    if options.prompt_text:
+        fields["prompt_text"] = prompt.text
     if prompt.logprobs is not None:
-        told["prompt_logprobs"] = [None if logprob is None else _likely(logprob) for logprob in prompt.logprobs]
-    return told
+        fields["prompt_logprobs"] = [None if entry is None else _ranked(entry) for entry in prompt.logprobs]
+    return fields
 
 
-def _likely(entries: Iterable[RankedLogprob]) -> Json:
-    """As vLLM writes the log-probabilities of a prompt: by token id."""
+def _ranked(entries: Iterable[RankedLogprob]) -> Json:
+    """Return the log-probabilities at one position of the prompt by token id, as vLLM does."""
     return {
         str(entry.token_id): {
-            "logprob": max(entry.logprob, LEAST_LOGPROB),
+            "logprob": max(entry.logprob, MIN_LOGPROB),
             "rank": entry.rank,
             "decoded_token": entry.text,
         }
@@ -89,36 +90,39 @@ def _likely(entries: Iterable[RankedLogprob]) -> Json:
     }
 
 
-def ids_told(deltas: Iterable[Delta], telling: Telling) -> Json:
-    """The token ids of the deltas, where they were asked for."""
-    return {"token_ids": [delta.token_id for delta in deltas]} if telling.token_ids else {}
+def token_id_fields(deltas: Iterable[Delta], options: ResponseOptions) -> Json:
+    """Return the token ids of the deltas, if requested."""
+    return {"token_ids": [delta.token_id for delta in deltas]} if options.token_ids else {}
 
 
-def ending_told(members: Container[str], deltas: Sequence[Delta], model: str, telling: Telling) -> Json:
-    """What is told with the finish reason; the weights' version is the model's name, for they never change here."""
-    told: Json = {"stop_reason": deltas[-1].stop_reason} if "stop_reason" in members else {}
-    if telling.weight_versions:
-        told["weight_versions"] = [{"version": model, "start": 0, "end": len(deltas)}]
-    return told
+def finish_fields(names: Container[str], deltas: Sequence[Delta], model: str, options: ResponseOptions) -> Json:
+    """Return the fields that come with the finish reason, among the `names` that the dialect's choice has.
+
+    The version of the weights is the model's name, because the weights never change here.
+    """
+    fields: Json = {"stop_reason": deltas[-1].stop_reason} if "stop_reason" in names else {}
+    if options.weight_versions:
+        fields["weight_versions"] = [{"version": model, "start": 0, "end": len(deltas)}]
+    return fields
 
 
-def logprobs(contract: Contract, deltas: Iterable[Delta], telling: Telling = PLAIN) -> Json:
-    """One entry for each token; members of the dialect's object that this server has nothing for are null."""
-    members = contract.schemas.get("Logprobs", {}).get("properties", {})
-    told = [delta.logprob for delta in deltas if delta.logprob is not None]
+def logprobs(contract: Contract, deltas: Iterable[Delta], options: ResponseOptions = DEFAULT_OPTIONS) -> Json:
+    """Return the logprobs object with one entry for each token; fields that this server cannot fill are null."""
+    names = contract.schemas.get("Logprobs", {}).get("properties", {})
+    entries = [delta.logprob for delta in deltas if delta.logprob is not None]
     content = [
-        {**one, "top_logprobs": _tokens(each.top, telling)}
-        for each, one in zip(told, _tokens(told, telling), strict=True)
+        {**written, "top_logprobs": _tokens(entry.top, options)}
+        for entry, written in zip(entries, _tokens(entries, options), strict=True)
     ]
-    return {**dict.fromkeys(members), "content": content}
+    return {**dict.fromkeys(names), "content": content}
 
 
-def _tokens(tokens: Iterable[TokenLogprob], telling: Telling) -> list[Json]:
-    as_ids = telling.tokens_as_ids
+def _tokens(tokens: Iterable[TokenLogprob], options: ResponseOptions) -> list[Json]:
+    as_ids = options.tokens_as_ids
     return [
         {
             "token": f"token_id:{token_id}" if as_ids else text,
-            "logprob": logprob if logprob > LEAST_LOGPROB else LEAST_LOGPROB,
+            "logprob": logprob if logprob > MIN_LOGPROB else MIN_LOGPROB,
             "bytes": None if data is None else list(data),
         }
         for text, data, logprob, _, token_id in tokens
@@ -126,7 +130,7 @@ def _tokens(tokens: Iterable[TokenLogprob], telling: Telling) -> list[Json]:
 
 
 def usage(contract: Contract, prompt_tokens: int, deltas: Sequence[Delta]) -> Json:
-    """Tokens counted, with what was measured for each generated token where the form has it."""
+    """Return the usage object: token counts, and the measurements of each generated token if the dialect has them."""
     form = contract.answer
     completion_tokens = sum(delta.tokens for delta in deltas)
     counts: Json = {"prompt_tokens": prompt_tokens}
@@ -136,13 +140,13 @@ def usage(contract: Contract, prompt_tokens: int, deltas: Sequence[Delta]) -> Js
     counts |= {"completion_tokens": completion_tokens, "total_tokens": prompt_tokens + completion_tokens}
     details: Json = {}
     if "UsageCompletionDetails" in contract.schemas and any(delta.reasoning for delta in deltas):
-        details["reasoning_tokens"] = sum(map(_thinking, by_choice(deltas).values()))
+        details["reasoning_tokens"] = sum(map(_count_reasoning, group_by_choice(deltas).values()))
     predicted = [delta.predicted for delta in deltas if delta.predicted is not None]
-    if predicted:  # nothing is generated to be thrown away, so no rejected token is counted
+    if predicted:  # no token is generated and then discarded, so none counts as rejected
         details |= {"accepted_prediction_tokens": sum(predicted), "rejected_prediction_tokens": 0}
     if details:
         counts["completion_tokens_details"] = details
-    if form.token_arrays:  # of tokens whose step nobody here has measured there is nothing to say
+    if form.token_arrays:  # only of tokens whose step was measured
         sizes = [delta.batch_size for delta in deltas if delta.batch_size is not None]
         waits = [round(delta.queue_wait_s * MICROSECONDS_PER_S) for delta in deltas if delta.queue_wait_s is not None]
         counts |= {"batch_size": sizes} if sizes else {}
@@ -150,8 +154,8 @@ def usage(contract: Contract, prompt_tokens: int, deltas: Sequence[Delta]) -> Js
     return counts
 
 
-def _thinking(deltas: Sequence[Delta]) -> int:
-    """How many tokens of a choice came before its answer, where it has thought; the marks around a thought count."""
+def _count_reasoning(deltas: Sequence[Delta]) -> int:
+    """Count the tokens of a choice before its answer, if it has reasoning; the reasoning markers count too."""
     if not any(delta.reasoning for delta in deltas):
         return 0
     answer = next((at for at, delta in enumerate(deltas) if delta.text), len(deltas))

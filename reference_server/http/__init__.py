@@ -1,1 +1,1 @@
-"""The HTTP side of the server: routes, admission, connections and pages."""
+"""HTTP side of the server: routes, admission, connections and pages."""

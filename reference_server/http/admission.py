@@ -1,4 +1,4 @@
-"""What is refused before the body is read as JSON: the key, the type and size of the body, one request too many."""
+"""Checks before a request body is parsed: API key, content type, body size and number of requests in flight."""
 
 from __future__ import annotations
 
@@ -22,70 +22,70 @@ SCHEME: Final = b"bearer"
 
 
 class KeyCheck:
-    """Compares keys in constant time, so that the time of a refusal says nothing of the key."""
+    """Checks API keys in constant time, so that the response time reveals nothing about the key."""
 
     def __init__(self, key: str) -> None:
         self._key = key.encode()
 
-    def admit(self, scope: Scope) -> None:
-        """Raises ApiError: unauthorized without a bearer key, invalid_key with a wrong one."""
+    def check(self, scope: Scope) -> None:
+        """Raise ApiError `unauthorized` without a bearer key, or `invalid_key` with a wrong one."""
         sent = [value for name, value in scope["headers"] if name == b"authorization"]
         scheme, _, key = sent[0].partition(b" ") if len(sent) == 1 else (b"", b"", b"")
         key = key.strip()
         if scheme.lower() != SCHEME or not key:
             raise ApiError(
                 "unauthorized",
-                "no API key: send one header `Authorization: Bearer KEY`",
+                "missing API key: send one header `Authorization: Bearer KEY`",
                 {"WWW-Authenticate": "Bearer"},
             )
         if not hmac.compare_digest(key, self._key):
-            raise ApiError("invalid_key", "the API key is wrong", {"WWW-Authenticate": 'Bearer error="invalid_token"'})
+            raise ApiError("invalid_key", "invalid API key", {"WWW-Authenticate": 'Bearer error="invalid_token"'})
 
 
-class Places:
-    """The bounded number of requests in flight."""
+class AdmissionSlots:
+    """Limits the number of requests in flight."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
-        self.taken = 0
+        self.in_use = 0
 
     @contextmanager
-    def one(self) -> Iterator[None]:
-        """A place for as long as the context lasts; raises ApiError overloaded when all are taken."""
-        if self.taken >= self._limit:
+    def acquire(self) -> Iterator[None]:
+        """Hold a slot until the context is left; raise ApiError `overloaded` if all are in use."""
+        if self.in_use >= self._limit:
             raise ApiError(
                 "overloaded",
-                f"the server is full with {self._limit} requests: try again later",
+                f"the server already has {self._limit} requests in flight, its maximum: try again later",
                 {"Retry-After": str(RETRY_AFTER_S)},
             )
-        self.taken += 1
+        self.in_use += 1
         try:
             yield
         finally:
-            self.taken -= 1
+            self.in_use -= 1
 
 
-def check_type(headers: Headers) -> None:
-    """Raises ApiError unsupported_media_type for a body that is clearly something else than plain JSON in UTF-8.
+def check_content_type(headers: Headers) -> None:
+    """Raise ApiError `unsupported_media_type` if the headers declare anything but uncompressed JSON in UTF-8.
 
-    A missing Content-Type is forgiven: the path takes nothing else.
+    A missing Content-Type is accepted, because the path takes nothing else.
     """
     encoding = headers.get("content-encoding", "").strip().lower()
     if encoding not in ("", "identity"):
         raise ApiError("unsupported_media_type", "the body is compressed: send it without Content-Encoding")
     kind, _, parameters = headers.get("content-type", "").partition(";")
     if kind.strip() and kind.strip().lower() not in JSON_TYPES:
-        raise ApiError("unsupported_media_type", "the body must be application/json: say so in Content-Type")
+        raise ApiError("unsupported_media_type", "unsupported Content-Type: expected application/json")
     for parameter in parameters.split(";"):
         name, _, value = parameter.partition("=")
         if name.strip().lower() == "charset" and value.strip(' "').lower() not in JSON_CHARSETS:
-            raise ApiError("unsupported_media_type", "the body must be UTF-8: leave the charset out of Content-Type")
+            raise ApiError("unsupported_media_type", "unsupported charset in Content-Type: expected UTF-8")
 
 
 async def read_body(headers: Headers, receive: Receive, limit_bytes: int) -> bytes:
-    """The body, counted while it arrives whatever Content-Length says.
+    """Read the body and count its bytes as they arrive, whatever Content-Length declares.
 
-    Raises ApiError too_large as soon as the limit is passed, and ClientDisconnect.
+    Raises ApiError `too_large` as soon as the limit is exceeded, and ClientDisconnect.
     """
     length = headers.get("content-length", "")
     if length.isascii() and length.isdigit() and len(length) < 20 and int(length) > limit_bytes:
@@ -106,6 +106,6 @@ async def read_body(headers: Headers, receive: Receive, limit_bytes: int) -> byt
 
 
 def _too_large(limit_bytes: int) -> ApiError:
-    # The connection stays open: uvicorn drops the rest of the body as it arrives, and a client that only reads once it
-    # has written everything gets this answer and not a reset.
+    # The connection stays open. uvicorn discards the rest of the body as it arrives, so a client that writes its whole
+    # request before it reads gets this response instead of a connection reset.
     return ApiError("too_large", f"the body is larger than {limit_bytes} bytes: shorten it")

@@ -1,4 +1,4 @@
-"""The application: which path leads where, and nothing else."""
+"""The ASGI application of one dialect: its routes, and the path of a chat request through the server."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from reference_server.answer.chunks import ChunkWriter
-from reference_server.answer.completion import completion
-from reference_server.answer.response_fields import Heading
+from reference_server.answer.completion import build_completion
+from reference_server.answer.response_fields import AnswerMetadata
 from reference_server.engine import UnusableGrammar
-from reference_server.errors import ApiError, as_api_error, response_to, unavailable
+from reference_server.errors import ApiError, error_response, overloaded_error, to_api_error
 from reference_server.http import pages
-from reference_server.http.admission import KeyCheck, Places, check_type, read_body
+from reference_server.http.admission import AdmissionSlots, KeyCheck, check_content_type, read_body
 from reference_server.http.delivery import collect, stream
-from reference_server.http.served_contract import description, served
+from reference_server.http.served_contract import describe_served, served_contract
 from reference_server.request.chat_request import RequestReader
 
 if TYPE_CHECKING:
@@ -40,10 +40,10 @@ if TYPE_CHECKING:
 
 
 def create_app(contract: Contract, engine: Engine, settings: Settings) -> FastAPI:
-    """The server of one dialect over one engine."""
-    offered = served(contract, bearer=settings.api_key is not None, lacking=engine.lacking)
-    document = description(offered, settings.model)
-    models = Models(settings.model)
+    """Create the application that serves a dialect with an engine."""
+    served = served_contract(contract, bearer=settings.api_key is not None, lacking=engine.lacking)
+    document = describe_served(served, settings.model)
+    models = ModelsEndpoint(settings.model)
     app = FastAPI(
         title=contract.title,
         openapi_url=None,
@@ -51,9 +51,9 @@ def create_app(contract: Contract, engine: Engine, settings: Settings) -> FastAP
         redoc_url=None,
         redirect_slashes=False,
         routes=[
-            Route(contract.path, ChatEndpoint(offered, engine, settings), methods=["POST"]),
+            Route(contract.path, ChatEndpoint(served, engine, settings), methods=["POST"]),
             Route(contract.models_path, models.list, methods=["GET"]),
-            Route(f"{contract.models_path}/{{id:path}}", models.one, methods=["GET"]),
+            Route(f"{contract.models_path}/{{id:path}}", models.retrieve, methods=["GET"]),
             Route("/health", pages.health(engine), methods=["GET"]),
             Route("/openapi.json", pages.description(document), methods=["GET"]),
             Route("/docs", pages.documentation(contract.title), methods=["GET"]),
@@ -63,14 +63,15 @@ def create_app(contract: Contract, engine: Engine, settings: Settings) -> FastAP
     app.openapi = lambda: document  # type: ignore[method-assign]  # for tools that ask the application itself
 
     async def refuse(request: Request, error: Exception) -> Response:
-        refusal = as_api_error(error)
+        refusal = to_api_error(error)
         if request.method == "OPTIONS" and refusal.kind == "method_not_allowed":
             return Response(status_code=204, headers=refusal.headers)
-        return response_to(offered.errors, refusal)
+        return error_response(served.errors, refusal)
 
-    app.add_exception_handler(HTTPException, refuse)  # paths and methods that no route takes
-    app.add_middleware(Front, errors=offered.errors, key=KeyCheck(settings.api_key) if settings.api_key else None)
-    if settings.origins:  # around the front: a preflight carries no key, and refusals are to be read too
+    app.add_exception_handler(HTTPException, refuse)  # unknown paths and methods
+    key = KeyCheck(settings.api_key) if settings.api_key else None
+    app.add_middleware(AuthAndErrorMiddleware, errors=served.errors, key=key)
+    if settings.origins:  # outermost: a CORS preflight carries no key, and pages must be able to read refusals too
         app.add_middleware(
             CORSMiddleware,
             allow_origins=settings.origins,
@@ -81,8 +82,8 @@ def create_app(contract: Contract, engine: Engine, settings: Settings) -> FastAP
     return app
 
 
-class Front:
-    """The outermost layer: asks for the key, and turns every failure into the dialect's envelope."""
+class AuthAndErrorMiddleware:
+    """Checks the API key, and converts every failure to the dialect's error envelope."""
 
     def __init__(self, app: ASGIApp, errors: ErrorTable, key: KeyCheck | None) -> None:
         self._app = app
@@ -101,54 +102,54 @@ class Front:
             await send(message)
 
         try:
-            if self._key and scope["path"] not in pages.PATHS:
-                self._key.admit(scope)
+            if self._key and scope["path"] not in pages.PUBLIC_PATHS:
+                self._key.check(scope)
             await self._app(scope, receive, watched_send)
         except ClientDisconnect:
-            pass  # nobody is left to read an answer
+            pass  # nothing can be sent, because the client has disconnected
         except Exception as error:
-            response = response_to(self._errors, error)
+            response = error_response(self._errors, error)
             if not started:
                 await response(scope, receive, send)
 
 
 class ChatEndpoint:
-    """POST of a chat completion: bytes in, an answer or a stream out."""
+    """Handles POST requests for chat completions: reads the request, runs the engine, sends a response or a stream."""
 
     def __init__(self, contract: Contract, engine: Engine, settings: Settings) -> None:
         self._contract = contract
         self._engine = engine
         self._settings = settings
-        self._reader = RequestReader(contract, settings.model, parsed=engine.parsed_arguments)
-        self._places = Places(settings.max_in_flight)
+        self._reader = RequestReader(contract, settings.model, parsed_arguments=engine.parsed_arguments)
+        self._slots = AdmissionSlots(settings.max_in_flight)
         self._numbers = itertools.count(1)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         errors = self._contract.errors
-        with self._places.one():
+        with self._slots.acquire():
             request, generation = await self._accept(Headers(scope=scope), receive)
-            heading = self._heading(request)
+            metadata = self._metadata(request)
             if request.stream:
-                end = await stream(generation, self._writer(request, generation, heading), receive, send, errors)
+                end = await stream(generation, self._writer(request, generation, metadata), receive, send, errors)
             else:
                 deltas = await collect(generation, receive)
-                answer = completion(self._contract, heading, generation.prompt_tokens, deltas, request.telling)
-        # The place is free before the client can know that its answer is whole, and ask again.
+                answer = build_completion(self._contract, metadata, generation.prompt_tokens, deltas, request.options)
+        # The slot is released before the last byte is sent, so a client that asks again at once finds it free.
         if request.stream:
             await send({"type": "http.response.body", "body": end})
         else:
             await Response(orjson.dumps(answer), media_type="application/json")(scope, receive, send)
 
     async def _accept(self, headers: Headers, receive: Receive) -> tuple[ChatRequest, Generation]:
-        check_type(headers)
+        check_content_type(headers)
         body = await read_body(headers, receive, self._settings.body_limit_bytes)
-        # In a thread, so that a large body delays its own request only.
+        # Parse in a thread, so that a large body delays only its own request.
         request, prompt = await asyncio.to_thread(self._read, body)
         if not self._engine.alive:
-            raise unavailable()
+            raise overloaded_error()
         try:
             return request, self._engine.submit(prompt, request.params)
-        except ValueError as error:  # what only the engine knows: how wide it can search
+        except ValueError as error:  # limits that only the engine knows, such as the width of a beam search
             raise ApiError("invalid_request", str(error)) from error
 
     def _read(self, body: bytes) -> tuple[ChatRequest, list[int]]:
@@ -160,35 +161,36 @@ class ChatEndpoint:
             raise ApiError("invalid_request", str(error)) from error
         return request, prompt
 
-    def _writer(self, request: ChatRequest, generation: Generation, heading: Heading) -> ChunkWriter:
+    def _writer(self, request: ChatRequest, generation: Generation, metadata: AnswerMetadata) -> ChunkWriter:
         return ChunkWriter(
             self._contract,
-            heading,
+            metadata,
             generation,
             request.params,
             full_text=self._settings.full_text,
-            telling=request.telling,
+            options=request.options,
         )
 
-    def _heading(self, request: ChatRequest) -> Heading:
+    def _metadata(self, request: ChatRequest) -> AnswerMetadata:
         prefix = self._contract.answer.id_prefix
-        name = None if prefix is None else f"{prefix}{request.telling.name or next(self._numbers)}"
-        calls = replace(request.call_form, name=f"call_{secrets.token_hex(8)}")
-        return Heading(name, int(time.time()), self._settings.model, request.telling.tier, calls)
+        answer_id = None if prefix is None else f"{prefix}{request.options.request_id or next(self._numbers)}"
+        call_format = replace(request.call_format, id_prefix=f"call_{secrets.token_hex(8)}")
+        tier = request.options.service_tier
+        return AnswerMetadata(answer_id, int(time.time()), self._settings.model, tier, call_format)
 
 
-class Models:
-    """GET of the models: there is one."""
+class ModelsEndpoint:
+    """Handles GET requests for the list of models, which has one entry, and for that model."""
 
     def __init__(self, name: str) -> None:
         self._model = {"id": name, "object": "model", "created": int(time.time()), "owned_by": "chatproof"}
 
     async def list(self, _request: Request) -> Response:
-        """Every model."""
+        """Respond with the list of models."""
         return Response(orjson.dumps({"object": "list", "data": [self._model]}), media_type="application/json")
 
-    async def one(self, request: Request) -> Response:
-        """The model of this name; raises ApiError not_found."""
+    async def retrieve(self, request: Request) -> Response:
+        """Respond with the model of the requested name; raise ApiError `not_found` for any other name."""
         if request.path_params["id"] != self._model["id"]:
-            raise ApiError("not_found", f"there is no such model; this server answers for {self._model['id']}")
+            raise ApiError("not_found", f"unknown model: this server serves {self._model['id']}")
         return Response(orjson.dumps(self._model), media_type="application/json")

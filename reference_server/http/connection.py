@@ -1,7 +1,7 @@
-"""Connection: uvicorn's HTTP protocol with bounds on what a client may send, and on how long it may take.
+"""uvicorn's HTTP protocol with limits on what a client may send and on how long it may take.
 
-ASGI begins when a head has been read, so none of this can be done in the application. uvicorn itself has no limit for
-the head with httptools, and no deadline but that of an idle connection.
+An ASGI application starts only when the head of a request has been read, so these limits cannot be applied there.
+uvicorn has no size limit for the head when it uses httptools, and no timeout except for idle connections.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import httptools
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
-from reference_server.errors import transport_refusal
+from reference_server.errors import transport_error_body
 
 if TYPE_CHECKING:
     import asyncio
@@ -28,13 +28,15 @@ HEAD_END: Final = b"\r\n\r\n"
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
-    """Bounds of one connection.
+class ConnectionLimits:
+    """Limits of one connection.
 
-    head_bytes: request line and headers together. head_s: from the first byte of a request to the end of its head.
-    body_s: from there to the end of its body. unread_s: how long the answer may wait for a client that does not read.
-    idle_s: how long a connection may stay open without a request: longer than clients keep theirs, so that none meets
-        one that is just closing.
+    head_bytes: maximum size of the request line and the headers together.
+    head_s: maximum time from the first byte of a request to the end of its head.
+    body_s: maximum time from the end of the head to the end of the body.
+    unread_s: maximum time that a response may wait for a client that does not read.
+    idle_s: how long a connection may stay open without a request. It is longer than clients keep idle connections, so
+        that no client sends a request on a connection that the server is closing.
     """
 
     head_bytes: int = 65_536
@@ -45,7 +47,7 @@ class Limits:
 
 
 class Phase(Enum):
-    """What a connection is waiting for. ANSWER: the request is in."""
+    """What a connection is waiting for; ANSWER: the request is complete."""
 
     REQUEST = auto()
     HEAD = auto()
@@ -53,17 +55,19 @@ class Phase(Enum):
     ANSWER = auto()
 
 
-class Unheard(Exception):
-    """A head that ends the connection. args: status, message."""
+class InvalidHead(Exception):
+    """A request head that ends the connection. args: status, message."""
 
 
 class BoundedConnection(HttpToolsProtocol):
-    """One connection within Limits. What goes beyond them is refused by HTTP's own status, and the connection ends.
+    """One connection with limits. A violation is answered with the HTTP status for it, and the connection is closed.
 
-    errors: the dialect's envelope, in which such a refusal comes too; None: it is plain text.
+    errors: error table that gives the envelope of such a response; None: the response is plain text.
     """
 
-    def __init__(self, *arguments: Any, limits: Limits, errors: ErrorTable | None = None, **options: Any) -> None:
+    def __init__(
+        self, *arguments: Any, limits: ConnectionLimits, errors: ErrorTable | None = None, **options: Any
+    ) -> None:
         super().__init__(*arguments, **options)
         self._errors = errors
         self._limits = limits
@@ -88,7 +92,7 @@ class BoundedConnection(HttpToolsProtocol):
             end = data.find(HEAD_END)
             self._head_bytes += len(data) if end < 0 else end
             if self._head_bytes > self._limits.head_bytes:
-                self._refuse(431, f"the head of a request has at most {self._limits.head_bytes} bytes")
+                self._refuse(431, f"the request head is larger than {self._limits.head_bytes} bytes: shorten it")
                 return
         self._unset_keepalive_if_required()
         self._feed(data)
@@ -97,23 +101,23 @@ class BoundedConnection(HttpToolsProtocol):
         try:
             self.parser.feed_data(data)
         except httptools.HttpParserError as error:
-            if isinstance(error.__context__, Unheard):
+            if isinstance(error.__context__, InvalidHead):
                 self._refuse(*error.__context__.args)
             else:
-                self._refuse(400, "this is no request that HTTP knows")
+                self._refuse(400, "invalid HTTP request")
         except httptools.HttpParserUpgrade as offer:
-            if self._offers_another():
-                self._stay_with_http(data[offer.args[0] :])
+            if self._offers_upgrade():
+                self._ignore_upgrade(data[offer.args[0] :])
 
-    def _offers_another(self) -> bool:
-        """Whether the request offers another protocol. CONNECT demands one, which the application refuses."""
+    def _offers_upgrade(self) -> bool:
+        """Whether the request offers another protocol. CONNECT demands one, and the application refuses it."""
         return bool(self.parser.should_upgrade()) and self.parser.get_method() != b"CONNECT"
 
-    def _stay_with_http(self, rest: bytes) -> None:
-        """Reads a request again, from its head and the `rest` behind it, as if it offered no other protocol.
+    def _ignore_upgrade(self, rest: bytes) -> None:
+        """Parse the request again without its Upgrade header: its head, then the `rest` of the data.
 
-        RFC 9110, section 7.8, lets a server ignore the offer. Java's own client makes it with every request, and
-        httptools would take the body for the other protocol.
+        RFC 9110, section 7.8, allows a server to ignore the offer. Java's HTTP client makes it with every request, and
+        httptools would take the body for data of the other protocol.
         """
         method, version = self.parser.get_method(), self.parser.get_http_version().encode()
         kept = [name + b": " + value + b"\r\n" for name, value in self.headers if name != b"upgrade"]
@@ -124,33 +128,33 @@ class BoundedConnection(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
-        if self._phase is not Phase.HEAD:  # the next request came in one piece with the end of another
+        if self._phase is not Phase.HEAD:  # this request arrived in one piece with the end of the previous one
             self._begin_head()
 
     def on_headers_complete(self) -> None:
-        if self._offers_another():
+        if self._offers_upgrade():
             return
         self._check_head()
-        self._enter(Phase.BODY, self._limits.body_s, self._late)
+        self._enter(Phase.BODY, self._limits.body_s, self._time_out)
         super().on_headers_complete()
         if self.scope["http_version"] == "1.0":
-            self.cycle.send = Unchunked(self.cycle)  # type: ignore[method-assign]
+            self.cycle.send = UnchunkedSender(self.cycle)  # type: ignore[method-assign]
 
     def _check_head(self) -> None:
-        """Raises Unheard for a head that the parser takes and HTTP/1.1 does not: RFC 9112, sections 2.3 and 3.2."""
+        """Raise InvalidHead for a head that httptools accepts and HTTP/1.1 does not: RFC 9112, sections 2.3 and 3.2."""
         version = self.parser.get_http_version()
         if version not in ("1.0", "1.1"):
-            raise Unheard(505, "this server speaks HTTP/1.1: send that")
+            raise InvalidHead(505, "unsupported HTTP version: expected HTTP/1.1")
         hosts = sum(name == b"host" for name, _ in self.headers)
         if hosts > 1 or (hosts == 0 and version == "1.1"):
-            raise Unheard(400, f"a request names its host once, and this one {hosts} times: send one header Host")
+            raise InvalidHead(400, f"invalid number of Host headers: expected 1, got {hosts}")
 
     def on_message_complete(self) -> None:
-        if self._offers_another():
+        if self._offers_upgrade():
             return
         self._enter(Phase.ANSWER)
         super().on_message_complete()
-        if self.cycle.response_complete:  # it was refused before it was in
+        if self.cycle.response_complete:  # the request was refused before it was complete
             self._await_request()
 
     def on_response_complete(self) -> None:
@@ -169,56 +173,57 @@ class BoundedConnection(HttpToolsProtocol):
             self._unread = None
 
     def _await_request(self) -> None:
-        self._enter(Phase.REQUEST, self._limits.idle_s, self._idle)
+        self._enter(Phase.REQUEST, self._limits.idle_s, self._close_idle)
 
-    def _idle(self) -> None:
-        if self.cycle is None or self.cycle.response_complete:  # not while a request that was sent ahead is answered
+    def _close_idle(self) -> None:
+        if self.cycle is None or self.cycle.response_complete:  # not while a pipelined request is being answered
             self.transport.close()
 
     def _begin_head(self) -> None:
         self._head_bytes = 0
-        self._enter(Phase.HEAD, self._limits.head_s, self._late)
+        self._enter(Phase.HEAD, self._limits.head_s, self._time_out)
 
     def _enter(self, phase: Phase, seconds: float = 0, expire: Callable[[], None] | None = None) -> None:
-        """Goes on to a phase; `expire` is called where it lasts so many seconds."""
+        """Enter a phase; `expire` is called if the phase lasts longer than `seconds`."""
         self._phase = phase
         if self._deadline is not None:
             self._deadline.cancel()
         self._deadline = None if expire is None else self.loop.call_later(seconds, expire)
 
-    def _late(self) -> None:
-        if self._answers_another():
-            self._deadline = self.loop.call_later(self._limits.head_s, self._late)
+    def _time_out(self) -> None:
+        if self._is_answering_earlier_request():
+            self._deadline = self.loop.call_later(self._limits.head_s, self._time_out)
         elif self._phase is Phase.BODY and self.cycle.response_started:
             self.transport.close()
         else:
             self._refuse(408, "the request did not arrive in time")
 
-    def _answers_another(self) -> bool:
-        """Whether a request is being answered while this one arrives: then nothing may be written in between."""
+    def _is_answering_earlier_request(self) -> bool:
+        """Whether an earlier request is being answered while this one arrives, so that nothing else may be written."""
         if self._phase is Phase.HEAD:
             return self.cycle is not None and not self.cycle.response_complete
         return bool(self.pipeline)
 
     def _refuse(self, status: int, message: str) -> None:
-        if self._answers_another():
-            if self._phase is Phase.HEAD:  # the connection ends with the last answer to what came whole
+        if self._is_answering_earlier_request():
+            if self._phase is Phase.HEAD:  # close the connection after the response to the last complete request
                 self.cycle.keep_alive = False
             else:
                 self.transport.close()
             return
         kind = "text/plain; charset=utf-8" if self._errors is None else "application/json"
-        body = message.encode() if self._errors is None else transport_refusal(self._errors, status, message)
+        body = message.encode() if self._errors is None else transport_error_body(self._errors, status, message)
         always = b"".join(name + b": " + value + b"\r\n" for name, value in self.server_state.default_headers)
         head = f"content-type: {kind}\r\ncontent-length: {len(body)}\r\nconnection: close\r\n\r\n"
         self.transport.write(STATUS_LINE[status] + always + head.encode() + body)
         self.transport.close()
 
 
-class Unchunked:
-    """Sends the answer to a request of HTTP/1.0, which knows no chunks: without a length it ends with the connection.
+class UnchunkedSender:
+    """Sends the response to an HTTP/1.0 request, where chunked encoding does not exist.
 
-    uvicorn sends such an answer in chunks to any version, which RFC 9112, section 6.1, forbids.
+    Without a length, the end of the connection ends the response. uvicorn uses chunked encoding for any version, which
+    RFC 9112, section 6.1, forbids.
     """
 
     def __init__(self, cycle: RequestResponseCycle) -> None:

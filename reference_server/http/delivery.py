@@ -1,4 +1,4 @@
-"""Delivery: deltas of a generation to the client that waits for them, and an end to both when it leaves."""
+"""Delivery of a generation's deltas to the client; the generation is cancelled when the client disconnects."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import orjson
 from starlette.requests import ClientDisconnect
 
 from openapi.stream import sse
-from reference_server.errors import as_api_error, envelope
+from reference_server.errors import render_error, to_api_error
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Iterable
@@ -26,60 +26,60 @@ DONE: Final = sse.encode("[DONE]")
 STREAM_HEADERS: Final = [
     (b"content-type", b"text/event-stream; charset=utf-8"),
     (b"cache-control", b"no-cache"),
-    (b"x-accel-buffering", b"no"),  # or a proxy would collect the events
+    (b"x-accel-buffering", b"no"),  # otherwise nginx would buffer the events
 ]
 
 
 async def collect(generation: Generation, receive: Receive) -> list[Delta]:
-    """Every delta. Raises EngineError, and ClientDisconnect when nobody waits any longer."""
+    """Return every delta; raise EngineError, or ClientDisconnect when the client disconnects."""
 
     async def read() -> list[Delta]:
         return [delta async for delta in generation]
 
-    return await _while_connected(read(), generation, receive)
+    return await _run_while_connected(read(), generation, receive)
 
 
 async def stream(
     generation: Generation, writer: ChunkWriter, receive: Receive, send: Send, errors: ErrorTable
 ) -> bytes:
-    """Sends the chunks as events, each as soon as its token is there; returns the end of the stream, to be sent last.
+    """Send each chunk as an event as soon as its token exists; return the end of the stream for the caller to send.
 
-    Nothing is sent before the first delta, so a failure up to then raises EngineError and gets a status of its own.
-    A later one becomes the last event, in the dialect's envelope, and no `[DONE]` follows. Raises ClientDisconnect
-    when the client leaves.
+    Nothing is sent before the first delta, so an earlier failure raises EngineError and gets its own status. A later
+    failure becomes the last event, in the dialect's envelope, and no `[DONE]` follows. Raises ClientDisconnect when the
+    client disconnects.
     """
 
     async def run() -> bytes:
         deltas = aiter(generation)
         delta: Delta | None = await anext(deltas)
         await send({"type": "http.response.start", "status": 200, "headers": STREAM_HEADERS})
-        opening = _events(writer.opening())
+        opening = _encode_events(writer.opening_chunks())
         try:
             while delta is not None:
-                events = opening + _events(writer.add(delta))
+                events = opening + _encode_events(writer.add(delta))
                 await send({"type": "http.response.body", "body": events, "more_body": True})
                 opening = b""
                 delta = await anext(deltas, None)
         except Exception as error:
-            _, body = envelope(errors, as_api_error(error))
+            _, body = render_error(errors, to_api_error(error))
             return sse.encode(body)
-        return _events(writer.closing()) + DONE
+        return _encode_events(writer.closing_chunks()) + DONE
 
-    return await _while_connected(run(), generation, receive)
+    return await _run_while_connected(run(), generation, receive)
 
 
-def _events(chunks: Iterable[Json]) -> bytes:
+def _encode_events(chunks: Iterable[Json]) -> bytes:
     return b"".join(sse.encode(orjson.dumps(chunk)) for chunk in chunks)
 
 
-async def _while_connected(work: Coroutine[None, None, T], generation: Generation, receive: Receive) -> T:
-    """Runs `work` until it is done or the client has left, and cancels the generation either way.
+async def _run_while_connected(work: Coroutine[None, None, T], generation: Generation, receive: Receive) -> T:
+    """Run `work` until it is done or the client has disconnected, and cancel the generation in both cases.
 
-    The generation is cancelled here and not in the iterator that reads it: an asynchronous generator that is
-    cancelled while it is suspended runs its `finally` only when it is collected.
+    The generation is cancelled here and not in the iterator that reads it, because an asynchronous generator that is
+    cancelled while suspended runs its `finally` clause only when it is garbage-collected.
     """
     working = asyncio.ensure_future(work)
-    leaving = asyncio.ensure_future(_left(receive))
+    leaving = asyncio.ensure_future(_wait_for_disconnect(receive))
     try:
         await asyncio.wait((working, leaving), return_when=asyncio.FIRST_COMPLETED)
         if not working.done():
@@ -92,7 +92,6 @@ async def _while_connected(work: Coroutine[None, None, T], generation: Generatio
         await asyncio.gather(working, leaving, return_exceptions=True)
 
 
-async def _left(receive: Receive) -> None:
-    """Returns when the client has closed the connection."""
+async def _wait_for_disconnect(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass

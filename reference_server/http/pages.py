@@ -1,4 +1,4 @@
-"""Pages beside the API: its description, Swagger UI from local files, and whether the server is well."""
+"""Handlers of the pages besides the API: the OpenAPI description, Swagger UI from local files, and the health check."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import orjson
 from fastapi.openapi.docs import get_swagger_ui_html
 from starlette.responses import Response
 
-from reference_server.errors import ApiError, unavailable
+from reference_server.errors import ApiError, overloaded_error
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -25,12 +25,12 @@ ASSETS: Final = {
     "swagger-ui-bundle.js": "text/javascript",
     "favicon-32x32.png": "image/png",
 }
-PATHS: Final = frozenset({"/health", "/openapi.json", "/docs", *(f"/docs/{name}" for name in ASSETS)})
-"""Everything that is open without a key. It tells nothing that is not published with the server."""
+PUBLIC_PATHS: Final = frozenset({"/health", "/openapi.json", "/docs", *(f"/docs/{name}" for name in ASSETS)})
+"""Paths that need no API key. Their content is published with the server anyway."""
 
 
 def description(document: Mapping[str, object]) -> Handler:
-    """GET /openapi.json: the description of what is served."""
+    """GET /openapi.json: the OpenAPI description of the served API."""
     body = orjson.dumps(document)
 
     async def handle(_request: Request) -> Response:
@@ -40,14 +40,14 @@ def description(document: Mapping[str, object]) -> Handler:
 
 
 def documentation(title: str) -> Handler:
-    """GET /docs: Swagger UI over the description; neither the page nor its scripts load anything from elsewhere."""
+    """GET /docs: Swagger UI for the description; the page and its scripts load nothing from other hosts."""
     page = get_swagger_ui_html(
         openapi_url="/openapi.json",
         title=title,
         swagger_js_url="/docs/swagger-ui-bundle.js",
         swagger_css_url="/docs/swagger-ui.css",
         swagger_favicon_url="/docs/favicon-32x32.png",
-        swagger_ui_parameters={"validatorUrl": None},  # or the page would ask validator.swagger.io for its opinion
+        swagger_ui_parameters={"validatorUrl": None},  # otherwise the page would send requests to validator.swagger.io
     )
 
     async def handle(_request: Request) -> Response:
@@ -60,16 +60,16 @@ async def asset(request: Request) -> Response:
     """GET /docs/{name}: one of the three files of Swagger UI."""
     name = request.path_params["name"]
     if name not in ASSETS:
-        raise ApiError("not_found", "there is no such file")
+        raise ApiError("not_found", "unknown file")
     return Response(files("reference_server").joinpath("static", name).read_bytes(), media_type=ASSETS[name])
 
 
 def health(engine: Engine) -> Handler:
-    """GET /health: 200 while requests can be answered; the refusal of an overloaded server while the engine is down."""
+    """GET /health: 200 while the engine takes requests, otherwise the dialect's error for an overloaded server."""
 
     async def handle(_request: Request) -> Response:
         if not engine.alive:
-            raise unavailable()
+            raise overloaded_error()
         return Response(b'{"status":"ok"}', media_type="application/json")
 
     return handle

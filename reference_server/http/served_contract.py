@@ -1,4 +1,4 @@
-"""What this server offers: a dialect's contract less what the server lacks, plus the key it asks for."""
+"""The contract that this server serves: a dialect's contract without the capabilities that the server lacks."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from openapi.description.description import REQUEST, describe
 if TYPE_CHECKING:
     from openapi.contract.contract import Contract
 
-LACKING: Final = frozenset(
+UNSUPPORTED_CAPABILITIES: Final = frozenset(
     {
         *("media", "audio", "moderation"),
         *("prompt_cache", "storage", "watermarking", "web_search"),
         *("disaggregation", "extensions"),
     }
 )
-"""Capabilities that the server has not got. Their neutral values are accepted, all others refused by name."""
+"""Capabilities that the server does not have. Neutral values are accepted, all others are refused by name."""
 
-READ: Final = frozenset(
+SUPPORTED_PARAMETERS: Final = frozenset(
     {
         *("n", "best_of", "use_beam_search", "length_penalty", "diversity_penalty", "logprobs", "top_logprobs"),
         *("max_completion_tokens", "min_tokens", "min_p", "logit_bias", "allowed_token_ids", "bad_words"),
@@ -34,28 +34,29 @@ READ: Final = frozenset(
         *("functions", "function_call", "prediction"),
     }
 )
-"""Parameters that the server reads, of those that belong to capabilities.
+"""Parameters of capabilities that the server reads.
 
-A dialect may count more parameters among a capability: then the server lacks it there.
+If a dialect assigns a further parameter to a capability, the server lacks the capability in that dialect.
 """
 
 
-def served(contract: Contract, *, bearer: bool, lacking: frozenset[str] = frozenset()) -> Contract:
-    """The contract that is served and described.
+def served_contract(contract: Contract, *, bearer: bool, lacking: frozenset[str] = frozenset()) -> Contract:
+    """Return the contract that the server serves and describes.
 
-    bearer: the operator asks for a key, whatever the dialect says. lacking: what the model has not got.
+    bearer: whether the operator requires a key, even if the dialect does not.
+    lacking: capabilities that the model does not have.
     """
     unread = {
         parameter.capability
         for parameter in contract.parameters.values()
-        if parameter.capability and parameter.name not in READ
+        if parameter.capability and parameter.name not in SUPPORTED_PARAMETERS
     }
-    offered = contract.without(LACKING | unread | lacking | (set() if bearer else {"auth"}))
-    return replace(offered, auth="bearer") if bearer else offered
+    served = contract.without(UNSUPPORTED_CAPABILITIES | unread | lacking | (set() if bearer else {"auth"}))
+    return replace(served, auth="bearer") if bearer else served
 
 
-def description(offered: Contract, model: str) -> dict[str, Any]:
-    """The OpenAPI document of what is served: the contract's, with the one model that requests may name."""
-    document = describe(replace(offered, default_model=model))  # the examples name it too
+def describe_served(served: Contract, model: str) -> dict[str, Any]:
+    """Return the OpenAPI document of the served contract, with the one model name that requests may use."""
+    document = describe(replace(served, default_model=model))  # the examples name the model too
     document["components"]["schemas"][REQUEST]["properties"]["model"]["enum"] = [model]
     return document

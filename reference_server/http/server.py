@@ -1,4 +1,4 @@
-"""Server: uvicorn that says when it listens, ends in order, and does not outlive its engine."""
+"""A uvicorn server that announces its address, shuts down gracefully, and stops when its engine stops."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 import uvicorn
 
-from reference_server.http.connection import BoundedConnection, Limits
+from reference_server.http.connection import BoundedConnection, ConnectionLimits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -26,44 +26,48 @@ if TYPE_CHECKING:
     from reference_server.engine import Engine
 
 GRACE_S: Final = 20.0
-"""How long answers may go on after SIGTERM or SIGINT before they are ended with an error."""
+"""Time that running responses get after SIGTERM or SIGINT before they are ended with an error."""
 
-LAST_WORDS_S: Final = 5.0
-"""Time for those errors to reach their clients, before the connections are cut."""
+ERROR_DELIVERY_S: Final = 5.0
+"""Time for those errors to reach the clients before the connections are closed."""
 
-SWITCH_S: Final = 0.0003
-"""How long a thread may keep Python's lock while another waits for it. The engine's thread needs the lock for
-microseconds between two passes of the model, and at Python's own 5 ms would wait for threads that read requests."""
+SWITCH_INTERVAL_S: Final = 0.0003
+"""How long a thread may keep Python's global lock while another waits for it.
+
+The engine's thread needs the lock for microseconds between two passes of the model. With Python's default of 5 ms it
+would wait for the threads that read requests.
+"""
 
 PARENT_VARIABLE: Final = "CHATPROOF_PARENT"
-"""Environment variable that holds the process whose end, however it comes, is the server's too."""
+"""Environment variable with the id of a parent process. The server stops when that process ends for any reason."""
 
 
 class ServingError(Exception):
-    """The server cannot be started: one line for the operator."""
+    """The server cannot start; the message is one line for the operator."""
 
 
 class EngineStoppedError(ServingError):
-    """The server was running and had to end."""
+    """The server had to stop because its engine stopped."""
 
 
-def have_process_to_itself() -> None:
-    """Sets Python up for a process that is a server and nothing else. To be called when everything is loaded."""
-    # What is loaded stays: a collection that walked it all would hold up every stream, and the process's end by 1 s.
+def tune_process() -> None:
+    """Configure Python for a process that only runs a server. Call it when everything is loaded."""
+    # Exclude everything loaded so far from garbage collection. A full collection would pause every stream, and delay
+    # the end of the process by 1 s.
     gc.freeze()
-    sys.setswitchinterval(SWITCH_S)
+    sys.setswitchinterval(SWITCH_INTERVAL_S)
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """A socket bound to an address, not yet listening, so that a taken port is known before a model is loaded.
+    """Return a bound socket that does not listen yet, so that an occupied port is reported before a model is loaded.
 
-    port: 0 takes any free one. Raises ServingError.
+    port: 0 takes any free port. Raises ServingError.
     """
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         listener = socket.socket(family, kind, protocol)
         try:
-            if os.name == "posix":  # elsewhere the option lets two servers share a port
+            if os.name == "posix":  # on Windows the option would let two servers share a port
                 listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listener.bind(address)
         except OSError:
@@ -76,11 +80,13 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 class Server(uvicorn.Server):
-    """One application over one engine.
+    """A server for one application and one engine.
 
-    grace_s: how long answers may go on once the server was told to end. announce: called with the server's address
-    as soon as it listens. limits: bounds of every connection. farewell: called on the loop once all answers are over.
-    errors: the envelope of what is refused before it is a request.
+    announce: called with the server's address as soon as it listens.
+    grace_s: time that running responses get after the server was asked to stop.
+    limits: limits of every connection.
+    on_shutdown: called on the event loop when all responses have ended.
+    errors: error table for failures before a request is complete.
     """
 
     def __init__(
@@ -90,11 +96,11 @@ class Server(uvicorn.Server):
         announce: Callable[[str], None],
         *,
         grace_s: float = GRACE_S,
-        limits: Limits | None = None,
-        farewell: Callable[[], None] | None = None,
+        limits: ConnectionLimits | None = None,
+        on_shutdown: Callable[[], None] | None = None,
         errors: ErrorTable | None = None,
     ) -> None:
-        limits = limits or Limits()
+        limits = limits or ConnectionLimits()
         config = uvicorn.Config(
             app,
             http=partial(BoundedConnection, limits=limits, errors=errors),  # type: ignore[arg-type]  # uvicorn only calls it
@@ -105,24 +111,24 @@ class Server(uvicorn.Server):
             proxy_headers=False,
             server_header=False,
             timeout_keep_alive=round(limits.idle_s),
-            timeout_graceful_shutdown=round(grace_s + LAST_WORDS_S),
+            timeout_graceful_shutdown=round(grace_s + ERROR_DELIVERY_S),
         )
         super().__init__(config)
         self._engine = engine
         self._announce = announce
         self._grace_s = grace_s
-        self._farewell = farewell
+        self._on_shutdown = on_shutdown
         self._engine_stopped = False
         self._parent = os.environ.get(PARENT_VARIABLE)
 
     def run_on(self, listener: socket.socket) -> None:
-        """Serves until it is told to end; raises ServingError when it cannot listen or its engine stops."""
+        """Serve until asked to stop; raise ServingError if the server cannot listen or its engine stops."""
         try:
             self.run(sockets=[listener])
-        except OSError as error:  # the port was taken between bind and listen
+        except OSError as error:  # another process took the port between bind and listen
             raise ServingError(f"cannot listen ({_reason(error)}): choose another --port") from error
         if self._engine_stopped:
-            raise EngineStoppedError("the engine stopped, so the server did too: its log says why; start it again")
+            raise EngineStoppedError("the engine stopped, so the server stopped too: see the log, then restart it")
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets=sockets)
@@ -130,25 +136,28 @@ class Server(uvicorn.Server):
             self._announce(_address(listener))
 
     async def on_tick(self, counter: int) -> bool:
-        """Called ten times a second; whether to end."""
+        """Return whether to stop; uvicorn calls this ten times a second."""
         self._engine_stopped = self._engine.dead
         orphaned = self._parent is not None and str(os.getppid()) != self._parent
         return await super().on_tick(counter) or self._engine_stopped or orphaned
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Takes no new requests, lets answers go on for the grace, then ends them by closing the engine."""
+        """Take no new requests, give running responses the grace period, then end them by closing the engine."""
         loop = asyncio.get_running_loop()
         end = loop.call_later(self._grace_s, loop.run_in_executor, None, self._engine.close)
         try:
             await super().shutdown(sockets=sockets)
         finally:
             end.cancel()
-            if self._farewell is not None:
-                self._farewell()
+            if self._on_shutdown is not None:
+                self._on_shutdown()
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """As uvicorn's, but a signal that was obeyed is not raised again: the exit status would call it a crash."""
+        """Handle signals like uvicorn, except that a handled signal is not raised again.
+
+        If it were, the exit status would report a crash.
+        """
         if threading.current_thread() is not threading.main_thread():
             yield
             return

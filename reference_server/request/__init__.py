@@ -1,1 +1,1 @@
-"""Request bodies to what the engine is asked."""
+"""Conversion of request bodies to engine input."""

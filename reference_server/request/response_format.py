@@ -1,4 +1,4 @@
-"""From response_format and structured_outputs, as a body has them, to the grammar of an answer's text."""
+"""Conversion of `response_format` and `structured_outputs` to the grammar that the text of a response must match."""
 
 from __future__ import annotations
 
@@ -15,103 +15,103 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 
-SPACES: Final = r"[ \n\r\t]{0,64}"
-"""Between the parts of a JSON text: as many as any writer needs, and no more, or a model could go on with them."""
+WHITESPACE: Final = r"[ \n\r\t]{0,64}"
+"""White space between JSON tokens. The limit is enough for any writer, and keeps a model from writing only spaces."""
 
-LEVELS_OF_PROPERTIES: Final = ("properties", "$defs", "definitions", "patternProperties")
+MAPS_OF_SCHEMAS: Final = ("properties", "$defs", "definitions", "patternProperties")
 
 
 def text_grammar(given: Mapping[str, Any]) -> str | None:
-    """The rules of `spoken`, what the answer's text must fit, in Lark; None: any text. Raises ApiError."""
-    form, outputs = given.get("response_format") or {}, given.get("structured_outputs") or {}
-    if outputs and form.get("type", "text") != "text":
-        words = "response_format and structured_outputs both form the answer: leave one out"
+    """Return the grammar of the response's text, as Lark rules for `content`; None: any text. Raises ApiError."""
+    response_format, outputs = given.get("response_format") or {}, given.get("structured_outputs") or {}
+    if outputs and response_format.get("type", "text") != "text":
+        words = "response_format and structured_outputs are mutually exclusive: remove one"
         raise ApiError("invalid_request", words, param="structured_outputs")
     if outputs:
-        return _of_outputs(outputs)
-    return FORMATS[form.get("type", "text")](form)
+        return _structured_outputs_grammar(outputs)
+    return FORMATS[response_format.get("type", "text")](response_format)
 
 
-def asked_form(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters that form an answer's text, as JSON texts; none that lets it be any text."""
-    free = {"response_format": {"type": "text"}}
-    asked = {name: given.get(name) for name in ("response_format", "structured_outputs")}
-    return {name: json.dumps(form) for name, form in asked.items() if form and form != free.get(name)}
+def format_parameters(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters that constrain a response's text, as JSON strings; none if the text is unconstrained."""
+    unconstrained = {"response_format": {"type": "text"}}
+    values = {name: given.get(name) for name in ("response_format", "structured_outputs")}
+    return {name: json.dumps(value) for name, value in values.items() if value and value != unconstrained.get(name)}
 
 
-def _of_format(form: Mapping[str, Any]) -> str:
-    named = form["json_schema"]
-    return f"spoken: {_json(named.get('schema') or {'type': 'object'})}"
+def _json_schema_grammar(response_format: Mapping[str, Any]) -> str:
+    named = response_format["json_schema"]
+    return f"content: {_json_rule(named.get('schema') or {'type': 'object'})}"
 
 
-def _of_tags(form: Mapping[str, Any], spaces: Json | None = None, *, closed: bool = False) -> str:
-    """Any text in which whatever begins with a trigger is one of the structures, whole; the older form of tags."""
-    structures, triggers = form.get("structures"), form.get("triggers")
+def _structural_tags_grammar(tags: Mapping[str, Any], whitespace: Json | None = None, *, closed: bool = False) -> str:
+    """Return the grammar of any text in which each trigger begins a complete structure (the older form of tags)."""
+    structures, triggers = tags.get("structures"), tags.get("triggers")
     if not isinstance(structures, list) or not isinstance(triggers, list) or not structures or not triggers:
-        raise ApiError(
-            "invalid_request", "structural tags need structures and triggers here, the older form: send those, or tools"
-        )
+        words = "structural tags need structures and triggers: this server supports only the older form"
+        raise ApiError("invalid_request", words)
     rules = []
-    for at, each in enumerate(structures):
-        begin, end, schema = (each.get(key) if isinstance(each, dict) else None for key in ("begin", "end", "schema"))
+    for at, structure in enumerate(structures):
+        begin, end, schema = (
+            structure.get(key) if isinstance(structure, dict) else None for key in ("begin", "end", "schema")
+        )
         if not (isinstance(begin, str) and isinstance(end, str) and isinstance(schema, dict)):
-            raise ApiError("invalid_request", "a structural tag has a begin, a schema and an end: send all three")
-        trigger = next((each for each in triggers if isinstance(each, str) and each and begin.startswith(each)), None)
+            raise ApiError("invalid_request", "invalid structural tag: expected a begin, a schema and an end")
+        trigger = next((text for text in triggers if isinstance(text, str) and text and begin.startswith(text)), None)
         if trigger is None:
-            raise ApiError("invalid_request", f"no trigger begins the structural tag {quote(begin)}: name one")
-        whole = [begin[len(trigger) :], end]
-        head, tail = (_literal(text) if text else "" for text in whole)
-        rules += [
-            f"tag_{at}: trigger_{triggers.index(trigger)} {head} {_json(schema, spaces, closed=closed)} {tail}",
-        ]
+            words = f"no trigger matches the beginning of the structural tag {quote(begin)}: add one"
+            raise ApiError("invalid_request", words)
+        head, tail = (_literal(text) if text else "" for text in (begin[len(trigger) :], end))
+        schema_rule = _json_rule(schema, whitespace, closed=closed)
+        rules.append(f"tag_{at}: trigger_{triggers.index(trigger)} {head} {schema_rule} {tail}")
     opened = {rule.split()[1] for rule in rules}
     rules += [
         f"{name}[lazy]: ANY_TEXT {_literal(trigger)}"
         for name, trigger in ((f"trigger_{at}", trigger) for at, trigger in enumerate(triggers))
         if name in opened
     ]
-    tags = " | ".join(f"tag_{at}" for at in range(len(structures)))
-    return "\n".join([f"spoken: ({tags})* ANY_TEXT", "ANY_TEXT: /(.|\\n)*/", *rules])
+    alternatives = " | ".join(f"tag_{at}" for at in range(len(structures)))
+    return "\n".join([f"content: ({alternatives})* ANY_TEXT", "ANY_TEXT: /(.|\\n)*/", *rules])
 
 
 FORMATS: Final[Mapping[str, Callable[[Mapping[str, Any]], str | None]]] = {
     "text": lambda _: None,
-    "json_object": lambda _: f"spoken: {_json({'type': 'object'})}",
-    "json_schema": _of_format,
-    "structural_tag": _of_tags,
+    "json_object": lambda _: f"content: {_json_rule({'type': 'object'})}",
+    "json_schema": _json_schema_grammar,
+    "structural_tag": _structural_tags_grammar,
 }
 
 
-def _of_outputs(outputs: Mapping[str, Any]) -> str | None:
-    """vLLM's structured_outputs, of which one member says what the form is."""
-    spaces = _spaces(outputs)
+def _structured_outputs_grammar(outputs: Mapping[str, Any]) -> str | None:
+    """Return the grammar for vLLM's structured_outputs, of which one field gives the constraint."""
+    whitespace = _whitespace_options(outputs)
     closed = bool(outputs.get("disable_additional_properties"))
     if "json" in outputs:
-        return f"spoken: {_json(_schema(outputs['json']), spaces, closed=closed)}"
+        return f"content: {_json_rule(_schema(outputs['json']), whitespace, closed=closed)}"
     if "json_object" in outputs:
-        return f"spoken: {_json({'type': 'object'}, spaces)}" if outputs["json_object"] else None
+        return f"content: {_json_rule({'type': 'object'}, whitespace)}" if outputs["json_object"] else None
     if "choice" in outputs:
         if not outputs["choice"]:
-            words = "structured_outputs.choice is empty: name one text or more"
+            words = "structured_outputs.choice is empty: expected at least one string"
             raise ApiError("invalid_request", words, param="structured_outputs")
-        return f"spoken: {' | '.join(_literal(text) for text in outputs['choice'])}"
+        return f"content: {' | '.join(_literal(text) for text in outputs['choice'])}"
     if "regex" in outputs:
-        return f"spoken: EXPRESSION\nEXPRESSION: /{_slashed(outputs['regex'])}/"
+        return f"content: EXPRESSION\nEXPRESSION: /{_escape_slashes(outputs['regex'])}/"
     if "grammar" in outputs:
         try:
             grammar = any_to_lark(outputs["grammar"])
         except GbnfToLarkError as error:
-            words = f"structured_outputs.grammar cannot be read: {error}"
+            words = f"invalid structured_outputs.grammar: {error}"
             raise ApiError("invalid_request", words, param="structured_outputs") from error
-        return f"spoken: %lark {{\n{grammar}\n}}"
+        return f"content: %lark {{\n{grammar}\n}}"
     try:
         tags = json.loads(outputs["structural_tag"])
     except ValueError:
         tags = None
     if not isinstance(tags, dict):
-        words = "structured_outputs.structural_tag is no JSON object: send one"
+        words = "invalid structured_outputs.structural_tag: expected a JSON object"
         raise ApiError("invalid_request", words, param="structured_outputs")
-    return _of_tags(tags, _spaces(outputs), closed=closed)
+    return _structural_tags_grammar(tags, whitespace, closed=closed)
 
 
 def _schema(schema: str | Json) -> Json:
@@ -121,37 +121,37 @@ def _schema(schema: str | Json) -> Json:
         except ValueError:
             schema = ""
     if not isinstance(schema, dict):
-        words = "structured_outputs.json is no JSON Schema: send an object"
+        words = "invalid structured_outputs.json: expected a JSON Schema object"
         raise ApiError("invalid_request", words, param="structured_outputs")
     return schema
 
 
-def _spaces(outputs: Mapping[str, Any]) -> Json:
+def _whitespace_options(outputs: Mapping[str, Any]) -> Json:
     if outputs.get("disable_any_whitespace"):
         return {"whitespace_flexible": False, "item_separator": ",", "key_separator": ":"}
-    asked = outputs.get("whitespace_pattern")
-    return {"whitespace_flexible": True, "whitespace_pattern": SPACES if asked is None else asked}
+    pattern = outputs.get("whitespace_pattern")
+    return {"whitespace_flexible": True, "whitespace_pattern": WHITESPACE if pattern is None else pattern}
 
 
-def _json(schema: Json, spaces: Json | None = None, *, closed: bool = False) -> str:
-    """JSON that fits a schema. closed: objects hold nothing that they do not name."""
-    schema = _closed(schema) if closed else schema
-    options = spaces or {"whitespace_flexible": True, "whitespace_pattern": SPACES}
+def _json_rule(schema: Json, whitespace: Json | None = None, *, closed: bool = False) -> str:
+    """Return the rule for JSON of a schema. closed: objects with named properties have no others."""
+    schema = _close_objects(schema) if closed else schema
+    options = whitespace or {"whitespace_flexible": True, "whitespace_pattern": WHITESPACE}
     return f"%json {json.dumps({**schema, 'x-guidance': options}, ensure_ascii=False)}"
 
 
-def _closed(value: Any) -> Any:
-    """A schema in which objects that name their properties have no others."""
+def _close_objects(value: Any) -> Any:
+    """Return a schema in which objects with named properties have no others."""
     if isinstance(value, list):
-        return [_closed(item) for item in value]
+        return [_close_objects(item) for item in value]
     if not isinstance(value, dict):
         return value
     inner = {
-        key: {name: _closed(each) for name, each in item.items()}
-        if key in LEVELS_OF_PROPERTIES and isinstance(item, dict)
+        key: {name: _close_objects(schema) for name, schema in item.items()}
+        if key in MAPS_OF_SCHEMAS and isinstance(item, dict)
         else item
         if key in ("enum", "const", "default", "examples")
-        else _closed(item)
+        else _close_objects(item)
         for key, item in value.items()
     }
     return {"additionalProperties": False, **inner} if "properties" in value else inner
@@ -161,8 +161,8 @@ def _literal(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
-def _slashed(expression: str) -> str:
-    """A regular expression between slashes."""
+def _escape_slashes(expression: str) -> str:
+    """Escape a regular expression so that it can stand between slashes."""
     escaped = False
     written = []
     for character in expression:

@@ -1,4 +1,4 @@
-"""Telling: what a request wants told about its answer, beside what the model says."""
+"""Options of a request that decide which optional fields its response has."""
 
 from __future__ import annotations
 
@@ -14,23 +14,26 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Telling:
-    """What stands in an answer or a stream only where the request asks for it.
+class ResponseOptions:
+    """Optional content of a response, present only if the request asks for it.
 
-    usage: the usage that some dialects send in streams on request only. every_usage: each chunk holds it so far.
-    interval: so many tokens stand in a chunk at least, but in the last of a choice.
-    obfuscation: whether chunks carry random characters, so that their size does not tell that of their text.
-    token_ids: whether prompt and choices are told as token ids. prompt_text: whether the prompt is told as text.
-    weight_versions: whether it is told which weights made the tokens.
-    tokens_as_ids: whether log-probabilities name tokens as `token_id:` and the id.
-    reasoning: whether thoughts are shown. echo: text that every choice begins with.
-    name: that the client gave its request.
-    tier: how the request is processed, where the dialect tells that.
+    usage: send the usage chunk that some dialects send in streams only on request.
+    continuous_usage: report the usage so far in every chunk.
+    stream_interval: minimum number of tokens in a chunk, except in the last chunk of a choice.
+    obfuscation: add random characters to chunks, so that their size does not reveal the size of their text.
+    token_ids: report the token ids of the prompt and the choices.
+    prompt_text: report the prompt as text.
+    weight_versions: report which version of the weights generated the tokens.
+    tokens_as_ids: write tokens in log-probabilities as `token_id:` and the id.
+    reasoning: show the reasoning.
+    echo: text at the beginning of every choice.
+    request_id: id that the client gave its request.
+    service_tier: how the request is processed, if the dialect reports it.
     """
 
     usage: bool = False
-    every_usage: bool = False
-    interval: int = 1
+    continuous_usage: bool = False
+    stream_interval: int = 1
     obfuscation: bool = False
     token_ids: bool = False
     prompt_text: bool = False
@@ -38,40 +41,40 @@ class Telling:
     tokens_as_ids: bool = False
     reasoning: bool = True
     echo: str = ""
-    name: str | None = None
-    tier: str | None = None
+    request_id: str | None = None
+    service_tier: str | None = None
 
 
-LONGEST_NAME: Final = 256
+MAX_REQUEST_ID_LENGTH: Final = 256
 TIERS: Final = {"auto": "default", "scale": "default", "fast": "priority"}
-"""Tiers that this server knows by another name: it has three, and an answer tells which one it was."""
-DISGUISE: Final = 32
+"""Tiers that this server reports by another name: it has three tiers, and a response names the one that was used."""
+OBFUSCATION_BLOCK: Final = 32
 
 
-def disguise(text: str) -> str:
-    """Random characters; with them a text takes a whole number of times DISGUISE bytes as JSON, at least once."""
-    length = -len(json.dumps(text)) % DISGUISE
-    return secrets.token_urlsafe(DISGUISE)[:length]
+def obfuscation_padding(text: str) -> str:
+    """Return random characters that fill the text, as JSON, up to a positive multiple of OBFUSCATION_BLOCK bytes."""
+    length = -len(json.dumps(text)) % OBFUSCATION_BLOCK
+    return secrets.token_urlsafe(OBFUSCATION_BLOCK)[:length]
 
 
-def telling(given: Mapping[str, Any]) -> Telling:
-    """What a request wants told; given: its parameters with their documented defaults. Raises ApiError."""
-    options = given.get("stream_options") or {}
-    name, tier = given.get("request_id"), given.get("service_tier")
-    if name is not None and len(name) > LONGEST_NAME:  # it is part of every chunk
-        words = f"request_id is longer than {LONGEST_NAME} characters: shorten it"
+def read_response_options(given: Mapping[str, Any]) -> ResponseOptions:
+    """Read the options from a request's parameters, with documented defaults filled in. Raises ApiError."""
+    stream_options = given.get("stream_options") or {}
+    request_id, tier = given.get("request_id"), given.get("service_tier")
+    if request_id is not None and len(request_id) > MAX_REQUEST_ID_LENGTH:  # it is part of every chunk
+        words = f"request_id is longer than {MAX_REQUEST_ID_LENGTH} characters: shorten it"
         raise ApiError("invalid_request", words, param="request_id")
-    usage = bool(options.get("include_usage"))
-    return Telling(
+    usage = bool(stream_options.get("include_usage"))
+    return ResponseOptions(
         usage=usage,
-        every_usage=usage and bool(options.get("continuous_usage_stats")),
-        interval=int(given.get("stream_interval") or 1),
-        obfuscation=bool(options.get("include_obfuscation")),
+        continuous_usage=usage and bool(stream_options.get("continuous_usage_stats")),
+        stream_interval=int(given.get("stream_interval") or 1),
+        obfuscation=bool(stream_options.get("include_obfuscation")),
         token_ids=bool(given.get("return_token_ids")),
         prompt_text=bool(given.get("return_prompt_text")),
         weight_versions=bool(given.get("return_weight_versions")),
         tokens_as_ids=bool(given.get("return_tokens_as_token_ids")),
         reasoning=given.get("include_reasoning") is not False,
-        name=name,
-        tier=None if tier is None else TIERS.get(tier, tier),
+        request_id=request_id,
+        service_tier=None if tier is None else TIERS.get(tier, tier),
     )

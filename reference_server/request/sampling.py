@@ -1,11 +1,11 @@
-"""From a body that keeps the contract to what the engine's sampler is asked."""
+"""Conversion of a validated request body to the engine's sampling parameters."""
 
 from __future__ import annotations
 
 import math
 from typing import TYPE_CHECKING, Any, Final
 
-from reference_server.engine import MOST_LOGPROBS, Repetition, SamplingParams
+from reference_server.engine import MAX_LOGPROBS, Repetition, SamplingParams
 from reference_server.errors import ApiError
 
 if TYPE_CHECKING:
@@ -15,20 +15,20 @@ if TYPE_CHECKING:
 
 INT32_MIN: Final = -(2**31)
 INT32_MAX: Final = 2**31 - 1
-LEAST_BIAS: Final = -100.0
-GREATEST_BIAS: Final = 100.0
-ENDLESS_CAPPED: Final = "ignore-eos-ceiling"
-ENDLESS_LIMIT: Final = 4000
-"""A rule that some contracts have, and its number: ovms-2024.4#request/ignore_eos."""
+MIN_BIAS: Final = -100.0
+MAX_BIAS: Final = 100.0
+IGNORE_EOS_CAPPED: Final = "ignore-eos-ceiling"
+IGNORE_EOS_LIMIT: Final = 4000
+"""A rule of some contracts, and the limit that it sets: ovms-2024.4#request/ignore_eos."""
 PRIORITIES: Final = {"flex": 1, "priority": -1, "fast": -1}
-"""Where requests of a service tier stand in the queue; the others are 0."""
+"""Queue priority of each service tier; all others have 0, and smaller numbers come first."""
 VERBOSITY: Final = {"low": math.log(3), "high": -math.log(3)}
 EFFORTS: Final = {"none": 0, "minimal": 32, "low": 128, "medium": 512, "high": 2048, "xhigh": 8192}
-"""Most tokens of a thought for each effort; the greatest, max, has no limit. The numbers are this server's own."""
+"""Reasoning budget in tokens for each effort; `max` has no limit. The numbers are this server's own."""
 
-TOP_TURNS_ON: Final = "top-logprobs-turns-on-logprobs"
-NONE_IN_STREAMS: Final = "logprobs-in-streams"
-"""Rules that some contracts have: the number of alternatives alone asks for logprobs; a stream carries none."""
+TOP_LOGPROBS_SUFFICE: Final = "top-logprobs-turns-on-logprobs"
+NO_STREAMED_LOGPROBS: Final = "logprobs-in-streams"
+"""Rules of some contracts: top_logprobs alone turns on logprobs; streams carry no logprobs."""
 
 
 def sampling_params(
@@ -39,15 +39,16 @@ def sampling_params(
     stop_text_shown: bool,
     reasoning: bool,
 ) -> SamplingParams:
-    """The parameters of one request; raises ApiError for values that exclude each other or that no sampler can use.
+    """Return the parameters of one request; raise ApiError for values that conflict or that the sampler cannot use.
 
-    body: as it was sent. given: the same with the documented defaults of the dialect's parameters.
-    reasoning: whether thoughts are told from the answer.
+    body: the request as sent.
+    given: its parameters with the dialect's documented defaults filled in.
+    reasoning: whether to separate the reasoning from the answer.
     """
     sent = {name: body.get(name) for name in contract.parameters}
     stop = given.get("stop") or ()
     plain: dict[str, Any] = {
-        "max_tokens": _limit(contract, given),
+        "max_tokens": _max_tokens(contract, given),
         "min_tokens": _integer(given.get("min_tokens")),
         "temperature": given.get("temperature"),
         "top_p": given.get("top_p"),
@@ -64,38 +65,41 @@ def sampling_params(
     try:
         return SamplingParams(
             **{name: value for name, value in plain.items() if value is not None},
-            **_choices(contract, sent, given),
-            **_named_tokens(given),
-            **_prompt(given),
-            **_ends(given),
+            **_choice_params(contract, sent, given),
+            **_token_params(given),
+            **_prompt_params(given),
+            **_end_params(given),
             thinking_budget=thinking_budget(given),
             cache_salt=given.get("cache_salt"),
             predicted=_predicted(given.get("prediction")),
             priority=_integer(given.get("priority")) or PRIORITIES.get(given.get("service_tier") or "auto", 0),
             stop=(stop,) if isinstance(stop, str) else tuple(stop),
-            stop_token_ids=frozenset(_ids(given.get("stop_token_ids") or ())),
+            stop_token_ids=frozenset(_int32_ids(given.get("stop_token_ids") or ())),
             include_stop_str_in_output=stop_text_shown,
             logprobs=_logprobs(contract, sent),
             reasoning=reasoning,
         )
-    except ValueError as error:  # where a document states no range, the sampler still has one
+    except ValueError as error:  # the sampler has ranges even where a document states none
         raise ApiError("invalid_request", str(error)) from error
 
 
-def _ids(items: Iterable[Any]) -> Iterator[int]:
-    """The 32-bit integers among them; all else is ignored: mindie-llm-2.3#request/stop_token_ids."""
+def _int32_ids(items: Iterable[Any]) -> Iterator[int]:
+    """Yield the 32-bit integers among the items; all others are ignored: mindie-llm-2.3#request/stop_token_ids."""
     for item in items:
         number = type(item) is int or (type(item) is float and item.is_integer())
         if number and INT32_MIN <= item <= INT32_MAX:
             yield int(item)
 
 
-def _named_tokens(given: Mapping[str, Any]) -> dict[str, Any]:
-    """What is asked of single tokens. vLLM takes a bias beyond -100 and 100 for these; OpenAI refuses it before."""
+def _token_params(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters about single tokens.
+
+    A bias beyond -100 and 100 is clamped, as in vLLM. OpenAI's contract refuses it earlier.
+    """
     bias = (given.get("logit_bias") or {}).items()
     allowed = given.get("allowed_token_ids")
     return {
-        "logit_bias": tuple((int(token), max(LEAST_BIAS, min(value, GREATEST_BIAS))) for token, value in bias),
+        "logit_bias": tuple((int(token), max(MIN_BIAS, min(value, MAX_BIAS))) for token, value in bias),
         "allowed_token_ids": None if allowed is None else frozenset(map(int, allowed)),
         "bad_words": tuple(given.get("bad_words") or ()),
         "logprob_token_ids": tuple(map(int, given.get("logprob_token_ids") or ())),
@@ -103,15 +107,15 @@ def _named_tokens(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _predicted(prediction: Mapping[str, Any] | None) -> str | None:
-    """The text that an answer is likely to be."""
-    return None if prediction is None else text_of(prediction["content"])
+    """Return the predicted text of the answer."""
+    return None if prediction is None else content_text(prediction["content"])
 
 
-def _prompt(given: Mapping[str, Any]) -> dict[str, Any]:
-    """What becomes of the prompt, and what is told of it."""
+def _prompt_params(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters about truncating the prompt and reporting it."""
     logprobs = given.get("prompt_logprobs")
     if logprobs is not None and given.get("stream"):
-        words = "prompt_logprobs: a stream carries none: leave out stream or this"
+        words = "prompt_logprobs is not available in streams: remove prompt_logprobs or stream"
         raise ApiError("invalid_request", words, param="prompt_logprobs")
     return {
         "prompt_logprobs": _integer(logprobs),
@@ -121,17 +125,18 @@ def _prompt(given: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _ends(given: Mapping[str, Any]) -> dict[str, Any]:
-    """What else ends an answer: a repetition, where there is a longest pattern, and verbosity, by making ends likelier.
+def _end_params(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters about two further ways to end an answer: repetition detection and verbosity.
 
-    A shortest pattern of 0 tokens is one of 1, as in vLLM. Verbosity is a bias: with VERBOSITY["low"] an end is three
-    times as likely against any other token as with "medium", with "high" a third.
+    Repetition is detected if a maximum pattern size is given. A minimum pattern size of 0 tokens means 1, as in vLLM.
+    Verbosity is a bias on end-of-sequence tokens: with VERBOSITY["low"] an end is three times as likely against any
+    other token as with "medium", with "high" a third.
     """
-    asked = given.get("repetition_detection") or {}
-    longest = int(asked.get("max_pattern_size") or 0)
+    detection = given.get("repetition_detection") or {}
+    longest = int(detection.get("max_pattern_size") or 0)
     repetition = None
     if longest:
-        shortest, count = int(asked.get("min_pattern_size") or 0), int(asked.get("min_count") or 0)
+        shortest, count = int(detection.get("min_pattern_size") or 0), int(detection.get("min_count") or 0)
         try:
             repetition = Repetition(longest, max(shortest, 1), count)
         except ValueError as error:
@@ -139,37 +144,37 @@ def _ends(given: Mapping[str, Any]) -> dict[str, Any]:
     return {"repetition": repetition, "end_bias": VERBOSITY.get(given.get("verbosity") or "medium", 0.0)}
 
 
-def text_of(content: str | Sequence[Mapping[str, Any]]) -> str:
-    """The text of a content; parts become one text, a line each."""
+def content_text(content: str | Sequence[Mapping[str, Any]]) -> str:
+    """Return message content as one string, with one line for each content part."""
     if isinstance(content, str):
         return content
     return "\n".join(part["refusal"] if part["type"] == "refusal" else part["text"] for part in content)
 
 
-def effort_kwargs(effort: str | None) -> dict[str, Any]:
-    """What an effort of reasoning tells the template: whether the model thinks, and how much, if it knows of that."""
+def effort_options(effort: str | None) -> dict[str, Any]:
+    """Return the template options for a reasoning effort: whether to reason, and how much."""
     return {} if effort is None else {"enable_thinking": effort != "none", "reasoning_effort": effort}
 
 
 def thinking_budget(given: Mapping[str, Any]) -> int | None:
-    """Tokens for a thought: what the request says in numbers, else what its effort stands for here."""
+    """Return the reasoning budget in tokens: the number in the request, else the one for its effort."""
     budget = _integer(given.get("thinking_token_budget"))
     if budget is not None:
         return None if budget < 0 else budget
     return EFFORTS.get(given.get("reasoning_effort") or "max")
 
 
-def _choices(contract: Contract, sent: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """How many answers there are, and how they are found.
+def _choice_params(contract: Contract, sent: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters about the number of choices and about beam search.
 
-    A dialect with use_beam_search turns beam search on by it; its width is n, as in vLLM and MindIE's source, or a
-    greater best_of. Without that parameter a best_of above 1 turns it on and is the width
+    A dialect with use_beam_search turns beam search on by it. The width is n, as in vLLM and MindIE's source, or
+    best_of if that is greater. Without that parameter, a best_of above 1 turns beam search on and is the width
     (ovms-2024.4#request/unsupported/use_beam_search).
 
-    Where a dialect returns all of best_of, that is the number of answers, whatever n says.
+    If the dialect returns all of best_of, that is the number of choices, whatever n is.
 
-    Nothing says into how many groups the diversity penalty divides the beams, and OpenVINO Model Server has one, where
-    the penalty has nothing to act on. So there is one group unless the penalty is sent: then every beam is its own.
+    No document says into how many groups the diversity penalty divides the beams. OpenVINO Model Server has one group,
+    where the penalty has no effect. So there is one group unless the penalty is sent; then every beam is its own group.
     """
     n, best_of = _integer(given.get("n")) or 1, _integer(sent.get("best_of"))
     if not given.get("use_beam_search", (best_of or 1) > 1):
@@ -188,28 +193,29 @@ def _choices(contract: Contract, sent: Mapping[str, Any], given: Mapping[str, An
 
 
 def _logprobs(contract: Contract, sent: Mapping[str, Any]) -> int | None:
-    """How many alternatives come with each token's log-probability; None: the answer has none."""
-    asked, top = sent.get("logprobs"), sent.get("top_logprobs")
-    if asked is False and top:
-        words = f"top_logprobs is {top} and logprobs is false: leave one of them out"
+    """Return how many alternatives to report with each token's log-probability; None: report no log-probabilities."""
+    logprobs, top = sent.get("logprobs"), sent.get("top_logprobs")
+    if logprobs is False and top:
+        words = f"top_logprobs is {top}, but logprobs is false: remove one of them"
         raise ApiError("invalid_request", words, param="top_logprobs")
-    if top == -1:  # vLLM too lists at most 20 where its operator has not set another limit
-        words = f"top_logprobs is -1: this server lists {MOST_LOGPROBS} at most"
+    if top == -1:  # vLLM also lists at most 20 unless its operator sets another limit
+        words = f"top_logprobs is -1: expected 0 to {MAX_LOGPROBS}"
         raise ApiError("invalid_request", words, param="top_logprobs")
-    if asked is None and top is not None and TOP_TURNS_ON in contract.rules:
-        asked = True
-    if not asked or (sent.get("stream") and NONE_IN_STREAMS in contract.rules):
+    if logprobs is None and top is not None and TOP_LOGPROBS_SUFFICE in contract.rules:
+        logprobs = True
+    if not logprobs or (sent.get("stream") and NO_STREAMED_LOGPROBS in contract.rules):
         return None
     return int(top or 0)
 
 
-def _limit(contract: Contract, given: Mapping[str, Any]) -> int | None:
-    """The most tokens to generate; a dialect may cap them beside ignore_eos, also where no number was sent."""
+def _max_tokens(contract: Contract, given: Mapping[str, Any]) -> int | None:
+    """Return the maximum number of generated tokens; a dialect may cap it for ignore_eos when no number was sent."""
     newer = given.get("max_completion_tokens")
-    asked = _integer(given.get("max_tokens") if newer is None else newer)
-    return ENDLESS_LIMIT if asked is None and given.get("ignore_eos") and ENDLESS_CAPPED in contract.rules else asked
+    limit = _integer(given.get("max_tokens") if newer is None else newer)
+    capped = given.get("ignore_eos") and IGNORE_EOS_CAPPED in contract.rules
+    return IGNORE_EOS_LIMIT if limit is None and capped else limit
 
 
 def _integer(value: float | None) -> int | None:
-    """JSON Schema calls 20.0 an integer; everybody behind this line wants an int."""
+    """Convert an integral number to int: JSON Schema counts 20.0 as an integer."""
     return None if value is None else int(value)

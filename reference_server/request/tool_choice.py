@@ -1,4 +1,4 @@
-"""From tools and tool_choice, as a body has them, to the tools that an answer may call."""
+"""Conversion of `tools` and `tool_choice` to the tools that a response may call."""
 
 from __future__ import annotations
 
@@ -7,89 +7,97 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from openapi.stream.strict_json import quote
-from reference_server.engine import Keyword, Tool, ToolUse
+from reference_server.engine import Tool, ToolParameter, ToolUse
 from reference_server.errors import ApiError
-from reference_server.tool_call_output import FUNCTIONS, INPUT, CallForm
+from reference_server.tool_call_output import DEFAULT_FORMAT, INPUT, ToolCallFormat
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 Json = dict[str, Any]
 
-COMBINED: Final = ("allOf", "anyOf", "oneOf", "$ref", "patternProperties", "unevaluatedProperties", "if", "not")
-"""Keywords beside which `properties` does not say all that an object may hold."""
+COMBINATORS: Final = ("allOf", "anyOf", "oneOf", "$ref", "patternProperties", "unevaluatedProperties", "if", "not")
+"""Keywords with which `properties` may not list everything that an object can contain."""
 
 
 @dataclass(frozen=True, slots=True)
-class Calling:
-    """shown: the tools that the prompt names, as functions. use: what the engine is asked; None: nothing."""
+class ToolSelection:
+    """Tools of one request.
 
-    shown: list[Json] | None
+    prompt_tools: tools that the prompt lists, as functions; None: no tools.
+    use: which tools the engine may or must call; None: no tools.
+    call_format: how the response writes the calls.
+    """
+
+    prompt_tools: list[Json] | None
     use: ToolUse | None
-    form: CallForm = FUNCTIONS
+    call_format: ToolCallFormat = DEFAULT_FORMAT
 
 
-def calling(given: Mapping[str, Any]) -> Calling:
-    """What a request with these parameters, defaults filled in, may call; raises ApiError.
+def select_tools(given: Mapping[str, Any]) -> ToolSelection:
+    """Return the tools of a request from its parameters, with defaults filled in; raise ApiError.
 
-    Functions, which tools have replaced, are tools of which an answer calls one at most.
+    The deprecated `functions` are converted to tools of which a response calls at most one.
     """
     functions = given.get("functions")
     if not functions:
         if isinstance(given.get("function_call"), dict):
-            words = "function_call asks for a call and there are no functions: send functions"
+            words = "function_call requires a call, but functions is missing: send functions"
             raise ApiError("invalid_request", words, param="function_call")
-        return _calling(given)
+        return _select_tools(given)
     if given.get("tools"):
-        words = "functions and tools both say what may be called: leave functions out"
+        words = "functions and tools are mutually exclusive: remove functions"
         raise ApiError("invalid_request", words, param="functions")
     choice = given.get("function_call") or "auto"
-    asked = {
+    converted = {
         "tools": [{"type": "function", "function": function} for function in functions],
         "tool_choice": choice if isinstance(choice, str) else {"type": "function", "function": choice},
         "parallel_tool_calls": False,
     }
-    return replace(_calling(asked), form=CallForm(legacy=True))
+    return replace(_select_tools(converted), call_format=ToolCallFormat(legacy=True))
 
 
-def _calling(given: Mapping[str, Any]) -> Calling:
-    offered = [_function(tool) for tool in given.get("tools") or ()]
-    choice = _choice(given.get("tool_choice") or "auto")
-    if choice.mode == "none" or not offered:
+def _select_tools(given: Mapping[str, Any]) -> ToolSelection:
+    prompt_tools = [_to_function(tool) for tool in given.get("tools") or ()]
+    choice = _read_choice(given.get("tool_choice") or "auto")
+    if choice.mode == "none" or not prompt_tools:
         if choice.mode == "required":
-            words = "tool_choice asks for a call and there are no tools: send tools"
+            words = "tool_choice requires a call, but tools is missing: send tools"
             raise ApiError("invalid_request", words, param="tool_choice")
-        return Calling(None, ToolUse(()) if offered else None)
-    functions = [tool["function"] for tool in offered]
+        return ToolSelection(None, ToolUse(()) if prompt_tools else None)
+    functions = [tool["function"] for tool in prompt_tools]
     if choice.names is not None:
         for name in choice.names:
             if all(function["name"] != name for function in functions):
-                words = f"tool_choice names {quote(name)}, which is none of the tools: name one"
+                words = f"tool_choice names the unknown tool {quote(name)}: name one of tools"
                 raise ApiError("invalid_request", words, param="tool_choice")
         functions = [function for function in functions if function["name"] in choice.names]
     required = choice.mode == "required"
-    tools = tuple(_tool(function, required=required) for function in functions)
+    tools = tuple(_engine_tool(function, required=required) for function in functions)
     use = ToolUse(tools, required, not choice.single and given.get("parallel_tool_calls") is not False)
     custom = frozenset(tool["custom"]["name"] for tool in given["tools"] if tool.get("type") == "custom")
-    # Functions may share a name, which no document forbids: a call fits one of them. Of which kind it is, nobody could
-    # tell by its name.
+    # No document forbids two functions of the same name, and a call matches one of them. But a function and a custom
+    # tool of the same name cannot be told apart in a call.
     for tool in given["tools"]:
         if tool.get("type") != "custom" and tool["function"]["name"] in custom:
-            words = f"tools: {quote(tool['function']['name'])} is a function and a custom tool: rename one"
+            words = f"tools: {quote(tool['function']['name'])} names both a function and a custom tool: rename one"
             raise ApiError("invalid_request", words, param="tools")
-    return Calling(offered, use, CallForm(custom=custom))
+    return ToolSelection(prompt_tools, use, ToolCallFormat(custom=custom))
 
 
 @dataclass(frozen=True, slots=True)
 class _Choice:
-    """mode: none, auto or required. names: of the tools that are left; None: all. single: there is one call."""
+    """A tool_choice.
+
+    mode: none, auto or required. names: tools that may be called; None: all. single: there is exactly one call.
+    """
 
     mode: str
     names: frozenset[str] | None = None
     single: bool = False
 
 
-def _choice(choice: str | Json) -> _Choice:
+def _read_choice(choice: str | Json) -> _Choice:
     if isinstance(choice, str):
         return _Choice(choice)
     kind = choice.get("type", "function")
@@ -98,22 +106,22 @@ def _choice(choice: str | Json) -> _Choice:
     allowed = choice["allowed_tools"]
     names = {tool.get(tool.get("type", ""), {}).get("name") for tool in allowed["tools"]}
     if not names or not all(isinstance(name, str) for name in names):
-        words = "tool_choice.allowed_tools.tools must name one of the tools each: name them"
+        words = "invalid tool_choice.allowed_tools.tools: each item must name one of tools"
         raise ApiError("invalid_request", words, param="tool_choice")
     return _Choice(allowed["mode"], frozenset(names))
 
 
-def _function(tool: Json) -> Json:
-    """A tool as models know it; one that takes a text is a function of one argument."""
+def _to_function(tool: Json) -> Json:
+    """Return a tool as a function; a custom tool becomes a function with one string argument."""
     if tool.get("type") != "custom":
         return tool
     custom = tool["custom"]
-    form = custom.get("format") or {}
+    input_format = custom.get("format") or {}
     text: Json = {"type": "string"}
-    if form.get("type") == "grammar":
-        grammar = form["grammar"]
+    if input_format.get("type") == "grammar":
+        grammar = input_format["grammar"]
         if grammar["syntax"] != "regex":
-            words = "tools: a custom tool's grammar must have the syntax regex here: send that"
+            words = "tools: unsupported grammar syntax of a custom tool: expected regex"
             raise ApiError("invalid_request", words, param="tools")
         text["pattern"] = f"^(?:{grammar['definition']})$"
     parameters = {"type": "object", "properties": {INPUT: text}, "required": [INPUT], "additionalProperties": False}
@@ -122,36 +130,36 @@ def _function(tool: Json) -> Json:
     return {"type": "function", "function": function}
 
 
-def _tool(function: Mapping[str, Any], *, required: bool) -> Tool:
+def _engine_tool(function: Mapping[str, Any], *, required: bool) -> Tool:
     name = function["name"]
-    exact = required or bool(function.get("strict"))
-    schema = _arguments(name, function.get("parameters") or {}, exact=exact)
-    return Tool(name, _text(name), _text(schema), _keywords(schema), exact=exact)
+    strict = required or bool(function.get("strict"))
+    schema = _arguments_schema(name, function.get("parameters") or {}, strict=strict)
+    return Tool(name, _dump(name), _dump(schema), _parameters(schema), strict=strict)
 
 
-def _arguments(name: str, parameters: Mapping[str, Any], *, exact: bool) -> Json:
-    """The schema that the arguments of a call are held to: that of the tool, or a part of what that allows.
+def _arguments_schema(name: str, parameters: Mapping[str, Any], *, strict: bool) -> Json:
+    """Return the schema that a call's arguments must match: the tool's own schema, or a subset of what it allows.
 
-    A function without parameters takes no arguments, and where an object names its properties a call invents no others.
+    A function without parameters takes no arguments. If an object names its properties, a call may use no others.
     """
     schema = {"type": "object", **parameters}
-    schema.pop("x-guidance", None)  # options of the grammar's compiler
+    schema.pop("x-guidance", None)  # options of the grammar compiler
     kind = schema["type"]
     if kind != "object" and "object" not in (kind if isinstance(kind, list) else ()):
-        if exact:
-            words = f"tools: the parameters of {quote(name)} are no object, so no call fits them: fix type"
+        if strict:
+            words = f"tools: the parameters of {quote(name)} cannot be matched by a call: set type to object"
             raise ApiError("invalid_request", words, param="tools")
         return {"type": "object"}
     schema["type"] = "object"
     properties = schema.setdefault("properties", {})
     all_named = isinstance(properties, dict) and set(schema.get("required", ())) <= properties.keys()
-    if all_named and not any(keyword in schema for keyword in COMBINED):
+    if all_named and not any(keyword in schema for keyword in COMBINATORS):
         schema.setdefault("additionalProperties", False)
     return schema
 
 
-def _keywords(schema: Json) -> tuple[Keyword, ...] | None:
-    """The arguments one by one, where the schema is nothing but a closed list of them."""
+def _parameters(schema: Json) -> tuple[ToolParameter, ...] | None:
+    """Return the arguments one by one, if the schema is only a closed list of them, else None."""
     if schema.keys() - {"type", "properties", "required", "additionalProperties", "description", "title", "$defs"}:
         return None
     if schema.get("additionalProperties") is not False:
@@ -159,29 +167,33 @@ def _keywords(schema: Json) -> tuple[Keyword, ...] | None:
     definitions = {"$defs": schema["$defs"]} if "$defs" in schema else {}
     required = schema.get("required", ())
     return tuple(
-        Keyword(name, _text({**value, **definitions}), name in required) for name, value in schema["properties"].items()
+        ToolParameter(name, _dump({**value, **definitions}), name in required)
+        for name, value in schema["properties"].items()
     )
 
 
-def _text(value: Any) -> str:
+def _dump(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def earlier_calls(calls: Sequence[Mapping[str, Any]], *, parsed: bool) -> list[Json]:
-    """Calls of an earlier turn as chat templates read them. parsed: whether they take arguments as an object."""
+def convert_earlier_calls(calls: Sequence[Mapping[str, Any]], *, parsed_arguments: bool) -> list[Json]:
+    """Convert the tool calls of an earlier turn for the chat template.
+
+    parsed_arguments: whether the template takes the arguments as an object, not as a string.
+    """
     earlier = []
     for call in calls:
         if "custom" in call:
-            name, arguments = call["custom"]["name"], _text({INPUT: call["custom"]["input"]})
+            name, arguments = call["custom"]["name"], _dump({INPUT: call["custom"]["input"]})
         else:
             name, arguments = call["function"]["name"], call["function"]["arguments"]
-        function = {"name": name, "arguments": _object(arguments) if parsed else arguments}
+        function = {"name": name, "arguments": _parse_object(arguments) if parsed_arguments else arguments}
         earlier.append({"id": call["id"], "type": "function", "function": function})
     return earlier
 
 
-def _object(arguments: str) -> Any:
-    """The object that arguments are; whatever else they are, stays a text."""
+def _parse_object(arguments: str) -> Any:
+    """Return the JSON object in a string, or the string itself if it contains anything else."""
     try:
         value = json.loads(arguments)
     except ValueError:

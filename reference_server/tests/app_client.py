@@ -48,5 +48,5 @@ def body(content: str = "Hello there", /, **parameters: Any) -> dict[str, Any]:
 def events(response: httpx.Response) -> list[str]:
     """The data of each event of a stream, whose lines have no flaws."""
     decoded = sse.decode([(0.0, response.content)])
-    assert decoded.flaws == ()
+    assert decoded.anomalies == ()
     return [event.data for event in decoded.events]

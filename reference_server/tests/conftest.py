@@ -8,7 +8,7 @@ import pytest
 
 from reference_server.engine.device import torch
 from reference_server.engine.loop.local_engine import LocalEngine
-from reference_server.engine.loop.restarts import Restarts
+from reference_server.engine.loop.restarts import RestartPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -93,7 +93,7 @@ def load_engine(random_checkpoint: Path) -> Iterator[Callable[..., LocalEngine]]
     engines: list[LocalEngine] = []
 
     def load(**options: Any) -> LocalEngine:
-        options = {"restarts": Restarts(most=0), **options}
+        options = {"restarts": RestartPolicy(max_restarts=0), **options}
         engines.append(LocalEngine.load(random_checkpoint, device="cpu", **options))
         return engines[-1]
 

@@ -12,7 +12,7 @@ from openapi.contract.contract import load, names
 from openapi.description.validation import Validator
 from openapi.stream import sse
 from openapi.stream.event_order import Walk, walk
-from reference_server.http.served_contract import served
+from reference_server.http.served_contract import served_contract
 from reference_server.settings import Settings
 from reference_server.tests.scripted_engine import PATIENCE_S, running
 
@@ -43,7 +43,7 @@ def served_everywhere(engine: LocalEngine) -> Iterator[dict[str, str]]:
 @cache
 def validator(dialect: str) -> Validator:
     """The validator of what the embedded server has of a dialect."""
-    return Validator(served(load(dialect), bearer=False))
+    return Validator(served_contract(load(dialect), bearer=False))
 
 
 def post(address: str, dialect: str, request: Mapping[str, Any]) -> httpx.Response:

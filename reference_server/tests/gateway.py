@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from reference_server.settings import Settings
 from reference_server.tests.scripted_engine import Running, running
-from reference_server.upstream.options import Upstreams, open_upstreams
+from reference_server.upstream.options import UpstreamOptions, open_upstreams
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,7 +20,7 @@ def gateway(
     contract: Contract, *urls: str, name: str = "tiny", api_key: str | None = None, **told: Any
 ) -> Iterator[Running]:
     """A gateway that calls its model `name`; told: the rest of what its operator says of the upstreams."""
-    engine, offered, _ = open_upstreams(Upstreams(urls, **told), contract, name)
+    engine, offered, _ = open_upstreams(UpstreamOptions(urls, **told), contract, name)
     settings = Settings(model=name, api_key=api_key)
-    with running(offered, engine, settings, farewell=engine.balance.close) as server:
+    with running(offered, engine, settings, on_shutdown=engine.load_balancer.close) as server:
         yield server

@@ -1,4 +1,4 @@
-"""What is made of deltas in a dialect: chunks of a stream, and the heading of an answer."""
+"""Helpers that render deltas in a dialect: the chunks of a stream, and the metadata of a response."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from openapi.contract.contract import load, names
 from reference_server.answer.chunks import ChunkWriter
-from reference_server.answer.response_fields import Heading
+from reference_server.answer.response_fields import AnswerMetadata
 from reference_server.engine import Delta, SamplingParams
-from reference_server.request.response_options import Telling
+from reference_server.request.response_options import ResponseOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -19,26 +19,26 @@ DIALECTS = sorted(set(names().values()))
 TEXTS = ("The", " ", "end", ".", "")
 
 
-def heading(dialect: str) -> Heading:
+def metadata(dialect: str) -> AnswerMetadata:
     prefix = load(dialect).answer.id_prefix
-    return Heading(None if prefix is None else f"{prefix}8", 1_729_614_610, "tiny")
+    return AnswerMetadata(None if prefix is None else f"{prefix}8", 1_729_614_610, "tiny")
 
 
-def stream_of(
+def render_stream(
     dialect: str,
-    said: Iterable[Delta],
+    deltas: Iterable[Delta],
     params: SamplingParams | None = None,
     *,
     full_text: bool = False,
     usage: bool = False,
-    telling: Telling | None = None,
+    options: ResponseOptions | None = None,
 ) -> list[dict[str, Any]]:
     params = params or SamplingParams()
-    counted = SimpleNamespace(prompt_tokens=54)
-    told = telling or Telling(usage=usage)
-    writer = ChunkWriter(load(dialect), heading(dialect), counted, params, full_text=full_text, telling=told)
-    opening = list(writer.opening())
-    return [*opening, *(chunk for delta in said for chunk in writer.add(delta)), *writer.closing()]
+    prompt = SimpleNamespace(prompt_tokens=54)
+    options = options or ResponseOptions(usage=usage)
+    writer = ChunkWriter(load(dialect), metadata(dialect), prompt, params, full_text=full_text, options=options)
+    opening = list(writer.opening_chunks())
+    return [*opening, *(chunk for delta in deltas for chunk in writer.add(delta)), *writer.closing_chunks()]
 
 
 def content(chunk: dict[str, Any]) -> str:

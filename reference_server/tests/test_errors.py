@@ -9,11 +9,11 @@ import pytest
 from starlette.exceptions import HTTPException
 
 from openapi.contract.contract import load, names
-from openapi.description.description import KIND_SUMMARY
+from openapi.description.examples import KIND_SUMMARY
 from openapi.description.validation import Validator
 from reference_server.engine import ChatTemplateError, EngineError, PromptTooLong
-from reference_server.errors import ApiError, as_api_error, envelope, response_to
-from reference_server.http.served_contract import served
+from reference_server.errors import ApiError, error_response, render_error, to_api_error
+from reference_server.http.served_contract import served_contract
 from reference_server.request.chat_request import RequestReader
 
 DIALECTS = sorted(set(names().values()))
@@ -23,7 +23,7 @@ DIALECTS = sorted(set(names().values()))
 @pytest.mark.parametrize("kind", sorted(KIND_SUMMARY))
 def test_every_kind_fits_the_envelope_of_every_dialect(dialect: str, kind: str) -> None:
     contract = load(dialect)
-    status, body = envelope(contract.errors, ApiError(kind, "what is wrong"))
+    status, body = render_error(contract.errors, ApiError(kind, "what is wrong"))
     assert 400 <= status < 600
     assert Validator(contract).problems("ErrorEnvelope", orjson.loads(body)) == ()
     assert b"what is wrong" in body
@@ -44,7 +44,7 @@ def test_every_kind_fits_the_envelope_of_every_dialect(dialect: str, kind: str) 
 def test_a_refusal_has_the_status_and_the_words_of_its_dialect(
     dialect: str, kind: str, status: int, body: object
 ) -> None:
-    found, raw = envelope(load(dialect).errors, ApiError(kind, "no"))
+    found, raw = render_error(load(dialect).errors, ApiError(kind, "no"))
     assert (found, orjson.loads(raw)) == (status, body)
 
 
@@ -62,12 +62,12 @@ def test_a_refusal_has_the_status_and_the_words_of_its_dialect(
     ],
 )
 def test_a_refusal_names_the_parameter_that_is_wrong(dialect: str, sent: dict[str, object], param: str) -> None:
-    contract = served(load(dialect), bearer=False)
+    contract = served_contract(load(dialect), bearer=False)
     body = {"model": "m", "messages": [{"role": "user", "content": "Hello!"}], **sent}
     with pytest.raises(ApiError) as refused:
         RequestReader(contract, "m").read(orjson.dumps(body))
     assert param == refused.value.param
-    assert param == orjson.loads(envelope(contract.errors, refused.value)[1])["error"]["param"]
+    assert param == orjson.loads(render_error(contract.errors, refused.value)[1])["error"]["param"]
 
 
 @pytest.mark.parametrize(
@@ -83,32 +83,32 @@ def test_a_refusal_names_the_parameter_that_is_wrong(dialect: str, sent: dict[st
     ],
 )
 def test_every_failure_has_a_kind_and_tells_nothing_of_our_insides(error: Exception, kind: str) -> None:
-    refusal = as_api_error(error)
+    refusal = to_api_error(error)
     assert refusal.kind == kind
     assert "secret" not in refusal.message
     assert "Error" not in refusal.message
 
 
 def test_a_prompt_that_does_not_fit_is_refused_with_both_numbers() -> None:
-    message = as_api_error(PromptTooLong(90, 49)).message
+    message = to_api_error(PromptTooLong(90, 49)).message
     assert "90" in message
     assert "49" in message
 
 
 def test_an_unexpected_failure_is_logged_with_its_cause(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.ERROR):
-        as_api_error(ZeroDivisionError("seven by nothing"))
+        to_api_error(ZeroDivisionError("seven by nothing"))
     assert "seven by nothing" in caplog.text
 
 
 @pytest.mark.parametrize("letter", ["x", "é", "好", "😀"])
 def test_a_long_message_is_cut_between_characters_at_one_kibibyte(letter: str) -> None:
-    _, body = envelope(load("ovms").errors, ApiError("invalid_request", letter * 5000))
+    _, body = render_error(load("ovms").errors, ApiError("invalid_request", letter * 5000))
     message = orjson.loads(body)["error"]
     assert message.rstrip(".") == letter * (1021 // len(letter.encode()))
     assert len(message.encode()) <= 1024
 
 
 def test_the_methods_that_are_allowed_are_named_in_order() -> None:
-    response = response_to(load("mindie").errors, HTTPException(405, headers={"Allow": "HEAD, GET"}))
+    response = error_response(load("mindie").errors, HTTPException(405, headers={"Allow": "HEAD, GET"}))
     assert (response.status_code, response.headers["allow"]) == (405, "GET, HEAD, OPTIONS")

@@ -20,7 +20,7 @@ from openapi.stream import sse
 from openapi.stream.event_order import walk
 from reference_server.engine import LocalEngine
 from reference_server.faults import fault_host as hosting
-from reference_server.http.server import SWITCH_S, EngineStoppedError, Server, ServingError
+from reference_server.http.server import SWITCH_INTERVAL_S, EngineStoppedError, Server, ServingError
 from reference_server.serve_command import Settings, command, serve
 from reference_server.tests.scripted_engine import PATIENCE_S, ScriptedEngine, running
 
@@ -159,7 +159,7 @@ def test_a_server_of_either_command_hands_the_lock_of_python_on_soon(
         sys.setswitchinterval(before)
         gc.unfreeze()
     assert result.exit_code == 0
-    assert intervals == pytest.approx([SWITCH_S])
+    assert intervals == pytest.approx([SWITCH_INTERVAL_S])
 
 
 def test_the_command_says_what_it_takes() -> None:

@@ -1,1 +1,1 @@
-"""The gateway: an engine that is another server, asked over HTTP in its own words."""
+"""The gateway: an engine that sends its requests to another server over HTTP."""

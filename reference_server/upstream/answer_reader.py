@@ -1,48 +1,49 @@
-"""AnswerReader: the chunks or the whole answer of an upstream, as deltas. Pure.
+"""Conversion of an upstream's answer, as chunks or as a whole, to deltas.
 
-Upstreams agree on little: a role on every delta or on none, usage with the last chunk, with each or after all, the end
-named by `[DONE]` or not at all. What is read here is what they have in common; the rest is left aside.
+Upstreams differ: some send a role with every delta and some with none; usage comes with the last chunk, with each, or
+after all; some mark the end with `[DONE]` and some do not. The reader relies only on what they have in common.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
-from reference_server.engine import CallPiece, Delta, TokenLogprob
+from reference_server.engine import CallPiece, Delta
 from reference_server.engine.detokenizer import StopScanner
-from reference_server.upstream.connection import Dropped
+from reference_server.upstream.answer_fields import (
+    is_count,
+    read_finish_reason,
+    read_logprobs,
+    read_stop_reason,
+    read_text,
+    split_by_token,
+)
+from reference_server.upstream.connection import BrokenAnswer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from reference_server.engine import FinishReason
-    from reference_server.upstream.request_translation import Ask, Json
-
-FINISHES: Final[dict[str, FinishReason]] = {
-    "stop": "stop",
-    "eos_token": "stop",
-    "eos": "stop",
-    "length": "length",
-    "tool_calls": "tool_calls",
-    "function_call": "tool_calls",
-    "repetition": "repetition",
-}
-MOST_TOKENS: Final = 2**40
+    from reference_server.upstream.request_translation import Json, UpstreamRequest
 
 
 @dataclass(slots=True)
 class _Choice:
-    """What has come of one choice. counted: its tokens so far; sent: those that deltas stand for.
+    """State of one choice.
 
-    at: when the last chunk came. begun: whether anything did; the first chunk of many upstreams says only whose turn it
-    is. chunks: all the others. calls: of tools: the upstream's index -> ours.
+    last_chunk_at: time of the last chunk.
+    scanner: finds stop strings, if the gateway cuts the text at them.
+    counted: number of its tokens so far, as the upstream reports it.
+    sent: number of tokens in the deltas sent.
+    begun: whether any chunk has arrived. The first chunk of many upstreams has only the role.
+    chunks: number of chunks without that first one.
+    calls: index of each tool call at the upstream -> index in the deltas.
     """
 
     index: int
-    at: float
+    last_chunk_at: float
     scanner: StopScanner | None
-    over: bool = False
+    finished: bool = False
     counted: int | None = None
     sent: int = 0
     begun: bool = False
@@ -51,110 +52,119 @@ class _Choice:
 
 
 class AnswerReader:
-    """Reads one upstream's answer. `chunk` or `whole` give deltas; `end` gives what waited for the count of tokens.
+    """Reads one upstream's answer.
 
-    prompt_tokens: once told. cut: a stop text was found here, so the upstream may go on with what nobody wants.
+    `read_chunk` and `read_answer` yield deltas; `end` yields the delta that had to wait for the number of all tokens.
+
+    prompt_tokens: number of prompt tokens; 0 until the upstream reports it.
+    cut: whether the text was cut at a stop string, so that the rest of the answer does not matter.
     """
 
-    def __init__(self, ask: Ask, started_at: float) -> None:
+    def __init__(self, request: UpstreamRequest, started_at: float) -> None:
         self.prompt_tokens = 0
         self.cut = False
         self._cached: int | None = None
-        self._params = ask.params
-        cut = (ask.params.stop, ask.params.include_stop_str_in_output)
+        self._params = request.params
+        stops = (request.params.stop, request.params.include_stop_str_in_output)
         self._choices = [
-            _Choice(index, started_at, StopScanner(*cut) if ask.cut else None) for index in range(ask.params.n)
+            _Choice(index, started_at, StopScanner(*stops) if request.cut else None)
+            for index in range(request.params.n)
         ]
         self._completion_tokens: int | None = None
-        self._last: Delta | None = None  # waits for the count of all tokens
+        self._last: Delta | None = None  # waits for the number of all tokens
 
     @property
-    def over(self) -> bool:
-        """Whether every choice has said all."""
-        return all(choice.over for choice in self._choices)
+    def finished(self) -> bool:
+        """Whether every choice is complete."""
+        return all(choice.finished for choice in self._choices)
 
-    def chunk(self, chunk: Json, at: float) -> Iterator[Delta]:
-        """The deltas of one chunk that came at a time; raises Dropped for one that makes no sense."""
+    def read_chunk(self, chunk: Json, at: float) -> Iterator[Delta]:
+        """Yield the deltas of a chunk that arrived at a time; raise BrokenAnswer for an invalid chunk."""
         usage = chunk.get("usage")
         choices = chunk.get("choices")
         choices = choices if isinstance(choices, list) else []
         if isinstance(usage, dict):
-            self._count(usage, choices)
+            self._read_usage(usage, choices)
         for row in choices:
             if isinstance(row, dict):
-                yield from self._said(row, row.get("delta"), at)
+                yield from self._read_choice(row, row.get("delta"), at)
 
-    def whole(self, answer: Json, at: float) -> Iterator[Delta]:
-        """The deltas of an answer that came at once."""
+    def read_answer(self, answer: Json, at: float) -> Iterator[Delta]:
+        """Yield the deltas of an answer that is not a stream."""
         usage, choices = answer.get("usage"), answer.get("choices")
         if isinstance(usage, dict):
-            self._count(usage, [])
+            self._read_usage(usage, [])
         for row in choices if isinstance(choices, list) else []:
             if isinstance(row, dict):
-                yield from self._said(row, row.get("message"), at)
+                yield from self._read_choice(row, row.get("message"), at)
 
     def end(self) -> Iterator[Delta]:
-        """What is left once nothing more comes; raises Dropped where that is too early."""
-        if not self.over:
-            raise Dropped("the answer ended before its finish reason", begun=True)
+        """Yield the remaining delta at the end of the answer; raise BrokenAnswer if the answer is incomplete."""
+        if not self.finished:
+            raise BrokenAnswer("the answer ended before its finish reason", begun=True)
         if self._last is None:
             return
         last, self._last = self._last, None
-        told = sum(choice.sent for choice in self._choices)
+        sent = sum(choice.sent for choice in self._choices)
         total = self._completion_tokens
-        if total is None:  # nobody counted: upstreams like that send one chunk for each token
+        if total is None:  # upstreams that report no usage send one chunk for each token
             total = sum(choice.counted if choice.counted is not None else choice.chunks for choice in self._choices)
-        tokens = last.tokens + max(0, total - told - last.tokens)
+        tokens = last.tokens + max(0, total - sent - last.tokens)
         yield replace(last, tokens=tokens, cached_tokens=self._cached)
 
-    def _count(self, usage: Json, choices: Sequence[object]) -> None:
-        """Beside choices usage is theirs so far, as with vLLM's continuous_usage_stats and MindIE's finish reasons."""
+    def _read_usage(self, usage: Json, choices: Sequence[object]) -> None:
+        """Store token counts.
+
+        In a chunk with choices, usage counts the tokens of these choices so far, as with vLLM's continuous_usage_stats
+        and MindIE's last chunks.
+        """
         prompt: Any = usage.get("prompt_tokens")
         completion: Any = usage.get("completion_tokens")
         details = usage.get("prompt_tokens_details")
         cached: Any = details.get("cached_tokens") if isinstance(details, dict) else None
-        if _counts(prompt):
+        if is_count(prompt):
             self.prompt_tokens = prompt
-        if _counts(cached):
+        if is_count(cached):
             self._cached = cached
-        if not _counts(completion):
+        if not is_count(completion):
             return
         if not choices:
             self._completion_tokens = completion
         for row in choices:
-            if (choice := self._choice(row)) is not None and not choice.over:
+            if (choice := self._find_choice(row)) is not None and not choice.finished:
                 choice.counted = completion
 
-    def _choice(self, row: object) -> _Choice | None:
+    def _find_choice(self, row: object) -> _Choice | None:
         index = row.get("index", 0) if isinstance(row, dict) else None
         known = isinstance(index, int) and not isinstance(index, bool) and 0 <= index < len(self._choices)
-        return self._choices[index] if known else None  # type: ignore[index]  # an int by then
+        return self._choices[index] if known else None  # type: ignore[index]  # index is an int if known
 
-    def _said(self, row: Json, said: object, at: float) -> Iterator[Delta]:
-        choice = self._choice(row)
+    def _read_choice(self, row: Json, content: object, at: float) -> Iterator[Delta]:
+        """Yield the deltas for one item of `choices`. content: its delta or its message."""
+        choice = self._find_choice(row)
         if choice is None:
-            raise Dropped("the answer holds a choice that nobody asked for", begun=True)
-        if choice.over:
+            raise BrokenAnswer("the answer has a choice that was not requested", begun=True)
+        if choice.finished:
             return
-        said = said if isinstance(said, dict) else {}
-        text, reasoning = _text(said.get("content")), ""
+        content = content if isinstance(content, dict) else {}
+        text, reasoning = read_text(content.get("content")), ""
         if self._params.reasoning:
-            reasoning = _text(said.get("reasoning_content")) or _text(said.get("reasoning"))
-        logprobs = _logprobs(row.get("logprobs")) if self._params.logprobs is not None else []
-        reason = _reason(row.get("finish_reason"))
-        calls = tuple(_calls(choice, said.get("tool_calls"))) if self._params.tools is not None else ()
+            reasoning = read_text(content.get("reasoning_content")) or read_text(content.get("reasoning"))
+        logprobs = read_logprobs(row.get("logprobs")) if self._params.logprobs is not None else []
+        reason = read_finish_reason(row.get("finish_reason"))
+        calls = tuple(_read_calls(choice, content.get("tool_calls"))) if self._params.tools is not None else ()
         choice.chunks += bool(text or reasoning or calls or logprobs or choice.begun or reason)
         choice.begun = True
-        text, stopped = self._cut(choice, text, ended=reason is not None)
+        text, stopped = self._cut_text(choice, text, ended=reason is not None)
         if stopped:
             self.cut, reason = True, "stop"
         if not (text or reasoning or calls or logprobs or reason):
             return
-        *before, (text, logprob) = _shared_out(text, logprobs) or [(text, None)]
-        for part, told in before:
+        *before, (text, logprob) = split_by_token(text, logprobs) or [(text, None)]
+        for token_text, token_logprob in before:
             choice.sent += 1
-            yield Delta(part, -1, None, None, None, None, choice.index, told, cached_tokens=None)
-        tokens = 1 if logprobs else 0  # where neither this nor usage says it, the last delta of all has what is left
+            yield Delta(token_text, -1, None, None, None, None, choice.index, token_logprob, cached_tokens=None)
+        tokens = 1 if logprobs else 0  # without logprobs or usage, the very last delta gets the remaining tokens
         if choice.counted is not None:
             tokens = max(0, choice.counted - choice.sent)
         delta = Delta(
@@ -163,91 +173,46 @@ class AnswerReader:
             finish_reason=reason,
             batch_size=None,
             queue_wait_s=None,
-            step_s=at - choice.at,
+            step_s=at - choice.last_chunk_at,
             index=choice.index,
             logprob=logprob,
             reasoning=reasoning,
             tokens=tokens,
             cached_tokens=self._cached if reason else None,
-            stop_reason=_stop_reason(row) if reason else None,
+            stop_reason=read_stop_reason(row) if reason else None,
             calls=calls,
         )
-        choice.at = at
-        choice.over = reason is not None
-        if choice.over and self.over and choice.counted is None:
+        choice.last_chunk_at = at
+        choice.finished = reason is not None
+        if choice.finished and self.finished and choice.counted is None:
             self._last = delta
         else:
             choice.sent += tokens
             yield delta
 
-    def _cut(self, choice: _Choice, text: str, *, ended: bool) -> tuple[str, bool]:
-        """(text, whether a stop text was found) where stop texts are cut here."""
+    def _cut_text(self, choice: _Choice, text: str, *, ended: bool) -> tuple[str, bool]:
+        """Return the text up to a stop string, and whether one was found, if the gateway cuts the text."""
         if choice.scanner is None:
             return text, False
         text, stopped = choice.scanner.push(text)
         return (text, True) if stopped else (text + choice.scanner.flush() if ended else text, False)
 
 
-def _text(value: object) -> str:
-    """A text, empty where it is missing. Raises Dropped for any other value: leaving it out would change the answer."""
-    if value is None or isinstance(value, str):
-        return value or ""
-    raise Dropped("the answer holds a text that is none", begun=True)
+def _read_calls(choice: _Choice, rows: object) -> Iterator[CallPiece]:
+    """Yield pieces of tool calls, numbered in the order in which the calls begin.
 
-
-def _counts(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < MOST_TOKENS
-
-
-def _reason(value: object) -> FinishReason | None:
-    if value is None or value == "":
-        return None
-    if value not in FINISHES:
-        raise Dropped(f"the answer ended with finish_reason {str(value)[:40]!r}", begun=True)
-    return FINISHES[str(value)]
-
-
-def _calls(choice: _Choice, rows: object) -> Iterator[CallPiece]:
-    """Pieces of calls, numbered in the order in which they begin; raises Dropped for one that begins without a name."""
+    Raises BrokenAnswer for an invalid call, and for a call that begins without a name.
+    """
     for at, row in enumerate(rows if isinstance(rows, list) else []):
         index = row.get("index", at) if isinstance(row, dict) else None
         function = row.get("function") if isinstance(row, dict) else None
         if not isinstance(index, int) or not isinstance(function, dict):
-            raise Dropped("the answer holds a call that is none", begun=True)
-        name = _text(function.get("name")) or None
+            raise BrokenAnswer("the answer has an invalid tool call", begun=True)
+        name = read_text(function.get("name")) or None
         if index not in choice.calls:
             if name is None:
-                raise Dropped("the answer holds a call without a name", begun=True)
+                raise BrokenAnswer("the answer has a tool call without a name", begun=True)
             choice.calls[index] = len(choice.calls)
         else:
-            name = None  # some say it again with every piece
-        yield CallPiece(choice.calls[index], name, _text(function.get("arguments")))
-
-
-def _stop_reason(row: Json) -> str | int | None:
-    value = row.get("stop_reason")
-    return value if isinstance(value, (str, int)) and not isinstance(value, bool) else None
-
-
-def _shared_out(text: str, logprobs: list[TokenLogprob]) -> list[tuple[str, TokenLogprob | None]]:
-    """The text with each token that made it; all of it with the last where the tokens do not add up to it."""
-    if "".join(logprob.text for logprob in logprobs) == text:
-        return [(logprob.text, logprob) for logprob in logprobs]
-    return [("" if at < len(logprobs) - 1 else text, each) for at, each in enumerate(logprobs)]
-
-
-def _logprobs(value: object) -> list[TokenLogprob]:
-    content = value.get("content") if isinstance(value, dict) else None
-    rows = content if isinstance(content, list) else []
-    return [_logprob(row) for row in rows if isinstance(row, dict)]
-
-
-def _logprob(row: Json) -> TokenLogprob:
-    value, data, top = row.get("logprob"), row.get("bytes"), row.get("top_logprobs")
-    byte_values = data if isinstance(data, list) and all(_counts(byte) and byte < 256 for byte in data) else None
-    return TokenLogprob(
-        _text(row.get("token")),
-        None if byte_values is None else bytes(byte_values),
-        float(value) if isinstance(value, (int, float)) else 0.0,
-        tuple(_logprob({**each, "top_logprobs": None}) for each in top or () if isinstance(each, dict)),
-    )
+            name = None  # some upstreams repeat the name with every piece
+        yield CallPiece(choice.calls[index], name, read_text(function.get("arguments")))

@@ -1,4 +1,4 @@
-"""Several choices made of what an upstream has: of a request for each, or of more of them than go on."""
+"""Several choices from upstream requests: one request for each choice, or the best of more choices than requested."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ if TYPE_CHECKING:
     from reference_server.engine import Delta
 
 
-MOST_AT_ONCE: Final = 16
-"""Requests that one request makes of an upstream at the same time; 128 would push everybody else out of its queue."""
+MAX_PARALLEL: Final = 16
+"""Upstream requests that one client request makes at the same time; 128 would crowd other requests out of the queue."""
 
 
-class Several(Generation):
-    """One choice from each of several generations, 16 of them at a time, read no faster than their reader reads."""
+class CombinedGeneration(Generation):
+    """One choice from each of several generations, 16 of them at a time, read only as fast as the consumer reads."""
 
     def __init__(self, parts: Sequence[Generation]) -> None:
         self.prompt_tokens = 0
         self._parts = tuple(parts)
         self._arrived: asyncio.Queue[Delta | Exception | None] = asyncio.Queue(maxsize=len(parts))
-        self._places = asyncio.Semaphore(MOST_AT_ONCE)
+        self._slots = asyncio.Semaphore(MAX_PARALLEL)
         self._tasks: list[asyncio.Task[None]] = []
         self._unfinished = len(parts)
         self._cancelled = False
 
-    def __aiter__(self) -> Several:
+    def __aiter__(self) -> CombinedGeneration:
         return self
 
     async def __anext__(self) -> Delta:
@@ -57,7 +57,7 @@ class Several(Generation):
 
     async def _read(self, index: int) -> None:
         try:
-            async with self._places:
+            async with self._slots:
                 async for delta in self._parts[index]:
                     await self._arrived.put(replace(delta, index=index))
         except Exception as error:
@@ -66,39 +66,40 @@ class Several(Generation):
             await self._arrived.put(None)
 
 
-class Ranked(Generation):
-    """The n likeliest of the choices of a generation, the best first; all come once all are known.
+class RankedGeneration(Generation):
+    """The n most likely choices of a generation, the most likely first, delivered when all choices are complete.
 
-    The rank is the sum of the log-probabilities of a choice's tokens. told: whether those go on with the tokens.
+    Choices are ranked by the sum of their tokens' log-probabilities. with_logprobs: keep the log-probabilities in the
+    deltas.
     """
 
-    def __init__(self, source: Generation, n: int, *, told: bool) -> None:
+    def __init__(self, source: Generation, n: int, *, with_logprobs: bool) -> None:
         self.prompt_tokens = 0
         self._source = source
         self._n = n
-        self._told = told
+        self._with_logprobs = with_logprobs
         self._best: AsyncIterator[Delta] | None = None
 
-    def __aiter__(self) -> Ranked:
+    def __aiter__(self) -> RankedGeneration:
         return self
 
     async def __anext__(self) -> Delta:
         if self._best is None:
-            self._best = self._chosen()
+            self._best = self._rank()
         return await anext(self._best)
 
     def cancel(self) -> None:
         self._source.cancel()
 
-    async def _chosen(self) -> AsyncIterator[Delta]:
-        held: dict[int, list[Delta]] = {}
+    async def _rank(self) -> AsyncIterator[Delta]:
+        choices: dict[int, list[Delta]] = {}
         async for delta in self._source:
-            held.setdefault(delta.index, []).append(delta)
+            choices.setdefault(delta.index, []).append(delta)
         self.prompt_tokens = self._source.prompt_tokens
-        for rank, deltas in enumerate(sorted(held.values(), key=_unlikeliness)[: self._n]):
+        for rank, deltas in enumerate(sorted(choices.values(), key=_negative_log_likelihood)[: self._n]):
             for delta in deltas:
-                yield replace(delta, index=rank, logprob=delta.logprob if self._told else None)
+                yield replace(delta, index=rank, logprob=delta.logprob if self._with_logprobs else None)
 
 
-def _unlikeliness(deltas: Sequence[Delta]) -> float:
+def _negative_log_likelihood(deltas: Sequence[Delta]) -> float:
     return -sum(delta.logprob.logprob for delta in deltas if delta.logprob is not None)

@@ -1,20 +1,25 @@
-"""Kind: what one kind of upstream takes as it is, what the gateway does in its place, and what it has to refuse.
+"""Kinds of upstream servers: for each engine parameter, whether it is passed on, emulated by the gateway, or refused.
 
-All of it is data: a YAML file for each kind beside this module, or a dialect of `openapi`, which says itself what it
-takes. `words.yaml` holds the names of the parameters.
+All of it is data. A kind is a YAML file in this package, or a dialect of `openapi`, whose contract says which
+parameters it takes. `words.yaml` lists the engine parameters and their names in the documents.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cache
-from importlib.resources import files
 from math import inf, nextafter
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-import yaml
-
 from openapi.contract.contract import load, names
+from reference_server.upstream.parameters import (
+    EngineParameter,
+    ParameterHandling,
+    engine_parameters,
+    local_parameters,
+    own_capabilities,
+    read_yaml,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -23,162 +28,123 @@ if TYPE_CHECKING:
     from openapi.schema.json_schema import Schema
 
 FILES: Final = ("vllm", "sglang", "transformers")
-INEXACT: Final = "it has no such parameter, and nothing exact can stand in for it"
+INEXACT: Final = "it has no such parameter and no exact equivalent"
 NO_STREAMED_LOGPROBS: Final = "logprobs-in-streams"
-NO_STOPS_BESIDE_TOOLS: Final = "tools-without-stop"
-"""Rules of contracts whose streams carry no log-probabilities, and whose stop texts exclude tools."""
+NO_STOPS_WITH_TOOLS: Final = "tools-without-stop"
+"""Rules of contracts whose streams carry no log-probabilities, and whose stop strings exclude tools."""
 BY_BEST_OF: Final = "best_of"
-"""The parameter that starts a beam search where use_beam_search is none (ovms-2024.4#request/unsupported)."""
-
-Form = Literal["same", "asked", "bias", "floored", "json", "texts", "ids", "count", "folded", "alternatives", "nothing"]
+"""Parameter that starts a beam search in dialects without use_beam_search (ovms-2024.4#request/unsupported)."""
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
-    """What becomes of one parameter of the engine. Exactly one of passed, emulated and refused is not None.
-
-    passed: under this name. emulated: by this means. refused: for this reason, unless it asks for nothing.
-    cut: passed, but the gateway cuts the text too.
-    least, most: bounds of the upstream, where its contract has some: of the number, or of how many texts there are.
-    """
-
-    passed: str | None = None
-    emulated: Literal["cut", "requests", "ranked"] | None = None
-    refused: str | None = None
-    form: Form = "same"
-    cut: bool = False
-    least: float | None = None
-    most: int | None = None
-
-    @property
-    def word(self) -> str:
-        """passed, emulated or refused."""
-        return "passed" if self.passed is not None else "emulated" if self.emulated is not None else "refused"
-
-
-@dataclass(frozen=True, slots=True)
-class Word:
-    """One parameter of the engine: its names in the documents, its form on the wire, and what it belongs to.
-
-    also: parameters that come to the same, and by which no upstream is asked.
-    """
-
-    names: tuple[str, ...]
-    also: tuple[str, ...]
-    form: Form = "same"
-    capability: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Kind:
+class UpstreamKind:
     """One kind of upstream.
 
-    path, models_path: of its endpoints. ways: for every parameter of the engine.
-    usage: which chunks tell how many tokens there are: each its choice's so far, the one that finishes a choice, or
-    one for the whole. usage_on_request: whether stream_options has to ask for it.
-    template, parallel: whether it takes chat_template_kwargs and parallel_tool_calls. streams_logprobs: whether its
-    streams do. stops_beside_tools: whether it takes stop texts beside tools. roles: of messages, where its contract
-    names them. too_long: words that tell the refusal of a prompt that is too long from others. always: members of
-    every request.
+    path, models_path: paths of its endpoints.
+    handling: how each engine parameter is handled.
+    usage: which chunks report token counts: each chunk for its choice so far, the last chunk of a choice, or one chunk
+        for the whole answer.
+    usage_on_request: whether usage must be requested with stream_options.
+    template, parallel: whether it takes chat_template_kwargs and parallel_tool_calls.
+    streams_logprobs: whether its streams carry log-probabilities.
+    stops_with_tools: whether it takes stop strings together with tools.
+    roles: roles of messages, if its contract lists them.
+    too_long: words by which the refusal of an oversized prompt is recognised.
+    always: fields of every request.
     """
 
     name: str
     title: str
     path: str
     models_path: str
-    ways: Mapping[str, Way]
+    handling: Mapping[str, ParameterHandling]
     usage: Literal["each-chunk", "with-finish", "whole"]
     usage_on_request: bool
     template: bool
     parallel: bool
     streams_logprobs: bool
-    stops_beside_tools: bool = True
+    stops_with_tools: bool = True
     roles: frozenset[str] | None = None
     too_long: tuple[str, ...] = ("the prompt has",)
     always: Mapping[str, Any] = field(default_factory=dict)
 
     def capabilities(self, contract: Contract) -> frozenset[str]:
-        """What of a contract's capabilities can be offered through it: nothing that nobody has thought of here.
+        """Return the capabilities of a contract that are available through this kind of upstream.
 
-        A capability is lacking where a parameter is refused that the dialect counts to it, or that has no name of its
-        own.
+        Only capabilities of known engine parameters count, so a new capability is not served by accident. A capability
+        is lacking if one of its parameters is refused and either has no name in the documents or is in the dialect.
         """
-        known = {word.capability for word in words().values() if word.capability is not None}
+        known = {parameter.capability for parameter in engine_parameters().values() if parameter.capability is not None}
         refused = {
-            word.capability
-            for key, word in words().items()
-            if self.ways[key].refused is not None
-            and (not word.names or contract.parameters.keys() & {*word.names, *word.also})
+            parameter.capability
+            for key, parameter in engine_parameters().items()
+            if self.handling[key].refused is not None
+            and (not parameter.names or contract.parameters.keys() & {*parameter.names, *parameter.also})
         }
         if not self.parallel and "parallel_tool_calls" in contract.parameters:
             refused.add("tools")
-        return frozenset((known | set(_words()["own"])) - refused)
+        return frozenset((known | own_capabilities()) - refused)
 
-    def refused(self) -> frozenset[str]:
-        """Parameters by their names in the documents that are refused unless they ask for nothing."""
-        ways = self.ways.items()
-        gone = [words()[key] for key, way in ways if way.refused is not None]
-        return frozenset(_words()["beyond"]).union(*((*word.names, *word.also) for word in gone))
-
-
-BARE: Final = Kind("", "", "/v1/chat/completions", "/v1/models", {}, "whole", True, False, False, True)
-"""What is taken for granted of servers that are like OpenAI's."""
+    def refused_parameters(self) -> frozenset[str]:
+        """Return the parameters, by their names in the documents, that are refused unless their value is neutral."""
+        refused = [engine_parameters()[key] for key, handling in self.handling.items() if handling.refused is not None]
+        names_of_refused = ({*parameter.names, *parameter.also} for parameter in refused)
+        return local_parameters().union(*names_of_refused)
 
 
-@cache
-def words() -> Mapping[str, Word]:
-    """Every parameter of the engine that can be asked of an upstream."""
-    return {
-        key: Word(tuple(row["names"]), tuple(row.get("also", ())), row.get("form", "same"), row.get("capability"))
-        for key, row in _words()["parameters"].items()
-    }
+OPENAI_LIKE: Final = UpstreamKind("", "", "/v1/chat/completions", "/v1/models", {}, "whole", True, False, False, True)
+"""Defaults for servers with an OpenAI-compatible API."""
 
 
-def kinds() -> tuple[str, ...]:
-    """Every name that `kind` takes."""
+def kind_names() -> tuple[str, ...]:
+    """Return every name that `load_kind` takes."""
     return (*FILES, *(name for name in names() if name not in FILES))
 
 
 @cache
-def kind(name: str) -> Kind:
-    """The kind of this name: a file of this package, else a dialect, which a server of its vendor speaks.
+def load_kind(name: str) -> UpstreamKind:
+    """Load a kind from a YAML file of this package, else from the dialect of that name.
 
-    Raises ContractError for a name that stands for neither.
+    Raises ContractError for an unknown name.
     """
     if name not in FILES:
-        return kind_of(load(name))
-    row = _read(f"{name}.yaml")
+        return kind_from_contract(load(name))
+    row = read_yaml(f"{name}.yaml")
     contract = load(row["contract"]) if "contract" in row else None
     if contract is not None:
-        return _told(kind_of(contract), row, {name: each.schema for name, each in contract.parameters.items()})
-    return _told(BARE, {"name": name, **row}, {name: {} for name in row["takes"]})
+        taken = {name: parameter.schema for name, parameter in contract.parameters.items()}
+        return _apply_file(kind_from_contract(contract), row, taken)
+    return _apply_file(OPENAI_LIKE, {"name": name, **row}, {name: {} for name in row["takes"]})
 
 
-def kind_of(contract: Contract) -> Kind:
-    """A server that keeps a contract, or what is left of it: a parameter that it lacks is not taken."""
-    taken = {name: each.schema for name, each in contract.parameters.items() if not each.lacking}
-    ways = {key: _way(key, word, taken, contract.capabilities) for key, word in words().items()}
-    if contract.stream.stop_text == "included":  # its streams may not do without: what nobody wants is cut here
-        ways["stop"] = replace(ways["stop"], cut=True)
-        ways["include_stop_str_in_output"] = replace(ways["include_stop_str_in_output"], form="asked")
-    return Kind(
+def kind_from_contract(contract: Contract) -> UpstreamKind:
+    """Return the kind of a server that implements a contract, which takes the parameters that are not lacking."""
+    taken = {name: parameter.schema for name, parameter in contract.parameters.items() if not parameter.lacking}
+    handling = {
+        key: _default_handling(key, parameter, taken, contract.capabilities)
+        for key, parameter in engine_parameters().items()
+    }
+    if contract.stream.stop_text == "included":  # streams may include stop strings, so the gateway cuts them
+        handling["stop"] = replace(handling["stop"], cut=True)
+        handling["include_stop_str_in_output"] = replace(handling["include_stop_str_in_output"], form="asked")
+    return UpstreamKind(
         name=contract.name,
         title=contract.title,
         path=contract.path,
         models_path=contract.models_path,
-        ways=ways,
+        handling=handling,
         usage="with-finish" if contract.stream.usage == "with-finish" else "whole",
         usage_on_request="stream_options" in taken,
         template="chat_template_kwargs" in taken,
         parallel="parallel_tool_calls" in taken,
         streams_logprobs=NO_STREAMED_LOGPROBS not in contract.rules,
-        stops_beside_tools=NO_STOPS_BESIDE_TOOLS not in contract.rules,
+        stops_with_tools=NO_STOPS_WITH_TOOLS not in contract.rules,
         roles=_roles(contract),
     )
 
 
 def _roles(contract: Contract) -> frozenset[str] | None:
-    """Who may speak: by the schema's branches, or by the role's own."""
+    """Return the roles of messages: the branches of the message schema, or the values of its `role`."""
     message = contract.schemas["Message"]
     branches = message.get("discriminator", {}).get("mapping") or message.get("properties", {}).get("role", {}).get(
         "enum"
@@ -186,15 +152,19 @@ def _roles(contract: Contract) -> frozenset[str] | None:
     return frozenset(branches) if branches else None
 
 
-def _told(found: Kind, row: Mapping[str, Any], taken: Mapping[str, Schema]) -> Kind:
-    """The kind with what a file says of it."""
-    ways = {key: _way(key, word, taken, ("thinking",)) for key, word in words().items()}
-    ways |= {key: Way(**way, form=words()[key].form) for key, way in row["ways"].items()}
+def _apply_file(base: UpstreamKind, row: Mapping[str, Any], taken: Mapping[str, Schema]) -> UpstreamKind:
+    """Return the kind with the content of a YAML file applied to it."""
+    handling = {
+        key: _default_handling(key, parameter, taken, ("thinking",)) for key, parameter in engine_parameters().items()
+    }
+    handling |= {
+        key: ParameterHandling(**fields, form=engine_parameters()[key].form) for key, fields in row["ways"].items()
+    }
     return replace(
-        found,
-        name=row.get("name", found.name),
+        base,
+        name=row.get("name", base.name),
         title=row["title"],
-        ways=ways,
+        handling=handling,
         usage=row["usage"],
         usage_on_request=row["usage"] != "with-finish",
         template="chat_template_kwargs" in taken,
@@ -204,41 +174,32 @@ def _told(found: Kind, row: Mapping[str, Any], taken: Mapping[str, Schema]) -> K
     )
 
 
-def marks(name: str) -> Mapping[str, str]:
-    """By what a kind with a file of its own is recognised."""
-    return dict(_read(f"{name}.yaml").get("recognised", {}))
+def recognition_marks(name: str) -> Mapping[str, str]:
+    """Return the marks by which a server of a kind with a YAML file is recognised."""
+    return dict(read_yaml(f"{name}.yaml").get("recognised", {}))
 
 
-def _way(field: str, word: Word, taken: Mapping[str, Schema], capabilities: Collection[str]) -> Way:
-    name = next((name for name in word.names if name in taken), None)
+def _default_handling(
+    key: str, parameter: EngineParameter, taken: Mapping[str, Schema], capabilities: Collection[str]
+) -> ParameterHandling:
+    name = next((name for name in parameter.names if name in taken), None)
     if name is not None:
         schema = taken[name]
         items = [branch.get("maxItems") for branch in (schema, *schema.get("anyOf", ())) if branch.get("maxItems")]
         most = items[0] if items else schema.get("maximum")
         above = schema.get("exclusiveMinimum")
         least = schema.get("minimum") if above is None else nextafter(above, inf)
-        return Way(passed=name, form=word.form, least=least, most=most)
-    if field == "beam_search" and BY_BEST_OF in taken and "length_penalty" in taken:
-        return Way(passed=BY_BEST_OF, form="nothing")
-    if field in {"stop", "include_stop_str_in_output"}:
-        return Way(emulated="cut")
-    if field == "n":
-        return Way(emulated="requests")
-    if field == "best_of" and "logprobs" in taken:
-        return Way(emulated="ranked")
-    if field == "reasoning":
-        if word.capability in capabilities:
-            return Way(passed="", form=word.form)  # it is the upstream's way of answering, not a parameter
-        return Way(refused="it does not tell thoughts from answers")
-    return Way(refused=INEXACT)
-
-
-@cache
-def _words() -> dict[str, Any]:
-    return _read("words.yaml")
-
-
-def _read(name: str) -> dict[str, Any]:
-    text = files("reference_server.upstream").joinpath(name).read_text(encoding="utf-8")
-    rows: dict[str, Any] = yaml.safe_load(text)
-    return rows
+        return ParameterHandling(passed=name, form=parameter.form, least=least, most=most)
+    if key == "beam_search" and BY_BEST_OF in taken and "length_penalty" in taken:
+        return ParameterHandling(passed=BY_BEST_OF, form="nothing")
+    if key in {"stop", "include_stop_str_in_output"}:
+        return ParameterHandling(emulated="cut")
+    if key == "n":
+        return ParameterHandling(emulated="requests")
+    if key == "best_of" and "logprobs" in taken:
+        return ParameterHandling(emulated="ranked")
+    if key == "reasoning":
+        if parameter.capability in capabilities:
+            return ParameterHandling(passed="", form=parameter.form)  # a property of the answers, not a parameter
+        return ParameterHandling(refused="it does not separate reasoning from the answer")
+    return ParameterHandling(refused=INEXACT)

@@ -1,4 +1,4 @@
-"""Balance: which of several upstreams is asked next: in turn, leaving out those that cannot be reached."""
+"""Round-robin load balancing over several upstreams, which skips those that are unreachable."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ import asyncio
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from reference_server.upstream.connection import Unreachable, UpstreamFailure
+from reference_server.upstream.connection import UpstreamFailure, UpstreamUnreachable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from reference_server.upstream.server import Reply, UpstreamServer
+    from reference_server.upstream.server import UpstreamReply, UpstreamServer
 
 PROBE_EVERY_S: Final = 1.0
 
 
-class Balance:
-    """Round-robin over upstreams. One that cannot be connected to is left out until a probe reaches it again.
+class LoadBalancer:
+    """Sends requests to upstreams in turn. An unreachable upstream is skipped until a probe reaches it again.
 
-    That is all: no weights, no queues, no sessions (docs/gateway.md names balancers that have them).
+    It has no weights, queues or sessions; docs/gateway.md names load balancers that have them.
     """
 
     def __init__(self, servers: Sequence[UpstreamServer], probe_path: str, *, every_s: float = PROBE_EVERY_S) -> None:
@@ -31,47 +31,47 @@ class Balance:
 
     @property
     def reachable(self) -> bool:
-        """Whether any upstream is, as far as is known."""
+        """Whether at least one upstream was reachable when last tried."""
         return any(server.reachable for server in self.servers)
 
-    async def post(self, path: str, body: bytes) -> Reply:
-        """The answer of the next upstream that can be connected to.
+    async def post(self, path: str, body: bytes) -> UpstreamReply:
+        """Return the answer of the next upstream that accepts a connection.
 
-        Another one is asked only where nothing was sent. Raises Unreachable once all were tried.
+        Another upstream is tried only if nothing was sent. Raises UpstreamUnreachable when all were tried.
         """
         if not all(server.reachable for server in self.servers):
-            self._probe()
-        failure: UpstreamFailure = Unreachable("no upstream was tried")
-        for server in self._turn():
+            self._start_probing()
+        failure: UpstreamFailure = UpstreamUnreachable("no upstream was tried")
+        for server in self._next_servers():
             try:
                 return await server.post(path, body)
-            except Unreachable as error:
+            except UpstreamUnreachable as error:
                 failure = error
-                self._probe()
+                self._start_probing()
         raise failure
 
     def close(self) -> None:
-        """Ends probes and idle connections; on the loop that made them, or after it."""
+        """Stop the probes and close idle connections; call it on the event loop, or after the loop has ended."""
         if self._probing is not None:
             self._probing.cancel()
         for server in self.servers:
             server.close()
 
-    def _turn(self) -> Iterator[UpstreamServer]:
-        """Every upstream once: in turn, those that are known to be unreachable last."""
+    def _next_servers(self) -> Iterator[UpstreamServer]:
+        """Yield every upstream once in round-robin order, those known to be unreachable last."""
         start, self._next = self._next, (self._next + 1) % len(self.servers)
-        turn = [*self.servers[start:], *self.servers[:start]]
-        yield from sorted(turn, key=lambda server: not server.reachable)
+        servers = [*self.servers[start:], *self.servers[:start]]
+        yield from sorted(servers, key=lambda server: not server.reachable)
 
-    def _probe(self) -> None:
+    def _start_probing(self) -> None:
         if self._probing is None or self._probing.done():
-            self._probing = asyncio.create_task(self._until_reachable())
+            self._probing = asyncio.create_task(self._probe_until_reachable())
 
-    async def _until_reachable(self) -> None:
+    async def _probe_until_reachable(self) -> None:
         while unreachable := [server for server in self.servers if not server.reachable]:
             await asyncio.sleep(self._every_s)
-            await asyncio.gather(*(self._try(server) for server in unreachable))
+            await asyncio.gather(*(self._probe(server) for server in unreachable))
 
-    async def _try(self, server: UpstreamServer) -> None:
+    async def _probe(self, server: UpstreamServer) -> None:
         with suppress(UpstreamFailure):
-            await (await server.get(self._probe_path)).whole()
+            await (await server.get(self._probe_path)).read_all()

@@ -1,4 +1,4 @@
-"""The options of `chatproof serve` that put it in front of upstreams, and what they lead to."""
+"""The options of `chatproof serve` for upstreams, and the engine that they configure."""
 
 from __future__ import annotations
 
@@ -11,31 +11,39 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from openapi.contract.contract import ContractError
-from reference_server.upstream.load_balancer import Balance
+from reference_server.upstream.capabilities import narrow_contract
+from reference_server.upstream.kind import kind_names
+from reference_server.upstream.load_balancer import LoadBalancer
+from reference_server.upstream.recognition import (
+    AUTO,
+    SELF_DESCRIBING,
+    UnknownUpstreamError,
+    UpstreamFailure,
+    recognise,
+)
+from reference_server.upstream.server import Deadlines, UpstreamAddress, UpstreamServer
 from reference_server.upstream.upstream_engine import UpstreamEngine
-from reference_server.upstream.kind import kinds
-from reference_server.upstream.recognition import AUTO, OURS, UnknownUpstreamError, UpstreamFailure, recognise
-from reference_server.upstream.capabilities import through
-from reference_server.upstream.server import Deadlines, UpstreamServer
-from reference_server.upstream.upstream_address import Origin
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from openapi.contract.contract import Contract
-    from reference_server.upstream.recognition import Recognised
+    from reference_server.upstream.recognition import RecognisedUpstream
 
-VISIBLE: Final = re.compile(r"[!-~]+")
+VISIBLE_ASCII: Final = re.compile(r"[!-~]+")
 DEADLINES: Final = {field.name: field.default for field in fields(Deadlines)}
 
 
 class UpstreamSettingsError(Exception):
-    """Upstreams that cannot be used as they were named: one line for the operator."""
+    """The upstreams cannot be used as configured; the message is one line for the operator."""
 
 
 @dataclass(frozen=True, slots=True)
-class Upstreams:
-    """What the operator said of the upstreams. kind: `auto` to ask them. key_variable: of the environment."""
+class UpstreamOptions:
+    """Values of the upstream options.
+
+    kind: `auto` to recognise it. key_variable: environment variable with the API key. timeouts: as STAGE=SECONDS.
+    """
 
     urls: tuple[str, ...]
     kind: str = AUTO
@@ -45,7 +53,7 @@ class Upstreams:
 
 
 def upstream_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Adds the options to a command, which gets their values as one argument, `upstreams`."""
+    """Add the options to a command, which gets their values as one argument, `upstreams`."""
 
     def with_upstreams(
         upstream: tuple[str, ...],
@@ -55,12 +63,12 @@ def upstream_options(command: Callable[..., Any]) -> Callable[..., Any]:
         upstream_timeout: tuple[str, ...],
         **others: Any,
     ) -> Any:
-        told = Upstreams(upstream, upstream_kind, upstream_model, upstream_key_env, upstream_timeout)
-        return command(upstreams=told, **others)
+        options = UpstreamOptions(upstream, upstream_kind, upstream_model, upstream_key_env, upstream_timeout)
+        return command(upstreams=options, **others)
 
     with_upstreams.__doc__ = command.__doc__
     known = getattr(command, "__click_params__", [])
-    with_upstreams.__click_params__ = [*known, *reversed(OPTIONS)]  # type: ignore[attr-defined]  # as click's own do
+    with_upstreams.__click_params__ = [*known, *reversed(OPTIONS)]  # type: ignore[attr-defined]  # as click does
     return with_upstreams
 
 
@@ -69,89 +77,100 @@ OPTIONS: Final = [
         ["--upstream"],
         multiple=True,
         metavar="URL",
-        help="Ask this server instead of loading a model. Repeatable: they take turns.",
+        help="Forward requests to this server instead of loading a model. Repeatable: the servers take turns.",
     ),
     click.Option(
         ["--upstream-kind"],
         default=AUTO,
         show_default=True,
         metavar="KIND",
-        help="auto, chatproof, vllm, sglang, transformers, or the dialect it speaks.",
+        help="Kind of the upstream: auto, chatproof, vllm, sglang, transformers, or a dialect.",
     ),
-    click.Option(["--upstream-model"], metavar="NAME", help="What it calls its model. Default: the first it lists."),
-    click.Option(["--upstream-key-env"], metavar="VAR", help="Environment variable that holds the key to send it."),
+    click.Option(
+        ["--upstream-model"], metavar="NAME", help="Model name at the upstream (default: the first that it lists)."
+    ),
+    click.Option(["--upstream-key-env"], metavar="VAR", help="Environment variable that holds the upstream's API key."),
     click.Option(
         ["--upstream-timeout"],
         multiple=True,
         metavar="STAGE=SECONDS",
-        help="Repeatable; " + ", ".join(f"{name}={seconds:g}" for name, seconds in DEADLINES.items()) + ".",
+        help="Timeout of one stage. Repeatable; defaults: "
+        + ", ".join(f"{name}={seconds:g}" for name, seconds in DEADLINES.items())
+        + ".",
     ),
 ]
 
 
-def open_upstreams(told: Upstreams, contract: Contract, name: str) -> tuple[UpstreamEngine, Contract, str]:
-    """The engine over the upstreams, the contract that can be kept with it, and a word of what is there.
+def open_upstreams(options: UpstreamOptions, contract: Contract, name: str) -> tuple[UpstreamEngine, Contract, str]:
+    """Return the engine for the upstreams, the contract that it can serve, and a short description of the upstreams.
 
-    name: what clients call the model. Raises UpstreamSettingsError.
+    name: the model's name for clients. Raises UpstreamSettingsError.
     """
-    if told.kind not in (AUTO, OURS, *kinds()):
-        known = ", ".join((AUTO, OURS, *kinds()))
-        raise UpstreamSettingsError(f"--upstream-kind {told.kind!r} is unknown; there are: {known}")
-    deadlines, key = _deadlines(told.timeouts), _key(told.key_variable)
+    if options.kind not in (AUTO, SELF_DESCRIBING, *kind_names()):
+        known = ", ".join((AUTO, SELF_DESCRIBING, *kind_names()))
+        raise UpstreamSettingsError(f"unknown --upstream-kind {options.kind!r}: expected one of {known}")
+    deadlines, key = _parse_deadlines(options.timeouts), _read_key(options.key_variable)
     try:
-        servers = [UpstreamServer(Origin.parse(url), key, deadlines) for url in told.urls]
-        found = asyncio.run(_recognise(servers, told))
+        servers = [UpstreamServer(UpstreamAddress.parse(url), key, deadlines) for url in options.urls]
+        recognised = asyncio.run(_recognise_all(servers, options))
     except (ValueError, ContractError, UnknownUpstreamError) as error:
         raise UpstreamSettingsError(str(error)) from error
     except UpstreamFailure as error:
-        raise UpstreamSettingsError(f"no upstream can be asked: {error}") from error
-    balance = Balance(servers, found.kind.models_path)
+        raise UpstreamSettingsError(f"cannot reach any upstream: {error}") from error
+    load_balancer = LoadBalancer(servers, recognised.kind.models_path)
     counts_each = contract.stream.usage == "with-finish"
-    engine = UpstreamEngine(found.kind, balance, found.model, name, counts_each=counts_each)
-    place = f"{found.kind.name} at {', '.join(str(server.origin) for server in servers)}"
-    return engine, through(contract, found.kind), place
+    engine = UpstreamEngine(recognised.kind, load_balancer, recognised.model, name, counts_each=counts_each)
+    place = f"{recognised.kind.name} at {', '.join(str(server.address) for server in servers)}"
+    return engine, narrow_contract(contract, recognised.kind), place
 
 
-async def _recognise(servers: list[UpstreamServer], told: Upstreams) -> Recognised:
-    """What the upstreams are, by those that can be asked; they must agree."""
-    found: list[Recognised] = []
+async def _recognise_all(servers: list[UpstreamServer], options: UpstreamOptions) -> RecognisedUpstream:
+    """Return the common kind and model of all upstreams that can be reached."""
+    recognised: list[RecognisedUpstream] = []
     failures: list[UpstreamFailure] = []
     for server in servers:
-        brief = UpstreamServer(server.origin, server.key, replace(server.deadlines, first=10.0, total=30.0))
+        probe = UpstreamServer(server.address, server.key, replace(server.deadlines, first=10.0, total=30.0))
         try:
-            found.append(await recognise(brief, told.kind, told.model))
+            recognised.append(await recognise(probe, options.kind, options.model))
         except UpstreamFailure as failure:
             server.reachable = False
             failures.append(failure)
         finally:
-            brief.close()
-    if not found:
+            probe.close()
+    if not recognised:
         raise failures[0]
-    if any(other.kind.name != found[0].kind.name or other.model != found[0].model for other in found):
-        said = ", ".join(f"{each.model} ({each.kind.name})" for each in found)
-        raise UnknownUpstreamError(f"the upstreams differ: {said}; name what they share, or start a gateway for each")
-    return found[0]
+    first = recognised[0]
+    if any(other.kind.name != first.kind.name or other.model != first.model for other in recognised):
+        differing = ", ".join(f"{upstream.model} ({upstream.kind.name})" for upstream in recognised)
+        raise UnknownUpstreamError(
+            f"the upstreams differ: {differing}; set --upstream-kind and --upstream-model, or start a gateway for each"
+        )
+    return first
 
 
-def _deadlines(told: tuple[str, ...]) -> Deadlines:
+def _parse_deadlines(timeouts: tuple[str, ...]) -> Deadlines:
     chosen: dict[str, float] = {}
-    for each in told:
-        stage, equals, seconds = each.partition("=")
+    for timeout in timeouts:
+        stage, equals, seconds = timeout.partition("=")
         try:
             value = float(seconds)
         except ValueError:
             value = 0.0
         if stage not in DEADLINES or not equals or not 0 < value < float("inf"):
             known = ", ".join(DEADLINES)
-            raise UpstreamSettingsError(f"--upstream-timeout {each!r}: write STAGE=SECONDS, STAGE one of {known}")
+            raise UpstreamSettingsError(
+                f"invalid --upstream-timeout {timeout!r}: expected STAGE=SECONDS, STAGE one of {known}"
+            )
         chosen[stage] = value
     return Deadlines(**chosen)
 
 
-def _key(variable: str | None) -> str | None:
+def _read_key(variable: str | None) -> str | None:
     if variable is None:
         return None
     key = os.environ.get(variable, "")
-    if not VISIBLE.fullmatch(key):
-        raise UpstreamSettingsError(f"--upstream-key-env names {variable}, which holds no key of visible ASCII: set it")
+    if not VISIBLE_ASCII.fullmatch(key):
+        raise UpstreamSettingsError(
+            f"environment variable {variable} (--upstream-key-env) is not set to a key of visible ASCII characters"
+        )
     return key

@@ -1,4 +1,4 @@
-"""Recognition: what kind of server an upstream is, and what it calls its model."""
+"""Recognition of an upstream: its kind, and its name for its model."""
 
 from __future__ import annotations
 
@@ -9,81 +9,86 @@ import orjson
 
 from openapi.contract.contract import load, names
 from reference_server.upstream.connection import UpstreamFailure
-from reference_server.upstream.kind import FILES, kind, kind_of, marks
+from reference_server.upstream.kind import FILES, kind_from_contract, load_kind, recognition_marks
 
 if TYPE_CHECKING:
-    from reference_server.upstream.kind import Kind
+    from reference_server.upstream.kind import UpstreamKind
     from reference_server.upstream.server import UpstreamServer
 
 AUTO: Final = "auto"
-OURS: Final = "chatproof"
+SELF_DESCRIBING: Final = "chatproof"
 MODELS: Final = "/v1/models"
 DESCRIPTION: Final = "/openapi.json"
-MOST_BYTES: Final = 16 * 2**20
+MAX_BODY_BYTES: Final = 16 * 2**20
 BY_OWNER: Final = {"mindie server": "mindie-2.3"}
-"""Dialects by what their vendor's server calls the owner of its models."""
+"""Dialects by the owner that the vendor's server gives for its models."""
 
 
 class UnknownUpstreamError(Exception):
-    """An upstream that does not say what it is, or what its model is called: one line for the operator."""
+    """The kind of an upstream or the name of its model is unknown; the message is one line for the operator."""
 
 
 @dataclass(frozen=True, slots=True)
-class Recognised:
-    """What an upstream is. model: what it calls its own."""
+class RecognisedUpstream:
+    """The kind of an upstream, and its name for its model."""
 
-    kind: Kind
+    kind: UpstreamKind
     model: str
 
 
-async def recognise(server: UpstreamServer, wanted: str, model: str | None) -> Recognised:
-    """What a server says of itself, as far as the operator has not said it: `wanted` is a kind's name, `chatproof` for
-    a server that describes itself, or `auto`. Raises UnknownUpstreamError, and UpstreamFailure if it cannot be asked.
+async def recognise(server: UpstreamServer, kind_name: str, model: str | None) -> RecognisedUpstream:
+    """Ask a server for its kind and its model, as far as the operator has not named them.
+
+    kind_name: name of a kind, `chatproof` for a server that describes itself, or `auto`.
+    model: name of the model; None: the first model that the server lists.
+    Raises UnknownUpstreamError, and UpstreamFailure if the server cannot be asked.
     """
-    found = kind(wanted) if wanted not in (AUTO, OURS) else None
-    description = await _json(server, DESCRIPTION) if found is None else {}
-    if found is None:
-        found = _self_described(description)
-    listed = await _json(server, found.models_path if found is not None else MODELS)
+    kind = load_kind(kind_name) if kind_name not in (AUTO, SELF_DESCRIBING) else None
+    description = await _get_json(server, DESCRIPTION) if kind is None else {}
+    if kind is None:
+        kind = _kind_from_description(description)
+    listed = await _get_json(server, kind.models_path if kind is not None else MODELS)
     rows = listed.get("data")
     first = rows[0] if isinstance(rows, list) and rows and isinstance(rows[0], dict) else {}
-    if found is None and wanted == AUTO:
-        found = _marked(str(first.get("owned_by", "")).lower(), description)
-    if found is None:
-        raise UnknownUpstreamError(f"{server.origin} does not say what it is: name it with --upstream-kind")
+    if kind is None and kind_name == AUTO:
+        kind = _kind_from_marks(str(first.get("owned_by", "")).lower(), description)
+    if kind is None:
+        raise UnknownUpstreamError(
+            f"cannot recognise the upstream {server.address}: name its kind with --upstream-kind"
+        )
     name = model or first.get("id")
     if not isinstance(name, str) or not name:
-        raise UnknownUpstreamError(f"{server.origin} lists no model: name it with --upstream-model")
-    return Recognised(found, name)
+        raise UnknownUpstreamError(f"the upstream {server.address} lists no model: name one with --upstream-model")
+    return RecognisedUpstream(kind, name)
 
 
-def _self_described(description: dict[str, Any]) -> Kind | None:
-    """The kind of a server that names its dialect and its capabilities, as ours do."""
+def _kind_from_description(description: dict[str, Any]) -> UpstreamKind | None:
+    """Return the kind of a server whose description names its dialect and capabilities, as that of chatproof does."""
     info = description.get("info")
     dialect = info.get("x-dialect") if isinstance(info, dict) else None
     if not isinstance(info, dict) or dialect not in names():
         return None
     contract = load(dialect)
-    told = info.get("x-capabilities")
-    has = set(told) if isinstance(told, list) else set(contract.capabilities)
-    return kind_of(contract.without(set(contract.capabilities) - has))
+    declared = info.get("x-capabilities")
+    available = set(declared) if isinstance(declared, list) else set(contract.capabilities)
+    return kind_from_contract(contract.without(set(contract.capabilities) - available))
 
 
-def _marked(owner: str, description: dict[str, Any]) -> Kind | None:
+def _kind_from_marks(owner: str, description: dict[str, Any]) -> UpstreamKind | None:
     if owner in BY_OWNER:
-        return kind(BY_OWNER[owner])
+        return load_kind(BY_OWNER[owner])
     paths = description.get("paths")
     for name in FILES:
-        mark = marks(name)
-        if mark.get("owned_by") == owner or (isinstance(paths, dict) and mark.get("path") in paths):
-            return kind(name)
+        marks = recognition_marks(name)
+        if marks.get("owned_by") == owner or (isinstance(paths, dict) and marks.get("path") in paths):
+            return load_kind(name)
     return None
 
 
-async def _json(server: UpstreamServer, path: str) -> dict[str, Any]:
-    """The object at a path; an empty one where there is none."""
+async def _get_json(server: UpstreamServer, path: str) -> dict[str, Any]:
+    """Return the JSON object at a path, or an empty dict if the answer is anything else."""
     reply = await server.get(path)
-    body = await reply.whole(MOST_BYTES)
+    body = await reply.read_all(MAX_BODY_BYTES)
     try:
         value = orjson.loads(body) if reply.status == 200 else {}
     except orjson.JSONDecodeError:
@@ -91,4 +96,4 @@ async def _json(server: UpstreamServer, path: str) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-__all__ = ["AUTO", "OURS", "Recognised", "UnknownUpstreamError", "UpstreamFailure", "recognise"]
+__all__ = ["AUTO", "SELF_DESCRIBING", "RecognisedUpstream", "UnknownUpstreamError", "UpstreamFailure", "recognise"]

@@ -1,4 +1,4 @@
-"""From the engine's parameters to the body that an upstream takes. Pure."""
+"""Translation of the engine's parameters to the request bodies that an upstream takes."""
 
 from __future__ import annotations
 
@@ -9,29 +9,31 @@ import orjson
 
 from reference_server.engine import SamplingParams
 from reference_server.errors import ApiError
-from reference_server.upstream.kind import BY_BEST_OF, words
+from reference_server.upstream.kind import BY_BEST_OF
+from reference_server.upstream.parameters import engine_parameters
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from reference_server.engine import ToolUse
-    from reference_server.upstream.kind import Kind, Way
+    from reference_server.upstream.kind import UpstreamKind
+    from reference_server.upstream.parameters import ParameterHandling
 
 Json = dict[str, Any]
-NEUTRAL: Final[Mapping[str, Any]] = {field.name: field.default for field in fields(SamplingParams)}
+ENGINE_DEFAULTS: Final[Mapping[str, Any]] = {field.name: field.default for field in fields(SamplingParams)}
 INT64: Final = 2**63
-THOUGHTLESS: Final = {"enable_thinking": False}
-"""What the server itself tells the template where its dialect knows no thoughts."""
+REASONING_OFF: Final = {"enable_thinking": False}
+"""Template arguments that the server itself sets if its dialect has no reasoning."""
 
-CHOICES: Final = frozenset({"n", "best_of", "beam_search", "length_penalty", "diversity_penalty"})
-STOPS: Final = frozenset({"stop", "include_stop_str_in_output"})
+CHOICE_PARAMETERS: Final = frozenset({"n", "best_of", "beam_search", "length_penalty", "diversity_penalty"})
+STOP_PARAMETERS: Final = frozenset({"stop", "include_stop_str_in_output"})
 SEED_STEP: Final = 0x9E3779B97F4A7C15
-"""Of one choice's seed from the next, modulo 2**64 (the odd step of SplitMix64)."""
+"""Difference between the seeds of consecutive choices, modulo 2**64 (the odd step of SplitMix64)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """What the gateway has for a prompt: the upstream makes tokens of it."""
+    """The gateway's form of a prompt; the upstream converts it to tokens."""
 
     messages: list[dict[str, Any]]
     tools: list[dict[str, Any]] | None
@@ -39,104 +41,108 @@ class Conversation:
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
-    """One request to an upstream, and what is left to do with its answer.
+class UpstreamRequest:
+    """One request to an upstream, and what the reader of its answer has to do.
 
-    members: of its body, but for the model. params: what the reader of the answer still has to see to: it asks for as
-    many choices as will come. stream: whether the answer comes in pieces. cut: whether stop texts are cut here.
-    ends: whether the upstream ends there by itself too.
+    body: fields of the body, without the model.
+    params: parameters for the reader; n is the number of choices in the answer.
+    stream: whether the answer is a stream.
+    cut: whether the gateway cuts the text at stop strings.
+    stops_upstream: whether the upstream stops generating at stop strings.
     """
 
-    members: Json
+    body: Json
     params: SamplingParams
     stream: bool
     cut: bool
-    ends: bool
+    stops_upstream: bool
 
 
-def asks(
-    kind: Kind, conversation: Conversation, params: SamplingParams, *, counts_each: bool
-) -> tuple[list[Ask], bool]:
-    """The requests that together answer one, and whether only the likeliest of their choices go on.
+def translate_request(
+    kind: UpstreamKind, conversation: Conversation, params: SamplingParams, *, counts_each: bool
+) -> tuple[list[UpstreamRequest], bool]:
+    """Return the upstream requests for one client request, and whether to keep only the most likely of their choices.
 
-    counts_each: whether the tokens of every choice have to be told apart. Raises ApiError for what can neither be
-    passed nor emulated.
+    counts_each: whether the tokens of each choice must be counted separately.
+    Raises ApiError for parameters that can be neither passed on nor emulated.
 
-    Several requests make several choices where the upstream has no `n`, where it tells the tokens of all of them only
-    together, and where it is greedy, which several servers refuse. Each is a sample of its own. Their seeds go on from
-    the one that was sent, so the first choice is the answer of n: 1 and all of them come again with it.
+    Several choices are made by several requests if the upstream has no `n`, if it counts only the tokens of all choices
+    together, and if sampling is greedy, for which several servers refuse `n`. Each choice is an independent sample. The
+    seeds continue from the one in the request, so the first choice is the answer of `n: 1`, and equal seeds give equal
+    choices.
     """
-    _refuse(kind, params)
-    ranked = params.ranked and kind.ways["best_of"].emulated == "ranked"
-    if ranked:  # each token's log-probability is needed, and is the count of tokens at the same time
+    _refuse_unsupported(kind, params)
+    ranked = params.ranked and kind.handling["best_of"].emulated == "ranked"
+    if ranked:  # ranking needs each token's log-probability, which also gives the number of tokens
         params = replace(params, n=params.width, best_of=None, logprobs=params.logprobs or 0)
-    blind = counts_each and kind.usage == "whole" and not ranked
-    separate = kind.ways["n"].emulated == "requests" or blind or params.temperature == 0
+    cannot_count_each = counts_each and kind.usage == "whole" and not ranked
+    separate = kind.handling["n"].emulated == "requests" or cannot_count_each or params.temperature == 0
     if params.n > 1 and not params.known_at_end and separate:
         singles = [replace(params, n=1, best_of=None, seed=_next_seed(params.seed, index)) for index in range(params.n)]
-        return [_ask(kind, conversation, single) for single in singles], ranked
-    return [_ask(kind, conversation, params)], ranked
+        return [_translate(kind, conversation, single) for single in singles], ranked
+    return [_translate(kind, conversation, params)], ranked
 
 
-def _refuse(kind: Kind, params: SamplingParams) -> None:
+def _refuse_unsupported(kind: UpstreamKind, params: SamplingParams) -> None:
     for field in fields(SamplingParams):
         value = getattr(params, field.name)
         if value == field.default or field.name in {"beam_groups", "best_of", "grammar"}:
-            continue  # of the first two more is to be known: see _choices; a grammar goes as what it was made of
-        way = kind.ways.get(field.name)
-        if way is None or way.refused is not None:
+            continue  # for the first two see _choice_fields; a grammar is sent as response_format or structured_outputs
+        handling = kind.handling.get(field.name)
+        if handling is None or handling.refused is not None:
             if field.name == "include_stop_str_in_output" and not params.stop:
                 continue
-            reason = "the gateway cannot translate it" if way is None else way.refused
-            raise _refusal(name_of(field.name), reason)
+            reason = "the gateway cannot translate it" if handling is None else handling.refused
+            raise _unsupported(name_for_clients(field.name), reason)
 
 
-def _refusal(asked: str, reason: str | None = "leave it out") -> ApiError:
-    """Of a parameter, or a member of one, that the engine behind has not got."""
-    words = f"{asked} cannot be had from the engine here: {reason}"
-    return ApiError("invalid_request", words, param=asked.partition(".")[0])
+def _unsupported(name: str, reason: str | None = "remove it") -> ApiError:
+    """The error for a parameter, or for one of its fields, that the upstream engine does not support."""
+    words = f"{name} is not supported by the engine behind this server: {reason}"
+    return ApiError("invalid_request", words, param=name.partition(".")[0])
 
 
-def name_of(field: str) -> str:
-    """What clients call a parameter of the engine."""
-    return "use_beam_search" if field == "beam_search" else field
+def name_for_clients(key: str) -> str:
+    """Return the clients' name of an engine parameter."""
+    return "use_beam_search" if key == "beam_search" else key
 
 
-def _ask(kind: Kind, conversation: Conversation, params: SamplingParams) -> Ask:
-    stop = kind.ways["stop"]
-    tools = _tools(kind, conversation.tools, params.tools)
+def _translate(kind: UpstreamKind, conversation: Conversation, params: SamplingParams) -> UpstreamRequest:
+    stop = kind.handling["stop"]
+    tools = _tool_fields(kind, conversation.tools, params.tools)
     few = len(params.stop) <= (stop.most or len(params.stop))
-    hidden = kind.ways["include_stop_str_in_output"].passed is None and not stop.cut  # it would cut what is to be shown
-    told = stop.passed is not None and few and (kind.stops_beside_tools or not tools)
-    told = told and not (hidden and params.include_stop_str_in_output)
-    cut = bool(params.stop) and (stop.cut or not told)
-    members: Json = {"messages": [_message(kind, message) for message in conversation.messages]}
-    for field in words():
-        way = kind.ways[field]
-        left_out = field in CHOICES or (field in STOPS and not told)
-        if way.passed is not None and not left_out:
-            members |= _written(way, getattr(params, field))
-    members |= _choices(kind, params)
-    members |= tools
-    members |= _template(kind, conversation.template_kwargs)
-    members = _nested({**kind.always, **members})
-    # A search is known at its end only, and vLLM does not stream one.
+    # If the upstream removes stop strings from its text, it must not stop at those that the client wants to see.
+    removes = kind.handling["include_stop_str_in_output"].passed is None and not stop.cut
+    stops_upstream = stop.passed is not None and few and (kind.stops_with_tools or not tools)
+    stops_upstream = stops_upstream and not (removes and params.include_stop_str_in_output)
+    cut = bool(params.stop) and (stop.cut or not stops_upstream)
+    body: Json = {"messages": [_message(kind, message) for message in conversation.messages]}
+    for key in engine_parameters():
+        handling = kind.handling[key]
+        omitted = key in CHOICE_PARAMETERS or (key in STOP_PARAMETERS and not stops_upstream)
+        if handling.passed is not None and not omitted:
+            body |= _write_value(handling, getattr(params, key))
+    body |= _choice_fields(kind, params)
+    body |= tools
+    body |= _template_fields(kind, conversation.template_kwargs)
+    body = _nest_dotted_names({**kind.always, **body})
+    # The result of a beam search is known only at its end, and vLLM does not stream one.
     stream = not params.beam_search and (params.logprobs is None or kind.streams_logprobs)
     if stream:
-        members["stream"] = True
+        body["stream"] = True
         if kind.usage_on_request:
-            members["stream_options"] = {"include_usage": True}
+            body["stream_options"] = {"include_usage": True}
             if kind.usage == "each-chunk":
-                members["stream_options"]["continuous_usage_stats"] = True
-    return Ask(members, params, stream, cut, told)
+                body["stream_options"]["continuous_usage_stats"] = True
+    return UpstreamRequest(body, params, stream, cut, stops_upstream)
 
 
-def _written(way: Way, value: Any) -> Json:
-    """The members that say the value; none for what asks for nothing that is not so anyway."""
-    name = way.passed or ""
+def _write_value(handling: ParameterHandling, value: Any) -> Json:
+    """Return the fields for a value; none for a neutral value that is the default anyway."""
+    name = handling.passed or ""
     if value is None:
         return {}
-    match way.form:
+    match handling.form:
         case "texts":
             return {name: list(value)} if value else {}
         case "ids":
@@ -148,11 +154,11 @@ def _written(way: Way, value: Any) -> Json:
         case "bias":
             return {name: {str(token): bias for token, bias in value}} if value else {}
         case "count":
-            return {name: value if value > 0 else 0 if way.least == 0 else -1}
+            return {name: value if value > 0 else 0 if handling.least == 0 else -1}
         case "floored":
-            return {name: value if way.least is None else max(value, way.least)}
+            return {name: value if handling.least is None else max(value, handling.least)}
         case "folded":
-            return {name: _folded(value, way)}
+            return {name: _fold_seed(value, handling)}
         case "alternatives":
             return {name: True, **({"top_logprobs": value} if value else {})}
         case "nothing":
@@ -160,88 +166,91 @@ def _written(way: Way, value: Any) -> Json:
     return {name: value}
 
 
-def _nested(members: Json) -> Json:
-    """The members with those of dotted names as JSON text inside one, as transformers' generation_config is sent."""
-    inner = {name: value for name, value in members.items() if "." in name}
-    flat = {name: value for name, value in members.items() if name not in inner}
-    for holder in dict.fromkeys(name.partition(".")[0] for name in inner):
-        held = {name.partition(".")[2]: value for name, value in inner.items() if name.startswith(f"{holder}.")}
-        flat[holder] = orjson.dumps(held).decode()
-    return flat
+def _nest_dotted_names(body: Json) -> Json:
+    """Move fields with dotted names into a JSON string, which is how transformers takes its generation_config."""
+    dotted = {name: value for name, value in body.items() if "." in name}
+    nested = {name: value for name, value in body.items() if name not in dotted}
+    for outer in dict.fromkeys(name.partition(".")[0] for name in dotted):
+        inner = {name.partition(".")[2]: value for name, value in dotted.items() if name.startswith(f"{outer}.")}
+        nested[outer] = orjson.dumps(inner).decode()
+    return nested
 
 
-def _message(kind: Kind, message: Json) -> Json:
-    """The message as the upstream takes it: a developer speaks as the system where it knows none, as OpenAI's older
-    models have it (openai-api-2026#request/messages)."""
+def _message(kind: UpstreamKind, message: Json) -> Json:
+    """Return the message as the upstream takes it.
+
+    A developer message becomes a system message if the upstream has no developer role, as for OpenAI's older models
+    (openai-api-2026#request/messages).
+    """
     if message["role"] == "developer" and kind.roles is not None and "developer" not in kind.roles:
         return {**message, "role": "system"}
     return message
 
 
-def _folded(seed: int, way: Way) -> int:
-    """The seed as the upstream's range has it: equal seeds stay equal."""
-    if way.most is None or seed <= way.most:
+def _fold_seed(seed: int, handling: ParameterHandling) -> int:
+    """Map the seed to the upstream's range, so that equal seeds stay equal."""
+    if handling.most is None or seed <= handling.most:
         return seed
-    return seed - 2 * INT64 if way.least == -INT64 else seed % (way.most + 1)
+    return seed - 2 * INT64 if handling.least == -INT64 else seed % (handling.most + 1)
 
 
-def _choices(kind: Kind, params: SamplingParams) -> Json:
-    """How many answers, and how they are found."""
-    best_of, search = kind.ways["best_of"], kind.ways["beam_search"]
+def _choice_fields(kind: UpstreamKind, params: SamplingParams) -> Json:
+    """Return the fields about the number of choices and about beam search."""
+    best_of, search = kind.handling["best_of"], kind.handling["beam_search"]
     if params.beam_search:
-        members = {} if params.n == 1 else _written(kind.ways["n"], params.n)
+        body = {} if params.n == 1 else _write_value(kind.handling["n"], params.n)
         if search.passed == BY_BEST_OF:
             if params.width == 1:
-                return {"temperature": 0}  # a search with one beam takes the likeliest token each time
-            members |= {BY_BEST_OF: params.width}
+                return {"temperature": 0}  # a search with one beam takes the most likely token each time
+            body |= {BY_BEST_OF: params.width}
         else:
-            members |= {search.passed or "": True}
+            body |= {search.passed or "": True}
             if params.width > params.n and best_of.passed is None:
-                raise _refusal("best_of", "it has none beside a beam search")
-            members |= {best_of.passed: params.width} if best_of.passed and params.width > params.n else {}
-        diversity = kind.ways["diversity_penalty"]
+                raise _unsupported("best_of", "it cannot be combined with a beam search")
+            body |= {best_of.passed: params.width} if best_of.passed and params.width > params.n else {}
+        diversity = kind.handling["diversity_penalty"]
         if params.beam_groups > 1:
             if diversity.passed is None:
-                raise _refusal("diversity_penalty")
-            members |= {diversity.passed: params.diversity_penalty}
-        lengths = kind.ways["length_penalty"]
+                raise _unsupported("diversity_penalty")
+            body |= {diversity.passed: params.diversity_penalty}
+        lengths = kind.handling["length_penalty"]
         if lengths.passed is not None:
-            members |= {lengths.passed: params.length_penalty}
-        return {"temperature": 1.0, **members}  # it has no part in a search, and several servers refuse 0 beside n
+            body |= {lengths.passed: params.length_penalty}
+        return {"temperature": 1.0, **body}  # has no effect on a search; several servers refuse 0 together with n
     if params.ranked:
         if best_of.passed is None:
-            raise _refusal("best_of", best_of.refused)
+            raise _unsupported("best_of", best_of.refused)
         return {best_of.passed: params.width, **({"n": params.n} if params.n > 1 else {})}
-    return {} if params.n == 1 else _written(kind.ways["n"], params.n)
+    return {} if params.n == 1 else _write_value(kind.handling["n"], params.n)
 
 
-def _tools(kind: Kind, shown: list[Json] | None, use: ToolUse | None) -> Json:
-    """The tools as they were sent, and which of them may or must be called; none, where none may."""
-    if not shown or use is None or not use.tools:
+def _tool_fields(kind: UpstreamKind, tools: list[Json] | None, use: ToolUse | None) -> Json:
+    """Return the tools as the client sent them, and which of them may or must be called; no fields if none may be."""
+    if not tools or use is None or not use.tools:
         return {}
-    shown = [{"type": "function", **tool, "function": _less(tool["function"])} for tool in shown]
+    tools = [{"type": "function", **tool, "function": _without_nulls(tool["function"])} for tool in tools]
     names = {tool.name for tool in use.tools}
-    every = names == {tool["function"]["name"] for tool in shown}
+    every = names == {tool["function"]["name"] for tool in tools}
     if use.required and len(names) == 1 and not (every and use.parallel):
-        return {"tools": shown, "tool_choice": {"type": "function", "function": {"name": use.tools[0].name}}}
+        return {"tools": tools, "tool_choice": {"type": "function", "function": {"name": use.tools[0].name}}}
     if not every:
-        raise _refusal("tool_choice.allowed_tools", "send those tools")
+        raise _unsupported("tool_choice.allowed_tools", "send only those tools")
     if not use.parallel and not kind.parallel:
-        raise _refusal("parallel_tool_calls")
+        raise _unsupported("parallel_tool_calls")
     choice = {"tool_choice": "required"} if use.required else {}
-    return {"tools": shown, **choice, **({} if use.parallel else {"parallel_tool_calls": False})}
+    return {"tools": tools, **choice, **({} if use.parallel else {"parallel_tool_calls": False})}
 
 
-def _less(function: Json) -> Json:
-    """The function without members that are null, which say nothing and which some refuse."""
+def _without_nulls(function: Json) -> Json:
+    """Return the function without null fields, which have no meaning and which some servers refuse."""
     return {name: value for name, value in function.items() if value is not None}
 
 
-def _template(kind: Kind, given: Mapping[str, Any]) -> Json:
+def _template_fields(kind: UpstreamKind, template_kwargs: Mapping[str, Any]) -> Json:
     if kind.template:
-        return {"chat_template_kwargs": dict(given)} if given else {}
-    if given and dict(given) != THOUGHTLESS:
-        raise _refusal("chat_template_kwargs")
+        return {"chat_template_kwargs": dict(template_kwargs)} if template_kwargs else {}
+    if template_kwargs and dict(template_kwargs) != REASONING_OFF:
+        raise _unsupported("chat_template_kwargs")
     return {}
 
 

@@ -1,4 +1,4 @@
-"""UpstreamEngine: an engine that asks another server, which has one."""
+"""An engine that forwards its requests to upstream servers."""
 
 from __future__ import annotations
 
@@ -13,37 +13,40 @@ from openapi.stream import sse
 from reference_server.engine import Engine, Generation
 from reference_server.errors import ApiError
 from reference_server.upstream.answer_reader import AnswerReader
-from reference_server.upstream.choices import Ranked, Several
-from reference_server.upstream.connection import Dropped, UpstreamFailure
-from reference_server.upstream.error_translation import error_event, failure, refusal
-from reference_server.upstream.request_translation import Conversation, asks
+from reference_server.upstream.choices import CombinedGeneration, RankedGeneration
+from reference_server.upstream.connection import BrokenAnswer, UpstreamFailure
+from reference_server.upstream.error_translation import translate_error_event, translate_failure, translate_refusal
+from reference_server.upstream.request_translation import Conversation, translate_request
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from reference_server.engine import Delta, SamplingParams
-    from reference_server.upstream.load_balancer import Balance
-    from reference_server.upstream.kind import Kind
-    from reference_server.upstream.server import Reply
-    from reference_server.upstream.request_translation import Ask
+    from reference_server.upstream.kind import UpstreamKind
+    from reference_server.upstream.load_balancer import LoadBalancer
+    from reference_server.upstream.request_translation import UpstreamRequest
+    from reference_server.upstream.server import UpstreamReply
 
 DONE: Final = "[DONE]"
-MOST_EVENTS: Final = 10_000_000
-MOST_EVENT_BYTES: Final = 4 * 2**20
-MOST_REFUSAL_BYTES: Final = 65_536
+MAX_EVENTS: Final = 10_000_000
+MAX_EVENT_BYTES: Final = 4 * 2**20
+MAX_REFUSAL_BYTES: Final = 65_536
 EVENT_STREAM: Final = b"text/event-stream"
 
 
 class UpstreamEngine(Engine):
-    """Answers of upstreams, as an engine gives them.
+    """An engine whose answers come from upstreams.
 
-    model: what the upstreams call theirs; name: what clients call it. counts_each: whether the tokens of each choice
-    have to be told apart.
+    model: the upstreams' name for their model.
+    name: the clients' name for it.
+    counts_each: whether the tokens of each choice must be counted separately.
     """
 
-    def __init__(self, kind: Kind, balance: Balance, model: str, name: str, *, counts_each: bool) -> None:
+    def __init__(
+        self, kind: UpstreamKind, load_balancer: LoadBalancer, model: str, name: str, *, counts_each: bool
+    ) -> None:
         self.kind = kind
-        self.balance = balance
+        self.load_balancer = load_balancer
         self.model = model
         self._name = name
         self._counts_each = counts_each
@@ -51,7 +54,7 @@ class UpstreamEngine(Engine):
 
     @property
     def alive(self) -> bool:
-        return not self._closed and self.balance.reachable
+        return not self._closed and self.load_balancer.reachable
 
     @property
     def dead(self) -> bool:
@@ -68,30 +71,32 @@ class UpstreamEngine(Engine):
         return Conversation(messages, tools, template_kwargs or {})
 
     def submit(self, prompt: Conversation, params: SamplingParams) -> Generation:
-        wanted, ranked = asks(self.kind, prompt, params, counts_each=self._counts_each)
-        parts = [UpstreamGeneration(self, ask) for ask in wanted]
-        found = parts[0] if len(parts) == 1 else Several(parts)
-        return Ranked(found, params.n, told=params.logprobs is not None) if ranked else found
+        requests, ranked = translate_request(self.kind, prompt, params, counts_each=self._counts_each)
+        parts = [UpstreamGeneration(self, request) for request in requests]
+        generation = parts[0] if len(parts) == 1 else CombinedGeneration(parts)
+        if not ranked:
+            return generation
+        return RankedGeneration(generation, params.n, with_logprobs=params.logprobs is not None)
 
     def close(self) -> None:
         self._closed = True
 
-    def names(self) -> dict[str, str]:
-        """Words of the upstream that no client should read, and what it reads instead."""
-        hosts = {server.origin.authority: "..." for server in self.balance.servers}
+    def name_replacements(self) -> dict[str, str]:
+        """Return the names of the upstream that no client should see, and what to write instead."""
+        hosts = {server.address.authority: "..." for server in self.load_balancer.servers}
         return {self.model: self._name, **hosts} if self.model != self._name else hosts
 
 
 class UpstreamGeneration(Generation):
-    """One request to an upstream. Nothing is read of its answer before its reader asks for more."""
+    """One request to an upstream, whose answer is read only on demand."""
 
-    def __init__(self, engine: UpstreamEngine, ask: Ask) -> None:
+    def __init__(self, engine: UpstreamEngine, request: UpstreamRequest) -> None:
         self.prompt_tokens = 0
         self._engine = engine
-        self._ask = ask
-        self._reader = AnswerReader(ask, time.perf_counter())
-        self._decoder = sse.Decoder(max_events=MOST_EVENTS)
-        self._reply: Reply | None = None
+        self._request = request
+        self._reader = AnswerReader(request, time.perf_counter())
+        self._decoder = sse.Decoder(max_events=MAX_EVENTS)
+        self._reply: UpstreamReply | None = None
         self._ready: deque[Delta] = deque()
         self._since_event = 0
         self._ended = False  # nothing more will be read
@@ -110,20 +115,20 @@ class UpstreamGeneration(Generation):
             try:
                 await self._advance()
             except UpstreamFailure as error:
-                self._failure = failure(error, begun=self._reply is not None)
+                self._failure = translate_failure(error, begun=self._reply is not None)
             except ApiError as error:
                 self._failure = error
             if self._failure is not None:
-                self._leave()  # what came before it goes out first
+                self._close()  # deltas from before the failure are delivered first
             self.prompt_tokens = self._reader.prompt_tokens
         return self._ready.popleft()
 
     def cancel(self) -> None:
         self._cancelled = True
-        self._leave()
+        self._close()
 
     async def _advance(self) -> None:
-        """Reads one piece of the answer."""
+        """Send the request, or read one piece of the answer."""
         if self._reply is None:
             await self._begin()
             return
@@ -134,59 +139,59 @@ class UpstreamGeneration(Generation):
             return
         events = self._decoder.feed(data, at)
         self._since_event = 0 if events else self._since_event + len(data)
-        if self._since_event > MOST_EVENT_BYTES:
-            raise Dropped(f"one event has more than {MOST_EVENT_BYTES} bytes", begun=True)
+        if self._since_event > MAX_EVENT_BYTES:
+            raise BrokenAnswer(f"an event is larger than {MAX_EVENT_BYTES} bytes", begun=True)
         for event in events:
             if event.data == DONE:
                 self._finish()
                 return
-            for delta in self._deltas(event.data, at):
+            for delta in self._read_chunk(event.data, at):
                 self._ready.append(delta)
-            if self._reader.over and self._reader.cut and not self._ask.ends:
+            if self._reader.finished and self._reader.cut and not self._request.stops_upstream:
                 self._finish()
                 return
 
     async def _begin(self) -> None:
         engine = self._engine
-        # not orjson: a dialect may allow integers that 64 bits do not hold
-        body = json.dumps({"model": engine.model, **self._ask.members}, ensure_ascii=False).encode()
-        reply = await engine.balance.post(engine.kind.path, body)
+        # Not orjson, because a dialect may allow integers beyond 64 bits.
+        body = json.dumps({"model": engine.model, **self._request.body}, ensure_ascii=False).encode()
+        reply = await engine.load_balancer.post(engine.kind.path, body)
         if self._cancelled:
             reply.close()
         if reply.status != 200:
-            answer = await reply.whole(MOST_REFUSAL_BYTES)
+            answer = await reply.read_all(MAX_REFUSAL_BYTES)
             self._ended = True
-            raise refusal(engine.kind, reply.status, reply.headers, answer, engine.names())
+            raise translate_refusal(engine.kind, reply.status, reply.headers, answer, engine.name_replacements())
         self._reply = reply
         if reply.media_type != EVENT_STREAM:
-            whole = _object(await reply.whole())
-            self._ready.extend(self._reader.whole(whole, time.perf_counter()))
+            answer = _parse_object(await reply.read_all())
+            self._ready.extend(self._reader.read_answer(answer, time.perf_counter()))
             self._finish()
 
-    def _deltas(self, data: str, at: float) -> Iterator[Delta]:
-        chunk = _object(data)
+    def _read_chunk(self, data: str, at: float) -> Iterator[Delta]:
+        chunk = _parse_object(data)
         if "choices" not in chunk and ("error" in chunk or chunk.get("object") == "error" or "code" in chunk):
-            raise error_event(chunk)
-        yield from self._reader.chunk(chunk, at)
+            raise translate_error_event(chunk)
+        yield from self._reader.read_chunk(chunk, at)
 
     def _finish(self) -> None:
-        """Nothing more comes, or what may come says nothing new."""
+        """End the answer: nothing more will arrive, or nothing that matters."""
         self._ended = True
         self._ready.extend(self._reader.end())
-        self._leave()
+        self._close()
 
-    def _leave(self) -> None:
+    def _close(self) -> None:
         self._ended = True
         if self._reply is not None:
             self._reply.close()
 
 
-def _object(data: bytes | str) -> dict[str, Any]:
-    """The JSON object; raises Dropped for anything else."""
+def _parse_object(data: bytes | str) -> dict[str, Any]:
+    """Return the JSON object in the data; raise BrokenAnswer for anything else."""
     try:
         value = orjson.loads(data)
     except orjson.JSONDecodeError:
-        raise Dropped("the upstream sent what is not JSON", begun=True) from None
+        raise BrokenAnswer("the upstream sent data that is not JSON", begun=True) from None
     if not isinstance(value, dict):
-        raise Dropped("the upstream sent JSON that is no object", begun=True)
+        raise BrokenAnswer("the upstream sent JSON that is not an object", begun=True)
     return value

@@ -1,4 +1,4 @@
-"""render: what an answer tells of itself on request."""
+"""Tests of the optional fields of responses and chunks."""
 
 from __future__ import annotations
 
@@ -12,34 +12,36 @@ import pytest
 from openapi.contract.contract import load
 from openapi.description.validation import Validator
 from reference_server.answer.chunks import ChunkWriter
-from reference_server.answer.completion import completion
+from reference_server.answer.completion import build_completion
 from reference_server.engine import Prompt, RankedLogprob, SamplingParams
-from reference_server.http.served_contract import served
-from reference_server.request.response_options import DISGUISE, Telling
-from reference_server.tests.rendering import TEXTS, content, heading, stream_of
+from reference_server.http.served_contract import served_contract
+from reference_server.request.response_options import OBFUSCATION_BLOCK, ResponseOptions
+from reference_server.tests.rendering import TEXTS, content, metadata, render_stream
 from reference_server.tests.scripted_engine import deltas
 
-TOLD = Prompt((5, 6), "<s>Hello", (None, (RankedLogprob(6, "Hello", -0.5, 2), RankedLogprob(9, "Bye", -0.25, 1))))
+PROMPT = Prompt((5, 6), "<s>Hello", (None, (RankedLogprob(6, "Hello", -0.5, 2), RankedLogprob(9, "Bye", -0.25, 1))))
 
 
-def told(dialect: str, telling: Telling, params: SamplingParams | None = None) -> tuple[Any, list[dict[str, Any]]]:
-    """The answer and the stream of the same deltas; the first one holds the prompt, the last one a stop text."""
+def render(
+    dialect: str, options: ResponseOptions, params: SamplingParams | None = None
+) -> tuple[Any, list[dict[str, Any]]]:
+    """Return the response and the stream for the same deltas; the first has the prompt, the last a stop string."""
     first, *others = deltas(TEXTS)
-    said = [replace(first, prompt=TOLD), *others[:-1], replace(others[-1], stop_reason="the end")]
-    answer = completion(load(dialect), heading(dialect), 54, said, telling)
-    return answer, stream_of(dialect, said, params, telling=telling)
+    generated = [replace(first, prompt=PROMPT), *others[:-1], replace(others[-1], stop_reason="the end")]
+    answer = build_completion(load(dialect), metadata(dialect), 54, generated, options)
+    return answer, render_stream(dialect, generated, params, options=options)
 
 
-def test_what_is_told_on_request_fits_the_description() -> None:
-    every = Telling(usage=True, every_usage=True, token_ids=True, prompt_text=True, weight_versions=True)
-    validator = Validator(served(load("vllm"), bearer=False))
-    answer, stream = told("vllm", every)
+def test_optional_fields_match_the_description() -> None:
+    every = ResponseOptions(usage=True, continuous_usage=True, token_ids=True, prompt_text=True, weight_versions=True)
+    validator = Validator(served_contract(load("vllm"), bearer=False))
+    answer, stream = render("vllm", every)
     assert validator.problems("ChatCompletion", answer) == ()
     assert [validator.problems("ChatCompletionChunk", chunk) for chunk in stream] == [()] * len(stream)
 
 
-def test_tokens_and_the_prompt_are_told_once_each() -> None:
-    answer, stream = told("vllm", Telling(token_ids=True, prompt_text=True))
+def test_token_ids_and_the_prompt_are_reported_once_each() -> None:
+    answer, stream = render("vllm", ResponseOptions(token_ids=True, prompt_text=True))
     assert ([5, 6], "<s>Hello") == (answer["prompt_token_ids"], answer["prompt_text"])
     assert {"6": {"logprob": -0.5, "rank": 2, "decoded_token": "Hello"}} == {
         key: value for key, value in answer["prompt_logprobs"][1].items() if key == "6"
@@ -50,27 +52,27 @@ def test_tokens_and_the_prompt_are_told_once_each() -> None:
     assert not any("prompt_logprobs" in chunk for chunk in stream)
 
 
-def test_the_end_is_told_with_the_finish_reason() -> None:
-    answer, stream = told("vllm", Telling(weight_versions=True))
+def test_the_stop_reason_comes_with_the_finish_reason() -> None:
+    answer, stream = render("vllm", ResponseOptions(weight_versions=True))
     assert answer["choices"][0]["stop_reason"] == "the end"
     assert [None] * (len(stream) - 1) + ["the end"] == [chunk["choices"][0].get("stop_reason") for chunk in stream]
     span = [{"version": "tiny", "start": 0, "end": 5}]
     assert answer["choices"][0]["weight_versions"] == span == stream[-1]["choices"][0]["weight_versions"]
-    assert "stop_reason" not in told("openai", Telling())[0]["choices"][0]
+    assert "stop_reason" not in render("openai", ResponseOptions())[0]["choices"][0]
 
 
-@pytest.mark.parametrize("interval", [1, 2, 3, 4, 100])
-def test_so_many_tokens_stand_in_a_chunk_at_least_and_nothing_is_lost(interval: int) -> None:
-    _, stream = told("vllm", Telling(interval=interval, token_ids=True), SamplingParams())
+@pytest.mark.parametrize("stream_interval", [1, 2, 3, 4, 100])
+def test_chunks_have_at_least_stream_interval_tokens_and_nothing_is_lost(stream_interval: int) -> None:
+    _, stream = render("vllm", ResponseOptions(stream_interval=stream_interval, token_ids=True), SamplingParams())
     counts = [len(chunk["choices"][0]["token_ids"]) for chunk in stream[1:]]
     assert sum(counts) == 5
-    assert all(count >= interval for count in counts[:-2] if count)
+    assert all(count >= stream_interval for count in counts[:-2] if count)
     assert "".join(TEXTS) == "".join(map(content, stream))
     assert stream[-1]["choices"][0]["finish_reason"] == "stop"
 
 
-def test_usage_so_far_stands_in_every_chunk() -> None:
-    _, stream = told("vllm", Telling(usage=True, every_usage=True))
+def test_every_chunk_has_the_usage_so_far_on_request() -> None:
+    _, stream = render("vllm", ResponseOptions(usage=True, continuous_usage=True))
     counts = [chunk["usage"]["completion_tokens"] for chunk in stream]
     assert [0, 1, 2, 3, 4, 5, 5] == counts
     assert {54} == {chunk["usage"]["prompt_tokens"] for chunk in stream}
@@ -78,23 +80,28 @@ def test_usage_so_far_stands_in_every_chunk() -> None:
 
 
 def test_obfuscated_chunks_of_short_texts_have_one_size() -> None:
-    _, stream = told("openai", Telling(obfuscation=True))
+    _, stream = render("openai", ResponseOptions(obfuscation=True))
     sizes = {len(json.dumps(content(chunk))) + len(chunk["obfuscation"]) for chunk in stream}
-    assert sizes == {DISGUISE}
+    assert sizes == {OBFUSCATION_BLOCK}
 
 
-def test_a_tier_is_told_in_every_part() -> None:
-    head = replace(heading("openai"), tier="flex")
-    answer = completion(load("openai"), head, 9, deltas(TEXTS))
+def test_the_service_tier_is_reported_in_the_response_and_every_chunk() -> None:
+    tiered = replace(metadata("openai"), service_tier="flex")
+    answer = build_completion(load("openai"), tiered, 9, deltas(TEXTS))
     assert answer["service_tier"] == "flex"
     writer = ChunkWriter(
-        load("openai"), head, SimpleNamespace(prompt_tokens=9), SamplingParams(), full_text=False, telling=Telling()
+        load("openai"),
+        tiered,
+        SimpleNamespace(prompt_tokens=9),
+        SamplingParams(),
+        full_text=False,
+        options=ResponseOptions(),
     )
-    assert [chunk["service_tier"] for chunk in writer.opening()] == ["flex"]
+    assert [chunk["service_tier"] for chunk in writer.opening_chunks()] == ["flex"]
 
 
-def test_an_echo_stands_once_before_every_choice() -> None:
-    answer, stream = told("vllm", Telling(echo="Once "))
+def test_an_echo_begins_every_choice_once() -> None:
+    answer, stream = render("vllm", ResponseOptions(echo="Once "))
     assert answer["choices"][0]["message"]["content"] == "Once The end."
     assert "".join(map(content, stream)) == "Once The end."
     assert content(stream[0]) == "Once "

@@ -14,7 +14,7 @@ from openapi.contract.contract import load
 from openapi.description.description import describe
 from openapi.description.validation import Validator
 from openapi.stream.event_order import walk
-from reference_server.http.served_contract import LACKING, served
+from reference_server.http.served_contract import UNSUPPORTED_CAPABILITIES, served_contract
 from reference_server.tests.app_client import DIALECTS, KEY, body, client, events
 from reference_server.tests.scripted_engine import ScriptedEngine
 
@@ -27,7 +27,7 @@ def text_of(events: list[str]) -> str:
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_a_plain_answer_and_a_stream_say_the_same(dialect: str) -> None:
-    validator = Validator(served(load(dialect), bearer=False))
+    validator = Validator(served_contract(load(dialect), bearer=False))
     with client(dialect) as (http, path):
         plain = http.post(path, json=body())
         streamed = http.post(path, json=body(stream=True))
@@ -107,13 +107,13 @@ def test_every_refusal_has_the_status_and_the_envelope_of_its_dialect(dialect: s
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_what_the_server_lacks_is_refused_by_name_and_not_described(dialect: str) -> None:
-    lacking = [parameter for parameter in load(dialect).without(LACKING).parameters.values() if parameter.lacking]
+    lacking = [parameter for parameter in load(dialect).without(UNSUPPORTED_CAPABILITIES).parameters.values() if parameter.lacking]
     values: dict[str, Any] = {"logprobs": True, "use_beam_search": True, "tool_choice": "required"}
     values["tools"] = [{"type": "function", "function": {"name": "f"}}]
     with client(dialect) as (http, path):
         described = http.get("/openapi.json").json()
         answers = {item.name: http.post(path, json=body(**{item.name: values.get(item.name, 2)})) for item in lacking}
-    assert LACKING.isdisjoint(described["info"]["x-capabilities"])
+    assert UNSUPPORTED_CAPABILITIES.isdisjoint(described["info"]["x-capabilities"])
     for name, answer in answers.items():
         assert answer.status_code == load(dialect).errors.kinds["invalid_request"].status
         assert name in answer.text
@@ -168,7 +168,7 @@ def test_a_body_far_beyond_the_limit_is_refused_while_it_is_sent() -> None:
 def test_the_description_is_that_of_what_is_served() -> None:
     with client() as (http, _):
         found = http.get("/openapi.json").json()
-    offered = replace(served(load("mindie"), bearer=False), default_model="tiny")
+    offered = replace(served_contract(load("mindie"), bearer=False), default_model="tiny")
     expected = json.loads(json.dumps(describe(offered)))
     expected["components"]["schemas"]["ChatCompletionRequest"]["properties"]["model"]["enum"] = ["tiny"]
     assert found == expected

@@ -13,8 +13,8 @@ import jsonschema_rs
 import pytest
 
 from openapi.contract.contract import load
-from reference_server.errors import transport_refusal
-from reference_server.http.connection import Limits
+from reference_server.errors import transport_error_body
+from reference_server.http.connection import ConnectionLimits
 from reference_server.settings import Settings
 from reference_server.tests.scripted_engine import PATIENCE_S, ScriptedEngine, running
 
@@ -30,7 +30,7 @@ SHORT = 0.1
 @contextmanager
 def connected(engine: ScriptedEngine | None = None, **limits: float) -> Iterator[tuple[socket.socket, str]]:
     """A bare connection to a server with these limits, and the server's address."""
-    options = Limits(**limits)  # type: ignore[arg-type]
+    options = ConnectionLimits(**limits)  # type: ignore[arg-type]
     with running(load("mindie"), engine or ScriptedEngine(), Settings(model="tiny"), limits=options) as server:
         target = urlsplit(server.address)
         with socket.create_connection((target.hostname, target.port), timeout=PATIENCE_S) as connection:
@@ -232,7 +232,7 @@ def test_what_http_refuses_comes_in_the_envelope_of_the_dialect(sent: bytes, sta
 @pytest.mark.parametrize("dialect", ["openai", "vllm", "ovms", "siliconstorm", "mindie-1.0"])
 def test_the_envelope_of_what_http_refuses_fits_its_schema(dialect: str) -> None:
     contract = load(dialect)
-    body = json.loads(transport_refusal(contract.errors, 408, "too late"))
+    body = json.loads(transport_error_body(contract.errors, 408, "too late"))
     jsonschema_rs.validator_for(contract.errors.schema).validate(body)
     assert "too late" in json.dumps(body)
     if dialect == "vllm":

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
-from reference_server.tests.scripted_engine import PATIENCE_S, Running, running
 
 from openapi.contract.contract import load
-from reference_server.engine.loop.restarts import Restarts
+from reference_server.engine.loop.restarts import RestartPolicy
 from reference_server.http.server import EngineStoppedError
 from reference_server.settings import Settings
+from reference_server.tests.scripted_engine import PATIENCE_S, Running, running
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -61,7 +61,7 @@ def answered(address: str, **options: Any) -> httpx.Response:
 def test_what_runs_fails_health_turns_503_and_the_next_request_succeeds(
     serve: Callable[..., tuple[LocalEngine, Running]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    engine, server = serve(slots=2, restarts=Restarts(pause_s=0.0))
+    engine, server = serve(slots=2, restarts=RestartPolicy(pause_s=0.0))
     broken, repaired = threading.Event(), threading.Event()
     decode, reset = engine._runner.decode, engine._runner.reset
 
@@ -94,7 +94,7 @@ def test_what_runs_fails_health_turns_503_and_the_next_request_succeeds(
 def test_a_stream_that_runs_when_the_engine_fails_ends_with_the_dialects_error(
     serve: Callable[..., tuple[LocalEngine, Running]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    engine, server = serve(restarts=Restarts(pause_s=0.0))
+    engine, server = serve(restarts=RestartPolicy(pause_s=0.0))
     steps = iter(range(100))
     decode = engine._runner.decode
 

@@ -13,7 +13,7 @@ import pytest
 from reference_server.engine import SamplingParams, UnusableGrammar
 from reference_server.errors import ApiError
 from reference_server.request.response_format import text_grammar
-from reference_server.request.tool_choice import calling
+from reference_server.request.tool_choice import select_tools
 
 if TYPE_CHECKING:
     from reference_server.engine import Delta, LocalEngine
@@ -119,7 +119,7 @@ def test_objects_are_closed_where_that_is_asked_for() -> None:
     }
     grammar = text_grammar({"structured_outputs": {"json": nested, "disable_additional_properties": True}})
     assert grammar is not None
-    found = json.loads(grammar.removeprefix("spoken: %json "))
+    found = json.loads(grammar.removeprefix("content: %json "))
     assert (False, False) == (found["additionalProperties"], found["properties"]["a"]["additionalProperties"])
     assert {"enum": [{"properties": 1}]} == found["properties"]["a"]["properties"]["enum"]
 
@@ -133,7 +133,7 @@ def test_a_thought_comes_before_the_form(tiny_engine: LocalEngine) -> None:
 
 def test_beside_tools_an_answer_is_a_call_or_keeps_the_form(tiny_engine: LocalEngine) -> None:
     for choice, called in (("auto", False), ("required", True)):
-        use = calling({"tools": TIME, "tool_choice": choice}).use
+        use = select_tools({"tools": TIME, "tool_choice": choice}).use
         deltas = answer(tiny_engine, schema(CITY), tools=use, temperature=0.0)
         text = "".join(delta.text for delta in deltas)
         if called or any(delta.calls for delta in deltas):

@@ -10,7 +10,7 @@ import pytest
 
 from openapi.contract.contract import names
 from reference_server.engine import Repetition, SamplingParams
-from reference_server.request.response_options import Telling
+from reference_server.request.response_options import ResponseOptions
 from reference_server.tests.request_reader import contract_of, read
 
 DIALECTS = sorted(set(names().values()))
@@ -19,7 +19,7 @@ DIALECTS = sorted(set(names().values()))
 def test_nothing_asked_for_gives_the_documented_defaults() -> None:
     request = read()
     assert SamplingParams(reasoning=True) == request.params
-    assert (request.stream, request.telling) == (False, Telling())
+    assert (request.stream, request.options) == (False, ResponseOptions())
     assert request.template_kwargs == {}
 
 

@@ -1,4 +1,4 @@
-"""The data of the gateway: kinds of upstreams, their table in the documentation, addresses, and words for clients."""
+"""Tests of the gateway's data: kinds of upstreams, the table in the documentation, addresses, and client messages."""
 
 from __future__ import annotations
 
@@ -11,48 +11,49 @@ from click.testing import CliRunner
 from openapi.contract.contract import load, names
 from reference_server.engine import SamplingParams
 from reference_server.serve_command import command
-from reference_server.upstream.capabilities import through
-from reference_server.upstream.error_translation import cleaned
-from reference_server.upstream.kind import FILES, kind, kinds, words
-from reference_server.upstream.parameter_table import table
-from reference_server.upstream.upstream_address import Origin
+from reference_server.upstream.capabilities import narrow_contract
+from reference_server.upstream.error_translation import clean_message
+from reference_server.upstream.kind import FILES, kind_names, load_kind
+from reference_server.upstream.parameter_table import render_table
+from reference_server.upstream.parameters import engine_parameters
+from reference_server.upstream.server import UpstreamAddress
 
 DIALECTS = sorted(set(names().values()))
 DOCUMENT = Path(__file__).parents[3] / "docs" / "gateway.md"
 BOUNDS = ("<!-- table -->\n", "\n<!-- end of table -->")
 
 
-def test_the_documentation_shows_the_table_of_the_data() -> None:
-    assert table() == DOCUMENT.read_text(encoding="utf-8").partition(BOUNDS[0])[2].partition(BOUNDS[1])[0]
+def test_the_documentation_shows_the_generated_table() -> None:
+    assert render_table() == DOCUMENT.read_text(encoding="utf-8").partition(BOUNDS[0])[2].partition(BOUNDS[1])[0]
 
 
-def test_every_word_is_a_parameter_of_the_engine_and_every_kind_has_a_way_for_each() -> None:
+def test_every_kind_handles_every_engine_parameter_in_exactly_one_way() -> None:
     known = {field.name for field in fields(SamplingParams)}
-    assert words().keys() <= known
-    for name in kinds():
-        ways = kind(name).ways
-        assert ways.keys() == words().keys()
-        for way in ways.values():
-            assert [way.passed, way.emulated, way.refused].count(None) == 2
+    assert engine_parameters().keys() <= known
+    for name in kind_names():
+        kind = load_kind(name)
+        assert kind.handling.keys() == engine_parameters().keys()
+        for handling in kind.handling.values():
+            assert [handling.passed, handling.emulated, handling.refused].count(None) == 2
 
 
-def test_parameters_of_a_kind_with_a_contract_are_those_of_the_contract() -> None:
+def test_a_kind_from_a_contract_passes_only_parameters_of_the_contract() -> None:
     for name in DIALECTS:
         parameters = load(name).parameters
-        for key, way in kind(name).ways.items():
-            if way.passed and way.form != "nothing":
-                assert way.passed in parameters, (name, key)
+        for key, handling in load_kind(name).handling.items():
+            if handling.passed and handling.form != "nothing":
+                assert handling.passed in parameters, (name, key)
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 @pytest.mark.parametrize("upstream", [*FILES, *DIALECTS])
-def test_what_is_offered_is_a_part_of_the_dialect(dialect: str, upstream: str) -> None:
+def test_the_narrowed_contract_is_a_subset_of_the_dialect(dialect: str, upstream: str) -> None:
     contract = load(dialect)
-    offered = through(contract, kind(upstream))
-    assert offered.capabilities.keys() <= contract.capabilities.keys()
-    assert offered.parameters.keys() == contract.parameters.keys()
-    for name in kind(upstream).refused() & contract.parameters.keys():
-        assert offered.parameters[name].lacking
+    narrowed = narrow_contract(contract, load_kind(upstream))
+    assert narrowed.capabilities.keys() <= contract.capabilities.keys()
+    assert narrowed.parameters.keys() == contract.parameters.keys()
+    for name in load_kind(upstream).refused_parameters() & contract.parameters.keys():
+        assert narrowed.parameters[name].lacking
 
 
 @pytest.mark.parametrize(
@@ -65,13 +66,13 @@ def test_what_is_offered_is_a_part_of_the_dialect(dialect: str, upstream: str) -
         ("http://[::1]:8000/v3/chat/completions/", "::1", 8000, ""),
     ],
 )
-def test_an_address_may_be_that_of_the_server_or_of_its_endpoint(url: str, host: str, port: int, prefix: str) -> None:
-    origin = Origin.parse(url)
-    assert (origin.host, origin.port, origin.prefix) == (host, port, prefix)
+def test_an_address_may_name_the_server_or_its_endpoint(url: str, host: str, port: int, prefix: str) -> None:
+    address = UpstreamAddress.parse(url)
+    assert (address.host, address.port, address.prefix) == (host, port, prefix)
 
 
 @pytest.mark.parametrize(
-    ("options", "words_"),
+    ("options", "phrases"),
     [
         (["--upstream", "engine:8000"], ["engine:8000", "http://HOST:PORT"]),
         (["--upstream", "http://me:secret@engine"], ["--upstream-key-env"]),
@@ -84,18 +85,18 @@ def test_an_address_may_be_that_of_the_server_or_of_its_endpoint(url: str, host:
         (["--upstream", "http://127.0.0.1:1", "--upstream-key-env", "CHATPROOF_NO_SUCH"], ["CHATPROOF_NO_SUCH"]),
     ],
 )
-def test_an_upstream_that_cannot_be_used_is_said_in_one_line(options: list[str], words_: list[str]) -> None:
+def test_an_unusable_upstream_is_reported_in_one_line(options: list[str], phrases: list[str]) -> None:
     result = CliRunner().invoke(command, ["--dialect", "mindie", "--port", "0", *options])
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr.startswith("Error: ")
     assert result.stderr.count("\n") == 1
     assert "secret" not in result.stderr
-    for word in words_:
-        assert word in result.stderr
+    for phrase in phrases:
+        assert phrase in result.stderr
 
 
 @pytest.mark.parametrize(
-    ("words_", "told"),
+    ("message", "cleaned"),
     [
         ("see https://engine.example/x?y for more", "see ... for more"),
         ("10.0.0.7:8000 said no", "... said no"),
@@ -107,5 +108,5 @@ def test_an_upstream_that_cannot_be_used_is_said_in_one_line(options: list[str],
         ("no 'theirs', nor theirs-7b or nottheirs", "no 'ours', nor theirs-7b or nottheirs"),
     ],
 )
-def test_words_of_an_upstream_are_cleaned(words_: str, told: str) -> None:
-    assert told == cleaned(words_, {"theirs": "ours"})
+def test_messages_of_an_upstream_are_cleaned(message: str, cleaned: str) -> None:
+    assert clean_message(message, {"theirs": "ours"}) == cleaned
