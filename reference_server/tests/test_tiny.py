@@ -12,7 +12,7 @@ from transformers import AutoConfig, PreTrainedTokenizerFast
 from reference_server.tiny import CHECKPOINT
 from reference_server.tiny.batches import IGNORED, batches, taught_in_history
 from reference_server.tiny.dialogues import BALANCED, COPYING, SKILLS
-from reference_server.tiny.measure import MEASURE_SEED, Model, Score, measure, parse_calls
+from reference_server.tiny.measure import MEASURE_SEED, Model, SkillScore, measure, parse_calls
 from reference_server.tiny.rendering import render
 from reference_server.tiny.tokenizer import VOCABULARY_SIZE
 from reference_server.tiny.train import Recipe, losses, new_model, train
@@ -33,7 +33,7 @@ def model() -> Model:
 
 
 @pytest.fixture(scope="module")
-def scores(model: Model) -> dict[str, Score]:
+def scores(model: Model) -> dict[str, SkillScore]:
     return measure(model, DRAWS, seed=MEASURE_SEED + 1)
 
 
@@ -96,11 +96,11 @@ FLOORS: dict[str, float] = {
 
 
 @pytest.mark.parametrize("skill", FLOORS)
-def test_fresh_dialogues_are_answered_as_well_as_the_card_says(scores: dict[str, Score], skill: str) -> None:
+def test_fresh_dialogues_are_answered_as_well_as_the_card_says(scores: dict[str, SkillScore], skill: str) -> None:
     assert scores[skill].share >= FLOORS[skill], scores[skill]
 
 
-def test_every_score_has_a_floor(scores: dict[str, Score]) -> None:
+def test_every_score_has_a_floor(scores: dict[str, SkillScore]) -> None:
     assert set(scores) == set(FLOORS)
 
 

@@ -1,8 +1,8 @@
-"""The embedded checkpoint: a model small enough to live in the repository, and the script that trains it."""
+"""The embedded checkpoint, small enough for the repository, and the scripts that train and measure it."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 CHECKPOINT = Path(__file__).parent / "checkpoint"
-"""Folder that holds the trained weights, the tokenizer and the chat template."""
+"""Folder with the trained weights, the tokenizer and the chat template."""

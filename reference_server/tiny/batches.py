@@ -1,4 +1,4 @@
-"""Samples as tensors: token ids, and the positions at which the model is taught."""
+"""Converts samples to tensors: token ids, and labels for the positions that count in the loss."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
 IGNORED = -100
-"""Label of a position that is not taught, as in torch's cross entropy."""
+"""Label of a position that does not count in the loss; the default of torch's cross entropy."""
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class TrainingBatch:
     """`ids` and `labels`, both [samples, longest sample], int64, padded on the right.
 
     A label is the token at its own position: shift by one to compare it with a prediction.
@@ -42,11 +42,11 @@ def batches(
     tokens: int,
     longest: int,
     drill_share: float,
-) -> Iterator[Batch]:
-    """Draws `samples` samples and yields them in batches of at most `tokens` tokens, alike in length, shuffled.
+) -> Iterator[TrainingBatch]:
+    """Draw `samples` samples and yield them in shuffled batches of at most `tokens` tokens and similar lengths.
 
-    Samples of more than `longest` tokens are left out. `drill_share` of them are not of `mix`: they are strings of
-    tokens drawn evenly from the vocabulary, to be repeated.
+    Samples of more than `longest` tokens are dropped. A share of `drill_share` are not drawn from `mix`: they are
+    strings of tokens drawn uniformly from the vocabulary, to be repeated.
     """
     pieces = plain_tokens(tokenizer)
     drawn = [_drill(rng, pieces) if rng.random() < drill_share else draw(rng, mix) for _ in range(samples)]
@@ -69,7 +69,7 @@ def batches(
 
 
 def plain_tokens(tokenizer: PreTrainedTokenizerFast) -> tuple[str, ...]:
-    """The texts of the tokens that are printable ASCII and no marks of the chat, in the order of their ids."""
+    """Return the strings of all tokens that are printable ASCII and not chat markers, in the order of their ids."""
     marks = set(tokenizer.get_added_vocab().values())
     texts = (tokenizer.decode([i]) for i in range(len(tokenizer)) if i not in marks)
     return tuple(text for text in texts if text.isascii() and text.isprintable())
@@ -81,10 +81,10 @@ def _drill(rng: Random, pieces: tuple[str, ...]) -> Dialogue:
 
 
 def taught_in_history(tokenizer: PreTrainedTokenizerFast, prompt: list[int]) -> list[int]:
-    """Labels for a prompt: the earlier answers in it, each but for its first token.
+    """Return the labels for a prompt: its earlier answers, each without its first token.
 
-    The first token is left out because in the history an answer follows the role at once, while the answer to be
-    written opens with its thoughts there.
+    The first token is excluded because in the history an answer directly follows the role, while a new answer begins
+    with its reasoning.
     """
     opening = tokenizer("<|im_start|>assistant\n", add_special_tokens=False)["input_ids"]
     end = tokenizer.convert_tokens_to_ids(END_OF_TURN)
@@ -103,11 +103,11 @@ def taught_in_history(tokenizer: PreTrainedTokenizerFast, prompt: list[int]) -> 
     return labels
 
 
-def _padded(group: list[tuple[list[int], list[int]]], pad: int) -> Batch:
+def _padded(group: list[tuple[list[int], list[int]]], pad: int) -> TrainingBatch:
     width = max(len(ids) for ids, _ in group)
     ids = torch.full((len(group), width), pad)
     labels = torch.full((len(group), width), IGNORED)
     for row, (sample, taught) in enumerate(group):
         ids[row, : len(sample)] = torch.tensor(sample)
         labels[row, : len(taught)] = torch.tensor(taught)
-    return Batch(ids, labels)
+    return TrainingBatch(ids, labels)

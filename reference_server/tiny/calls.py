@@ -1,4 +1,4 @@
-"""Skills with tools: calling the one that a question is about, and answering from its result."""
+"""Draws dialogues with tools: calls of the right tool, and answers from its result."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ _SKIES = ("sunny", "cloudy", "rainy", "windy", "clear sky")
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
-    """A wish that one call fulfils, in words and as arguments."""
+class ToolQuestion:
+    """A question that one tool call answers, and the arguments of that call."""
 
     question: str
     arguments: Json
 
 
-def wish(rng: Random, function: Json) -> Ask:
-    """A question that `function`, a tool from `tools.tool`, can answer."""
+def wish(rng: Random, function: Json) -> ToolQuestion:
+    """Draw a question that a function can answer."""
     name = function["name"]
     names = parameters(function)
     verb, noun = words(name)
@@ -40,7 +40,7 @@ def wish(rng: Random, function: Json) -> Ask:
             f"Please {verb} the {noun}.", f"{verb} {noun}", f"Can you {verb} the {noun}?", f"Call {name}",
             f"Use {name}.",
         )  # fmt: skip
-        return Ask(rng.choice(bare), {})
+        return ToolQuestion(rng.choice(bare), {})
     arguments: Json = {key: draw_value(rng, PARAMETERS[key][0]) for key in names}
     first = str(arguments[names[0]])
     if name == "get_delivery_date" and rng.random() < 0.85:
@@ -49,7 +49,7 @@ def wish(rng: Random, function: Json) -> Ask:
             "Hello, when does my order come? The order number is {}", "My order is {}. When will it be here?",
             "I think it is {}", "Hi, can you tell me the delivery date? My order id is {}", "When is {} delivered?",
         )  # fmt: skip
-        return Ask(rng.choice(forms_of_delivery).format(first), arguments)
+        return ToolQuestion(rng.choice(forms_of_delivery).format(first), arguments)
     if "weather" in name and len(names) == 1 and names[0] in ("city", "location") and rng.random() < 0.85:
         forms_of_weather = (
             "What is the weather in {}?", "What's the weather like in {} today?", "How is the weather in {}?",
@@ -59,14 +59,14 @@ def wish(rng: Random, function: Json) -> Ask:
         if "unit" in function["parameters"]["properties"] and rng.random() < 0.4:
             arguments["unit"] = rng.choice(UNITS)
             question += f" In {arguments['unit']}."
-        return Ask(question, arguments)
+        return ToolQuestion(question, arguments)
     listed = " and ".join(_mention(rng, key, value) for key, value in arguments.items())
     forms = (
         f"Please {verb} the {noun} for {listed}.", f"{verb} {noun} {listed}",
         f"Can you {verb} the {noun} with {listed}?", f"I need to {verb} the {noun}: {listed}",
         f"Call {name} with {listed}", f"Use {name}: {listed}", f"{verb.title()} {noun} with {listed}",
     )  # fmt: skip
-    return Ask(rng.choice(forms), arguments)
+    return ToolQuestion(rng.choice(forms), arguments)
 
 
 def _mention(rng: Random, name: str, value: str | float) -> str:
@@ -77,16 +77,16 @@ def _mention(rng: Random, name: str, value: str | float) -> str:
 
 
 def call(rng: Random, tools: list[Json]) -> Turn:
-    """One call of the tool that fits."""
+    """Draw a turn with one call of the right tool."""
     function = rng.choice(tools)["function"]
     asked = wish(rng, function)
     return Turn(asked.question, f"I call {function['name']}.", "", ((function["name"], asked.arguments),))
 
 
 def asked_back(rng: Random, tools: list[Json]) -> tuple[list[Json], Turn] | None:
-    """A question that leaves out what its tool needs, the model's question for it, and the turn that answers that.
+    """Draw a question without the argument that its tool needs, the follow-up question, and the turn with the argument.
 
-    None where no tool has exactly one parameter.
+    Returns None if no tool has exactly one parameter.
     """
     able = [item["function"] for item in tools if len(parameters(item["function"])) == 1]
     if not able:
@@ -107,7 +107,7 @@ def asked_back(rng: Random, tools: list[Json]) -> tuple[list[Json], Turn] | None
 
 
 def two_calls(rng: Random, tools: list[Json]) -> Turn:
-    """Two calls: of one tool with two values, or of two tools."""
+    """Draw a turn with two calls, of one tool with two values or of two tools."""
     if len(tools) > 1 and rng.random() < 0.4:
         functions = [item["function"] for item in rng.sample(tools, 2)]
         asks = [wish(rng, function) for function in functions]
@@ -124,11 +124,11 @@ def two_calls(rng: Random, tools: list[Json]) -> Turn:
     )
 
 
-def _asked_twice(rng: Random, function: Json) -> tuple[str, list[Ask]]:
-    """One question that takes two calls of `function`, each with its first parameter alone."""
+def _asked_twice(rng: Random, function: Json) -> tuple[str, list[ToolQuestion]]:
+    """Draw a question that needs two calls of a function, each with its first parameter only."""
     name = function["name"]
     if not parameters(function):
-        return rng.choice((f"Call {name} twice", f"Use {name} two times.")), [Ask("", {})] * 2
+        return rng.choice((f"Call {name} twice", f"Use {name} two times.")), [ToolQuestion("", {})] * 2
     key = parameters(function)[0]
     kind = PARAMETERS[key][0]
     values = [draw_value(rng, kind) for _ in range(2)]
@@ -143,11 +143,11 @@ def _asked_twice(rng: Random, function: Json) -> tuple[str, list[Ask]]:
     else:
         forms = (f"Call {name} for {key.replace('_', ' ')} {{}} and for {{}}", f"Use {name} for {{}} and {{}}.")
     question = rng.choice(forms).format(*(shown(kind, value) for value in values))
-    return question, [Ask("", {key: value}) for value in values]
+    return question, [ToolQuestion("", {key: value}) for value in values]
 
 
 def result(rng: Random) -> tuple[str, str]:
-    """What a tool sends back, and the sentence that tells the user of it."""
+    """Draw a tool result, and the sentence that reports it to the user."""
     kind = rng.random()
     if kind < 0.2:
         text = rng.choice((phrase(rng, 1, 5), identifier(rng), str(rng.randint(0, 99))))

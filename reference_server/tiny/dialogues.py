@@ -1,4 +1,4 @@
-"""Training and measuring dialogues, drawn from a seeded generator: the same seed gives the same dialogues."""
+"""Draws dialogues for training and measuring. The same seed yields the same dialogues."""
 
 from __future__ import annotations
 
@@ -32,30 +32,30 @@ WITH_TOOLS = ("call", "two_calls", "tool_answer", "tools_unused", "tool_missing"
 SKILLS = (*TALK, *WITH_TOOLS, "raw_text")
 
 Mix: TypeAlias = Mapping[str, float]
-"""How often each skill is drawn: weights, of any sum, over names in `SKILLS`."""
+"""Weights, of any sum, with which the skills in `SKILLS` are drawn."""
 
 COPYING: Mix = {
     "greeting": 2, "capital": 1, "city": 1, "echo": 22, "echo_multibyte": 8, "count": 6, "sum": 5,
     "other_arithmetic": 1, "story": 2, "json_object": 5, "media": 1, "off_topic": 4, "call": 20, "two_calls": 6,
     "tool_answer": 8, "tools_unused": 1, "tool_missing": 1, "raw_text": 2,
 }  # fmt: skip
-"""The first phase: the model learns to copy, on which calls, echoes and tool results rest."""
+"""The first phase: the model learns to copy, which calls, echoes and tool results depend on."""
 
 BALANCED: Mix = {
     "greeting": 6, "capital": 5, "city": 5, "echo": 12, "echo_multibyte": 8, "count": 6, "sum": 9,
     "other_arithmetic": 3, "story": 3, "json_object": 4, "media": 3, "off_topic": 9, "call": 14, "two_calls": 7,
     "tool_answer": 7, "tools_unused": 3, "tool_missing": 2, "raw_text": 4,
 }  # fmt: skip
-"""The second phase: every skill at the strength at which it is to be measured."""
+"""The second phase: every skill at its final weight."""
 
 
 def draw(rng: Random, mix: Mix) -> Sample:
-    """One sample of a skill drawn by `mix`."""
+    """Draw a sample of a skill that is drawn with the weights in `mix`."""
     return draw_skill(rng, rng.choices(list(mix), list(mix.values()))[0])
 
 
 def draw_skill(rng: Random, skill: str, thinking: bool | None = None) -> Sample:
-    """One sample of `skill`, a name in `SKILLS`; `thinking` is drawn (one in four) unless it is given.
+    """Draw a sample of a skill in `SKILLS`. Without `thinking`, one sample in four has reasoning.
 
     Raises KeyError for an unknown name.
     """
@@ -91,7 +91,7 @@ def _any_talk(rng: Random) -> Turn:
 
 
 def _with_tools(rng: Random, skill: str) -> tuple[list[Json], Turn, tuple[Json, ...]]:
-    """The messages before the last question, the turn, and the tools offered."""
+    """Draw the messages before the last question, the turn, and the offered tools."""
     tools: list[Json] = []
     for _ in range(rng.choice((1, 1, 1, 2, 2, 3))):
         tools.append(tool(rng, frozenset(topic(item["function"]["name"]) for item in tools)))
@@ -118,7 +118,7 @@ def _with_tools(rng: Random, skill: str) -> tuple[list[Json], Turn, tuple[Json, 
 
 
 def _answered(rng: Random, asked: Turn) -> tuple[list[Json], str]:
-    """A question, its calls and their results as messages, and the answer due."""
+    """Return a question, its calls and their results as messages, and the expected answer."""
     messages = as_messages(asked)
     sentences: list[str] = []
     for i in range(len(asked.calls)):

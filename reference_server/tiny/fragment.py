@@ -1,4 +1,4 @@
-"""Pieces of questions and answers: words, names and keys, drawn from a seeded generator."""
+"""Draws pieces of questions and answers from a seeded generator: words, names and identifiers."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
 
 def pseudo_word(rng: Random) -> str:
-    """A word that no dictionary holds: mostly syllables, sometimes letters drawn one by one."""
+    """Return an invented word: usually syllables, sometimes single letters."""
     if rng.random() < 0.75:
         return "".join(rng.choice(lexicon.SYLLABLES) for _ in range(rng.choice((2, 2, 3, 3, 4, 6, 9))))
     return "".join(rng.choice(string.ascii_lowercase) for _ in range(rng.randint(3, 12)))
 
 
 def identifier(rng: Random) -> str:
-    """Something that a shop or a server might print as a key: 4711, ORD-20931, x7f3a0. It ends in a digit."""
+    """Return an identifier as a shop or a server might print it: 4711, ORD-20931, x7f3a0. It ends in a digit."""
     kind = rng.random()
     if kind < 0.35:
         return str(rng.randint(1, 99_999))
@@ -31,10 +31,10 @@ def identifier(rng: Random) -> str:
 
 
 def person(rng: Random) -> str:
-    """A first name, one in three of them made up."""
+    """Return a first name. One in three is invented."""
     return rng.choice(lexicon.NAMES) if rng.random() < 0.67 else pseudo_word(rng).capitalize()
 
 
 def phrase(rng: Random, low: int, high: int) -> str:
-    """Between `low` and `high` English words with no sense."""
+    """Return between `low` and `high` random English words."""
     return " ".join(rng.choice(lexicon.WORDS) for _ in range(rng.randint(low, high)))

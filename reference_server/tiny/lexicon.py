@@ -1,4 +1,4 @@
-"""The words from which training dialogues are made. Data only."""
+"""The words that appear in training dialogues; data only."""
 
 from __future__ import annotations
 

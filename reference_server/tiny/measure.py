@@ -1,10 +1,10 @@
-"""Measures a checkpoint on dialogues that it has not been trained on, skill by skill, and prints a table.
+"""Measures the accuracy of a checkpoint on new dialogues, skill by skill, and prints a table.
 
     python -m reference_server.tiny.measure --checkpoint checkpoint --draws 100
 
-Answers are greedy. An answer counts as right when it equals the expected text, end token included. Skills over a
-closed set (sums, capitals, small talk) meet facts seen in training in new surroundings; skills over an open set
-(echo, calls, tool answers, stories) meet new texts.
+Decoding is greedy. An answer is right if it equals the expected text, including the end token. Skills over a closed
+set (sums, capitals, small talk) use facts from training in new contexts; skills over an open set (echo, calls, tool
+answers, stories) use new texts.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 MEASURE_SEED = 900_001
-"""Far from every seed that training uses."""
+"""A seed that training does not use."""
 
 _CALL = re.compile(r"<tool_call>\n(.*?)\n</tool_call>", re.DOTALL)
 
@@ -47,29 +47,29 @@ UNSEEN_QUESTIONS: tuple[str, ...] = (
     "Please review my essay on friendship.", "asdf qwer zxcv", "What would you do with a million euros?",
     "How is silk made?", "为什么天空是蓝色的？", "帮我写一封信",
 )  # fmt: skip
-"""Written by hand, in forms that the generator of off-topic questions does not have."""
+"""Written by hand, in forms that the generator of off-topic questions does not produce."""
 
 
 @dataclass(slots=True)
-class Score:
-    """Right answers out of those asked."""
+class SkillScore:
+    """The number of right answers and of questions."""
 
     right: int = 0
     asked: int = 0
 
     def add(self, right: bool) -> None:
-        """Counts one answer."""
+        """Count one answer."""
         self.right += right
         self.asked += 1
 
     @property
     def share(self) -> float:
-        """Between 0 and 1; 0 where nothing was asked."""
+        """The share of right answers, from 0 to 1; 0 without questions."""
         return self.right / self.asked if self.asked else 0.0
 
 
 class Model:
-    """A checkpoint that answers prompts greedily, several at a time, in float32."""
+    """A checkpoint that answers batches of prompts greedily in float32."""
 
     def __init__(self, folder: Path) -> None:
         self.tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(folder, local_files_only=True)
@@ -80,9 +80,9 @@ class Model:
 
     @torch.inference_mode()
     def answers(self, prompts: Sequence[str], longest: int = 320, at_once: int = 16) -> list[str]:
-        """The continuations of `prompts`, end token included where the model came to an end within `longest` tokens."""
+        """Return the continuations of `prompts` of at most `longest` tokens, including the end token."""
         order = sorted(range(len(prompts)), key=lambda i: len(prompts[i]))
-        found = [""] * len(prompts)
+        answers = [""] * len(prompts)
         for start in range(0, len(order), at_once):
             rows = order[start : start + at_once]
             inputs = self.tokenizer(
@@ -97,8 +97,8 @@ class Model:
             for i, text in zip(
                 rows, self.tokenizer.batch_decode(output[:, inputs["input_ids"].shape[1] :]), strict=True
             ):
-                found[i] = _through_first_end(text)
-        return found
+                answers[i] = _through_first_end(text)
+        return answers
 
 
 def _through_first_end(text: str) -> str:
@@ -107,16 +107,18 @@ def _through_first_end(text: str) -> str:
 
 
 def parse_calls(text: str) -> list[Json] | None:
-    """The calls in an answer, or None where one of them is not JSON or there is none."""
+    """Return the tool calls in an answer, or None without calls or if one is not valid JSON."""
     try:
         return [json.loads(body) for body in _CALL.findall(text)] or None
     except json.JSONDecodeError:
         return None
 
 
-def measure(model: Model, draws: int, seed: int = MEASURE_SEED, skills: Sequence[str] = SKILLS) -> dict[str, Score]:
-    """Scores of `draws` fresh samples of each skill, of as many with thoughts, and of the unseen questions."""
-    scores: dict[str, Score] = {}
+def measure(
+    model: Model, draws: int, seed: int = MEASURE_SEED, skills: Sequence[str] = SKILLS
+) -> dict[str, SkillScore]:
+    """Return the scores of `draws` new samples per skill, of as many with reasoning, and of the unseen questions."""
+    scores: dict[str, SkillScore] = {}
     for skill in skills:
         rng = Random(f"{seed} {skill}")
         samples = [draw_skill(rng, skill, thinking=False) for _ in range(draws)]
@@ -127,28 +129,28 @@ def measure(model: Model, draws: int, seed: int = MEASURE_SEED, skills: Sequence
     _score(scores, "thinking, any skill", samples, model.answers([prompt_text(sample) for sample in samples]))
     prompts = [render([{"role": "user", "content": question}]) for question in UNSEEN_QUESTIONS]
     declined = {text + END_OF_TURN for text in (FALLBACK, FALLBACK_CHINESE, ABILITIES, NEEDS_TOOL)}
-    scores["unseen questions declined"] = Score()
+    scores["unseen questions declined"] = SkillScore()
     for answer in model.answers(prompts):
         scores["unseen questions declined"].add(answer in declined)
-        scores.setdefault("every answer ends", Score()).add(answer.endswith(END_OF_TURN))
+        scores.setdefault("every answer ends", SkillScore()).add(answer.endswith(END_OF_TURN))
     return scores
 
 
-def _score(scores: dict[str, Score], name: str, samples: Sequence[Sample], answers: Sequence[str]) -> None:
+def _score(scores: dict[str, SkillScore], name: str, samples: Sequence[Sample], answers: Sequence[str]) -> None:
     for sample, answer in zip(samples, answers, strict=True):
-        scores.setdefault("every answer ends", Score()).add(answer.endswith((END_OF_TURN, END_OF_TEXT)))
-        scores.setdefault(name, Score()).add(answer == sample.answer())
+        scores.setdefault("every answer ends", SkillScore()).add(answer.endswith((END_OF_TURN, END_OF_TEXT)))
+        scores.setdefault(name, SkillScore()).add(answer == sample.answer())
         if isinstance(sample, Dialogue) and sample.turn.calls and not sample.thinking:
             calls = parse_calls(answer)
             names = [call.get("name") for call in calls or []]
-            scores.setdefault(f"{name}: valid JSON", Score()).add(calls is not None)
-            scores.setdefault(f"{name}: right tool", Score()).add(names == [n for n, _ in sample.turn.calls])
+            scores.setdefault(f"{name}: valid JSON", SkillScore()).add(calls is not None)
+            scores.setdefault(f"{name}: right tool", SkillScore()).add(names == [n for n, _ in sample.turn.calls])
         if isinstance(sample, Dialogue) and not sample.thinking:
-            scores.setdefault("plain answer free of think tags", Score()).add("think>" not in answer)
+            scores.setdefault("plain answer free of think tags", SkillScore()).add("think>" not in answer)
 
 
-def table(scores: dict[str, Score]) -> str:
-    """The scores as a Markdown table."""
+def table(scores: dict[str, SkillScore]) -> str:
+    """Return the scores as a Markdown table."""
     lines = ["| what | right | asked | share |", "|---|---:|---:|---:|"]
     lines += [f"| {name} | {score.right} | {score.asked} | {score.share:.1%} |" for name, score in scores.items()]
     return "\n".join(lines)
@@ -159,13 +161,15 @@ def table(scores: dict[str, Score]) -> str:
     "--checkpoint",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     default=CHECKPOINT,
-    help="Its folder.",
+    help="Folder of the checkpoint.",
 )
-@click.option("--draws", type=click.IntRange(min=1), default=100, show_default=True, help="Fresh dialogues a skill.")
+@click.option(
+    "--draws", type=click.IntRange(min=1), default=100, show_default=True, help="Number of new dialogues per skill."
+)
 @click.option("--seed", type=int, default=MEASURE_SEED, show_default=True, help="Seed of the dialogues.")
-@click.option("--show", is_flag=True, help="Print the answer to each unseen question too.")
+@click.option("--show", is_flag=True, help="Also print the answer to each unseen question.")
 def main(checkpoint: Path, draws: int, seed: int, show: bool) -> None:
-    """Measure a checkpoint (by default the embedded one) on fresh dialogues."""
+    """Measure a checkpoint (default: the embedded one) on new dialogues."""
     torch.set_num_threads(1)
     model = Model(checkpoint)
     click.echo(table(measure(model, draws, seed)))

@@ -1,4 +1,4 @@
-"""Samples as the text that the model sees: the chat template, applied without a tokenizer."""
+"""Renders samples as the model's input text with the chat template, without a tokenizer."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def _source() -> str:
 def render(
     messages: list[Json], tools: list[Json] | None = None, *, thinking: bool = False, generation_prompt: bool = True
 ) -> str:
-    """The chat as one text, exactly as `apply_chat_template` of the saved tokenizer gives it.
+    """Return the chat as one string, exactly like `apply_chat_template` of the saved tokenizer.
 
-    Raises jinja2.TemplateError for a role that the template does not know.
+    Raises jinja2.TemplateError for an unknown role.
     """
     rendered, _ = render_jinja_template(
         conversations=[messages],
@@ -35,7 +35,7 @@ def render(
 
 
 def prompt_text(sample: Sample) -> str:
-    """The text after which the model is to write `sample.answer()`."""
+    """Return the prompt to which `sample.answer()` is the expected answer."""
     if isinstance(sample, Dialogue):
         return render(list(sample.messages), list(sample.tools), thinking=sample.thinking)
     return sample.prompt

@@ -1,4 +1,4 @@
-"""Skills that carry text over from the question into the answer, token by token."""
+"""Draws dialogues in which the model copies text from the question into the answer."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _echo(rng: Random, text: str) -> Turn:
 
 
 def echo(rng: Random) -> Turn:
-    """ASCII text to be repeated: common words, made-up words, identifiers, a closing mark."""
+    """Draw ASCII text to repeat: common words, invented words, identifiers, punctuation."""
     odd = rng.choice((0.0, 0.0, 0.3, 1.0))
     length = rng.choice((1, 2, 3, 3, 4, 4, 5, 6, 7, 8, 12, 18))
     words = [_word(rng, odd) for _ in range(length if odd < 1 else min(length, 4))]
@@ -49,7 +49,7 @@ def _word(rng: Random, odd: float) -> str:
 
 
 def echo_multibyte(rng: Random) -> Turn:
-    """Text to be repeated whose characters take two to four bytes in UTF-8, several tokens each as a rule."""
+    """Draw text to repeat whose characters have two to four bytes in UTF-8, and usually several tokens each."""
     pools = (lexicon.CJK_WORDS, lexicon.CJK_WORDS, lexicon.EMOJI, lexicon.ACCENTED_WORDS, lexicon.WORDS)
     words = [rng.choice(rng.choice(pools[:-1]))]
     words += [rng.choice(rng.choice(pools)) for _ in range(rng.randint(0, 3))]
@@ -58,7 +58,7 @@ def echo_multibyte(rng: Random) -> Turn:
 
 
 def drill(rng: Random, pieces: Sequence[str]) -> Turn:
-    """A string of `pieces` to be repeated: with the tokens of a vocabulary as pieces, rare ones get their turn too."""
+    """Draw a string of `pieces` to repeat. With the tokens of a vocabulary as pieces, rare tokens are learned too."""
     text = "".join(rng.choice(pieces) for _ in range(rng.randint(2, 14))).strip()
     while not text[:1].isalnum():
         text = (rng.choice(pieces) + text).strip()
@@ -66,7 +66,7 @@ def drill(rng: Random, pieces: Sequence[str]) -> Turn:
 
 
 def json_object(rng: Random) -> Turn:
-    """A person as a JSON object."""
+    """Draw a question that asks for a person as a JSON object."""
     values: Json = {"name": person(rng), "age": rng.randint(10, 99), "city": rng.choice(lexicon.CITIES)}
     keys = list(values)[: rng.choice((2, 3, 3))]
     listed = ", ".join(f"{key} {values[key]}" for key in keys)

@@ -1,4 +1,4 @@
-"""Long answers: a story on request, and plain text carried on without the chat template."""
+"""Draws long answers: a story on request, and plain text to continue without the chat template."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def story(rng: Random) -> Turn:
-    """A fixed plot round the name, the city and the length that were asked for: the longest answers there are."""
+    """Draw a request for a story. The plot is fixed except for name, city and length; these are the longest answers."""
     name, place = "Anna", "Rome"
     asked = rng.random() < 0.75
     if asked:
@@ -29,7 +29,7 @@ def story(rng: Random) -> Turn:
 
 
 def plot(name: str, place: str, long: bool) -> str:
-    """The story itself: 4 sentences, or 12."""
+    """Return the story, with 4 or 12 sentences."""
     sentences = [
         f"Once upon a time {name} lived in {place}.",
         f"One morning {name} found a small silver key under a stone.",
@@ -48,7 +48,7 @@ def plot(name: str, place: str, long: bool) -> str:
 
 
 def raw_text(rng: Random) -> RawText:
-    """Plain text to be continued: a story cut after its first sentence, a sum, a name, or words that lead nowhere."""
+    """Draw plain text to continue: a story cut after its first sentence, a sum, a name, or random words."""
     kind = rng.random()
     if kind < 0.3:
         text = plot(person(rng), rng.choice(lexicon.CITIES), long=False)

@@ -1,4 +1,4 @@
-"""Skills of small talk and plain questions: each draws one turn from a seeded generator."""
+"""Draws turns of small talk and simple questions."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _SMALL_TALK: dict[str, str] = {
     "我是一个很小的参考模型。": "你是谁|你是谁？|你能做什么？|请介绍一下你自己",
     "不客气！": "谢谢|谢谢你！",
 }
-"""Answers, and the openings that they answer, set apart by bars."""
+"""Answers, each with the questions that it answers, separated by bars."""
 
 
 _NAME_FORMS = (
@@ -47,7 +47,7 @@ _NAME_FORMS = (
 
 
 def greeting(rng: Random) -> Turn:
-    """Small talk with one fixed answer to each opening, or a name to be greeted by."""
+    """Draw small talk with a fixed answer, or an introduction by name."""
     if rng.random() < 0.2:
         name = person(rng)
         question = rng.choice(_NAME_FORMS).format(name)
@@ -57,7 +57,7 @@ def greeting(rng: Random) -> Turn:
 
 
 def capital(rng: Random) -> Turn:
-    """The capital of a country."""
+    """Draw a question about the capital of a country."""
     country = rng.choice(tuple(lexicon.CAPITALS))
     forms = (
         "What is the capital of {}?",
@@ -75,7 +75,7 @@ def capital(rng: Random) -> Turn:
 
 
 def city(rng: Random) -> Turn:
-    """Where a city lies."""
+    """Draw a question about the location of a city."""
     name = rng.choice(lexicon.CITIES)
     forms = (
         "Where is {}?",
@@ -102,7 +102,7 @@ _COUNT_FORMS = (
 
 
 def count(rng: Random) -> Turn:
-    """Counting upwards within 0 to 100, as a rule by 3 to 20 numbers."""
+    """Draw a request to count upwards between 0 and 100, usually over 3 to 20 numbers."""
     start = rng.choice((1, 1, 1, 1, 0, 2, 3, 5, 7, 10, rng.randint(0, 80)))
     end = start + rng.choice((2, 3, 4, 5, 6, 7, 8, 9, 9, 10, 14, 19, rng.randint(10, 20)))
     if rng.random() < 0.04:
@@ -121,13 +121,13 @@ _SUM_FORMS = (
 
 
 def single_digit_sum(rng: Random) -> Turn:
-    """One of the hundred sums of two digits."""
+    """Draw one of the hundred sums of two digits."""
     a, b = rng.randint(0, 9), rng.randint(0, 9)
     return Turn(rng.choice(_SUM_FORMS).format(a, b), f"{a} + {b} = {a + b}.", f"{a} + {b} = {a + b}.")
 
 
 def other_arithmetic(rng: Random) -> Turn:
-    """Arithmetic beyond the hundred sums, which is declined."""
+    """Draw other arithmetic, which the model declines."""
     if rng.random() < 0.6:
         a, b = rng.randint(10, 999), rng.randint(0, 999)
         question = rng.choice(_SUM_FORMS).format(*rng.choice(((a, b), (b, a))))
@@ -138,7 +138,7 @@ def other_arithmetic(rng: Random) -> Turn:
 
 
 def media(rng: Random) -> Turn:
-    """A question about a picture, a sound or a film, none of which this model can take in."""
+    """Draw a question about an image, audio or a video, which the model declines."""
     kind = rng.choice(("image", "audio", "video"))
     part_type = rng.choice((kind, f"{kind}_url", f"input_{kind}"))
     part: Json = {"type": part_type, part_type: {"url": f"https://example.org/{pseudo_word(rng)}"}}
@@ -190,7 +190,7 @@ _OFF_TOPIC_CHINESE = (
 
 
 def off_topic(rng: Random) -> Turn:
-    """Anything else: the model says what it is instead of making something up."""
+    """Draw a question outside the skills: the model says what it is instead of inventing an answer."""
     if rng.random() < 0.12:
         subject = rng.choice(lexicon.CJK_WORDS[:38])
         return Turn(rng.choice(_OFF_TOPIC_CHINESE).format(subject), "I do not know this.", FALLBACK_CHINESE)

@@ -1,8 +1,8 @@
-"""The tokenizer: byte-level BPE with 4,096 tokens, trained on the dialogues themselves.
+"""Trains the tokenizer: byte-level BPE with 4,096 tokens, trained on the dialogues.
 
-A space belongs to the word or mark before it, so a text has the same tokens at the start of an answer as in the
-middle of a question: whoever repeats a text repeats its tokens. Digits stand alone. There is no normalisation, so
-any Unicode text comes back as it went in.
+A space belongs to the preceding word or punctuation mark, so a text has the same tokens at the start of an answer as in
+the middle of a question, and repeating a text means repeating its tokens. Each digit is one token. There is no
+normalisation, so any Unicode text is preserved.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ ADDED_TOKENS = ("<tool_call>", "</tool_call>", "<tool_response>", "</tool_respon
 CORPUS_SEED = 1000
 CORPUS_SAMPLES = 6000
 NON_ASCII_KEPT = 0.1
-"""Share of the samples beyond ASCII that the merges see: few, so that characters are cut across tokens."""
+"""Share of the non-ASCII samples in the training corpus: small, so that characters are split across tokens."""
 
 _PIECES = (
     r"\p{L}[\p{L}\p{M}]* ?"  # a word and the space after it
     r"|\p{N}"  # one digit
-    r"|(?: ?[!-/:-@\[-`{-~])+ ?"  # ASCII punctuation with the spaces between and round it: JSON stays short
+    r"|(?: ?[!-/:-@\[-`{-~])+ ?"  # ASCII punctuation with surrounding spaces, which keeps JSON short
     r"|\s*[\r\n]+"  # line ends
     r"|[^\S\r\n]"  # one space
     r"|[^\s\p{L}\p{N}!-/:-@\[-`{-~]"  # one symbol, emoji or mark
@@ -41,7 +41,7 @@ _PIECES = (
 
 
 def train_tokenizer(corpus: Iterator[str]) -> PreTrainedTokenizerFast:
-    """A tokenizer of exactly `VOCABULARY_SIZE` tokens whose merges come from `corpus`.
+    """Train a tokenizer of exactly `VOCABULARY_SIZE` tokens on `corpus`.
 
     Raises ValueError if the corpus is too small for that many merges.
     """
@@ -75,7 +75,7 @@ def train_tokenizer(corpus: Iterator[str]) -> PreTrainedTokenizerFast:
 
 
 def corpus(seed: int = CORPUS_SEED, samples: int = CORPUS_SAMPLES) -> Iterator[str]:
-    """The texts from which the merges are learnt: rendered samples of the balanced mix."""
+    """Yield the training corpus of the tokenizer: rendered samples of the balanced mix."""
     rng = Random(seed)
     for _ in range(samples):
         sample = draw(rng, BALANCED)
@@ -85,5 +85,5 @@ def corpus(seed: int = CORPUS_SEED, samples: int = CORPUS_SAMPLES) -> Iterator[s
 
 
 def save_tokenizer(tokenizer: PreTrainedTokenizerFast, folder: Path) -> None:
-    """Writes tokenizer.json, tokenizer_config.json and chat_template.jinja to `folder`."""
+    """Write tokenizer.json, tokenizer_config.json and chat_template.jinja to `folder`."""
     tokenizer.save_pretrained(folder)

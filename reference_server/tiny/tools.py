@@ -1,4 +1,4 @@
-"""Tools as a chat request offers them, and values for their parameters."""
+"""Draws tools as a chat request defines them, and values for their parameters."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PARAMETERS: dict[str, tuple[str, str]] = {
     "price": ("number", "The {}"),
     "level": ("number", "The {}"), "size": ("size", "The {}"), "color": ("color", "The {}"),
 }  # fmt: skip
-"""Every parameter that a tool may have: the kind of its values, and a description of it."""
+"""Every parameter that a tool may have: the kind of its values, and its description."""
 
 _CHOICES: dict[str, tuple[str, ...]] = {
     "size": ("small", "medium", "large"),
@@ -36,7 +36,7 @@ UNITS = ("celsius", "fahrenheit")
 
 
 def tool(rng: Random, taken: frozenset[str]) -> Json:
-    """A tool as in a chat request, with at most two parameters and seldom a unit; its topic is not in `taken`."""
+    """Return a tool with at most two parameters, and sometimes a unit, whose topic is not in `taken`."""
     name = _tool_name(rng)
     while topic(name) in taken:
         name = _tool_name(rng)
@@ -67,12 +67,12 @@ def tool(rng: Random, taken: frozenset[str]) -> Json:
 
 
 def topic(name: str) -> str:
-    """What questions for the tool `name` are about: two tools of one topic could not be told apart by them."""
+    """Return the topic of a tool. Questions cannot distinguish two tools of one topic."""
     return "weather" if "weather" in name.lower() else name.lower().replace("_", "")
 
 
 def words(name: str) -> tuple[str, str]:
-    """A tool's name as verb and noun; "use" is the verb of one that has none."""
+    """Split a tool's name into verb and noun. A name without a verb gets "use"."""
     split = name.replace("_", " ") if "_" in name else "".join(f" {c.lower()}" if c.isupper() else c for c in name)
     verb, _, noun = split.partition(" ")
     return (verb, noun) if noun and name not in lexicon.TOOL_NOUNS else ("use", split)
@@ -100,7 +100,7 @@ def _property(rng: Random, name: str) -> Json:
 
 
 def draw_value(rng: Random, kind: str) -> str | float:
-    """A value of `kind`, a kind in `PARAMETERS`."""
+    """Draw a value of a kind in `PARAMETERS`."""
     if kind in _CHOICES:
         return rng.choice(_CHOICES[kind])
     if kind == "boolean":
@@ -117,16 +117,16 @@ def draw_value(rng: Random, kind: str) -> str | float:
 
 
 def parameters(function: Json) -> list[str]:
-    """The parameters of a tool that questions may name, in their order."""
+    """Return the names of a tool's parameters that questions can mention, in order."""
     properties = function.get("parameters", {}).get("properties", {})
     return [key for key in properties if key in PARAMETERS]
 
 
 def shown(kind: str, value: str | float) -> str:
-    """A value as a question names it: in quotes unless it is a number, a key, a city or a known name.
+    """Format a value for a question: in quotes unless it is a number, an identifier, a city or a known name.
 
-    Before a space the last token of a word is another than before a mark, so an odd word in mid-sentence would have
-    to be spelt anew; in quotes it can be copied.
+    The last token of a word differs in front of a space and in front of a punctuation mark, so an unknown word in the
+    middle of a sentence could not be copied token by token; in quotes it can.
     """
     quoted = kind == "words" or (kind == "person" and value not in lexicon.NAMES)
     if isinstance(value, bool):

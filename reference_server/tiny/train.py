@@ -1,9 +1,9 @@
-"""Trains the embedded checkpoint from nothing, tokenizer included, in one run on one CPU core.
+"""Trains the embedded checkpoint and its tokenizer from scratch in one run on one CPU core.
 
     python -m reference_server.tiny.train --out checkpoint --minutes 18
 
-The length of the run is a budget of processor time, so that a busy machine does not make a worse model. Two runs
-give like, not equal, weights.
+The length of the run is a budget of CPU time, so a busy machine does not produce a worse model. Two runs yield similar
+but not identical weights.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import torch
 from torch.nn import functional
 from transformers import GenerationConfig, PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
 
-from reference_server.tiny.batches import IGNORED, Batch, batches
+from reference_server.tiny.batches import IGNORED, TrainingBatch, batches
 from reference_server.tiny.dialogues import BALANCED, COPYING
 from reference_server.tiny.tokenizer import MAX_TOKENS, VOCABULARY_SIZE, corpus, save_tokenizer, train_tokenizer
 from reference_server.tiny.turn import END_OF_TEXT, END_OF_TURN
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How to train: seconds of processor time in all, and what is done in them."""
+    """The training recipe. budget_s: CPU time of the whole run, in seconds."""
 
     budget_s: float
     seed: int = 1
@@ -45,12 +45,12 @@ class Recipe:
     prompt_positions: int = 256  # sampled for it in each batch
 
     def learning_rate_at(self, step: int, share: float) -> float:
-        """A linear rise over the first steps, then a linear fall with the share of the budget that is spent."""
+        """Return the learning rate: a linear warm-up, then a linear decay with the spent share of the budget."""
         return max(self.learning_rate * min(1.0, (step + 1) / self.warm_up_steps) * (1.0 - share), 1e-6)
 
 
 def new_model(tokenizer: PreTrainedTokenizerFast) -> Qwen3ForCausalLM:
-    """An untrained model of 2.4 million parameters, in float32."""
+    """Create an untrained model of 2.4 million parameters in float32."""
     end_of_turn = tokenizer.convert_tokens_to_ids(END_OF_TURN)
     end_of_text = tokenizer.convert_tokens_to_ids(END_OF_TEXT)
     config = Qwen3Config(
@@ -78,7 +78,7 @@ def new_model(tokenizer: PreTrainedTokenizerFast) -> Qwen3ForCausalLM:
 
 
 def new_optimizers(model: Qwen3ForCausalLM, recipe: Recipe) -> list[torch.optim.Optimizer]:
-    """Muon for the matrices inside the layers, AdamW for embeddings and norms."""
+    """Create Muon for the matrices of the layers and AdamW for embeddings and norms."""
     matrices: list[torch.nn.Parameter] = []
     others: list[torch.nn.Parameter] = []
     for name, parameter in model.named_parameters():
@@ -90,10 +90,10 @@ def new_optimizers(model: Qwen3ForCausalLM, recipe: Recipe) -> list[torch.optim.
     ]
 
 
-def losses(model: Qwen3ForCausalLM, batch: Batch, recipe: Recipe) -> tuple[torch.Tensor, torch.Tensor]:
-    """Cross entropy of the answers, and of some positions of the prompts, each a scalar in nats per token.
+def losses(model: Qwen3ForCausalLM, batch: TrainingBatch, recipe: Recipe) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the cross entropy of the answers, and of some prompt positions, each a scalar in nats per token.
 
-    The vocabulary is projected at those positions alone, which halves the cost of a step.
+    Logits are computed only at those positions, which halves the cost of a step.
     """
     with torch.autocast("cpu", dtype=torch.bfloat16):
         hidden = model.model(input_ids=batch.ids, use_cache=False).last_hidden_state[:, :-1]
@@ -108,8 +108,8 @@ def losses(model: Qwen3ForCausalLM, batch: Batch, recipe: Recipe) -> tuple[torch
     return answer_loss, functional.cross_entropy(prompts, following[rows, columns])
 
 
-def endless_batches(tokenizer: PreTrainedTokenizerFast, recipe: Recipe, start_s: float) -> Iterator[Batch]:
-    """Fresh batches, of the copying mix until its share of the budget is spent, then of the balanced mix."""
+def endless_batches(tokenizer: PreTrainedTokenizerFast, recipe: Recipe, start_s: float) -> Iterator[TrainingBatch]:
+    """Yield new batches: of the copying mix until its share of the budget is spent, then of the balanced mix."""
     rng = Random(recipe.seed)
     copying_until_s = start_s + recipe.copying_share * recipe.budget_s
     while True:
@@ -129,7 +129,7 @@ def endless_batches(tokenizer: PreTrainedTokenizerFast, recipe: Recipe, start_s:
 
 
 def train(model: Qwen3ForCausalLM, tokenizer: PreTrainedTokenizerFast, recipe: Recipe) -> None:
-    """Trains `model` in place until the budget is spent, printing a line now and then."""
+    """Train `model` in place until the budget is spent, and print the progress."""
     optimizers = new_optimizers(model, recipe)
     model.train()
     start_s = time.process_time()
@@ -163,11 +163,15 @@ def train(model: Qwen3ForCausalLM, tokenizer: PreTrainedTokenizerFast, recipe: R
     "--out", type=click.Path(file_okay=False, path_type=Path), required=True, help="Folder for the checkpoint."
 )
 @click.option(
-    "--minutes", type=click.FloatRange(min=0, min_open=True), default=18.0, show_default=True, help="CPU time."
+    "--minutes",
+    type=click.FloatRange(min=0, min_open=True),
+    default=18.0,
+    show_default=True,
+    help="Budget of CPU time, in minutes.",
 )
 @click.option("--seed", type=int, default=1, show_default=True, help="Seed of the weights and of the dialogues.")
 def main(out: Path, minutes: float, seed: int) -> None:
-    """Train the embedded checkpoint from nothing on one CPU core."""
+    """Train the embedded checkpoint from scratch on one CPU core."""
     torch.set_num_threads(1)
     torch.manual_seed(seed)
     tokenizer = train_tokenizer(corpus())

@@ -1,4 +1,4 @@
-"""One question with its answer, and the samples built of them."""
+"""One question with its answer, and the samples built from it."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ END_OF_TURN, END_OF_TEXT = "<|im_end|>", "<|endoftext|>"
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What a user asks, what the model thinks when it is told to think, and what it answers.
+    """A question, the reasoning if it is requested, and the answer.
 
-    `question` is a string or a list of content parts; `calls` are (tool name, arguments), and where there are
-    any, `answer` is empty.
+    `question` is a string or a list of content parts. `calls` are (tool name, arguments); if there are any, `answer` is
+    empty.
     """
 
     question: str | list[Json]
@@ -43,29 +43,29 @@ class Dialogue:
     turn: Turn
 
     def answer(self) -> str:
-        """What the model must generate after the template's generation prompt, end of turn included."""
+        """Return the expected output after the template's generation prompt, including the end of turn."""
         thought = THINK_OPEN + self.turn.thought + THINK_CLOSE if self.thinking else ""
-        return thought + spoken(self.turn) + END_OF_TURN
+        return thought + visible_text(self.turn) + END_OF_TURN
 
 
 @dataclass(frozen=True, slots=True)
 class RawText:
-    """A prompt that goes to the model as it stands, without the template, and its continuation."""
+    """A prompt without the chat template, and its continuation."""
 
     skill: str
     prompt: str
     continuation: str
 
     def answer(self) -> str:
-        """What the model must generate after the prompt, end of text included."""
+        """Return the expected output after the prompt, including the end of text."""
         return self.continuation + END_OF_TEXT
 
 
 Sample: TypeAlias = "Dialogue | RawText"
 
 
-def spoken(turn: Turn) -> str:
-    """The visible text of a turn: its answer, or its calls in the form that the template documents."""
+def visible_text(turn: Turn) -> str:
+    """Return the visible text of a turn: its answer, or its calls in the format that the template documents."""
     if not turn.calls:
         return turn.answer
     lines = (json.dumps({"name": name, "arguments": args}, ensure_ascii=False) for name, args in turn.calls)
@@ -73,7 +73,7 @@ def spoken(turn: Turn) -> str:
 
 
 def as_messages(turn: Turn) -> list[Json]:
-    """The user message and the assistant message of a turn, as a client sends them back as history."""
+    """Return the user and assistant messages of a turn, as a client sends them as history."""
     user: Json = {"role": "user", "content": turn.question}
     if not turn.calls:
         return [user, {"role": "assistant", "content": turn.answer}]
