@@ -100,28 +100,28 @@ class StopScanner:
     def __init__(self, stops: tuple[str, ...], include_stop: bool) -> None:
         self._stops = stops
         self._include_stop = include_stop
-        self._held = ""
+        self._buffer = ""
         self.matched: str | None = None
 
     def push(self, text: str) -> tuple[str, bool]:
         """Return (text to release, whether a stop string was found). Do not call it again after a match."""
         if not self._stops:
             return text, False
-        text = self._held + text
-        found = [(at + len(stop), at) for stop in self._stops if (at := text.find(stop)) >= 0]
-        if found:
-            end, begin = min(found)
-            self._held = ""
+        text = self._buffer + text
+        matches = [(at + len(stop), at) for stop in self._stops if (at := text.find(stop)) >= 0]
+        if matches:
+            end, begin = min(matches)
+            self._buffer = ""
             self.matched = text[begin:end]
             return text[: end if self._include_stop else begin], True
         cut = len(text) - partial_match_length(text, self._stops)
-        self._held = text[cut:]
+        self._buffer = text[cut:]
         return text[:cut], False
 
     def flush(self) -> str:
         """Return the text that was held back, when no more text follows."""
-        held, self._held = self._held, ""
-        return held
+        buffered, self._buffer = self._buffer, ""
+        return buffered
 
 
 def partial_match_length(text: str, targets: tuple[str, ...]) -> int:

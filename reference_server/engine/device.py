@@ -24,8 +24,7 @@ _log = logging.getLogger(__name__)
 
 
 def load_npu() -> bool:
-    """Return whether the Ascend backend is installed and loads; if it is installed but does not load, log the reason
-    once.
+    """Return whether the Ascend backend is installed and loads; log the reason once if it does not load.
 
     A backend that does not load is hidden from transformers, which would import it again and fail.
     """

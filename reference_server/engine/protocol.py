@@ -174,8 +174,7 @@ class Engine(Protocol):
         tools: list[dict[str, Any]] | None = None,
         template_kwargs: Mapping[str, Any] | None = None,
     ) -> Any:
-        """Return the prompt up to the start of the assistant's turn, in the form that `submit` of the same engine
-        takes.
+        """Return the prompt up to the start of the assistant's turn, as `submit` of the same engine takes it.
 
         A local engine returns token ids. Raises ChatTemplateError.
         """

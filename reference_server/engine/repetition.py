@@ -46,19 +46,19 @@ class RepetitionDetector:
 
     def push(self, token: int) -> bool:
         """Return whether the tokens up to this one end in a repetition."""
-        wanted = self._repetition
+        pattern = self._repetition
         positions = self._positions.setdefault(token, [])
         runs: dict[int, int] = {}
-        found = False
+        repeated = False
         for position in reversed(positions):
             distance = self._length - position
-            if distance > wanted.longest:
+            if distance > pattern.longest:
                 break
-            if distance >= wanted.shortest:
+            if distance >= pattern.shortest:
                 runs[distance] = self._runs.get(distance, 0) + 1
                 # A pattern occurs `count` times if all occurrences but the first repeat the previous one.
-                found = found or runs[distance] >= distance * (wanted.count - 1)
+                repeated = repeated or runs[distance] >= distance * (pattern.count - 1)
         positions.append(self._length)
         self._length += 1
         self._runs = runs
-        return found
+        return repeated

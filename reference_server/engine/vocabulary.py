@@ -41,8 +41,8 @@ class Vocabulary:
         self._added = {token_id: token.content.encode() for token_id, token in added.items()}
         self.control_ids = {token.content: token_id for token_id, token in added.items()}
         contents = self.control_ids.keys()
-        known = (pair for pair in REASONING_MARKERS if contents >= set(pair))
-        self.reasoning_markers = next(known, REASONING_MARKERS[0])
+        available = (pair for pair in REASONING_MARKERS if contents >= set(pair))
+        self.reasoning_markers = next(available, REASONING_MARKERS[0])
         decoder = tokenizer.decoder
         self._byte_level = decoder is not None and decoder.decode([SPACE_BYTE]) == " "
         # Results of `decode_token` and `context_free_text`: at most one entry per token.
@@ -62,14 +62,15 @@ class Vocabulary:
         return self.decode_token(token_id, first=first)[1]
 
     def decode_token(self, token_id: int, *, first: bool) -> tuple[str, bytes]:
-        """Return (text, bytes) of a token, with U+FFFD for bytes that are not whole characters. first: see
-        `token_bytes`.
+        """Return (text, bytes) of a token, with U+FFFD for bytes that are not whole characters.
+
+        first: see `token_bytes`.
         """
-        known = self._decoded[first].get(token_id)
-        if known is None:
+        cached = self._decoded[first].get(token_id)
+        if cached is None:
             data = self._find_bytes(token_id, first)
-            known = self._decoded[first][token_id] = data.decode(errors="replace"), data
-        return known
+            cached = self._decoded[first][token_id] = data.decode(errors="replace"), data
+        return cached
 
     def context_free_text(self, token_id: int) -> str | None:
         """Return the text of a token that consists of whole characters and adds the same text in every context.

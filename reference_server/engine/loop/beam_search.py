@@ -63,12 +63,12 @@ class BeamSearch:
         Return the rows to copy as (from, to); no beam is both.
         """
         logprobs = penalised.double().log_softmax(-1)
-        place = {beam: row for row, beam in enumerate(self.beams)}
+        row_of = {beam: row for row, beam in enumerate(self.beams)}
         moves: list[tuple[Beam, Beam]] = []
         tokens: list[int] = []
         for group in self._groups:
             if not group.done:
-                rows = [place[beam] for beam in self._running_beams(group)]
+                rows = [row_of[beam] for beam in self._running_beams(group)]
                 scorer = (
                     None
                     if self.params.logprobs is None
@@ -90,18 +90,18 @@ class BeamSearch:
         """Assign a beam to each hypothesis of a group: its parent's beam if still unassigned, otherwise an idle one."""
         before = self._rows[group]
         inherited: dict[Beam, int] = {}
-        for place, hypothesis in enumerate(group.running):
-            inherited.setdefault(before[hypothesis.parent], place)
+        for index, hypothesis in enumerate(group.running):
+            inherited.setdefault(before[hypothesis.parent], index)
         idle = [beam for beam in before if beam not in inherited]
-        assigned = {place: beam for beam, place in inherited.items()}
+        assigned = {index: beam for beam, index in inherited.items()}
         moves = []
-        for place, hypothesis in enumerate(group.running):
-            if place not in assigned:
-                assigned[place] = idle.pop(0)
-                moves.append((before[hypothesis.parent], assigned[place]))
-            assigned[place].generated = list(hypothesis.tokens)
-            assigned[place].matcher = hypothesis.matcher
-        self._rows[group] = (*(assigned[place] for place in range(len(group.running))), *idle)
+        for index, hypothesis in enumerate(group.running):
+            if index not in assigned:
+                assigned[index] = idle.pop(0)
+                moves.append((before[hypothesis.parent], assigned[index]))
+            assigned[index].generated = list(hypothesis.tokens)
+            assigned[index].matcher = hypothesis.matcher
+        self._rows[group] = (*(assigned[index] for index in range(len(group.running))), *idle)
         return moves
 
     def record_step(self, step: StepStats) -> None:

@@ -11,9 +11,7 @@ _log = logging.getLogger(__name__)
 
 
 def to_engine_error(error: Exception) -> EngineError:
-    """Return the EngineError for an error that concerns one answer only, such as that of a tokenizer or a grammar; log
-    it.
-    """
+    """Return the EngineError for an error of a single answer, such as one raised by a grammar; log it."""
     if isinstance(error, EngineError):
         return error
     _log.error("an answer cannot continue", exc_info=error)

@@ -80,10 +80,10 @@ class Scheduler:
 
     def add(self, *group: Sequence) -> None:
         """Queue sequences that start together, at most one per slot, behind all waiting ones of the same priority."""
-        place = len(self._waiting)
-        while place and self._waiting[place - 1][0].params.priority > group[0].params.priority:
-            place -= 1
-        self._waiting.insert(place, group)
+        position = len(self._waiting)
+        while position and self._waiting[position - 1][0].params.priority > group[0].params.priority:
+            position -= 1
+        self._waiting.insert(position, group)
 
     def drop_cancelled(self) -> list[Sequence]:
         """Finish and return the sequences that were cancelled, waiting or running."""

@@ -64,8 +64,8 @@ class StepExecutor:
         else:
             sequences, logits = batch.sequences, self._decode(batch)
         if finished := collect_finished():
-            left = [row for row, sequence in enumerate(sequences) if sequence not in finished]
-            sequences, logits = tuple(sequences[row] for row in left), logits[left]
+            remaining = [row for row, sequence in enumerate(sequences) if sequence not in finished]
+            sequences, logits = tuple(sequences[row] for row in remaining), logits[remaining]
             if not sequences:
                 return
         slots = [sequence.slot for sequence in sequences if sequence.slot is not None]
@@ -133,15 +133,15 @@ class StepExecutor:
             named = [samples[row].params.logprob_token_ids for row in rows]
             scored = logits if len(rows) == len(samples) else logits[rows]
             all_scores = LazyScores(scored, [tokens[row] for row in rows], list(tops.values()), named)
-            for place, row in enumerate(rows):
-                scores[row] = ScoreRef(all_scores, place)
+            for index, row in enumerate(rows):
+                scores[row] = ScoreRef(all_scores, index)
         return list(zip(tokens, scores, strict=True))
 
     def _advance_searches(
         self, sequences: Seq[Sequence], slots: Seq[int], logits: torch.Tensor, unusable: set[Sequence]
     ) -> dict[BeamSearch, EngineError | None]:
         """Take one step in each beam search; return the searches, with the error if one cannot continue."""
-        place = {sequence: row for row, sequence in enumerate(sequences)}
+        row_of = {sequence: row for row, sequence in enumerate(sequences)}
         slot = dict(zip(sequences, slots, strict=True))
         beams = [sequence for sequence in sequences if isinstance(sequence, Beam)]
         outcomes: dict[BeamSearch, EngineError | None] = {beam.search: None for beam in beams}
@@ -150,7 +150,7 @@ class StepExecutor:
             try:
                 if not unusable.isdisjoint(search.beams):
                     raise unusable_logits_error()
-                rows = [place[beam] for beam in search.beams]
+                rows = [row_of[beam] for beam in search.beams]
                 moves += self._advance_search(search, logits[rows], {beam: slot[beam] for beam in search.beams})
             except Exception as error:
                 outcomes[search] = to_engine_error(error)

@@ -71,8 +71,7 @@ class SlotCache:
 
 
 class CacheView:
-    """The part of a SlotCache that one forward pass writes and reads, as the cache object of transformers' decoder
-    layers.
+    """The view of a SlotCache in one forward pass, with the interface of transformers' caches.
 
     transformers calls `update`, `get_seq_length`, `get_mask_sizes` and `get_query_offset`.
 

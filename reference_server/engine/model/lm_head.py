@@ -9,10 +9,9 @@ from reference_server.engine.device import torch
 
 
 class LMHead(torch.nn.Module):
-    """Everything that a model computes after its layers: the output matrix, and a scale or a cap of the logits in some
-    models.
+    """The layers of a model after its base model: the output matrix and, in some models, a scale or cap of the logits.
 
-    It runs the model's own forward pass with layers that return their input.
+    It runs the model's own forward pass with a base model that returns its input.
     """
 
     def __init__(self, model: Any) -> None:

@@ -45,13 +45,14 @@ class AttentionMasks:
         return cls(window, kinds, model.dtype if eager else None)
 
     def __call__(self, seen: torch.Tensor, positions: torch.Tensor) -> torch.Tensor | dict[str, torch.Tensor]:
-        """Return the masks of tokens at positions [rows, tokens] that may attend to `seen`, bool [rows, 1, tokens,
-        read].
+        """Return the masks of tokens at positions [rows, tokens].
+
+        seen: bool [rows, 1, tokens, read], the positions that a token with full attention attends to.
         """
         if self.window is None:
             return self._to_model_format(seen)
-        places = torch.arange(seen.shape[-1], device=seen.device)
-        near = self._to_model_format(seen & (places > positions[:, None, :, None] - self.window))
+        key_positions = torch.arange(seen.shape[-1], device=seen.device)
+        near = self._to_model_format(seen & (key_positions > positions[:, None, :, None] - self.window))
         return {FULL: self._to_model_format(seen), SLIDING: near} if self.kinds else near
 
     def _to_model_format(self, mask: torch.Tensor) -> torch.Tensor:

@@ -95,8 +95,8 @@ class PackedLinear(TorchFunctionMode):
     ) -> Any:
         if function is not torch.nn.functional.linear or options or id(arguments[1]) not in self._slices:
             return function(*arguments, **(options or {}))
-        inputs, place = arguments[0], self._slices[id(arguments[1])]
-        group, begin, end = place
+        inputs, location = arguments[0], self._slices[id(arguments[1])]
+        group, begin, end = location
         if self._last is None or self._last[0] is not inputs or self._last[1] != group:
             self._last = inputs, group, self._product(inputs, self.packed[group], self.biases[group])
         whole = self._last[2]
@@ -120,16 +120,16 @@ class _LinearRecorder(TorchFunctionMode):
 
     def groups(self) -> Iterator[list[tuple[torch.Tensor, torch.Tensor | None]]]:
         """Yield groups of consecutive matrices, with biases, that have the same input; each matrix once."""
-        known: set[int] = set()
+        seen: set[int] = set()
         group: list[tuple[torch.Tensor, torch.Tensor | None]] = []
         last: Any = None
         for inputs, matrix, bias in self._seen:
             alike = group and inputs is last and (bias is None) == (group[0][1] is None)
-            if group and (not alike or id(matrix) in known):
+            if group and (not alike or id(matrix) in seen):
                 yield group
                 group = []
-            if id(matrix) not in known:
-                known.add(id(matrix))
+            if id(matrix) not in seen:
+                seen.add(id(matrix))
                 group.append((matrix, bias))
             last = inputs
         if group:

@@ -49,8 +49,8 @@ class PrefixCache:
             limit = min(len(cached), len(wanted))
             if limit <= length or cached[length] != wanted[length]:
                 continue
-            differing = (cached[:limit] != wanted[:limit]).nonzero()
-            common = int(differing[0]) if len(differing) else limit
+            differences = (cached[:limit] != wanted[:limit]).nonzero()
+            common = int(differences[0]) if len(differences) else limit
             if common > length:
                 best, length = slot, common
         return (best, length) if length >= MIN_REUSED_TOKENS else (-1, 0)

@@ -77,15 +77,13 @@ class Runner:
         self._scattered_decode_pass: PassFunction = ForwardPass(model, self.masks, leading=False, linear=linear)
 
     def trace(self) -> None:
-        """Replace passes by traced graphs where the bits are the same; only on the CPU, since it is untested on
-        accelerators.
-        """
+        """Replace passes by traced graphs where the bits are the same; on the CPU only, not tested on accelerators."""
         if self._device.type == "cpu":
-            several = [partial(self._create_example, count, 1) for count in (2 * ROW_QUANTUM, ROW_QUANTUM)]
-            self._decode_pass = trace_pass(self._decode_pass, *several)
-            self._scattered_decode_pass = trace_pass(self._scattered_decode_pass, *several)
-            prompts = [partial(self._create_example, count, PROMPT_QUANTUM * count) for count in (2, 1)]
-            self._prefill_pass = trace_pass(self._prefill_pass, *prompts)
+            decodes = [partial(self._create_example, count, 1) for count in (2 * ROW_QUANTUM, ROW_QUANTUM)]
+            self._decode_pass = trace_pass(self._decode_pass, *decodes)
+            self._scattered_decode_pass = trace_pass(self._scattered_decode_pass, *decodes)
+            prefills = [partial(self._create_example, count, PROMPT_QUANTUM * count) for count in (2, 1)]
+            self._prefill_pass = trace_pass(self._prefill_pass, *prefills)
 
     def _create_example(self, count: int, length: int) -> tuple[torch.Tensor, ...]:
         """Return the tensors of a pass over `count` rows of `length` tokens, for a small cache with random numbers."""
@@ -109,11 +107,11 @@ class Runner:
         idle = count - len(pieces)
         last = [row * length + len(piece) - 1 for row, piece in enumerate(pieces)]
         last += [0] * (max(ROW_QUANTUM, count) - len(pieces))
-        feed = [*first_positions, *[0] * idle, *slots, *[self._rows] * idle, *last]
+        packed = [*first_positions, *[0] * idle, *slots, *[self._rows] * idle, *last]
         for piece in pieces:
-            feed += [*piece, *[0] * (length - len(piece))]
-        fed = torch.tensor(feed + [0] * (idle * length)).to(self._device)
-        at, rows, ends, ids = torch.split(fed, [count, count, len(last), count * length])
+            packed += [*piece, *[0] * (length - len(piece))]
+        tensor = torch.tensor(packed + [0] * (idle * length)).to(self._device)
+        at, rows, ends, ids = torch.split(tensor, [count, count, len(last), count * length])
         # Padding follows every piece: its entries in the cache are overwritten before they are read, and the last
         # position of the cache is never read.
         positions = (at[:, None] + torch.arange(length, device=self._device)).clamp(max=self._capacity - 1)
@@ -130,17 +128,17 @@ class Runner:
         """Return logits float32 [tokens, vocabulary] on the CPU, after one more token at its position in its slot."""
         count = self._round_up(len(slots), ROW_QUANTUM, self._rows)
         leading = max(slots) < count
-        where = list(slots) if leading else list(range(len(slots)))
-        feed = [[0] * count, [0] * count, [self._rows] * count]  # padding is written to a row that is not read
-        for row, token, position, slot in zip(where, tokens, positions, slots, strict=True):
-            feed[0][row], feed[1][row], feed[2][row] = token, position, slot
+        rows_read = list(slots) if leading else list(range(len(slots)))
+        packed = [[0] * count, [0] * count, [self._rows] * count]  # padding is written to a row that is not read
+        for row, token, position, slot in zip(rows_read, tokens, positions, slots, strict=True):
+            packed[0][row], packed[1][row], packed[2][row] = token, position, slot
         read = self._round_up(max(positions) + 1, self._decode_quantum, self._capacity)
-        ids, at, rows = torch.tensor(feed).to(self._device)
+        ids, at, rows = torch.tensor(packed).to(self._device)
         run, ids, at = self._decode_pass if leading else self._scattered_decode_pass, ids[:, None], at[:, None]
         mask, ends = self._mask(at, read), self._all_rows[:count]
         self.on_pass_start()
         logits = run(ids, at, rows, mask, ends, *self._stored)
-        return _to_cpu_float32(logits, where)
+        return _to_cpu_float32(logits, rows_read)
 
     def prompt_logits(self, prompt: Seq[int]) -> Iterator[torch.Tensor]:
         """Yield logits float32 [tokens, vocabulary] on the CPU after every token of a prompt, in blocks.
@@ -167,7 +165,10 @@ class Runner:
         self.clear(range(self._rows + 1))
 
     def _mask(self, positions: torch.Tensor, read: int) -> torch.Tensor:
-        """Return which of the first `read` positions of the cache each token attends to, bool [rows, 1, tokens, read]."""
+        """Return which of the first `read` positions of the cache each token attends to.
+
+        The result is bool [rows, 1, tokens, read].
+        """
         return (self._cache_positions[:read] <= positions[:, :, None])[:, None]
 
     def _round_up(self, count: int, quantum: int, most: int) -> int:

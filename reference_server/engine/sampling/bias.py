@@ -18,8 +18,7 @@ MAX_OPENING_POSITION = 4  # reasoning starts at the beginning, after white space
 
 
 class Bias:
-    """The part of SamplingParams that concerns single tokens, in a form that can be applied to logits before the
-    penalties.
+    """Constraints of a request on single tokens, applied to the logits before the penalties.
 
     The order is that of vLLM: allowed tokens, bad words and the tokens that must not end the answer yet, then biases.
 
@@ -76,8 +75,8 @@ class Bias:
     ) -> Bias | None:
         """Return the bias of a request, or None if its parameters concern no single tokens."""
         plain = not (params.logit_bias or params.end_bias or params.min_tokens or params.bad_words)
-        endless = params.thinking_budget is None or not params.reasoning
-        if plain and endless and params.allowed_token_ids is None:
+        unlimited = params.thinking_budget is None or not params.reasoning
+        if plain and unlimited and params.allowed_token_ids is None:
             return None
         return cls(params, vocabulary, vocabulary_size, ends, thinking=thinking)
 
@@ -107,7 +106,7 @@ class Bias:
 
 def apply_biases(logits: torch.Tensor, rows: Seq[tuple[int, Bias, Seq[int]]]) -> None:
     """Apply biases to some rows of logits [rows, vocabulary] in place; rows: (row, bias, tokens generated so far)."""
-    places: list[int] = []
+    row_indices: list[int] = []
     tokens: list[int] = []
     values: list[float] = []
     for row, bias, generated in rows:
@@ -118,12 +117,12 @@ def apply_biases(logits: torch.Tensor, rows: Seq[tuple[int, Bias, Seq[int]]]) ->
         if bias.denied_mask is not None:
             logits[row].masked_fill_(bias.denied_mask, -torch.inf)
         banned = bias.banned_tokens(generated)
-        places += [row] * (len(banned) + len(bias.added))
+        row_indices += [row] * (len(banned) + len(bias.added))
         tokens += [*banned, *bias.added]
         values += [*[-torch.inf] * len(banned), *bias.added.values()]
-    if places:
+    if row_indices:
         added = torch.tensor(values, dtype=logits.dtype)
-        logits.index_put_((torch.tensor(places), torch.tensor(tokens)), added, accumulate=True)
+        logits.index_put_((torch.tensor(row_indices), torch.tensor(tokens)), added, accumulate=True)
 
 
 def _word_token_ids(text: str, vocabulary: Vocabulary) -> list[Word]:

@@ -46,12 +46,12 @@ class Penalties:
 
     def count_tokens(self, slots: Seq[int], tokens: Seq[int]) -> None:
         """Count one more generated token in each of some slots."""
-        places = []
+        positions = []
         for slot, token in zip(slots, tokens, strict=True):
             columns = self._columns[slot]
-            places.append(columns.setdefault(token, len(columns)))
-        self._widen(max(places) + 1)
-        rows, at, counted = torch.tensor([slots, places, tokens])
+            positions.append(columns.setdefault(token, len(columns)))
+        self._widen(max(positions) + 1)
+        rows, at, counted = torch.tensor([slots, positions, tokens])
         self._tokens[rows, at] = counted
         self._counts[rows, at] += 1
 
@@ -69,12 +69,12 @@ class Penalties:
         Rows with values beyond MAX_UNSHIFTED are shifted as a whole, so that their largest value is 0. The penalised
         values are computed in float64, because the parameters can be of any size.
         """
-        filled = [len(self._columns[slot]) for slot in slots]
-        if 0 in filled:
+        widths = [len(self._columns[slot]) for slot in slots]
+        if 0 in widths:
             raise ValueError("a slot without a prompt cannot be penalised")
         at = torch.tensor(slots)
         # A shorter row repeats its last token, which writes the same value to the same position.
-        columns = torch.minimum(torch.arange(max(filled)), torch.tensor(filled)[:, None] - 1)
+        columns = torch.minimum(torch.arange(max(widths)), torch.tensor(widths)[:, None] - 1)
         tokens, counts = self._tokens[at].gather(1, columns), self._counts[at].gather(1, columns)
         values = logits.gather(1, tokens).double()
         repetition = self._repetition[at, None]
@@ -83,8 +83,8 @@ class Penalties:
         large = ((values.abs() > MAX_UNSHIFTED) & (values > -torch.inf)).any(-1)
         if large.any():
             logits[large] = _replace_and_shift(logits[large], tokens[large], values[large])
-            few = ~large
-            logits[few] = logits[few].scatter_(1, tokens[few], values[few].float())
+            small = ~large
+            logits[small] = logits[small].scatter_(1, tokens[small], values[small].float())
         else:
             logits.scatter_(1, tokens, values.float())
 
@@ -98,7 +98,7 @@ def _replace_and_shift(logits: torch.Tensor, tokens: torch.Tensor, values: torch
     """Return logits [rows, vocabulary] with new values for tokens [rows, tokens]; the maximum of each row becomes 0."""
     logits = logits.scatter(1, tokens, -torch.inf)
     largest = torch.maximum(logits.amax(-1).double(), values.amax(-1))[:, None]
-    moved = largest.float()  # shift all values by the same float32, or their differences would change
-    largest = torch.where(moved.isfinite(), moved.double(), largest)
-    logits -= moved.clamp(-FLOAT32_MAX, FLOAT32_MAX)
+    shift = largest.float()  # shift all values by the same float32, or their differences would change
+    largest = torch.where(shift.isfinite(), shift.double(), largest)
+    logits -= shift.clamp(-FLOAT32_MAX, FLOAT32_MAX)
     return logits.scatter_(1, tokens, (values - largest).float())

@@ -28,16 +28,18 @@ MAX_UNBLOCKED_COLUMNS = 1024  # sums of blocks are faster for longer rows
 
 
 def draw_uniform(seed: int, index: int) -> float:
-    """Return the number in [0, 1) of a seed (0 to 2**64 - 1) for its token number `index`; it never changes between
-    releases.
+    """Return the number in [0, 1) that a seed (0 to 2**64 - 1) gives for its token number `index`.
+
+    It must not change between releases.
     """
     digest = blake2b(seed.to_bytes(8, "little") + index.to_bytes(8, "little"), digest_size=8).digest()
     return (int.from_bytes(digest, "little") >> 11) * 2.0**-53
 
 
 def derive_seed(seed: int, choice: int) -> int:
-    """Return the seed of a choice from a request's seed; the first choice has the request's seed. It never changes
-    between releases.
+    """Return the seed of a choice from the seed of its request; for the first choice they are equal.
+
+    It must not change between releases.
     """
     if choice == 0:
         return seed
@@ -60,7 +62,7 @@ class Sampler:
         self._top_k = torch.zeros(slots, dtype=torch.long)
         self._min_p = torch.zeros(slots)
         # Copies of what the tensors contain: an operator on one row costs as much as one on many rows.
-        self._samples = [True] * slots
+        self._is_sampled = [True] * slots
         self._has_top_k = [False] * slots
         self._has_penalties = [False] * slots
         self._penalties = Penalties(slots)
@@ -72,7 +74,7 @@ class Sampler:
         self._top_p[slot] = params.top_p
         self._top_k[slot] = params.top_k if counted else self._vocabulary_size
         self._min_p[slot] = params.min_p
-        self._samples[slot] = bool(self._temperature[slot] > 0)
+        self._is_sampled[slot] = bool(self._temperature[slot] > 0)
         self._has_top_k[slot] = counted
         self._has_penalties[slot] = params.penalised
         if params.penalised:
@@ -85,7 +87,7 @@ class Sampler:
         and no +inf: see `find_unusable_rows`.
         """
         logits, counted = self._penalise(logits, slots)
-        drawn = [row for row, slot in enumerate(slots) if self._samples[slot]]
+        drawn = [row for row, slot in enumerate(slots) if self._is_sampled[slot]]
         if len(drawn) == len(slots):
             tokens = self._draw(logits, slots, uniforms)
         else:
@@ -154,13 +156,13 @@ class Sampler:
     def _draw_from_all(self, logits: torch.Tensor, at: torch.Tensor, uniforms: torch.Tensor) -> torch.Tensor:
         """Draw for rows without top_k: every token counts for the total that top_p is a share of."""
         weights = self._weights(logits, logits.amax(-1, keepdim=True), at)
-        narrow = self._top_p[at] < 1
-        if not narrow.any():
+        filtered = self._top_p[at] < 1
+        if not filtered.any():
             return _invert_cdf(weights, uniforms)
         tokens = torch.empty(len(at), dtype=torch.long)
-        if not narrow.all():
-            tokens[~narrow] = _invert_cdf(weights[~narrow], uniforms[~narrow])
-        rows = narrow.nonzero()[:, 0]
+        if not filtered.all():
+            tokens[~filtered] = _invert_cdf(weights[~filtered], uniforms[~filtered])
+        rows = filtered.nonzero()[:, 0]
         weights, at, uniforms = weights[rows], at[rows], uniforms[rows]
         total = sum_blocks(weights).sum(-1)
         for candidates in self._candidate_counts(INITIAL_CANDIDATES - 1):
@@ -180,9 +182,9 @@ class Sampler:
         thresholds = self._min_p[at, None]
         return torch.where(weights < thresholds, 0, weights) if thresholds.any() else weights
 
-    def _candidate_counts(self, most: int) -> Iterator[int]:
+    def _candidate_counts(self, expected: int) -> Iterator[int]:
         """Yield increasing numbers of candidates to examine; most: number of tokens that are likely to be kept."""
-        first = next((candidate for candidate in CANDIDATES if candidate > most), self._vocabulary_size)
+        first = next((candidate for candidate in CANDIDATES if candidate > expected), self._vocabulary_size)
         for candidates in sorted({first, CANDIDATES[-1]}):
             if first <= candidates < self._vocabulary_size:
                 yield candidates
@@ -196,10 +198,10 @@ def find_unusable_rows(logits: torch.Tensor) -> list[int]:
 
 
 def _sort_candidates(values: torch.Tensor, candidates: int, least: float) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return the largest values of each row in descending order, and their token ids; equal values in the order of
-    their ids.
+    """Return the largest values of each row in descending order, and their token ids.
 
-    If not all equal values fit, any of them may be included. least: values up to this one may be in any order.
+    Equal values are in the order of their ids; if not all fit, any of them may be included. least: values up to this
+    one may be in any order.
     """
     if candidates == values.shape[1]:
         ordered = values.sort(descending=True, stable=True)

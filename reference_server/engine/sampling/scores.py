@@ -107,8 +107,7 @@ def _append_extra(
 def score_prompt(
     blocks: Iterable[torch.Tensor], prompt: Seq[int], top: int
 ) -> Iterator[tuple[tuple[int, float, int], ...]]:
-    """Yield (token id, logprob, rank) of the prompt's token and of the most likely tokens, for all positions but the
-    first.
+    """Yield for each position but the first (token id, logprob, rank) of the prompt's token and the most likely ones.
 
     blocks: logits [tokens, vocabulary] after each token of the prompt, in order.
 

@@ -11,7 +11,7 @@ class ReasoningState(Enum):
     """The part of the answer that the text has reached."""
 
     BEGINNING = "beginning"
-    THOUGHT = "thought"
+    REASONING = "reasoning"
     GAP = "gap"
     ANSWER = "answer"
 
@@ -37,31 +37,31 @@ class ReasoningSplitter:
     @property
     def thinking(self) -> bool:
         """Whether more reasoning may follow."""
-        return self._state in (ReasoningState.BEGINNING, ReasoningState.THOUGHT)
+        return self._state in (ReasoningState.BEGINNING, ReasoningState.REASONING)
 
     def push(self, text: str) -> tuple[str, str]:
         """Return (reasoning, answer) that the text adds for certain."""
-        thought = ""
+        reasoning = ""
         self._buffer += text
         if self._state is ReasoningState.BEGINNING:
             self._begin()
-        if self._state is ReasoningState.THOUGHT:
-            thought = self._think()
+        if self._state is ReasoningState.REASONING:
+            reasoning = self._think()
         if self._state is ReasoningState.GAP:
             self._buffer = self._buffer.lstrip("\n")
             if self._buffer:
                 self._state = ReasoningState.ANSWER
         if self._state is not ReasoningState.ANSWER:
-            return thought, ""
+            return reasoning, ""
         answer, self._buffer = self._buffer, ""
-        return thought, answer
+        return reasoning, answer
 
     def flush(self) -> tuple[str, str]:
         """Return (reasoning, answer) that was held back, when no more text follows."""
-        held, self._buffer = self._buffer, ""
+        buffered, self._buffer = self._buffer, ""
         if self._opened:
-            return held.strip("\n") if self._state is ReasoningState.BEGINNING else held.rstrip("\n"), ""
-        return "", held
+            return buffered.strip("\n") if self._state is ReasoningState.BEGINNING else buffered.rstrip("\n"), ""
+        return "", buffered
 
     def _begin(self) -> None:
         text = self._buffer.lstrip()
@@ -75,18 +75,18 @@ class ReasoningSplitter:
         else:
             self._state = ReasoningState.ANSWER
             return
-        self._state = ReasoningState.THOUGHT
+        self._state = ReasoningState.REASONING
         self._buffer = text
 
     def _think(self) -> str:
         if not self._started:
             self._buffer = self._buffer.lstrip("\n")
             self._started = bool(self._buffer)
-        thought, closing, rest = self._buffer.partition(self._closing)
+        reasoning, closing, rest = self._buffer.partition(self._closing)
         if closing:
             self._state, self._buffer = ReasoningState.GAP, rest
-            return thought.rstrip("\n")
+            return reasoning.rstrip("\n")
         certain = len(self._buffer) - partial_match_length(self._buffer, (self._closing,))
         certain = len(self._buffer[:certain].rstrip("\n"))
-        thought, self._buffer = self._buffer[:certain], self._buffer[certain:]
-        return thought
+        reasoning, self._buffer = self._buffer[:certain], self._buffer[certain:]
+        return reasoning

@@ -86,7 +86,7 @@ class Transcript:
         # The text of the first min_tokens tokens is not searched for stop strings.
         self._stop_scan_start = params.min_tokens + 1
         self._stops = StopScanner(() if params.min_tokens else params.stop, params.include_stop_str_in_output)
-        self._thought_stops = copy(self._stops)
+        self._reasoning_stops = copy(self._stops)
         self._splitter: ReasoningSplitter | None = None
         self._markers: dict[int, str] = {}  # token id -> marker that is left out of the text
         self._calls: CallParser | None = None
@@ -111,7 +111,7 @@ class Transcript:
         other = copy(self)
         other._detokenizer = self._detokenizer.fork()
         other._stops = copy(self._stops)
-        other._thought_stops = copy(self._thought_stops)
+        other._reasoning_stops = copy(self._reasoning_stops)
         other._splitter = copy(self._splitter)
         other._repetition = self._repetition and self._repetition.fork()
         other._calls = None if self._calls is None else self._calls.fork()
@@ -152,7 +152,7 @@ class Transcript:
             return self._finish("", "", "stop")._replace(stop_reason=self._stop_token(token_id))
         if self._tokens == self._stop_scan_start > 1:
             self._stops = StopScanner(self._spec.params.stop, self._spec.params.include_stop_str_in_output)
-            self._thought_stops = copy(self._stops)
+            self._reasoning_stops = copy(self._stops)
         self._first = self._first and token_id in self._hidden_ids
         piece = self._detokenizer.push(token_id)
         if not self._spaced:
@@ -188,27 +188,27 @@ class Transcript:
 
     @property
     def _stop_text(self) -> str | None:
-        return self._stops.matched if self._stops.matched is not None else self._thought_stops.matched
+        return self._stops.matched if self._stops.matched is not None else self._reasoning_stops.matched
 
     def create_logprob(self, token_id: int, score: TokenScore) -> TokenLogprob:
         """Return the log-probability of the next token; call it before the token is added."""
         decode_token, first, hidden = self._spec.vocabulary.decode_token, self._first, self._hidden_ids
-        named: list[TokenLogprob] = []
-        for alternative, likelihood in score.top:
+        alternatives: list[TokenLogprob] = []
+        for alternative, logprob in score.top:
             text, data = decode_token(alternative, first=first)
-            named.append(TokenLogprob(text, None if alternative in hidden else data, likelihood, (), alternative))
+            alternatives.append(TokenLogprob(text, None if alternative in hidden else data, logprob, (), alternative))
         text, data = decode_token(token_id, first=first)
-        return TokenLogprob(text, None if token_id in hidden else data, score.logprob, tuple(named), token_id)
+        return TokenLogprob(text, None if token_id in hidden else data, score.logprob, tuple(alternatives), token_id)
 
     def _scan(
-        self, splitter: ReasoningSplitter, thought: str, answer: str
+        self, splitter: ReasoningSplitter, new_reasoning: str, answer: str
     ) -> tuple[str, str, bool, tuple[CallPiece, ...]]:
         """Return (reasoning, answer) up to a possible stop string, whether a stop string was found, and calls."""
-        reasoning, stopped = self._thought_stops.push(thought)
+        reasoning, stopped = self._reasoning_stops.push(new_reasoning)
         if stopped:
             return reasoning, "", True, ()
         if not splitter.thinking:
-            reasoning += self._thought_stops.flush()
+            reasoning += self._reasoning_stops.flush()
         calls: tuple[CallPiece, ...] = ()
         if self._calls is not None:
             answer, calls = self._calls.push(answer)
@@ -217,8 +217,12 @@ class Transcript:
     def _finish(self, reasoning: str, text: str, reason: FinishReason, calls: tuple[CallPiece, ...] = ()) -> Addition:
         """Return the last addition, with all text that was held back."""
         if self._splitter is not None:
-            thought, answer, stopped, more = self._scan(self._splitter, *self._splitter.flush())
-            reasoning, text, calls = reasoning + thought + self._thought_stops.flush(), text + answer, calls + more
+            new_reasoning, answer, stopped, more_calls = self._scan(self._splitter, *self._splitter.flush())
+            reasoning, text, calls = (
+                reasoning + new_reasoning + self._reasoning_stops.flush(),
+                text + answer,
+                calls + more_calls,
+            )
             if stopped:
                 return Addition(text, reasoning, "stop", self._stop_text, calls)
         if self._calls is not None:

@@ -81,10 +81,10 @@ class GrammarCompiler:
         """
         banned = self._ends if ignore_end else ()
         with self._lock:
-            known = self._compiled.get(grammar)
-            if known is not None:
+            cached = self._compiled.get(grammar)
+            if cached is not None:
                 self._compiled.move_to_end(grammar)
-                return known.fork(banned)
+                return cached.fork(banned)
         compiled = self._compile(grammar)
         with self._lock:
             self._compiled[grammar] = compiled
@@ -107,8 +107,9 @@ class GrammarCompiler:
 
     @staticmethod
     def _check_startable(matcher: llguidance.LLMatcher, tables: llguidance.LLTokenizer) -> None:
-        """Raise UnusableGrammar for a grammar without a first token, or too complex at the start; compiling detects
-        neither.
+        """Raise UnusableGrammar for a grammar without a possible first token, or with too complex a start.
+
+        The compilation itself detects neither.
         """
         matcher.consume_tokens(matcher.compute_ff_tokens())
         matcher.compute_bitmask()
@@ -176,8 +177,9 @@ def mask_forbidden(logits: torch.Tensor, matchers: Mapping[int, Matcher]) -> Non
 
 
 def _summarise_error(error: str) -> str:
-    """Return the first line of an error of the library, without positions in the grammar, which the client has not
-    seen.
+    """Return the first line of an error of the library.
+
+    Positions in the grammar are removed, since the client has not seen the grammar.
     """
     wrong = re.search(r"^error: (.*)", error, re.MULTILINE)  # errors in regular expressions come after an excerpt
     line = wrong[1] if wrong else error.strip() or DEAD_END

@@ -55,12 +55,12 @@ class JsonScanner:
                 self._escaped = False
                 at += 1
                 continue
-            found = (STRING_STOP if self._quoted else STRUCTURE).search(text, at)
-            if found is None:
+            match = (STRING_STOP if self._quoted else STRUCTURE).search(text, at)
+            if match is None:
                 at = len(text)
                 break
-            at = found.end()
-            self._read_structure(found[0])
+            at = match.end()
+            self._read_structure(match[0])
         return text[begin:at], at
 
     def _read_structure(self, character: str) -> None:
@@ -74,8 +74,7 @@ class JsonScanner:
 
 
 class KeywordScanner:
-    """Scanner of arguments as in a Python call, `name=value, ...)`, up to the closing parenthesis, which is not
-    consumed.
+    """Scanner of arguments as in a Python call, `name=value, ...)`; the closing parenthesis is not consumed.
 
     Values are those that both Python and JSON have: strings, numbers, Booleans, null, lists and objects.
     """
@@ -92,14 +91,14 @@ class KeywordScanner:
         written: list[str] = []
         while at < len(text) and not (self.complete or self.invalid):
             if self._quote:
-                found = self._read_string(text, at)
+                match = self._read_string(text, at)
             elif self._named:
-                found = self._read_value(text, at)
+                match = self._read_value(text, at)
             else:
-                found = self._read_name(text, at)
-            if found is None:
+                match = self._read_name(text, at)
+            if match is None:
                 break
-            piece, at = found
+            piece, at = match
             written.append(piece)
         return "".join(written), at
 
@@ -108,13 +107,13 @@ class KeywordScanner:
         if text[at : at + 1] == ")":
             self.complete = True
             return "}" if self._names else "{}", at
-        found = KEY.match(text, at, at + MAX_WORD_LENGTH)
-        if found is None or found.end() == len(text):
+        match = KEY.match(text, at, at + MAX_WORD_LENGTH)
+        if match is None or match.end() == len(text):
             self.invalid = len(text) - at > MAX_WORD_LENGTH or (at < len(text) and WORD.match(text, at) is None)
             return None
         self._named = True
         self._names += 1
-        return f'{"{" if self._names == 1 else ", "}"{found[1]}": ', found.end()
+        return f'{"{" if self._names == 1 else ", "}"{match[1]}": ', match.end()
 
     def _read_value(self, text: str, at: int) -> tuple[str, int] | None:
         character = text[at]
@@ -146,16 +145,16 @@ class KeywordScanner:
         return closer, at + 1
 
     def _read_word(self, text: str, at: int) -> tuple[str, int] | None:
-        found = WORD.match(text, at, at + MAX_WORD_LENGTH)
-        if found is None or len(found[0]) == MAX_WORD_LENGTH:
+        match = WORD.match(text, at, at + MAX_WORD_LENGTH)
+        if match is None or len(match[0]) == MAX_WORD_LENGTH:
             self.invalid = True
             return None
-        if found.end() == len(text):
+        if match.end() == len(text):
             return None  # it may continue
-        if found[0] in CONSTANTS:
-            return CONSTANTS[found[0]], found.end()
-        self.invalid = NUMBER.fullmatch(found[0]) is None
-        return None if self.invalid else (found[0], found.end())
+        if match[0] in CONSTANTS:
+            return CONSTANTS[match[0]], match.end()
+        self.invalid = NUMBER.fullmatch(match[0]) is None
+        return None if self.invalid else (match[0], match.end())
 
     def _read_string(self, text: str, at: int) -> tuple[str, int] | None:
         """Return the next part of a quoted string."""
@@ -168,14 +167,14 @@ class KeywordScanner:
             return '\\"', at + 1
         if text[at] != "\\":
             return (text[at] if text[at] == "'" else f"\\u{ord(text[at]):04x}"), at + 1
-        found = ESCAPE.match(text, at)
-        if found is None:
+        match = ESCAPE.match(text, at)
+        if match is None:
             self.invalid = len(text) - at >= MAX_ESCAPE_LENGTH
             return None
-        byte, unit, other = found.groups()
+        byte, unit, other = match.groups()
         if other is None:
-            return f"\\u{byte or unit:0>4}", found.end()
-        return self._escape(other), found.end()
+            return f"\\u{byte or unit:0>4}", match.end()
+        return self._escape(other), match.end()
 
     @staticmethod
     def _escape(character: str) -> str:

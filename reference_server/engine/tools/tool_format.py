@@ -85,22 +85,22 @@ class ToolFormat:
         return lark.join(lark.exact_text(opening), first, more, lark.exact_text(self.closing))
 
     def _call_rules(self, use: ToolUse, lark: LarkBuilder) -> list[str]:
-        rules = [f"call: {alternatives(f'call_{place}' for place in range(len(use.tools)))}"]
-        for place, tool in enumerate(use.tools):
-            rules.append(f"call_{place}: {self._call(tool, place, lark, self.before_name)}")
-            rules += self._argument_rules(f"arguments_{place}", tool)
+        rules = [f"call: {alternatives(f'call_{index}' for index in range(len(use.tools)))}"]
+        for index, tool in enumerate(use.tools):
+            rules.append(f"call_{index}: {self._call(tool, index, lark, self.before_name)}")
+            rules += self._argument_rules(f"arguments_{index}", tool)
         return rules
 
     def _marked_rules(self, use: ToolUse, lark: LarkBuilder) -> list[str]:
         """Return the rules of a call whose marker has already been written, if the marker is part of it."""
         before_name = self.before_name if self.opening else self.before_name.removeprefix(self.marker)
-        calls = [self._call(tool, place, lark, before_name) for place, tool in enumerate(use.tools)]
+        calls = [self._call(tool, index, lark, before_name) for index, tool in enumerate(use.tools)]
         return [f"marked_call: {alternatives(calls)}"]
 
-    def _call(self, tool: Tool, place: int, lark: LarkBuilder, before_name: str) -> str:
+    def _call(self, tool: Tool, index: int, lark: LarkBuilder, before_name: str) -> str:
         name = tool.quoted_name if self.name == "quoted" else tool.name
         before = lark.exact_text(before_name + name + self.before_arguments)
-        return f"{before} arguments_{place} {lark.exact_text(self.after_arguments)}"
+        return f"{before} arguments_{index} {lark.exact_text(self.after_arguments)}"
 
     def _argument_rules(self, rule: str, tool: Tool) -> list[str]:
         if self.arguments == "keywords":
@@ -122,13 +122,13 @@ def keyword_argument_rules(rule: str, tool: Tool) -> list[str]:
         )
     rules = []
     count = len(tool.parameters)
-    for place, parameter in enumerate(tool.parameters):
-        here = f"{rule}_{place}"
-        first, later = f"{rule}_first_{place + 1}", f"{rule}_later_{place + 1}"
-        rules.append(f"{here}: {quote_terminal(parameter.name + '=')} {json_terminal(parameter.schema)}")
-        maybe = "" if parameter.required else f" | {first}"
-        rules.append(f"{rule}_first_{place}: {here} {later}{maybe}")
-        rules.append(f'{rule}_later_{place}: ", " {here} {later}{"" if parameter.required else f" | {later}"}')
+    for index, parameter in enumerate(tool.parameters):
+        argument = f"{rule}_{index}"
+        first, later = f"{rule}_first_{index + 1}", f"{rule}_later_{index + 1}"
+        rules.append(f"{argument}: {quote_terminal(parameter.name + '=')} {json_terminal(parameter.schema)}")
+        skip = "" if parameter.required else f" | {first}"
+        rules.append(f"{rule}_first_{index}: {argument} {later}{skip}")
+        rules.append(f'{rule}_later_{index}: ", " {argument} {later}{"" if parameter.required else f" | {later}"}')
     ends = [f'{rule}_first_{count}: ""', f'{rule}_later_{count}: ""']
     return [f"{rule}: {rule}_first_0", *rules, *ends]
 

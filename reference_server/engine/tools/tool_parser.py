@@ -115,11 +115,11 @@ class CallParser:
         if not self._format.marked:
             texts.append(text[at:])
             return len(text)
-        found = text.find(self._format.marker, at)
-        if found >= 0:
-            texts.append(text[at:found].rstrip())
+        start = text.find(self._format.marker, at)
+        if start >= 0:
+            texts.append(text[at:start].rstrip())
             self._state, self._head = CallParserState.HEAD, self._first_head
-            return found
+            return start
         end = text[max(at, len(text) - len(self._format.marker)) :]
         certain = len(text) - partial_match_length(end, (self._format.marker,))
         certain_text = text[at:certain].rstrip()
@@ -130,13 +130,13 @@ class CallParser:
 
     def _read_head(self, text: str, at: int, texts: list[str], pieces: list[CallPiece]) -> int:
         try:
-            found = self._match_head(text, at)
+            head = self._match_head(text, at)
         except IncompleteText:
             if len(text) - at <= MAX_HEAD_LENGTH:
                 raise IncompleteText(at) from None
-            found = None
-        if found is not None:
-            name, end = found
+            head = None
+        if head is not None:
+            name, end = head
             pieces.append(CallPiece(self.started, name, ""))
             self.started += 1
             self._scanner = create_scanner(self._format.arguments)
@@ -162,15 +162,15 @@ class CallParser:
                     return None
                 at = end
                 continue
-            found = (QUOTED if self._quoted else LINE).match(text, at, limit)
-            if found is None:
+            match = (QUOTED if self._quoted else LINE).match(text, at, limit)
+            if match is None:
                 if self._quoted and text[at] != '"':
                     return None
                 raise IncompleteText(at)
-            known = self._names.get(found[0].rstrip("\n"))
-            if known is None:
+            tool_name = self._names.get(match[0].rstrip("\n"))
+            if tool_name is None:
                 return None
-            name, at = known, found.end()
+            name, at = tool_name, match.end()
         if self._format.arguments == "json":
             at = _after_space(text, at)
             return (name, at) if text[at] == "{" else None
@@ -191,16 +191,16 @@ class CallParser:
 
     def _read_tail(self, text: str, at: int) -> int:
         """Return the position after a call's own end; missing parts of the end are ignored."""
-        place: int | None = at
+        end: int | None = at
         try:
             for element in self._tail:
-                place = None if place is None else _after(element, text, _after_space(text, place))
+                end = None if end is None else _after(element, text, _after_space(text, end))
         except IncompleteText:
             if len(text) - at <= MAX_HEAD_LENGTH:
                 raise IncompleteText(at) from None
-            place = None
+            end = None
         self._state = CallParserState.GAP
-        return at if place is None else place
+        return at if end is None else end
 
     def _read_gap(self, text: str, at: int) -> int:
         """Return the position after white space and the end of all calls."""
@@ -208,11 +208,11 @@ class CallParser:
         if at == len(text):
             return at
         waiting = False
-        for element, place in ((self._next_head[0], CallParserState.HEAD), (self._closing, CallParserState.GAP)):
+        for element, state in ((self._next_head[0], CallParserState.HEAD), (self._closing, CallParserState.GAP)):
             try:
                 if element and (end := _after(element, text, at)) is not None:
-                    self._state, self._head = place, self._next_head
-                    return at if place is CallParserState.HEAD else end
+                    self._state, self._head = state, self._next_head
+                    return at if state is CallParserState.HEAD else end
             except IncompleteText:
                 waiting = True
         if waiting:
