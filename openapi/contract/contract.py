@@ -51,7 +51,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A vendor's document, pinned by its hash. `page`: where it is published; `sha256`: the hash of the pinned bytes."""
+    """A vendor's document, pinned by its hash. `page`: where it is published; `sha256`: of the pinned bytes."""
 
     id: str
     vendor: str

@@ -1,4 +1,4 @@
-"""What a clause says of defaults, of null, of what may be left out, and of members."""
+"""Rules for defaults, null, optional parameters, and the fields of objects."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 from openapi.reading.grammar.interval import Interval
 from openapi.reading.grammar.rule import Preceding, rule
 from openapi.reading.grammar.statement import DescribedDefault, Statement
-from openapi.reading.grammar.types import said, types_of
-from openapi.reading.grammar.vocabulary import NAME, NUMBER, QUOTED, TYPE, literal
+from openapi.reading.grammar.types import parse_types, type_statements
+from openapi.reading.grammar.vocabulary import NAME, NUMBER, QUOTED, TYPE, parse_literal
 
 if TYPE_CHECKING:
     import re
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 LITERAL: Final = rf"(?:{QUOTED}|{NUMBER}|true\b|false\b|null\b)"
 _NOT_SET: Final = r"(?:not (?:set|passed|provided|specified))"
-_PYTHON: Final = frozenset({"none", "true", "false", "null"})  # near a literal, and none of JSON
+_PYTHON: Final = frozenset({"none", "true", "false", "null"})  # resemble a literal, but are not names
 
 
 def _default(match: re.Match[str], _name: str) -> list[Statement]:
-    return [Statement("default", literal(match["value"].lower() if match["value"][0] != '"' else match["value"]))]
+    return [Statement("default", parse_literal(match["value"].lower() if match["value"][0] != '"' else match["value"]))]
 
 
 def _default_by_name(match: re.Match[str], _name: str) -> list[Statement] | None:
@@ -36,7 +36,7 @@ def _in_words(words: str) -> Build:
 
 
 def _of_stream(match: re.Match[str], _name: str) -> list[Statement]:
-    return [Statement("default", DescribedDefault(f"{match[1]} for a plain answer, {match[2]} for a stream"))]
+    return [Statement("default", DescribedDefault(f"{match[1]} for a non-streamed response, {match[2]} for a stream"))]
 
 
 def _null(allowed: bool, at: str = "") -> Build:
@@ -46,50 +46,54 @@ def _null(allowed: bool, at: str = "") -> Build:
 def _omitted(match: re.Match[str], name: str) -> list[Statement] | None:
     if match["self"] != name:
         return None
-    found = [Statement("required", f"unless role={match['role']} and {match['beside']}")]
-    return found + ([Statement("length", (Interval(1),))] if "非空" in match[0].rpartition(",")[2] else [])
+    required = [Statement("required", f"unless role={match['role']} and {match['other']}")]
+    return required + ([Statement("length", (Interval(1),))] if "非空" in match[0].rpartition(",")[2] else [])
 
 
-def _members_of_each(match: re.Match[str], _name: str) -> list[Statement] | None:
-    types = types_of(match["type"])
+def _fields_of_elements(match: re.Match[str], _name: str) -> list[Statement] | None:
+    types = parse_types(match["type"])
     if types is None:
         return None
     names = (match["one"], match["other"])
     return [
-        Statement(piece.attribute, piece.value, at=f"[].{name}{piece.at}")
+        Statement(statement.attribute, statement.value, at=f"[].{name}{statement.at}")
         for name in names
-        for piece in (*said(types), Statement("required", "yes"))
+        for statement in (*type_statements(types), Statement("required", "yes"))
     ]
 
 
-def _fields(match: re.Match[str], _name: str) -> list[Statement] | None:
-    types = types_of(match["type"])
+def _counted_fields(match: re.Match[str], _name: str) -> list[Statement] | None:
+    types = parse_types(match["type"])
     names = (*match["names"].replace(",", " ").split(), match["last"])
     counted = {"two": 2, "three": 3, "four": 4, "five": 5}.get(match["count"].lower())
     if types is None or len(names) != counted:
         return None
-    return [Statement(piece.attribute, piece.value, at=f".{name}{piece.at}") for name in names for piece in said(types)]
+    return [
+        Statement(statement.attribute, statement.value, at=f".{name}{statement.at}")
+        for name in names
+        for statement in type_statements(types)
+    ]
 
 
-def _members_of_values(match: re.Match[str], _name: str) -> list[Statement]:
+def _fields_of_properties(match: re.Match[str], _name: str) -> list[Statement]:
     return [Statement("exists", True, at=f".*.{match[name]}") for name in ("one", "other")]
 
 
 def _form(match: re.Match[str], _name: str) -> list[Statement] | None:
-    """An object shown as the form of the value: its members, and the value of `type`, which tells forms apart."""
+    """Read an object that is shown as an example: its fields, and the value of `type`, which is the discriminator."""
     try:
-        shown = json.loads(match["form"])
+        example = json.loads(match["form"])
     except json.JSONDecodeError:
         return None
-    return list(_shown(shown, "")) if isinstance(shown, dict) else None
+    return list(_example_statements(example, "")) if isinstance(example, dict) else None
 
 
-def _shown(value: Any, at: str) -> Iterator[Statement]:
+def _example_statements(value: Any, at: str) -> Iterator[Statement]:
     if isinstance(value, dict):
         if at:
             yield Statement("types", ("object",), at=at)
         for name, item in value.items():
-            yield from _shown(item, f"{at}.{name}")
+            yield from _example_statements(item, f"{at}.{name}")
     elif isinstance(value, str):
         yield Statement("types", ("string",), at=at)
         if at.endswith(".type"):
@@ -123,28 +127,28 @@ RULES: Final = (
     rule(r"(?:also, )?(?:(?:the value )?can be null|null is allowed)", _null(True)),
     rule(r"(?:the value )?(?:cannot|can not|must not) be null", _null(False)),
     rule(r"(?:若该字段值非null,)?列表中元素(?:不能|不可)为null", _null(False, "[]")),
-    rule(r"当role为(?P<role>\w+),且(?P<beside>\w+?)非空时,(?P<self>\w+?)可以不传(?:,其余角色非空)?", _omitted),
+    rule(r"当role为(?P<role>\w+),且(?P<other>\w+?)非空时,(?P<self>\w+?)可以不传(?:,其余角色非空)?", _omitted),
     rule(
-        r"if the role is '(?P<role>\w+)' and (?P<beside>\w+) is not empty, (?P<self>\w+) can be omitted"
+        r"if the role is '(?P<role>\w+)' and (?P<other>\w+) is not empty, (?P<self>\w+) can be omitted"
         r"(?:; for other roles, \w+ must be provided)?",
         _omitted,
     ),
     rule(
         rf"each object in the list should contain (?P<one>{NAME}) and (?P<other>{NAME})"
         rf" - both of (?P<type>{TYPE}) type",
-        _members_of_each,
+        _fields_of_elements,
     ),
     rule(
         rf"consists of (?P<count>\w+) (?P<type>{TYPE}) fields: (?P<names>{NAME}(?:, {NAME})*),? and (?P<last>{NAME})"
         r"(?: that .*)?",
-        _fields,
+        _counted_fields,
     ),
-    rule(rf"包含(?P<one>{NAME})和(?P<other>{NAME})两个参数", _members_of_values, Preceding.ANYTHING),
-    rule(rf"containing (?P<one>{NAME}) and (?P<other>{NAME}) fields", _members_of_values, Preceding.ANYTHING),
+    rule(rf"包含(?P<one>{NAME})和(?P<other>{NAME})两个参数", _fields_of_properties, Preceding.ANYTHING),
+    rule(rf"containing (?P<one>{NAME}) and (?P<other>{NAME}) fields", _fields_of_properties, Preceding.ANYTHING),
     rule(
         rf"the value is of the dict type and indicates the \w+ description,"
         rf" including the (?P<one>{NAME}) and (?P<other>{NAME}) parameters",
-        _members_of_values,
+        _fields_of_properties,
     ),
     rule(r"通过(?P<form>\{.*\})指定特定的工具(?:,将强制模型调用该工具)?", _form),
     rule(r"by specifying (?P<form>\{.*\}) you can specify a particular tool(?:, forcing .*)?", _form),

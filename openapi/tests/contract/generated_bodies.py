@@ -10,7 +10,8 @@ import json
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from openapi.description.description import COMPONENTS, REQUEST, describe
+from openapi.description.description import REQUEST, describe
+from openapi.schema.json_schema import REFERENCE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -50,7 +51,7 @@ class _Generator:
         if not isinstance(schema, dict):
             return self.random.choice(OTHER_VALUES)
         if "$ref" in schema:
-            return self.generate(self.schemas[schema["$ref"].removeprefix(COMPONENTS)], depth)
+            return self.generate(self.schemas[schema["$ref"].removeprefix(REFERENCE)], depth)
         if "const" in schema:
             return schema["const"]
         if "enum" in schema:
@@ -81,7 +82,7 @@ class _Generator:
     def _merge(self, schema: dict[str, Any], branch: dict[str, Any]) -> dict[str, Any]:
         """Merge a schema with one of its branches, which overrides the properties of the schema."""
         if "$ref" in branch:
-            branch = self.schemas[branch["$ref"].removeprefix(COMPONENTS)]
+            branch = self.schemas[branch["$ref"].removeprefix(REFERENCE)]
         required = [*schema.get("required", ()), *branch.get("required", ())]
         properties = dict(schema.get("properties", {}))
         for name, value in branch.get("properties", {}).items():

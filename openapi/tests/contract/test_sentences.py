@@ -17,9 +17,9 @@ from openapi.contract.parameter import Keyword
 from openapi.contract.resolution import ContractError, resolve, walk_tree
 from openapi.contract.sentence import Home, Sentence, is_place
 from openapi.reading.facts.fact import RANGES
-from openapi.reading.facts.facts import facts_of
+from openapi.reading.facts.facts import read_facts
 from openapi.reading.grammar.statement import UNSTATED, DescribedDefault
-from openapi.reading.pages.page import rows_of
+from openapi.reading.pages.page import read_page
 
 if TYPE_CHECKING:
     from openapi.contract.contract import Contract
@@ -150,7 +150,7 @@ def names(text: str, word: str) -> bool:
 def facts_in(contract: Contract, pages: dict[str, Path]) -> tuple[Fact, ...]:
     """Return the facts that `openapi.reading` extracts from the tables of a document."""
     path = pages[contract.document.sha256]
-    return facts_of(rows_of(path.read_bytes(), path.name)).facts
+    return read_facts(read_page(path.read_bytes(), path.name)).facts
 
 
 def test_every_row_of_a_page_has_a_sentence(contract: Contract, pages: dict[str, Path]) -> None:

@@ -16,8 +16,10 @@ from openapi_core.testing import MockRequest
 from schemathesis.generation import GenerationMode
 
 from openapi.contract.resolution import walk_tree
-from openapi.description.description import COMPONENTS, REQUEST, describe
-from openapi.description.validation import BodyRequest, Validator
+from openapi.description.body_request import BodyRequest
+from openapi.description.description import REQUEST, describe
+from openapi.description.validation import Validator
+from openapi.schema.json_schema import REFERENCE
 from openapi.tests.contract.generated_bodies import bodies
 
 if TYPE_CHECKING:
@@ -61,7 +63,7 @@ def openapi_core(contract: Contract) -> IsValid:
 
 def python_jsonschema(contract: Contract) -> IsValid:
     """Validate with the Python package jsonschema, which does not know our own keywords."""
-    root = {"$ref": f"{COMPONENTS}{REQUEST}", "components": describe(contract)["components"]}
+    root = {"$ref": f"{REFERENCE}{REQUEST}", "components": describe(contract)["components"]}
     validator = jsonschema.Draft202012Validator(root)
     return lambda body: bool(validator.is_valid(body))
 

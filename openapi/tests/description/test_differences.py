@@ -104,7 +104,7 @@ CHANGES: list[tuple[Callable[[Any], None], tuple[Any, ...]]] = [
             "ignore_eos",
             NEUTRAL,
             "text",
-            "Whether generation goes on past the end-of-sequence token.",
+            "Whether generation continues after the end-of-sequence token.",
             "On and on.",
         ),
     ),

@@ -27,13 +27,13 @@ REQUIRED = [
 @pytest.mark.parametrize(("text", "expected"), REQUIRED)
 def test_who_must_send_a_parameter(text: str, expected: str) -> None:
     actual = required(text)
-    assert [expected] == [piece.value for piece in actual.pieces]
+    assert [expected] == [statement.value for statement in actual.statements]
     assert actual.unread == ()
 
 
 @pytest.mark.parametrize("text", ["", "mostly", "必选(仅多模态)", "Required when it rains", "yes and no"])
 def test_other_requirements_are_left(text: str) -> None:
-    assert ((), (text,)) == (required(text).pieces, required(text).unread)
+    assert ((), (text,)) == (required(text).statements, required(text).unread)
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_other_requirements_are_left(text: str) -> None:
         ("int (default: all tokens)", {"types": ("integer",), "default": DescribedDefault("all tokens")}, ()),
         (
             "bool (default: false if stream=false, true if stream=true)",
-            {"types": ("boolean",), "default": DescribedDefault("false for a plain answer, true for a stream")},
+            {"types": ("boolean",), "default": DescribedDefault("false for a non-streamed response, true for a stream")},
             (),
         ),
         ("int (default: the moon)", {"types": ("integer",)}, ("default: the moon",)),
@@ -60,5 +60,5 @@ def test_other_requirements_are_left(text: str) -> None:
 )
 def test_types_with_their_brackets(text: str, expected: Said, unread: tuple[str, ...]) -> None:
     actual = typed(text, "p")
-    assert expected == {f"{p.at}.{p.attribute}" if p.at else p.attribute: p.value for p in actual.pieces}
+    assert expected == {f"{p.at}.{p.attribute}" if p.at else p.attribute: p.value for p in actual.statements}
     assert unread == actual.unread

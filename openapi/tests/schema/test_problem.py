@@ -146,10 +146,10 @@ def test_a_violated_rule_is_described_by_its_summary() -> None:
         {"ignore_eos": True, "max_tokens": 4001},
     ]
     assert [OVMS.request_problems(request(**fields))[0].message for fields in broken] == [
-        "n: n is at most best_of, which is 1 when it is left out.",
+        "n: n is at most best_of, whose default is 1.",
         "stream_options: stream_options needs stream to be true.",
-        "include_stop_str_in_output: A stream cannot leave the stop text out.",
-        "ignore_eos: max_tokens is at most 4000 beside ignore_eos.",
+        "include_stop_str_in_output: A stream cannot exclude the stop string.",
+        "ignore_eos: max_tokens is at most 4000 with ignore_eos.",
     ]
 
 
