@@ -1,4 +1,4 @@
-"""The option `--capability +x,-y`: which capabilities the user says that the server has or lacks."""
+"""Parse `--capability +X,-Y`, by which the user states what the server has and what it lacks."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-def read(options: Iterable[str]) -> tuple[tuple[str, bool], ...]:
-    """(name, has it) pairs in the order written; a name without a sign is one that the server has.
+def parse(options: Iterable[str]) -> tuple[tuple[str, bool], ...]:
+    """Return (name, has it) pairs in the given order; a name without a sign counts as one with a plus.
 
-    Raises UsageError for an empty name, and for one that is both wanted and unwanted.
+    Raise UsageError for an empty name, and for a name with both signs.
     """
-    found: dict[str, bool] = {}
+    pairs: dict[str, bool] = {}
     for option in options:
         for part in option.split(","):
             name = part.strip()
             has = not name.startswith("-")
             name = name.removeprefix("-" if not has else "+").strip()
             if not name:
-                raise UsageError(f"--capability {option!r}: write names with a sign, as in +logprobs,-n")
-            if found.setdefault(name, has) != has:
-                raise UsageError(f"--capability {option!r}: {name} cannot be both there and lacking")
-    return tuple(found.items())
+                raise UsageError(f"invalid --capability {option!r}: expected names with a sign, such as +logprobs,-n")
+            if pairs.setdefault(name, has) != has:
+                raise UsageError(f"invalid --capability {option!r}: {name} has both signs")
+    return tuple(pairs.items())

@@ -1,4 +1,4 @@
-"""The catalogue of checks: `chatproof checks list` and `chatproof checks show`."""
+"""`chatproof checks list` and `chatproof checks show`: the checks of the suite."""
 
 from __future__ import annotations
 
@@ -10,146 +10,149 @@ import click
 from rich.markup import escape
 from rich.table import Table
 
-from conformance.cli.trace_command import reach_of, trace
+from conformance.cli.exit_codes import USAGE
+from conformance.cli.trace_command import build_coverage_map, trace_sentences
 from conformance.errors import UsageError
 from conformance.judge.check_registry import gather_checks
 from conformance.judge.schemathesis_oracle import CHECKS, ORACLES
-from conformance.proof import kill_table as ledger
+from conformance.proof import kill_table
 from conformance.proof.kill_matrix import faults_of
 from conformance.proof.mutants import mutant
-from conformance.run.session import contract_of
-from openapi.console import screen
+from conformance.run.session import load_contract
+from openapi.console import make_console
 from openapi.contract.contract import names
-from openapi.did_you_mean import nearest
+from openapi.did_you_mean import similar_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from conformance.check import Check
-    from conformance.cli.trace_command import Traced
-    from conformance.plan.coverage_map import Reach
+    from conformance.cli.trace_command import TracedSentence
+    from conformance.plan.coverage_map import CoverageMap
     from openapi.contract.contract import Contract
     from openapi.contract.sentence import Sentence
 
-USAGE = 2
-SHOWN = 4  # scenarios and sentences of one dialect that are named; the rest is counted
+MAX_SHOWN = 4
+"""The number of scenarios, sentences or faults that are listed; of the others only the number is shown."""
 
 
 @click.command(name="list")
-@click.option("--dialect", metavar="NAME", help="Only what this dialect requires, with its keywords.")
+@click.option("--dialect", metavar="NAME", help="Only the requirements of this dialect, with their keywords")
 def list_checks(dialect: str | None) -> None:
-    """Every check with its claim."""
+    """List all checks with their claims."""
     try:
-        contract = contract_of(dialect) if dialect else None
+        contract = load_contract(dialect) if dialect else None
     except UsageError as error:
-        _leave(str(error))
+        _exit_with_usage_error(str(error))
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column("check", no_wrap=True)
     if contract:
         table.add_column("keyword")
     table.add_column("claim")
-    for found in _of(contract):
-        keyword = [contract.requirements[found.id].keyword.value] if contract else []
-        table.add_row(found.id, *keyword, escape(found.claim))
-    screen().print(table)
+    for check in _checks_of(contract):
+        keyword = [contract.requirements[check.id].keyword.value] if contract else []
+        table.add_row(check.id, *keyword, escape(check.claim))
+    make_console().print(table)
 
 
-def _of(contract: Contract | None) -> Iterator[Check]:
-    for identity, found in sorted(gather_checks().items()):
+def _checks_of(contract: Contract | None) -> Iterator[Check]:
+    """Yield the checks of a dialect, or all checks, in the order of their ids."""
+    for identity, check in sorted(gather_checks().items()):
         if contract is None or identity in contract.requirements:
-            yield found
+            yield check
 
 
 @click.command(name="show")
 @click.argument("identity", metavar="ID")
 def show_check(identity: str) -> None:
-    """One check: claim, help, who asks for it and in which words, its mutant, and what exercises it."""
+    """Show one check: its claim, its help, its mutant and faults, and its requirement and scenarios in each dialect."""
     known = {**gather_checks(), **CHECKS}
     if identity not in known:
-        near = [name for name in known if identity.split(".")[-1] in name or name.startswith(identity)]
-        near = near or nearest(identity, known, 5)
-        hint = f"; near: {', '.join(near[:5])}" if near else "; `chatproof checks list` shows them all"
-        _leave(f"no check is called {identity!r}{hint}")
-    found = known[identity]
-    console = screen()
-    console.print(f"[bold]{found.id}[/bold]\n{escape(found.claim)}")
-    if found.help:
-        console.print(f"\n{escape(found.help)}")
+        similar = [name for name in known if identity.split(".")[-1] in name or name.startswith(identity)]
+        similar = similar or similar_names(identity, known, 5)
+        hint = f"similar checks: {', '.join(similar[:5])}" if similar else "`chatproof checks list` lists all checks"
+        _exit_with_usage_error(f"unknown check {identity!r}; {hint}")
+    check = known[identity]
+    console = make_console()
+    console.print(f"[bold]{check.id}[/bold]\n{escape(check.claim)}")
+    if check.help:
+        console.print(f"\n{escape(check.help)}")
     if identity in CHECKS:
-        console.print(f"\n[dim]drawn[/dim]   {escape(_drawn(identity))}", soft_wrap=True)
+        console.print(f"\n[dim]oracle[/dim]  {escape(_oracle(identity))}", soft_wrap=True)
         return
     console.print(f"\n[dim]mutant[/dim]  {escape(mutant.gather_mutants()[identity].sin)}")
     for line in _faults(identity):
         console.print(f"[dim]fault[/dim]   {escape(line)}", soft_wrap=True)
     console.print()
-    askers = [contract_of(name) for name in dict.fromkeys(names().values())]
-    askers = [contract for contract in askers if identity in contract.requirements]
-    console.print(_requirements(askers, identity))
-    for contract in askers:
-        scenarios = list(dict.fromkeys(each.scenario.id for each in _reach(contract.name).of_check(identity)))
-        console.print(f"\n[dim]{contract.name}[/dim]  {_some(scenarios, 'scenario')}", soft_wrap=True)
+    contracts = [load_contract(name) for name in dict.fromkeys(names().values())]
+    contracts = [contract for contract in contracts if identity in contract.requirements]
+    console.print(_requirements(contracts, identity))
+    for contract in contracts:
+        assertions = _coverage(contract.name).find_by_check(identity)
+        scenarios = list(dict.fromkeys(assertion.scenario.id for assertion in assertions))
+        console.print(f"\n[dim]{contract.name}[/dim]  {_scenarios(scenarios)}", soft_wrap=True)
         for sentence in _sentences(contract, identity):
             console.print(f"  {escape(sentence)}", soft_wrap=True)
 
 
 @cache
-def _reach(dialect: str) -> Reach:
-    return reach_of(contract_of(dialect))
+def _coverage(dialect: str) -> CoverageMap:
+    return build_coverage_map(load_contract(dialect))
 
 
 @cache
-def _trace(dialect: str) -> tuple[Traced, ...]:
-    return trace(contract_of(dialect))
+def _traced(dialect: str) -> tuple[TracedSentence, ...]:
+    return trace_sentences(load_contract(dialect))
 
 
-def _drawn(identity: str) -> str:
-    """Whose check it is, when it runs, and how binding it is."""
+def _oracle(identity: str) -> str:
+    """Return the schemathesis check behind a check of generated requests, when it runs, and its keyword."""
     theirs, _, ours = ORACLES[identity]
-    binding = f"it binds as {ours} does" if ours else "it binds as the value that it is about does"
-    return f"schemathesis's {theirs}, with --coverage N or --fuzz N; {binding}"
+    keyword = f"the keyword of {ours}" if ours else "the keyword of the value that the request is about"
+    return f"{theirs} of schemathesis, with --coverage N or --fuzz N; it has {keyword}"
 
 
 def _faults(identity: str) -> Iterator[str]:
-    """The faults that the check named in the last proof, the ones first that few others name."""
-    if identity in ledger.EXCUSED:
-        yield f"none: {ledger.EXCUSED[identity]}"
-    found = faults_of(ledger.read(), identity)
-    for name, line in found[:SHOWN]:
+    """Yield the faults that the check detected in the last fault run, those detected by the fewest checks first."""
+    if identity in kill_table.EXCUSED:
+        yield f"none: {kill_table.EXCUSED[identity]}"
+    faults = faults_of(kill_table.read(), identity)
+    for name, line in faults[:MAX_SHOWN]:
         yield f"{name}  {line}"
-    if len(found) > SHOWN:
-        yield f"and {len(found) - SHOWN} more: docs/kill-matrix.md"
+    if len(faults) > MAX_SHOWN:
+        yield f"and {len(faults) - MAX_SHOWN} more: docs/kill-matrix.md"
 
 
-def _requirements(askers: list[Contract], identity: str) -> Table:
+def _requirements(contracts: list[Contract], identity: str) -> Table:
     table = Table(box=None, pad_edge=False, header_style="dim")
     for column in ("dialect", "keyword", "source", "interpretation"):
         table.add_column(column, overflow="fold")
-    for contract in askers:
+    for contract in contracts:
         row = contract.requirements[identity]
         table.add_row(contract.name, row.keyword.value, escape(row.source), row.interpretation or "")
     return table
 
 
-def _some(found: list[str], noun: str) -> str:
-    """How many there are, and the first of them."""
-    if not found:
-        return f"no {noun}"
-    number = f"{len(found)} {noun}{'s' if len(found) > 1 else ''}: "
-    return escape(f"{number}{', '.join(found[:SHOWN])}{', ...' if len(found) > SHOWN else ''}")
+def _scenarios(ids: list[str]) -> str:
+    """Return the number of scenarios, and the first of them."""
+    if not ids:
+        return "no scenario"
+    number = f"{len(ids)} scenario{'s' if len(ids) > 1 else ''}: "
+    return escape(f"{number}{', '.join(ids[:MAX_SHOWN])}{', ...' if len(ids) > MAX_SHOWN else ''}")
 
 
 def _sentences(contract: Contract, identity: str) -> Iterator[str]:
-    """The sentences that call for the check: those that name it, else those whose places it holds against servers."""
-    traced = _trace(contract.name)
-    named = [each.sentence for each in traced if identity in each.sentence.home.checks]
-    behind = [each.sentence for each in traced if identity in each.checks]
-    calling: list[Sentence] = named or behind
-    for sentence in calling[:SHOWN]:
+    """Yield the sentences that the check tests: those that name it, or else those whose places its scenarios test."""
+    traced = _traced(contract.name)
+    naming = [item.sentence for item in traced if identity in item.sentence.home.checks]
+    tested = [item.sentence for item in traced if identity in item.checks]
+    sentences: list[Sentence] = naming or tested
+    for sentence in sentences[:MAX_SHOWN]:
         yield f"{sentence.source}  {sentence.keyword.value}  {sentence.says}"
-    if len(calling) > SHOWN:
-        yield f"and {len(calling) - SHOWN} more: chatproof spec trace --dialect {contract.name}"
+    if len(sentences) > MAX_SHOWN:
+        yield f"and {len(sentences) - MAX_SHOWN} more: chatproof spec trace --dialect {contract.name}"
 
 
-def _leave(message: str) -> NoReturn:
+def _exit_with_usage_error(message: str) -> NoReturn:
     click.echo(f"chatproof: {message}", err=True)
     sys.exit(USAGE)

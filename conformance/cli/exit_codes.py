@@ -1,4 +1,4 @@
-"""Exit codes, and the one line on stderr that goes with those that no report explains."""
+"""Exit codes, and the error line on stderr for failures that no report describes."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from conformance.errors import HarnessError, NobodyThere, Unreachable, UsageError
-from conformance.report.verdict import Outcome as Word
+from conformance.errors import HarnessError, ServerNotListening, Unreachable, UsageError
+from conformance.report.verdict import Outcome as RequirementOutcome
 from conformance.report.verdict import Verdict
-from conformance.report.writers.terminal import safe
+from conformance.report.writers.terminal import sanitize
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from conformance.run.session import Outcome
+    from conformance.run.session import RunOutcome
 
-CONFORMANT, NONCONFORMANT, USAGE, UNREACHABLE, EXHAUSTED, OWN_ERROR = range(6)
+CONFORMANT, NONCONFORMANT, USAGE, UNREACHABLE, EXHAUSTED, INTERNAL_ERROR = range(6)
 INTERRUPTED = 130  # 128 + SIGINT, as shells report it
 LONGEST_MESSAGE = 2000
-TRACEBACK = "CHATPROOF_TRACEBACK"
+TRACEBACK_VARIABLE = "CHATPROOF_TRACEBACK"
 
 
-def code_of(outcome: Outcome) -> int:
-    """The exit code of a judgement."""
-    if any(row.outcome is Word.ERROR for row in outcome.report.rows):
-        return OWN_ERROR
+def exit_code(outcome: RunOutcome) -> int:
+    """Return the exit code for the outcome of a run."""
+    if any(row.outcome is RequirementOutcome.ERROR for row in outcome.report.rows):
+        return INTERNAL_ERROR
     if outcome.report.exhausted == "interrupted":
         return INTERRUPTED
     if outcome.report.exhausted:
@@ -37,32 +37,33 @@ def code_of(outcome: Outcome) -> int:
 
 
 def worst(codes: list[int]) -> int:
-    """The one code for several judgements: an error of ours before a failure, a failure before all else."""
-    return max(codes, key=lambda code: (code == OWN_ERROR, code == NONCONFORMANT, code))
+    """Return one code for several runs: an internal error wins over a failure, and a failure over all others."""
+    return max(codes, key=lambda code: (code == INTERNAL_ERROR, code == NONCONFORMANT, code))
 
 
 @contextmanager
-def told() -> Iterator[None]:
-    """Ends the process with one line and the right code where something goes wrong that no report can hold."""
+def report_errors() -> Iterator[None]:
+    """End the process with an error line and the right exit code if the block raises an exception."""
     try:
         yield
     except UsageError as error:
-        leave(str(error), USAGE)
-    except NobodyThere as error:
-        leave(error.told("--wait"), UNREACHABLE)
+        exit_with(str(error), USAGE)
+    except ServerNotListening as error:
+        exit_with(error.with_hint("--wait"), UNREACHABLE)
     except Unreachable as error:
-        leave(str(error), UNREACHABLE)
+        exit_with(str(error), UNREACHABLE)
     except HarnessError as error:
-        leave(str(error), OWN_ERROR)
+        exit_with(str(error), INTERNAL_ERROR)
     except KeyboardInterrupt:
-        leave("interrupted", INTERRUPTED)
+        exit_with("interrupted", INTERRUPTED)
     except Exception as error:
-        if os.environ.get(TRACEBACK):
+        if os.environ.get(TRACEBACK_VARIABLE):
             raise
-        leave(f"our own error: {type(error).__name__}: {error} ({TRACEBACK}=1 shows where)", OWN_ERROR)
+        message = f"internal error: {type(error).__name__}: {error} (set {TRACEBACK_VARIABLE}=1 for the traceback)"
+        exit_with(message, INTERNAL_ERROR)
 
 
-def leave(message: str, code: int) -> NoReturn:
-    """One line, then the end."""
-    click.echo(f"chatproof: {safe(' '.join(message.split()), LONGEST_MESSAGE)}", err=True)
+def exit_with(message: str, code: int) -> NoReturn:
+    """Print one line on stderr and end the process."""
+    click.echo(f"chatproof: {sanitize(' '.join(message.split()), LONGEST_MESSAGE)}", err=True)
     sys.exit(code)

@@ -1,64 +1,69 @@
-"""The suite's pytest options: the one part that every pytest run of the environment loads, so it is small.
+"""Register the options of the suite with pytest, and load the suite's plugin when the suite is requested.
 
-Options given on the command line must be known before pytest finds the suite's own conftest.
+Options given on the command line must be known before pytest finds the suite. Every pytest run of the environment loads
+this module, so it imports the rest of the suite only when it is needed.
 """
 
 from __future__ import annotations
 
+import argparse
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from conformance.cli.options import OPTIONS, SuiteOption
+
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import pytest
 
-DEFAULT_DIALECT = "mindie"
-MAX_REQUESTS = 1500
-MAX_TOKENS = 200_000
-MAX_TIME_S = 1200.0
+BASE_URL = SuiteOption("--base-url", "Server to judge (default: the embedded server)", "URL")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """The options of the suite. One that another plugin has already (`--base-url`) is shared with it."""
+    """Add the options of the suite. An option that another plugin has added (`--base-url`) is shared with it."""
     group = parser.getgroup("chatproof", "conformance of a chat-completions server (pytest --pyargs conformance.suite)")
-    repeatable: dict[str, Any] = {"action": "append", "default": []}
-    options: dict[str, dict[str, Any]] = {
-        "--base-url": {"metavar": "URL", "help": "the server; without it the embedded one is judged"},
-        "--dialect": {"metavar": "NAME", "help": f"the API to judge by (default {DEFAULT_DIALECT})"},
-        "--model": {"metavar": "NAME", "help": "the model to ask for (default: the first that is listed)"},
-        "--api-key-env": {"metavar": "VAR", "help": "environment variable that holds the API key"},
-        "--header": {**repeatable, "metavar": "'NAME: VALUE'", "help": "sent with every request; shown in reports"},
-        "--header-env": {**repeatable, "metavar": "NAME=VAR", "help": "the same from a variable, and kept secret"},
-        "--concurrency": {"type": int, "default": 4, "metavar": "N", "help": "exchanges at a time (default 4)"},
-        "--only": {**repeatable, "metavar": "GLOB", "help": "only these checks, requirements or scenarios"},
-        "--topic": {**repeatable, "metavar": "NAME", "help": "only checks of this topic"},
-        "--coverage": {"type": int, "default": 0, "metavar": "N", "help": "also N cases of schemathesis"},
-        "--fuzz": {"type": int, "default": 0, "metavar": "N", "help": "also N requests drawn by chance"},
-        "--fuzz-seed": {"type": int, "default": 0, "metavar": "S", "help": "what chance follows from"},
-        "--capability": {**repeatable, "metavar": "+X,-Y", "help": "the server has X and lacks Y"},
-        "--waivers": {"metavar": "FILE", "help": "failures that somebody answers for (YAML)"},
-        "--max-requests": {"type": int, "default": MAX_REQUESTS, "metavar": "N", "help": "requests at most"},
-        "--max-tokens": {"type": int, "default": MAX_TOKENS, "metavar": "N", "help": "tokens at most, as reported"},
-        "--max-time": {"type": float, "default": MAX_TIME_S, "metavar": "S", "help": "seconds at most"},
-        "--rate": {"type": float, "metavar": "N", "help": "requests a second at most"},
-        "--wait-for-server": {"type": float, "default": 0.0, "metavar": "S", "help": "seconds to wait until it is up"},
-        "--insecure": {"action": "store_true", "help": "do not verify the server's certificate"},
-        "--ca-file": {"metavar": "FILE", "help": "authorities to trust, PEM"},
-        "--conformance-report": {
-            **repeatable,
-            "metavar": "KIND=PATH",
-            "help": "a report of chatproof check",
-        },
-        "--conformance-strict": {"action": "store_true", "help": "a broken SHOULD fails too"},
-    }
-    for name, settings in options.items():
-        with suppress(ValueError):
-            group.addoption(name, **settings)
+    for option in (BASE_URL, *OPTIONS.values()):
+        if option.in_pytest:
+            with suppress(ValueError):
+                group.addoption(option.pytest_name or option.name, **_settings(option))
+
+
+def _settings(option: SuiteOption) -> dict[str, Any]:
+    """Return the arguments of `argparse.ArgumentParser.add_argument` for an option."""
+    settings: dict[str, Any] = {"help": option.pytest_help or option.help}
+    if option.kind == "flag":
+        return {**settings, "action": "store_true"}
+    settings["metavar"] = option.metavar
+    if option.repeatable:
+        return {**settings, "action": "append", "default": []}
+    if option.kind in ("integer", "number"):
+        settings |= {"type": _number(option), "default": option.default}
+    if option.default:
+        settings["help"] += f" (default: {option.default:g})"
+    return settings
+
+
+def _number(option: SuiteOption) -> Callable[[str], float]:
+    """Return the function that reads a number and checks its range."""
+
+    def parse(text: str) -> float:
+        value = int(text) if option.kind == "integer" else float(text)
+        too_low = value <= option.minimum if option.above else value < option.minimum
+        if too_low or (option.maximum is not None and value > option.maximum):
+            least = f"more than {option.minimum}" if option.above else f"at least {option.minimum}"
+            most = "" if option.maximum is None else f" and at most {option.maximum}"
+            raise argparse.ArgumentTypeError(f"expected {least}{most}, got {text}")
+        return value
+
+    parse.__name__ = option.kind  # argparse names it where the text is not a number
+    return parse
 
 
 def pytest_collection(session: pytest.Session) -> None:
-    """Opens the suite when it is asked for, before anything is collected: a dead server is told in one line."""
+    """Reach the server before anything is collected if the suite is requested, so that a failure is one line."""
     if any("conformance.suite" in argument.replace("/", ".") for argument in session.config.args):
-        from conformance.cli import pytest_plugin as plugin
+        from conformance.cli import pytest_plugin
 
-        session.config.pluginmanager.register(plugin, "chatproof-suite")
-        plugin.open_judging(session.config)
+        session.config.pluginmanager.register(pytest_plugin, "chatproof-suite")
+        pytest_plugin.open_judging(session.config)

@@ -1,10 +1,11 @@
-"""The pytest face of the suite: one item per (scenario, check), so that -k, -x, --junitxml and plugins work.
+"""Run the suite as pytest items, one per (scenario, check), so that -k, -x, --junitxml and other plugins work.
 
     pytest --pyargs conformance.suite --base-url https://host:port --dialect siliconstorm --api-key-env KEY
 
-Exchanges are made once, concurrently, before the first item runs, and only those that the selected items need. An
-item fails where its exchange breaks a MUST (or a SHOULD, with --conformance-strict; else it is an expected failure);
-a MAY passes and is recorded as a property. Without --base-url the embedded server is judged.
+All exchanges are made concurrently before the first item runs, and only those that the selected items need. An item
+fails if its exchange violates a MUST. A violated SHOULD is an expected failure, or a failure with
+--conformance-strict. A MAY always passes, and what was observed is recorded as a property. Without --base-url the
+embedded server is judged.
 """
 
 from __future__ import annotations
@@ -13,23 +14,25 @@ import asyncio
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from conformance.cli import capability_option
-from conformance.cli.pytest_options import DEFAULT_DIALECT
+from conformance.cli.exit_codes import UNREACHABLE
+from conformance.cli.options import DEFAULT_DIALECT
 from conformance.client import headers
 from conformance.client.secret import Secret
-from conformance.errors import HarnessError, NobodyThere, Unreachable, UsageError
+from conformance.errors import HarnessError, ServerNotListening, Unreachable, UsageError
 from conformance.plan.scenarios.schemathesis_cases import Draw
+from conformance.record import BudgetLimits
 from conformance.report import waivers
 from conformance.report.verdict import Outcome, row_fails
-from conformance.report.writers import report_files as files
-from conformance.run import embedded_server as embedded
+from conformance.report.writers import report_files
+from conformance.run import embedded_server
 from conformance.run.connection_settings import read_secret, read_verify
-from conformance.run.run import Budget
-from conformance.run.session import Wishes, contract_of, prepare_server, refuse_idle_patterns, send
+from conformance.run.drafting import require_matching_patterns
+from conformance.run.session import RunOptions, load_contract, prepare_server, send
 from openapi.contract.contract import Keyword
 
 if TYPE_CHECKING:
@@ -37,97 +40,102 @@ if TYPE_CHECKING:
 
     from conformance.judge.judgement import Judgement
     from conformance.plan.plan import Assertion
-    from conformance.report.verdict import Row
-    from conformance.run.session import Prepared
-
-UNREACHABLE_EXIT = 3
+    from conformance.report.verdict import RequirementRow
+    from conformance.run.session import PreparedRun
 
 
-class Judging:
-    """What the items of one pytest session share: the plan, and after `send` the judgements and rows."""
+class JudgingSession:
+    """The state that all items of a pytest session share: the plan, and after `send` the judgements and the rows."""
 
     def __init__(self, config: pytest.Config) -> None:
         self.strict = bool(config.getoption("conformance_strict"))
         self._stack = ExitStack()
         self._config = config
         self._secret: Secret | None = None
-        self._whole = True
+        self._complete = True
         self._judgements: dict[str, Judgement] = {}
-        self._rows: dict[str, Row] = {}
-        self._reports = files.read(config.getoption("conformance_report"))
+        self._rows: dict[str, RequirementRow] = {}
+        self._reports = report_files.parse_options(config.getoption("conformance_report"))
         try:
-            self.prepared: Prepared = asyncio.run(prepare_server(self._wishes(), self._secret))
+            self.prepared: PreparedRun = asyncio.run(prepare_server(self._read_options(), self._secret))
         except BaseException:
             self.close()
             raise
 
-    def _wishes(self) -> Wishes:
+    def _read_options(self) -> RunOptions:
+        """Read the options, and start the embedded server if no URL is given."""
         option = self._config.getoption
-        contract = contract_of(option("dialect") or DEFAULT_DIALECT)
+        contract = load_contract(option("dialect") or DEFAULT_DIALECT)
         url = option("base_url")
         self._secret = read_secret(option("api_key_env"))
-        extra = headers.read(option("header"), option("header_env"))
+        given_headers = headers.read(option("header"), option("header_env"))
         only, topics = tuple(option("only")), tuple(option("topic"))
-        wanted = Draw(option("coverage"), option("fuzz"), option("fuzz_seed"))
-        refuse_idle_patterns(contract, only, topics, wanted)
-        waived = waivers.read(Path(option("waivers"))) if option("waivers") else ()
+        draw = Draw(option("coverage"), option("fuzz"), option("fuzz_seed") or 0)
+        require_matching_patterns(contract, only, topics, draw)
+        accepted = waivers.read(Path(option("waivers"))) if option("waivers") else ()
         verify = read_verify(option("insecure"), Path(option("ca_file")) if option("ca_file") else None)
         if url is None:
-            server = self._stack.enter_context(embedded.serve(contract))
+            server = self._stack.enter_context(embedded_server.serve(contract))
             url, self._secret = server.url, Secret(server.key) if server.key else None
-        return Wishes(
+        return RunOptions(
             url=url,
             dialect=contract.name,
             model=option("model"),
             only=only,
             topics=topics,
-            draw=wanted,
-            capabilities=capability_option.read(option("capability")),
+            draw=draw,
+            capabilities=capability_option.parse(option("capability")),
             strict=self.strict,
-            budget=_budget(option),
+            budget=BudgetLimits(
+                max_requests=option("max_requests"),
+                max_tokens=option("max_tokens"),
+                max_time_s=option("max_time"),
+                rate=option("rate"),
+                concurrency=option("concurrency"),
+            ),
             verify=verify,
-            waivers=waived,
+            waivers=accepted,
             wait_s=option("wait_for_server"),
-            headers=extra,
+            headers=given_headers,
         )
 
     def send(self, assertions: list[Assertion]) -> None:
-        """Makes the exchanges that these assertions need, judges them, and writes the reports."""
+        """Make the exchanges that these assertions need, judge them, and write the reports."""
         plan = self.prepared.plan
-        wanted = {assertion.scenario.id for assertion in assertions}
-        scenarios = tuple(scenario for scenario in plan.scenarios if scenario.id in wanted)
+        needed = {assertion.scenario.id for assertion in assertions}
+        scenarios = tuple(scenario for scenario in plan.scenarios if scenario.id in needed)
         narrowed = replace(plan, scenarios=scenarios, assertions=tuple(assertions), uncovered=())
         outcome = asyncio.run(send(replace(self.prepared, plan=narrowed), self._secret))
         self._judgements = {judgement.assertion.id: judgement for judgement in outcome.judgements}
         self._rows = {row.id: row for row in outcome.report.rows}
-        self._whole = len(assertions) == len(plan.assertions)
-        files.save(self._reports, outcome.results)
+        self._complete = len(assertions) == len(plan.assertions)
+        report_files.write_reports(self._reports, outcome.results)
 
     @property
-    def idle_waivers(self) -> list[Row]:
-        """Waivers that have expired, or that nothing needs; the latter only where no item was left out."""
+    def failing_waivers(self) -> list[RequirementRow]:
+        """The rows of expired waivers, and of stale ones if no item was deselected."""
         rows = [row for row in self._rows.values() if row.check == "waivers.needed"]
-        return rows if self._whole else [row for row in rows if "expired" in row.note]
+        return rows if self._complete else [row for row in rows if "expired" in row.note]
 
-    def of(self, assertion: Assertion) -> tuple[Judgement, Row]:
-        """The judgement of an item and the row of its requirement."""
+    def find(self, assertion: Assertion) -> tuple[Judgement, RequirementRow]:
+        """Return the judgement of an item, and the row of its requirement."""
         return self._judgements[assertion.id], self._rows[assertion.requirement.id]
 
     def close(self) -> None:
-        """Ends the embedded server."""
+        """Stop the embedded server."""
         self._stack.close()
 
 
-JUDGING = pytest.StashKey[Judging]()
+JUDGING = pytest.StashKey[JudgingSession]()
 
 
 def open_judging(config: pytest.Config) -> None:
-    """Reaches the server and makes the plan. Ends the session in one line when it cannot."""
-    _clear(lambda: config.stash.__setitem__(JUDGING, Judging(config)))
+    """Reach the server and make the plan. End the session with one line if that fails."""
+    _report_errors(lambda: config.stash.__setitem__(JUDGING, JudgingSession(config)))
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """One item per assertion of the plan."""
+    """Make one item per assertion of the plan."""
     if "assertion" not in metafunc.fixturenames:
         return
     plan = metafunc.config.stash[JUDGING].prepared.plan
@@ -135,29 +143,29 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Makes the exchanges of the selected items."""
+    """Make the exchanges of the selected items."""
     if JUDGING not in session.config.stash or session.config.option.collectonly:
         return
     assertions = [item.callspec.params["assertion"] for item in session.items if hasattr(item, "callspec")]
     if assertions:
-        _clear(lambda: session.config.stash[JUDGING].send(assertions))
+        _report_errors(lambda: session.config.stash[JUDGING].send(assertions))
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """Ends the embedded server."""
+    """Stop the embedded server."""
     if JUDGING in config.stash:
         config.stash[JUDGING].close()
 
 
 @pytest.fixture(scope="session")
-def judging(request: pytest.FixtureRequest) -> Judging:
-    """The shared judgements."""
+def judging(request: pytest.FixtureRequest) -> JudgingSession:
+    """Return the state that all items share."""
     return request.config.stash[JUDGING]
 
 
-def settle(assertion: Assertion, judging: Judging, properties: list[tuple[str, object]]) -> None:
-    """Turns the judgement of one assertion into the outcome of its item, and says in its properties what it was."""
-    judgement, row = judging.of(assertion)
+def check_assertion(assertion: Assertion, judging: JudgingSession, properties: list[tuple[str, object]]) -> None:
+    """Pass, fail or skip the item of an assertion by its judgement, and add the requirement to its properties."""
+    judgement, row = judging.find(assertion)
     properties += [(f"requirement_{name}", str(getattr(row, name))) for name in ("id", "keyword", "source")]
     if judgement.error:
         raise HarnessError(judgement.error)
@@ -170,7 +178,7 @@ def settle(assertion: Assertion, judging: Judging, properties: list[tuple[str, o
     if not judgement.findings:
         return
     lines = [f"{row.keyword} {row.id}: {assertion.summary}", f"source {row.source}"]
-    lines += [f"{found.where}: expected {found.expected}, got {found.got}" for found in judgement.findings]
+    lines += [f"{finding.where}: expected {finding.expected}, got {finding.got}" for finding in judgement.findings]
     text = "\n".join(lines)
     if row.keyword is Keyword.MAY:
         properties.append(("observed", text))
@@ -180,28 +188,19 @@ def settle(assertion: Assertion, judging: Judging, properties: list[tuple[str, o
         pytest.xfail(text)
 
 
-def settle_waivers(judging: Judging) -> None:
-    """Fails where a waiver has expired or is no longer needed."""
-    idle = judging.idle_waivers
-    if idle:
-        pytest.fail("\n".join(f"{row.source}: {row.note}" for row in idle), pytrace=False)
+def check_waivers(judging: JudgingSession) -> None:
+    """Fail if a waiver has expired or is no longer needed."""
+    rows = judging.failing_waivers
+    if rows:
+        pytest.fail("\n".join(f"{row.source}: {row.note}" for row in rows), pytrace=False)
 
 
-def _budget(option: Callable[[str], Any]) -> Budget:
-    limits = {name: option(name) for name in ("max_requests", "max_tokens", "max_time", "rate", "concurrency")}
-    for name, value in limits.items():
-        if value is not None and value <= 0:
-            raise UsageError(f"--{name.replace('_', '-')} {value}: a limit that allows nothing")
-    limits["max_time_s"] = limits.pop("max_time")
-    return Budget(**limits)
-
-
-def _clear(act: Callable[[], None]) -> None:
-    """Says in one line what the user can mend."""
+def _report_errors(action: Callable[[], None]) -> None:
+    """Run an action, and report errors that the user can fix on one line."""
     try:
-        act()
+        action()
     except UsageError as error:
         raise pytest.UsageError(str(error)) from error
     except Unreachable as error:
-        line = error.told("--wait-for-server") if isinstance(error, NobodyThere) else str(error)
-        pytest.exit(f"chatproof: {line}", returncode=UNREACHABLE_EXIT)
+        line = error.with_hint("--wait-for-server") if isinstance(error, ServerNotListening) else str(error)
+        pytest.exit(f"chatproof: {line}", returncode=UNREACHABLE)

@@ -1,4 +1,4 @@
-"""The commands over a recorded run: `chatproof judge` and `chatproof replay`."""
+"""The commands for recorded runs: `chatproof judge`, `chatproof replay` and `chatproof diff`."""
 
 from __future__ import annotations
 
@@ -10,36 +10,35 @@ from typing import TYPE_CHECKING
 import click
 from rich.text import Text
 
-from conformance.cli import exit_codes as exits
+from conformance.cli import exit_codes
+from conformance.cli.click_options import add_options
 from conformance.client import headers
 from conformance.client.client import Client
 from conformance.errors import Unreachable
-from conformance.judge.applicability import shown
-from conformance.replay import rejudge as offline
-from conformance.replay import resend as replay
-from conformance.replay.client_parsers import with_clients
+from conformance.judge.applicability import summarize
+from conformance.replay import rejudge, resend
+from conformance.replay.client_parsers import add_clients
 from conformance.report import waivers
-from conformance.report.writers import WRITERS, diff, terminal
-from conformance.report.writers import report_files as files
+from conformance.report.results_file import read_results
+from conformance.report.writers import outcome_changes, report_files, terminal
 from conformance.run.connection_settings import read_secret, read_verify
-from openapi.console import screen
+from openapi.console import make_console
 
 if TYPE_CHECKING:
     from conformance.exchange import Exchange
 
 STYLES = {"+": "green", "-": "red", "@": "cyan"}
+LONGEST_LINE = 2000
+SHOWN_SCENARIOS = 5
 
 
 @click.command(name="judge", context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--only", multiple=True, metavar="ID_OR_GLOB", help="Only these checks, requirements or scenarios.")
-@click.option("--topic", "topics", multiple=True, metavar="NAME", help="Only checks of this topic. Repeatable.")
-@click.option("--strict/--no-strict", default=None, help="A broken SHOULD fails too. Default: as the run was judged.")
-@click.option("--waivers", "waiver_file", type=click.Path(path_type=Path), metavar="FILE", help="As for check.")
-@click.option("--clients", is_flag=True, help="Play the answers to real clients that are installed.")
+@add_options("--only", "--topic")
 @click.option(
-    "--report", "reports", multiple=True, metavar="KIND=PATH", help=f"Write a report: {', '.join(WRITERS)}. Repeatable."
+    "--strict/--no-strict", default=None, help="Fail on a violated SHOULD too, or not (default: as in the recorded run)"
 )
+@add_options("--waivers", "--clients", "--report")
 def judge(
     file: Path,
     only: tuple[str, ...],
@@ -49,36 +48,35 @@ def judge(
     clients: bool,
     reports: tuple[str, ...],
 ) -> None:
-    """Judge a recorded run (results.json, plain or gzipped) by today's checks, and send nothing.
+    """Judge a recorded run (results.json, plain or gzipped) with today's checks. Nothing is sent.
 
-    Exit codes are those of check.
+    The exit codes are those of `chatproof check`.
     """
-    console = screen()
-    with exits.told():
-        asked = files.read(reports)
-        waived = waivers.read(waiver_file) if waiver_file else ()
-        again = offline.judge_again(offline.read(file), strict=strict, only=only, topics=topics, waivers=waived)
-        results = with_clients(again.outcome.results) if clients else again.outcome.results
+    console = make_console()
+    with exit_codes.report_errors():
+        report_options = report_files.parse_options(reports)
+        accepted = waivers.read(waiver_file) if waiver_file else ()
+        rejudged = rejudge.judge_again(read_results(file), strict=strict, only=only, topics=topics, waivers=accepted)
+        results = add_clients(rejudged.outcome.results) if clients else rejudged.outcome.results
         terminal.write(results, console)
-        if again.unrecorded:
-            some = ", ".join(again.unrecorded[:5]) + (", ..." if len(again.unrecorded) > 5 else "")
-            console.print(f"not in the record, and so not judged: {len(again.unrecorded)} scenarios ({some})")
-        files.save(asked, results, console)
-        code = exits.code_of(again.outcome)
+        if missing := rejudged.unrecorded:
+            some = ", ".join(missing[:SHOWN_SCENARIOS]) + (", ..." if len(missing) > SHOWN_SCENARIOS else "")
+            console.print(f"not judged because the record does not contain them: {len(missing)} scenarios ({some})")
+        report_files.write_reports(report_options, results, console)
+        code = exit_codes.exit_code(rejudged.outcome)
     sys.exit(code)
 
 
 @click.command(name="replay", context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option(
-    "--id", "identity", required=True, metavar="ID", help="An exchange, or a requirement: then its first finding."
+    "--id",
+    "identity",
+    required=True,
+    metavar="ID",
+    help="Exchange to send, or the requirement whose first finding to repeat, or a scenario",
 )
-@click.option("--api-key-env", metavar="VAR", help="Environment variable that holds the API key.")
-@click.option("--header", "-H", "plain_headers", multiple=True, metavar="'NAME: VALUE'", help="As for check.")
-@click.option("--header-env", "secret_headers", multiple=True, metavar="NAME=VAR", help="As for check.")
-@click.option("--timeout", default=120.0, show_default=True, type=click.FloatRange(min=0, min_open=True))
-@click.option("--insecure", is_flag=True, help="Do not verify the server's certificate.")
-@click.option("--ca-file", type=click.Path(path_type=Path), metavar="FILE", help="Authorities to trust, PEM.")
+@add_options("--api-key-env", "--header", "--header-env", "--timeout", "--insecure", "--ca-file")
 def replay_one(
     file: Path,
     identity: str,
@@ -89,44 +87,50 @@ def replay_one(
     insecure: bool,
     ca_file: Path | None,
 ) -> None:
-    """Send one exchange of a recorded run again and show what differs.
+    """Send one request of a recorded run again and compare the answers.
 
-    Exits with 0 when the answers say the same, with 1 when they differ.
+    Exit codes: 0 if the answers are equal, 1 if they differ.
     """
-    console = screen()
-    with exits.told():
-        then = replay.choose(offline.read(file), identity)
+    console = make_console()
+    with exit_codes.report_errors():
+        before = resend.find_exchange(read_results(file), identity)
         secret = read_secret(api_key_env)
         given = headers.read(plain_headers, secret_headers)
-        call = replay.call_of(then, with_key=secret is not None, deadline_s=timeout, given=given)
+        call = resend.build_call(before, with_key=secret is not None, deadline_s=timeout, given=given)
         verify = read_verify(insecure, ca_file)
 
         async def send() -> Exchange:
             async with Client(call.url, secret, headers=given, verify=verify) as client:
                 return await client.send(call)
 
-        now = asyncio.run(send())
-        if now.response is None and now.failure is not None and now.failure.kind in ("connect", "tls"):
-            raise Unreachable(now.failure.detail)
-        for label, exchange in (("then", then), ("now", now)):
-            console.print(Text(f"{label:<5}{terminal.safe(shown(exchange))}"), soft_wrap=True)
-        lines = replay.difference(then, now).lines
+        after = asyncio.run(send())
+        if after.response is None and after.failure is not None and after.failure.kind in ("connect", "tls"):
+            raise Unreachable(after.failure.detail)
+        for label, exchange in (("then", before), ("now", after)):
+            console.print(Text(f"{label:<5}{terminal.sanitize(summarize(exchange))}"), soft_wrap=True)
+        lines = resend.compare_answers(before, after).lines
         for line in lines:
-            console.print(Text(terminal.safe(line, 2000), STYLES.get(line[:1], "dim")), soft_wrap=True)
-        console.print("the answers differ" if lines else "the answers say the same")
-    sys.exit(exits.NONCONFORMANT if lines else exits.CONFORMANT)
+            style = STYLES.get(line[:1], "dim")
+            console.print(Text(terminal.sanitize(line, LONGEST_LINE), style), soft_wrap=True)
+        console.print("the answers differ" if lines else "the answers are equal")
+    sys.exit(exit_codes.NONCONFORMANT if lines else exit_codes.CONFORMANT)
 
 
 @click.command(name="diff", context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("before", type=click.Path(path_type=Path))
 @click.argument("after", type=click.Path(path_type=Path))
 def diff_results(before: Path, after: Path) -> None:
-    """What moved between two results files. Exits with 1 when something got worse."""
-    console = screen()
-    with exits.told():
-        rows = list(diff.moved(offline.read(before), offline.read(after)))
-        if rows:
-            console.print(diff.table(rows))
-        counts = ", ".join(f"{sum(row.kind == kind for row in rows)} {kind}" for kind in (diff.WORSE, diff.BETTER))
-        console.print(f"{counts}, {len(rows)} moved")
-    sys.exit(exits.NONCONFORMANT if any(row.kind == diff.WORSE for row in rows) else exits.CONFORMANT)
+    """Show which outcomes differ between two results files.
+
+    Exit codes: 1 if a requirement got worse, otherwise 0.
+    """
+    console = make_console()
+    with exit_codes.report_errors():
+        changes = list(outcome_changes.compare_results(read_results(before), read_results(after)))
+        worse, better = (
+            sum(change.kind == kind for change in changes) for kind in (outcome_changes.WORSE, outcome_changes.BETTER)
+        )
+        if changes:
+            console.print(outcome_changes.make_table(changes))
+        console.print(f"{worse} worse, {better} better, {len(changes)} changed")
+    sys.exit(exit_codes.NONCONFORMANT if worse else exit_codes.CONFORMANT)

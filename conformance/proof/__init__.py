@@ -1,4 +1,5 @@
-"""The proof: the suite is run against a server with one fault after another, and must name each of them.
+"""Mutation testing: run the suite against a server with one fault after another, and require that it detects each.
 
-The server that shows them is met as any other: a process with an address. What faults there are it says itself.
+The server with the faults is judged like any other, as a process with a URL. It lists its faults itself, so this
+package does not import them.
 """

@@ -1,4 +1,4 @@
-"""The host of the faults: the reference server as a child process that shows each fault at a path of its own."""
+"""Start the fault host: the reference server as a child process that serves each fault below a path of its own."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from conformance.errors import HarnessError
-from conformance.run import embedded_server as embedded
+from conformance.run import embedded_server
 from openapi.contract.contract import names
 
 if TYPE_CHECKING:
@@ -17,18 +17,21 @@ if TYPE_CHECKING:
 
 MODULE = "reference_server.faults"
 FAULTLESS = "none"
-FIRST = "mindie-2.3"  # the dialect that is asked first where several speak to a fault
+FIRST_DIALECT = "mindie-2.3"  # the dialect in which a fault is tested if several dialects have it
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    """One fault as the server lists it.
+class HostedFault:
+    """One fault as the fault host lists it.
 
-    bugs: numbers of the catalogue of bugs. declares, denies: capabilities that it claims to have or to lack while it
-    shows the fault. about: the one parameter with which it shows. shows: where it does: in "requests" that are read,
-    in "sampling", in "answers" or "refusals" that are written, or "anywhere". benign: a variation that nobody may be
-    blamed for. patience_s: how long an answer may take, if longer than usual. restless: chance, or what else is asked
-    at the same time, decides where it shows.
+    bugs: the numbers of the bugs in the catalogue that it stands for.
+    declares, denies: capabilities that the server claims to have, or to lack, while it has the fault.
+    parameter: the only parameter with which the fault shows, if there is one.
+    affects: where the fault shows: in how "requests" are read, in "sampling", in how "answers" or "refusals" are
+        written, or "anywhere".
+    benign: this is not a fault but a variation that every document allows.
+    timeout_s: how long an answer may take with the fault, if longer than usual.
+    flaky: where the fault shows depends on chance or on concurrent requests.
     """
 
     name: str
@@ -36,59 +39,62 @@ class Shown:
     bugs: tuple[int, ...]
     declares: tuple[str, ...]
     denies: tuple[str, ...]
-    about: str | None
-    shows: str
+    parameter: str | None
+    affects: str
     benign: bool
-    patience_s: float | None
-    restless: bool
+    timeout_s: float | None
+    flaky: bool
     dialects: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Host:
-    """A running host: where it is, the key of dialects that ask for one, and what it shows."""
+class RunningFaultHost:
+    """A running fault host: its URL, the API key for dialects that require one, and its faults."""
 
     url: str
     key: str
-    faults: tuple[Shown, ...]
+    faults: tuple[HostedFault, ...]
 
     def address(self, dialect: str, fault: str = FAULTLESS) -> str:
-        """Where a fault of a dialect is shown."""
+        """Return the URL at which a fault is served in a dialect."""
         return f"{self.url}/{dialect}/{fault}"
 
 
-def dialects() -> tuple[str, ...]:
-    """Every dialect, the one first that is asked first."""
-    return tuple(dict.fromkeys([FIRST, *names().values()]))
+def list_dialects() -> tuple[str, ...]:
+    """Return every dialect, FIRST_DIALECT first."""
+    return tuple(dict.fromkeys([FIRST_DIALECT, *names().values()]))
 
 
 @contextmanager
-def start() -> Iterator[Host]:
-    """Starts the host on a free port of the loopback and ends it afterwards; raises as `embedded.serve` does."""
-    embedded.demand_parts()
+def start_fault_host() -> Iterator[RunningFaultHost]:
+    """Start the host on a free port of the loopback interface, and stop it afterwards.
+
+    Raise the exceptions of `embedded_server.serve`.
+    """
+    embedded_server.require_packages()
     key = secrets.token_urlsafe(24)
-    with embedded.child(MODULE, ("--api-key-env", embedded.KEY_VARIABLE), key) as said:
-        yield Host(said.address, key, _read(said.before))
+    with embedded_server.run_module(MODULE, ("--api-key-env", embedded_server.KEY_VARIABLE), key) as output:
+        yield RunningFaultHost(output.address, key, _read_faults(output.lines))
 
 
-def _read(lines: tuple[str, ...]) -> tuple[Shown, ...]:
+def _read_faults(lines: tuple[str, ...]) -> tuple[HostedFault, ...]:
     try:
         rows = json.loads(lines[-1])
         return tuple(
-            Shown(
-                row["name"],
-                row["line"],
-                tuple(row["bugs"]),
-                tuple(row["declares"]),
-                tuple(row["denies"]),
-                row["about"],
-                row["shows"],
-                row["benign"],
-                row["patience_s"],
-                row["restless"],
-                tuple(row["dialects"]),
+            HostedFault(
+                name=row["name"],
+                line=row["line"],
+                bugs=tuple(row["bugs"]),
+                declares=tuple(row["declares"]),
+                denies=tuple(row["denies"]),
+                parameter=row["parameter"],
+                affects=row["affects"],
+                benign=row["benign"],
+                timeout_s=row["timeout_s"],
+                flaky=row["flaky"],
+                dialects=tuple(row["dialects"]),
             )
             for row in rows
         )
     except (IndexError, KeyError, TypeError, ValueError) as error:
-        raise HarnessError(f"the host of the faults did not list them: {error!r}") from error
+        raise HarnessError(f"invalid list of faults from the fault host: {error!r}") from error

@@ -1,4 +1,4 @@
-"""Trial: one fault before the suite, and what the judges say of it."""
+"""Judge the server with one fault, and find what it violates that the faultless server does not."""
 
 from __future__ import annotations
 
@@ -10,174 +10,140 @@ from conformance.client.client import Client
 from conformance.client.secret import Secret
 from conformance.errors import HarnessError
 from conformance.judge.judgement import judge
-from conformance.plan.capabilities import Declaration
+from conformance.plan.capabilities import DeclaredCapabilities
 from conformance.proof.fault_host import FAULTLESS
-from conformance.proof.scenario_selection import everything
-from conformance.run.run import Budget, Run
-from conformance.run.session import Wishes, draft, offered, prepare, target_of
-from openapi.contract.contract import Keyword, load
+from conformance.proof.kill import TIMING_CHECKS, find_kills
+from conformance.proof.scenario_selection import select_all
+from conformance.record import BudgetLimits
+from conformance.run.calls import ServerUnderTest
+from conformance.run.drafting import draft
+from conformance.run.run import Run
+from conformance.run.session import RunOptions, parse_target, prepare
+from openapi.contract.contract import load
 from openapi.description.validation import Validator
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Collection
 
     from conformance.judge.judgement import Judgement
     from conformance.plan.plan import Plan
-    from conformance.proof.fault_host import Host, Shown
-    from conformance.proof.scenario_selection import Asking
+    from conformance.proof.fault_host import HostedFault, RunningFaultHost
+    from conformance.proof.kill import Kill
+    from conformance.proof.scenario_selection import Selection
     from conformance.scenario import Scenario
     from openapi.contract.contract import Contract
 
-DEADLINE_S = 8.0  # for one exchange: a fault may never answer
-PATIENT_S = 60.0  # for the faultless server
+FAULT_DEADLINE_S = 8.0  # for one exchange, because a fault may never answer
+FAULTLESS_DEADLINE_S = 60.0
 CONCURRENCY = 4
-TRIES = 3  # of a fault, while this process is held up, so that it cannot tell when events arrived
-SHORT = 64  # tokens that all answers to a generated scenario may take
-TIMED = frozenset(  # checks whose word depends on how fast things go
-    {
-        *("stream.arrives-bit-by-bit", "sse.events-arrive-singly", "sse.keep-alive-in-silence"),
-        *("sse.closed-after-done", "disconnect.place-freed", "parallel.served-together"),
-    }
-)
-STRENGTHS = {Keyword.MUST: "M", Keyword.SHOULD: "S", Keyword.MAY: "o"}
+MAX_TRIES = 3  # of a fault, if our own event loop stalled, because arrival times are then not judged
+MAX_GENERATED_TOKENS = 64
+"""Generated scenarios whose answers may be longer than this are used only for faults of their own parameter."""
 
 
 @dataclass(frozen=True, slots=True)
-class Kill:
-    """A requirement that a fault breaks: by which check, and how binding it is (M MUST, S SHOULD, o only observed).
-
-    scenarios: those that show it, in the order of the plan.
-    """
-
-    check: str
-    requirement: str
-    strength: str
-    words: str
-    scenarios: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Bench:
-    """A dialect made ready for trials: its plan for the faultless server, and what that one is blamed for."""
+class Baseline:
+    """The faultless server of a dialect, judged: its plan and validator, and the requirements that it violates."""
 
     contract: Contract
-    narrowed: Contract
-    declaration: Declaration
+    declaration: DeclaredCapabilities
     plan: Plan
     validator: Validator
     model: str
-    blamed: frozenset[Kill]
+    kills: frozenset[Kill]
     errors: tuple[str, ...]
-    unobserved: frozenset[str]
 
 
-async def bench(host: Host, dialect: str) -> Bench:
-    """Judges the faultless server of a dialect."""
+async def measure_baseline(host: RunningFaultHost, dialect: str) -> Baseline:
+    """Judge the faultless server of a dialect."""
     contract = load(dialect)
-    async with _client(host, contract, FAULTLESS) as client:
-        wishes = Wishes(url=host.address(dialect), dialect=dialect)
-        prepared = await prepare(wishes, client)
-    narrowed = offered(contract, prepared.declaration.declared)
-    made = Bench(
-        contract, narrowed, prepared.declaration, prepared.plan, Validator(narrowed), prepared.model,
-        frozenset(), (), frozenset(),
-    )  # fmt: skip
-    judgements, _ = await _judged(host, made, FAULTLESS, prepared.plan)
+    async with _open_client(host, contract, FAULTLESS) as client:
+        prepared = await prepare(RunOptions(url=host.address(dialect), dialect=dialect), client)
+    plan = prepared.plan
+    baseline = Baseline(contract, prepared.declaration, plan, Validator(plan.contract), prepared.model, frozenset(), ())
+    judgements, _ = await _judge(host, baseline, FAULTLESS, plan, FAULTLESS_DEADLINE_S)
     errors = tuple(judgement.error for judgement in judgements if judgement.error)
-    seen = {judgement.assertion.check.id for judgement in judgements if judgement.unobserved is None}
-    idle = {judgement.assertion.check.id for judgement in judgements} - seen
-    return replace(made, blamed=frozenset(_kills(judgements)), errors=errors, unobserved=frozenset(idle))
+    return replace(baseline, kills=frozenset(find_kills(judgements)), errors=errors)
 
 
-async def attempt(host: Host, made: Bench, fault: Shown, asking: Asking = everything) -> frozenset[Kill]:
-    """What a fault is blamed for and the faultless server is not. asking: chooses from what may show it."""
-    made = await asyncio.to_thread(_claiming, made, fault)
-    met = tuple(scenario for scenario in made.plan.scenarios if _meets(fault, scenario))
-    ids = asking(met)
-    plan = _part(made.plan, lambda each: each.id in ids)
-    for _ in range(TRIES):
-        judgements, held_up = await _judged(host, made, fault.name, plan, fault.patience_s or DEADLINE_S)
-        if not held_up:
+async def run_fault(
+    host: RunningFaultHost, baseline: Baseline, fault: HostedFault, select: Selection = select_all
+) -> frozenset[Kill]:
+    """Return the requirements that a fault violates and the baseline does not.
+
+    `select` chooses among the scenarios that can show the fault.
+    """
+    baseline = await asyncio.to_thread(_apply_declarations, baseline, fault)
+    selected = select(tuple(scenario for scenario in baseline.plan.scenarios if _can_show(fault, scenario)))
+    plan = _narrow(baseline.plan, selected)
+    for _ in range(MAX_TRIES):
+        judgements, stalled = await _judge(host, baseline, fault.name, plan, fault.timeout_s or FAULT_DEADLINE_S)
+        if not stalled:
             break
-    if broken := [judgement.error for judgement in judgements if judgement.error]:
-        raise HarnessError(f"fault {fault.name}: {broken[0]}")
-    before = {each.requirement for each in made.blamed if fault.patience_s is None or each.check not in TIMED}
-    return frozenset(kill for kill in _kills(judgements) if kill.requirement not in before)
+    if errors := [judgement.error for judgement in judgements if judgement.error]:
+        raise HarnessError(f"fault {fault.name}: {errors[0]}")
+    ignored = {
+        kill.requirement for kill in baseline.kills if fault.timeout_s is None or kill.check not in TIMING_CHECKS
+    }
+    return frozenset(kill for kill in find_kills(judgements) if kill.requirement not in ignored)
 
 
-def _claiming(made: Bench, fault: Shown) -> Bench:
-    """The bench for a server that declares something else."""
+def _apply_declarations(baseline: Baseline, fault: HostedFault) -> Baseline:
+    """Return the baseline with the plan for the capabilities that the server declares while it has the fault."""
     if not fault.declares and not fault.denies:
-        return made
-    declared = (made.declaration.declared | set(fault.declares)) - set(fault.denies)
-    declared &= set(made.contract.capabilities)
-    declaration = Declaration(declared, frozenset(made.contract.capabilities) - declared, "the fault")
-    narrowed = offered(made.contract, declared)
-    plan = draft(made.contract, declaration)
-    return replace(made, narrowed=narrowed, declaration=declaration, plan=plan, validator=Validator(narrowed))
+        return baseline
+    declared = (baseline.declaration.declared | set(fault.declares)) - set(fault.denies)
+    declared &= set(baseline.contract.capabilities)
+    denied = frozenset(baseline.contract.capabilities) - declared
+    declaration = DeclaredCapabilities(declared, denied, "the fault")
+    plan = draft(baseline.contract, declaration)
+    return replace(baseline, declaration=declaration, plan=plan, validator=Validator(plan.contract))
 
 
-def _part(plan: Plan, is_met: Callable[[Scenario], bool]) -> Plan:
-    """The part of a plan that has these scenarios."""
-    kept = tuple(scenario for scenario in plan.scenarios if is_met(scenario))
-    ids = {each.id for each in kept}
+def _narrow(plan: Plan, ids: Collection[str]) -> Plan:
+    """Return the part of a plan with these scenarios."""
     return replace(
         plan,
-        scenarios=kept,
+        scenarios=tuple(scenario for scenario in plan.scenarios if scenario.id in ids),
         assertions=tuple(assertion for assertion in plan.assertions if assertion.scenario.id in ids),
     )
 
 
-def _meets(fault: Shown, scenario: Scenario) -> bool:
-    """Whether a fault may show, and nothing shorter shows it as well.
+def _can_show(fault: HostedFault, scenario: Scenario) -> bool:
+    """Return whether a scenario can show a fault, and no shorter scenario shows the same.
 
-    One about a parameter is shown by requests with that one. For all others the generated requests with long answers
-    are left out: the written ones show the same.
+    A fault of a parameter shows in requests with that parameter. For other faults the generated requests with long
+    answers are left out, because written scenarios show the same.
     """
     subject = scenario.subject
-    if fault.about is not None:
-        return subject is not None and subject.parameter == fault.about
-    if subject is not None and sum(step.tokens for step in scenario.steps) > SHORT:
+    if fault.parameter is not None:
+        return subject is not None and subject.parameter == fault.parameter
+    if subject is not None and sum(step.tokens for step in scenario.steps) > MAX_GENERATED_TOKENS:
         return False
-    if scenario.rounds and fault.shows not in ("requests", "sampling"):  # statistics of what is generated
+    if scenario.rounds and fault.affects not in ("requests", "sampling"):  # rounds are statistics of the sampling
         return False
-    if fault.shows in ("answers", "sampling"):
+    if fault.affects in ("answers", "sampling"):
         return subject is None or subject.expect == "accept"
-    return fault.shows != "refusals" or any(step.expect != "answer" for step in scenario.steps)
+    return fault.affects != "refusals" or any(step.expect != "answer" for step in scenario.steps)
 
 
-async def _judged(
-    host: Host, made: Bench, fault: str, plan: Plan, deadline_s: float = PATIENT_S
+async def _judge(
+    host: RunningFaultHost, baseline: Baseline, fault: str, plan: Plan, deadline_s: float
 ) -> tuple[tuple[Judgement, ...], bool]:
-    """What is found, and whether this process was held up while an answer came."""
-    contract = made.contract
-    target = target_of(host.address(contract.name, fault), contract)
-    async with _client(host, contract, fault) as client:
-        budget = Budget(deadline_s=deadline_s, concurrency=CONCURRENCY)
-        record = await Run(plan, client, target, contract, made.model, budget).execute()
-    # In a thread, so that nothing holds up the trials beside it: they note when events arrive.
+    """Send a plan to a fault and judge the answers; also return whether our own event loop stalled meanwhile."""
+    contract, model = baseline.contract, baseline.model
+    target = parse_target(host.address(contract.name, fault), contract)
+    limits = BudgetLimits(deadline_s=deadline_s, concurrency=CONCURRENCY)
+    async with _open_client(host, contract, fault) as client:
+        record = await Run(plan, ServerUnderTest(client, target, model), limits).execute()
+    # In a thread, because the runs of other faults measure arrival times in this event loop.
     judgements = await asyncio.to_thread(
-        judge, plan.assertions, record.exchanges, made.narrowed, made.validator, made.model, record.missing
+        judge, plan.assertions, record.exchanges, plan.contract, baseline.validator, model, record.missing
     )
     responses = [exchange.response for exchange in record.exchanges.values()]
-    return judgements, any(response is not None and response.held_up_s > 0 for response in responses)
+    return judgements, any(response is not None and response.stalled_s > 0 for response in responses)
 
 
-def _client(host: Host, contract: Contract, fault: str) -> Client:
+def _open_client(host: RunningFaultHost, contract: Contract, fault: str) -> Client:
     secret = Secret(host.key) if contract.auth == "bearer" else None
     return Client(host.address(contract.name, fault), secret)
-
-
-def _kills(judgements: Collection[Judgement]) -> list[Kill]:
-    found: dict[str, Kill] = {}
-    for judgement in judgements:
-        if not judgement.findings:
-            continue
-        row, scenario = judgement.assertion.requirement, judgement.assertion.scenario.id
-        if (known := found.get(row.id)) is not None:
-            found[row.id] = replace(known, scenarios=tuple(dict.fromkeys((*known.scenarios, scenario))))
-            continue
-        first = judgement.findings[0]
-        words = f"{scenario}: {first.where}: expected {first.expected}, got {first.got}"
-        found[row.id] = Kill(judgement.assertion.check.id, row.id, STRENGTHS[row.keyword], words, (scenario,))
-    return list(found.values())

@@ -1,4 +1,4 @@
-"""`chatproof faults run`: the proof that no check is blind and that no correct server is blamed."""
+"""`chatproof faults run`: show that every check can fail, and that no correct server fails a check."""
 
 from __future__ import annotations
 
@@ -15,169 +15,185 @@ from rich.console import Console
 from rich.markup import escape
 
 from conformance.errors import HarnessError, UsageError
-from conformance.proof import fault_host as hosting
-from conformance.proof import kill_matrix as matrices
-from conformance.proof.kill_table import COMPANION, read
-from conformance.proof.mutation_testing import partial, prove
+from conformance.proof import kill_matrix
+from conformance.proof.fault_host import list_dialects, start_fault_host
+from conformance.proof.kill_table import KILL_TABLE, read
+from conformance.proof.mutation_testing import make_matrix, run_faults
 from openapi.contract.contract import names
-from openapi.did_you_mean import meant
+from openapi.did_you_mean import suggest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from conformance.proof.fault_host import Shown
-    from conformance.proof.kill_matrix import Matrix, Trialled
-    from conformance.proof.mutation_testing import Proof
+    from conformance.proof.fault_host import HostedFault
+    from conformance.proof.kill_matrix import FaultRow, KillMatrix
+    from conformance.proof.mutation_testing import MutationResult
 
-HELD, FAILED, USAGE, OWN_ERROR = 0, 1, 2, 5
-TOLD_EVERY_S = 15.0  # where the output is no terminal
+SUCCESS, FAILURE, USAGE, INTERNAL_ERROR = 0, 1, 2, 5
+PROGRESS_INTERVAL_S = 15.0  # if the output is not a terminal
 
 
 @click.command(name="run", context_settings={"help_option_names": ["-h", "--help"]})
-@click.option("--dialect", metavar="NAME", help="Show the faults in this dialect only.")
-@click.option("--only", multiple=True, metavar="GLOB", help="Only these faults. Repeatable; checks may stay idle then.")
-@click.option("--no-bounds", is_flag=True, help="Leave out the faults that the bounds of parameters make.")
+@click.option("--dialect", metavar="NAME", help="Only the faults of this dialect")
+@click.option("--only", multiple=True, metavar="GLOB", help="Only these faults; checks may detect nothing (repeatable)")
+@click.option("--no-bounds", is_flag=True, help="Without the faults that are made from the bounds of parameters")
 @click.option(
-    "--write", "written", type=click.Path(path_type=Path), metavar="FILE", help="Write the matrix; of a part, its rows."
+    "--write",
+    "output",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write the kill matrix; with --dialect, --only or --no-bounds update only the rows of those faults",
 )
-@click.option("--thorough", is_flag=True, help="Show each to all scenarios, as --write and --only do.")
-@click.option("--check", "held", type=click.Path(path_type=Path), metavar="FILE", help="Fail if the matrix has moved.")
+@click.option("--thorough", is_flag=True, help="Test each fault with all scenarios, as --write and --only do")
+@click.option(
+    "--check", "reference", type=click.Path(path_type=Path), metavar="FILE", help="Fail if the kill matrix has changed"
+)
 def run(
     dialect: str | None,
     only: tuple[str, ...],
     no_bounds: bool,
     thorough: bool,
-    written: Path | None,
-    held: Path | None,
+    output: Path | None,
+    reference: Path | None,
 ) -> None:
-    """Show every fault to the suite over a real socket: each must be named, and nobody else blamed.
+    """Run the suite against a server with one fault after another, over a real socket.
 
-    A fault is shown to the scenarios that showed it when the matrix was written, and to a sample of the others.
+    Every fault must be detected by a check, every check must detect a fault, and correct servers must pass. A fault is
+    tested with the scenarios that showed it when the kill matrix was written, and with a sample of the others.
 
-    Exit codes: 0 the proof holds, 1 it does not, 2 usage, 5 our own error.
+    Exit codes: 0 all of that holds, 1 it does not, 2 wrong usage, 5 internal error.
     """
     console = Console(highlight=False)
     started_s = time.monotonic()
-    whole = not (dialect or only or no_bounds)
+    complete = not (dialect or only or no_bounds)
     try:
-        if held and not whole:
-            raise UsageError("--check takes the whole proof: leave --dialect, --only and --no-bounds out")
-        before = {} if thorough or written or only else _before()
-        proof, names_shown = _proof(dialect, only, console, before, bounds=not no_bounds, whole=whole)
+        if reference and not complete:
+            raise UsageError("--check requires all faults: remove --dialect, --only and --no-bounds")
+        known_rows = {} if thorough or output or only else _known_rows()
+        result, existing = _run_faults(dialect, only, console, known_rows, bounds=not no_bounds, complete=complete)
     except UsageError as error:
-        _leave(str(error), USAGE)
+        _exit_with(str(error), USAGE)
     except HarnessError as error:
-        _leave(str(error), OWN_ERROR)
-    _show(proof, console)
-    moved = matrices.moves(read(), matrices.as_data(proof.matrix)) if held else []
-    matrix = proof.matrix
-    if written is not None and not whole:
-        rows = matrices.updated(matrix, read(), names_shown).rows
-        matrix = partial(rows, whole=True)
-    text = matrices.render(matrix, [_innocence(matrix, len(hosting.dialects()), proof.blamed)])
-    if held is not None and not moved and (not held.exists() or _head(held) != _head_of(text)):
-        moved = [f"{held} is not what the ledger says"]
-    if moved:
-        console.print(f"[red]the matrix has moved; chatproof faults run --write {escape(str(held))}[/red]")
-        for line in moved:
+        _exit_with(str(error), INTERNAL_ERROR)
+    _print_result(result, console)
+    changes = kill_matrix.compare_tables(read(), kill_matrix.to_data(result.matrix)) if reference else []
+    matrix = result.matrix
+    if output is not None and not complete:
+        matrix = make_matrix(kill_matrix.add_known_rows(matrix, read(), existing).rows, complete=True)
+    text = kill_matrix.render(matrix, [_describe_false_positives(matrix, len(list_dialects()), result.false_positives)])
+    if reference is not None and not changes and (not reference.exists() or _head(_read(reference)) != _head(text)):
+        changes = [f"{reference} does not match the kill table"]
+    if changes:
+        command = f"chatproof faults run --write {escape(str(reference))}"
+        console.print(f"[red]the kill matrix has changed; update it with: {command}[/red]", soft_wrap=True)
+        for line in changes:
             console.print(f"  {escape(line)}", soft_wrap=True)
-    if written is not None:
-        written.write_text(text, encoding="utf-8")
-        COMPANION.write_text(json.dumps(matrices.as_data(matrix), indent=1) + "\n", encoding="utf-8")
-        console.print(f"[dim]written to {escape(str(written))} and {escape(COMPANION.name)}[/dim]")
+    if output is not None:
+        output.write_text(text, encoding="utf-8")
+        KILL_TABLE.write_text(json.dumps(kill_matrix.to_data(matrix), indent=1) + "\n", encoding="utf-8")
+        console.print(f"[dim]written to {escape(str(output))} and {escape(KILL_TABLE.name)}[/dim]")
     console.print(f"[dim]{time.monotonic() - started_s:.0f} s[/dim]")
-    sys.exit(HELD if proof.holds and not moved else FAILED)
+    sys.exit(SUCCESS if result.holds and not changes else FAILURE)
 
 
-def _head(path: Path) -> str:
-    return _head_of(path.read_text(encoding="utf-8"))
+def _read(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
 
 
-def _head_of(text: str) -> str:
-    """The matrix up to its tables, which the ledger holds too."""
+def _head(text: str) -> str:
+    """Return the matrix without its tables, which the kill table contains as well."""
     return text.partition("\n## ")[0]
 
 
-def _proof(
+def _run_faults(
     dialect: str | None,
     only: tuple[str, ...],
     console: Console,
-    before: Mapping[str, Trialled],
+    known_rows: Mapping[str, FaultRow],
     *,
     bounds: bool,
-    whole: bool,
-) -> tuple[Proof, frozenset[str]]:
+    complete: bool,
+) -> tuple[MutationResult, frozenset[str]]:
+    """Run the selected faults, and return the result and the names of all faults."""
     if dialect is not None and dialect not in names():
-        raise UsageError(
-            f"--dialect {dialect!r} is unknown; there are: {', '.join(sorted(names()))}{meant(dialect, names())}"
-        )
-    dialects = (names()[dialect],) if dialect else hosting.dialects()
-    with console.status("starting the server that shows the faults") as status, hosting.start() as host:
-        every = frozenset(fault.name for fault in host.faults)
-        shown = [
-            fault for fault in host.faults if set(fault.dialects) & set(dialects) and (bounds or fault.about is None)
+        known = ", ".join(sorted(names()))
+        raise UsageError(f"--dialect: unknown dialect {dialect!r}: expected one of {known}{suggest(dialect, names())}")
+    dialects = (names()[dialect],) if dialect else list_dialects()
+    with console.status("starting the fault host") as status, start_fault_host() as host:
+        faults = [
+            fault
+            for fault in host.faults
+            if set(fault.dialects) & set(dialects) and (bounds or fault.parameter is None)
         ]
-        shown = _chosen(shown, only)
-        tell = _teller(console, status.update)
-        return asyncio.run(prove(host, shown, dialects, tell, whole=whole, before=before)), every
+        result = asyncio.run(
+            run_faults(
+                host,
+                _select(faults, only),
+                dialects,
+                _progress_printer(console, status.update),
+                complete=complete,
+                known_rows=known_rows,
+            )
+        )
+        return result, frozenset(fault.name for fault in host.faults)
 
 
-def _before() -> dict[str, Trialled]:
-    """The rows that the last proof left: of what is named, or is a variation."""
-    return {row.name: row for row in matrices.read_rows(read()) if row.shown_by or row.benign}
+def _known_rows() -> dict[str, FaultRow]:
+    """Return the rows of the last complete run that can be verified: detected faults and variations."""
+    return {row.name: row for row in kill_matrix.read_rows(read()) if row.shown_by or row.benign}
 
 
-def _chosen(shown: list[Shown], only: Sequence[str]) -> list[Shown]:
-    if not only:
-        return shown
-    found = [each for each in shown if any(fnmatchcase(each.name, pattern) for pattern in only)]
-    if not found:
-        raise UsageError(f"--only {' '.join(only)} matches no fault; `chatproof faults list` shows them")
-    return found
+def _select(faults: list[HostedFault], patterns: Sequence[str]) -> list[HostedFault]:
+    if not patterns:
+        return faults
+    selected = [fault for fault in faults if any(fnmatchcase(fault.name, pattern) for pattern in patterns)]
+    if not selected:
+        raise UsageError(f"--only {' '.join(patterns)}: no fault matches; `chatproof faults list` lists all faults")
+    return selected
 
 
-def _teller(console: Console, update: Callable[[str], None]) -> Callable[[str], None]:
-    """Shows progress: always at a terminal, else a line now and then."""
-    told_s = time.monotonic()
+def _progress_printer(console: Console, update: Callable[[str], None]) -> Callable[[str], None]:
+    """Return a function that shows progress: every step in a terminal, otherwise a line every 15 s."""
+    printed_s = time.monotonic()
 
-    def tell(line: str) -> None:
-        nonlocal told_s
+    def show(line: str) -> None:
+        nonlocal printed_s
         update(escape(line))
-        if not console.is_terminal and time.monotonic() - told_s > TOLD_EVERY_S:
-            told_s = time.monotonic()
+        if not console.is_terminal and time.monotonic() - printed_s > PROGRESS_INTERVAL_S:
+            printed_s = time.monotonic()
             click.echo(line, err=True)
 
-    return tell
+    return show
 
 
-def _innocence(matrix: Matrix, dialects: int, blamed: Sequence[str]) -> str:
-    found = f"{len(blamed)} findings" if blamed else "no findings"
-    return f"the faultless server in {dialects} dialects, and {len(matrix.variations)} variations: {found}"
+def _describe_false_positives(matrix: KillMatrix, dialects: int, false_positives: Sequence[str]) -> str:
+    number = f"{len(false_positives)} false positives" if false_positives else "no false positives"
+    return f"the faultless server in {dialects} dialects, and {len(matrix.variations)} variations: {number}"
 
 
-def _show(proof: Proof, console: Console) -> None:
-    matrix = proof.matrix
+def _print_result(result: MutationResult, console: Console) -> None:
+    matrix = result.matrix
     for row in matrix.rows:
-        nobody = "" if row.benign else "[red]nobody[/red]"
+        missing = "" if row.benign else "[red]not detected[/red]"
         console.print(
-            f"{escape(row.name)} [dim]{row.dialect}[/dim]  {', '.join(sorted(row.killers)) or nobody}",
+            f"{escape(row.name)} [dim]{row.dialect}[/dim]  {', '.join(sorted(row.killers)) or missing}",
             soft_wrap=True,
         )
-    named = sum(bool(fault.killers) for fault in matrix.faults)
-    console.print(f"{named} of {len(matrix.faults)} faults named, mutation score {matrix.score:.1%}")
-    console.print(_innocence(matrix, len(proof.dialects), proof.blamed))
-    for title, found in (
-        ("faults that nobody names", matrix.survivors),
-        ("checks that name nothing", matrix.idle),
-        ("excused without need", matrix.stale),
-        ("blamed without a fault", proof.blamed),
+    detected = sum(bool(fault.killers) for fault in matrix.faults)
+    console.print(f"{detected} of {len(matrix.faults)} faults detected, mutation score {matrix.score:.1%}")
+    console.print(_describe_false_positives(matrix, len(result.dialects), result.false_positives))
+    for title, lines in (
+        ("faults that no check detects", matrix.survivors),
+        ("checks that detect no fault", matrix.idle),
+        ("excused faults or checks that need no excuse", matrix.stale),
+        ("false positives", result.false_positives),
     ):
-        if found:
-            console.print(f"[red]{len(found)} {title}:[/red]")
-            for line in found:
+        if lines:
+            console.print(f"[red]{len(lines)} {title}:[/red]")
+            for line in lines:
                 console.print(f"  {escape(line)}", soft_wrap=True)
 
 
-def _leave(message: str, code: int) -> NoReturn:
+def _exit_with(message: str, code: int) -> NoReturn:
     click.echo(f"chatproof: {message}", err=True)
     sys.exit(code)

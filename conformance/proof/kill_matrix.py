@@ -1,4 +1,4 @@
-"""The kill matrix: which check names which fault. Pure."""
+"""The kill matrix: which checks detect which faults. Pure."""
 
 from __future__ import annotations
 
@@ -8,127 +8,131 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from conformance.proof.fault_host import Shown
+    from conformance.proof.fault_host import HostedFault
 
 INTRODUCTION: Final = """\
 # Kill matrix
 
-Written by `chatproof faults run --write docs/kill-matrix.md`, and held against the run by `tox -e faults`.
+`chatproof faults run --write docs/kill-matrix.md` writes this page, and `tox -e faults` verifies it.
 
-Each fault is a misbehaviour that the reference server shows over a real socket (`chatproof serve --fault NAME`). It
-meets the plan of the first dialect whose contract speaks to it: one that the bounds of a contract make, every request
-about its parameter; one that is written down, all that may show it (one of answers, what must be answered; one of
-refusals, what may be refused) but generated requests whose answers are long. A check is named where it has a finding
-that the faultless server does not cause; `*` marks a SHOULD, `°` what is only observed (MAY). Checks that go by the
-clock stand only beside faults that play with time. Who names a fault with `~` depends on chance, or on what happens at
-the same time: those stand there that always did when it was written, and some check that binds as much must again.
-Variations are what every document allows: they may be observed, and nobody is blamed for them.
+A fault is a misbehaviour that the reference server shows over a real socket (`chatproof serve --fault NAME`). Each
+fault is tested with the plan of the first dialect whose contract covers it. A fault made from a bound of a contract is
+tested with every request about its parameter. Other faults are tested with all scenarios that can show them (a fault
+of answers: requests that must be answered; a fault of refusals: requests that may be refused), except for generated
+requests with long answers.
+
+A check detects a fault if it has a finding that the faultless server does not cause. `*` marks a SHOULD, `°` a MAY,
+which is only observed. Checks of timing count only for faults that affect timing. Which checks detect a fault marked
+`~` depends on chance or on concurrent requests: the page lists those that always detected it when it was written, and
+in a later run some check of the same strength must detect it. Variations are allowed by every document: a MAY may be
+observed, but no MUST or SHOULD may be reported.
 """
 
 
 @dataclass(frozen=True, slots=True)
-class Trialled:
-    """One fault and what named it: check -> how binding the requirement is that broke (M, S, or o: only observed).
+class FaultRow:
+    """One fault and the checks that detect it, each with the strength of the violated requirement (M, S or o).
 
-    made: by a bound of a contract, not written down. benign: a variation that nobody may be blamed for. shown_by:
-    scenarios that are enough to show it to all of these checks. restless: what happens at the same time, or by chance,
-    decides who names it; killers are those that always did.
+    generated: the fault is made from a bound of a contract, not written by hand.
+    benign: a variation that every document allows, for which no requirement may fail.
+    shown_by: scenarios that are enough for all of these checks.
+    flaky: which checks detect it depends on chance or on concurrent requests; `killers` are those that always did.
     """
 
     name: str
     line: str
     dialect: str
     bugs: tuple[int, ...]
-    made: bool
+    generated: bool
     killers: Mapping[str, str]
     benign: bool = False
     shown_by: tuple[str, ...] = ()
-    restless: bool = False
+    flaky: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Matrix:
+class KillMatrix:
     """All faults and variations, and all checks.
 
-    excused: checks that nothing here can show, and faults that no check names, each with the reason.
+    `excused` are checks that no fault can violate and faults that no check can detect, each with the reason.
     """
 
-    rows: tuple[Trialled, ...]
+    rows: tuple[FaultRow, ...]
     checks: tuple[str, ...]
     excused: Mapping[str, str]
 
     @property
-    def faults(self) -> tuple[Trialled, ...]:
-        """What must be named."""
+    def faults(self) -> tuple[FaultRow, ...]:
+        """The rows that a check must detect."""
         return tuple(row for row in self.rows if not row.benign)
 
     @property
-    def variations(self) -> tuple[Trialled, ...]:
-        """What may be observed, and no more."""
+    def variations(self) -> tuple[FaultRow, ...]:
+        """The rows for which no requirement may fail."""
         return tuple(row for row in self.rows if row.benign)
 
     @property
     def survivors(self) -> tuple[str, ...]:
-        """Faults that nobody names and nothing excuses."""
+        """The faults that no check detects and that are not excused."""
         return tuple(fault.name for fault in self.faults if not fault.killers and fault.name not in self.excused)
 
     @property
     def idle(self) -> tuple[str, ...]:
-        """Checks that name no fault and are not excused."""
+        """The checks that detect no fault and that are not excused."""
         return tuple(check for check in self.checks if not self.killed_by(check) and check not in self.excused)
 
     @property
     def stale(self) -> tuple[str, ...]:
-        """What is excused although it names something or is named."""
-        named = {row.name for row in self.rows if row.killers}
-        return tuple(each for each in self.excused if each in named or self.killed_by(each))
+        """The entries of `excused` that are not needed."""
+        detected = {row.name for row in self.rows if row.killers}
+        return tuple(name for name in self.excused if name in detected or self.killed_by(name))
 
     @property
     def score(self) -> float:
-        """The share of faults that are named; 1 without any."""
+        """The share of the faults that a check detects; 1 if there are no faults."""
         return sum(bool(fault.killers) for fault in self.faults) / len(self.faults) if self.faults else 1.0
 
     def killed_by(self, check: str) -> tuple[str, ...]:
-        """The faults that a check names, and the variations that it observes."""
+        """Return the faults that a check detects, and the variations that it observes."""
         return tuple(row.name for row in self.rows if check in row.killers)
 
     @property
     def holds(self) -> bool:
-        """Whether every fault is named and every check names one."""
+        """Whether every fault is detected and every check detects one."""
         return not (self.survivors or self.idle or self.stale)
 
 
-def trialled(fault: Shown, dialect: str, killers: Mapping[str, str]) -> Trialled:
-    """A fault with its killers."""
-    return Trialled(fault.name, fault.line, dialect, fault.bugs, fault.about is not None, killers, fault.benign)
+def make_row(fault: HostedFault, dialect: str, killers: Mapping[str, str]) -> FaultRow:
+    """Make the row of a fault."""
+    return FaultRow(fault.name, fault.line, dialect, fault.bugs, fault.parameter is not None, killers, fault.benign)
 
 
-def joined(one: Trialled, other: Trialled) -> Trialled:
-    """The same in two dialects."""
+def merge_rows(first: FaultRow, second: FaultRow) -> FaultRow:
+    """Merge the rows of one fault in two dialects."""
     return replace(
-        one,
-        dialect=f"{one.dialect}, {other.dialect}",
-        killers={**other.killers, **one.killers},
-        shown_by=tuple(sorted({*one.shown_by, *other.shown_by})),
+        first,
+        dialect=f"{first.dialect}, {second.dialect}",
+        killers={**second.killers, **first.killers},
+        shown_by=tuple(sorted({*first.shown_by, *second.shown_by})),
     )
 
 
-def as_data(matrix: Matrix) -> dict[str, Any]:
-    """What is committed for machines."""
+def to_data(matrix: KillMatrix) -> dict[str, Any]:
+    """Return the content of the kill table."""
     rows = {
-        each.name: {"line": each.line, "dialect": each.dialect, "killed_by": dict(sorted(each.killers.items()))}
-        | ({"benign": True} if each.benign else {})
-        | ({"restless": True} if each.restless else {})
-        | ({"shown_by": list(each.shown_by)} if each.shown_by else {})
-        for each in sorted(matrix.rows, key=lambda each: each.name)
+        row.name: {"line": row.line, "dialect": row.dialect, "killed_by": dict(sorted(row.killers.items()))}
+        | ({"benign": True} if row.benign else {})
+        | ({"flaky": True} if row.flaky else {})
+        | ({"shown_by": list(row.shown_by)} if row.shown_by else {})
+        for row in sorted(matrix.rows, key=lambda row: row.name)
     }
     return {"faults": rows}
 
 
-def read_rows(data: Mapping[str, Any]) -> tuple[Trialled, ...]:
-    """What `as_data` wrote; the numbers of bugs are not kept."""
+def read_rows(data: Mapping[str, Any]) -> tuple[FaultRow, ...]:
+    """Return the rows of a kill table, which does not contain the numbers of bugs."""
     return tuple(
-        Trialled(
+        FaultRow(
             name,
             row["line"],
             row["dialect"],
@@ -137,99 +141,106 @@ def read_rows(data: Mapping[str, Any]) -> tuple[Trialled, ...]:
             row["killed_by"],
             row.get("benign", False),
             tuple(row.get("shown_by", ())),
-            row.get("restless", False),
+            row.get("flaky", False),
         )
         for name, row in data["faults"].items()
     )
 
 
-def updated(matrix: Matrix, before: Mapping[str, Any], shown: Collection[str]) -> Matrix:
-    """A matrix of some faults with the rows that it does not have from a ledger; shown: faults that there are."""
+def add_known_rows(matrix: KillMatrix, table: Mapping[str, Any], existing: Collection[str]) -> KillMatrix:
+    """Complete a matrix of some faults with the rows of the kill table for the other existing faults."""
     own = {row.name for row in matrix.rows}
-    kept = (row for row in read_rows(before) if row.name in shown and row.name not in own)
-    return replace(matrix, rows=(*matrix.rows, *kept))
+    known = (row for row in read_rows(table) if row.name in existing and row.name not in own)
+    return replace(matrix, rows=(*matrix.rows, *known))
 
 
-def faults_of(data: Mapping[str, Any], check: str) -> list[tuple[str, str]]:
-    """(fault, line) for each that a check names, those first that the fewest checks name."""
-    named = [(name, row) for name, row in data["faults"].items() if check in row["killed_by"]]
-    named.sort(key=lambda pair: (pair[1].get("benign", False), len(pair[1]["killed_by"]), pair[0]))
-    return [(name, row["line"]) for name, row in named]
+def faults_of(table: Mapping[str, Any], check: str) -> list[tuple[str, str]]:
+    """Return (fault, line) for each fault that a check detects, those detected by the fewest checks first."""
+    detected = [(name, row) for name, row in table["faults"].items() if check in row["killed_by"]]
+    detected.sort(key=lambda pair: (pair[1].get("benign", False), len(pair[1]["killed_by"]), pair[0]))
+    return [(name, row["line"]) for name, row in detected]
 
 
-def moves(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
-    """Where two ledgers differ, a line each.
+def compare_tables(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
+    """Return the differences between two kill tables, one per line.
 
-    By which scenarios a fault is shown does not count; one that is restless has to be named as strongly as
-    before, by whichever check meets it: what comes after a disconnect, or at the same time, is another one each time.
+    The scenarios that show a fault do not count. For a flaky fault any check of the same strength is enough, because
+    which request meets a disconnected client or concurrent requests differs from run to run.
     """
     old, new = before["faults"], after["faults"]
-    found = [f"{name}: no longer there" for name in old if name not in new]
+    differences = [f"{name}: removed" for name in old if name not in new]
     for name, row in new.items():
         if name not in old:
-            found.append(f"{name}: new")
-        elif parts := [part for part in row if not _agrees(part, old[name], row)]:
-            found.append(f"{name}: {', '.join(f'{part} {old[name].get(part)} -> {row[part]}' for part in parts)}")
-    return found
+            differences.append(f"{name}: new")
+        elif changed := [field for field in row if not _is_unchanged(field, old[name], row)]:
+            values = ", ".join(f"{field} {old[name].get(field)} -> {row[field]}" for field in changed)
+            differences.append(f"{name}: {values}")
+    return differences
 
 
-def _agrees(part: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
-    if part == "killed_by" and before.get("restless"):
-        return bool(after[part]) and _strongest(after[part]) <= _strongest(before[part])
-    return part in ("shown_by", "restless") or bool(before.get(part) == after[part])
+def _is_unchanged(field: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
+    if field == "killed_by" and before.get("flaky"):
+        return bool(after[field]) and _strength_rank(after[field]) <= _strength_rank(before[field])
+    return field in ("shown_by", "flaky") or bool(before.get(field) == after[field])
 
 
-def repeats(before: Trialled, killers: Mapping[str, str]) -> bool:
-    """Whether these name a fault as those of its row do: all of them, and no others unless it is restless."""
-    return before.killers.items() <= killers.items() if before.restless else before.killers == killers
+def confirms(before: FaultRow, killers: Mapping[str, str]) -> bool:
+    """Return whether the same checks detect a fault as before; further checks are accepted if it is flaky."""
+    return before.killers.items() <= killers.items() if before.flaky else before.killers == killers
 
 
-def _strongest(killed_by: Mapping[str, str]) -> int:
-    """The place of the strongest word among those of a row."""
+def _strength_rank(killed_by: Mapping[str, str]) -> int:
+    """Return the rank of the strongest requirement of a row; 0 is the strongest."""
     return min(map("MSo".index, killed_by.values()), default=3)
 
 
-def render(matrix: Matrix, proofs: Collection[str]) -> str:
-    """The matrix as Markdown."""
+def render(matrix: KillMatrix, notes: Collection[str]) -> str:
+    """Return the matrix as Markdown, with the notes below its figures."""
     killed = sum(bool(fault.killers) for fault in matrix.faults)
     able = sum(bool(matrix.killed_by(check)) for check in matrix.checks)
     lines = [
         INTRODUCTION,
-        f"- {killed} of {len(matrix.faults)} faults are named: mutation score {matrix.score:.1%}",
-        f"- {able} of {len(matrix.checks)} checks name something",
-        *(f"- {proof}" for proof in proofs),
+        f"- {killed} of {len(matrix.faults)} faults are detected: mutation score {matrix.score:.1%}",
+        f"- {able} of {len(matrix.checks)} checks detect a fault",
+        *(f"- {note}" for note in notes),
         "",
     ]
-    for title, found in (("Faults that nobody names", matrix.survivors), ("Checks that name nothing", matrix.idle)):
-        if found:
-            lines += [f"{title}: {', '.join(f'`{name}`' for name in found)}", ""]
+    for title, ids in (("Undetected faults", matrix.survivors), ("Checks that detect nothing", matrix.idle)):
+        if ids:
+            lines += [f"{title}: {', '.join(f'`{name}`' for name in ids)}", ""]
     if matrix.excused:
         lines += ["Excused:", ""]
         lines += [f"- `{name}`: {reason}" for name, reason in matrix.excused.items()]
         lines += [""]
-    lines += ["## Checks", "", "| check | faults | those that the fewest checks name |", "|---|---|---|"]
-    data = as_data(matrix)
+    lines += ["## Checks", "", "| check | faults | those that the fewest checks detect |", "|---|---|---|"]
+    table = to_data(matrix)
     for check in matrix.checks:
-        names = [name for name, _line in faults_of(data, check)]
+        names = [name for name, _line in faults_of(table, check)]
         lines.append(f"| `{check}` | {len(names)} | {', '.join(f'`{name}`' for name in names[:3])} |")
     for title, part in (
-        ("Faults", [fault for fault in matrix.faults if not fault.made]),
-        ("Faults that the bounds make", [fault for fault in matrix.faults if fault.made]),
+        ("Faults", [fault for fault in matrix.faults if not fault.generated]),
+        ("Faults made from bounds", [fault for fault in matrix.faults if fault.generated]),
         ("Variations", matrix.variations),
     ):
-        lines += ["", f"## {title}", "", "| name | what the server does | dialect | named by |", "|---|---|---|---|"]
         lines += [
-            f"| `{each.name}` | {_cell(each.line)} | {each.dialect} | {_killers(each)} |"
-            for each in sorted(part, key=lambda each: each.name)
+            "",
+            f"## {title}",
+            "",
+            "| name | behaviour of the server | dialect | detected by |",
+            "|---|---|---|---|",
+        ]
+        lines += [
+            f"| `{row.name}` | {_escape_cell(row.line)} | {row.dialect} | {_format_killers(row)} |"
+            for row in sorted(part, key=lambda row: row.name)
         ]
     return "\n".join(lines) + "\n"
 
 
-def _killers(fault: Trialled) -> str:
+def _format_killers(row: FaultRow) -> str:
     marks = {"M": "", "S": "*", "o": "°"}
-    named = ", ".join(f"`{check}`{marks[strength]}" for check, strength in sorted(fault.killers.items()))
-    return f"{named} ~" if fault.restless else named
+    checks = ", ".join(f"`{check}`{marks[strength]}" for check, strength in sorted(row.killers.items()))
+    return f"{checks} ~" if row.flaky else checks
 
 
-def _cell(text: str) -> str:
+def _escape_cell(text: str) -> str:
     return text.replace("|", "\\|")

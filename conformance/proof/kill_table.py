@@ -1,4 +1,4 @@
-"""The ledger: the committed outcome of the last proof, for those who ask what a check has named."""
+"""Read the kill table: the committed results of the last complete fault run."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-COMPANION: Final = Path(str(files("conformance.proof"))) / "kills.json"
+KILL_TABLE: Final = Path(str(files("conformance.proof"))) / "kills.json"
 
 EXCUSED: Final[Mapping[str, str]] = {}
-"""Checks that no fault of the reference server can show, and faults that no check names, each with the reason.
+"""Checks that no fault of the reference server can violate, and faults that no check can detect, each with the reason.
 
-An excuse that is no longer needed fails the proof.
+An entry that is no longer needed makes the fault run fail.
 """
 
 
 @cache
 def read() -> dict[str, Any]:
-    """What `chatproof faults run --write` left."""
-    content: dict[str, Any] = json.loads(COMPANION.read_text(encoding="utf-8"))
+    """Return the content of the file that `chatproof faults run --write` writes."""
+    content: dict[str, Any] = json.loads(KILL_TABLE.read_text(encoding="utf-8"))
     return content

@@ -1,4 +1,4 @@
-"""Proving: every fault and every variation tried, a few at a time, and what came of it."""
+"""Run the suite against every fault and variation, a few at a time, and build the kill matrix."""
 
 from __future__ import annotations
 
@@ -6,176 +6,194 @@ import asyncio
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from conformance.check import gather
 from conformance.errors import HarnessError
-from conformance.proof import fault_run as trial
-from conformance.proof import kill_matrix as matrices
+from conformance.judge.check_registry import gather_checks
+from conformance.proof import fault_run
+from conformance.proof.kill import strongest_by_check
+from conformance.proof.kill_matrix import FaultRow, KillMatrix, confirms, make_row, merge_rows
 from conformance.proof.kill_table import EXCUSED
-from conformance.proof.scenario_selection import ALL, OTHERS, again, all_of, enough, everything
+from conformance.proof.scenario_selection import (
+    ALL,
+    SAMPLE_SIZE,
+    find_all,
+    find_sufficient,
+    select_all,
+    select_known,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
-    from conformance.proof.fault_host import Host, Shown
-    from conformance.proof.fault_run import Bench, Kill
-    from conformance.proof.kill_matrix import Matrix
+    from conformance.proof.fault_host import HostedFault, RunningFaultHost
+    from conformance.proof.fault_run import Baseline
+    from conformance.proof.kill import Kill
 
-AT_ONCE = 3  # trials: the engine makes their tokens together
-TRIES = 3  # of a fault that others name than before, before that is said: a busy machine decides about some
-ELSEWHERE = 40  # scenarios that a variation is shown to in the second dialect, besides those that observe it
+CONCURRENT_FAULTS = 3  # the engine batches their tokens
+MAX_TRIES = 3  # before a different result counts, because some faults depend on how busy the machine is
+OTHER_DIALECT_SAMPLE_SIZE = 40
+"""Scenarios that a variation is tested with in its second dialect, in addition to those that observe it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Proof:
-    """The matrix, and what the innocent are blamed for, in words. dialects: whose faultless server was judged."""
+class MutationResult:
+    """The kill matrix, the false positives as text, and the dialects whose faultless server was judged."""
 
-    matrix: Matrix
-    blamed: tuple[str, ...]
+    matrix: KillMatrix
+    false_positives: tuple[str, ...]
     dialects: tuple[str, ...]
 
     @property
     def holds(self) -> bool:
-        """Whether every fault is named, every check names one, and nobody else is blamed."""
-        return self.matrix.holds and not self.blamed
+        """Whether every fault is detected, every check detects one, and there are no false positives."""
+        return self.matrix.holds and not self.false_positives
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
-    """What is shown where. first: the variation is shown in this dialect first."""
+class FaultTrial:
+    """A fault and the dialect in which it is tested. `is_first` is false for a variation's second dialect."""
 
-    fault: Shown
+    fault: HostedFault
     dialect: str
-    first: bool
+    is_first: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """What came of a trial. shown_by, restless: as of a row of the matrix."""
+class TrialResult:
+    """The result of testing a fault in a dialect. `shown_by` and `flaky` are those of the row of the matrix."""
 
     kills: frozenset[Kill]
     killers: Mapping[str, str]
     shown_by: tuple[str, ...]
-    restless: bool = False
+    flaky: bool = False
 
 
-async def prove(
-    host: Host,
-    shown: Sequence[Shown],
+async def run_faults(
+    host: RunningFaultHost,
+    faults: Sequence[HostedFault],
     dialects: Sequence[str],
-    tell: Callable[[str], None],
+    on_progress: Callable[[str], None],
     *,
-    whole: bool,
-    before: Mapping[str, matrices.Trialled],
-) -> Proof:
-    """Tries faults and variations in the first of these dialects that speaks to each.
+    complete: bool,
+    known_rows: Mapping[str, FaultRow],
+) -> MutationResult:
+    """Test each fault in the first of these dialects that has it, and each variation also in one of the others.
 
-    A variation is also tried in one of the others, in turn. whole: all dialects are judged without a fault, and checks
-    that name nothing count. before: rows of faults that are shown to what showed them before; others are shown to
-    everything, and what is enough to repeat it is found out. tell: hears of every step.
+    complete: judge the faultless server of every dialect, and count checks that detect nothing.
+    known_rows: rows that are verified with the scenarios that showed the fault; a fault without such a row is tested
+        with all scenarios, and those that are enough to repeat the result are found.
+    on_progress: called with a line of text after each step.
     """
-    tasks = [trial_ for place, each in enumerate(shown) for trial_ in _trials(each, dialects, place)]
-    benches: dict[str, Bench] = {}
-    blamed: list[str] = []
+    trials = [trial for index, fault in enumerate(faults) for trial in _plan_trials(fault, dialects, index)]
+    baselines: dict[str, Baseline] = {}
+    false_positives: list[str] = []
     for name in dialects:
-        if whole or any(each.dialect == name for each in tasks):
-            tell(f"judging the faultless server in {name}")
-            benches[name] = await trial.bench(host, name)
-            blamed += [*_innocent(f"the faultless server in {name}", benches[name].blamed), *benches[name].errors]
-    free = asyncio.Semaphore(AT_ONCE)
+        if complete or any(trial.dialect == name for trial in trials):
+            on_progress(f"judging the faultless server in {name}")
+            baseline = baselines[name] = await fault_run.measure_baseline(host, name)
+            false_positives += _find_false_positives(f"the faultless server in {name}", baseline.kills)
+            false_positives += baseline.errors
+    free = asyncio.Semaphore(CONCURRENT_FAULTS)
     done = 0
 
-    async def one(task: Trial) -> Outcome:
+    async def run_trial(trial: FaultTrial) -> TrialResult:
         nonlocal done
         async with free:
             try:
-                outcome = await _tried(host, benches[task.dialect], task, before.get(task.fault.name))
-            except HarnessError as error:  # a judge of ours broke: told with all else that is wrong
-                blamed.append(str(error))
-                outcome = Outcome(frozenset(), {}, ())
+                known = known_rows.get(trial.fault.name)
+                if known is None:
+                    result = await _discover(host, baselines[trial.dialect], trial.fault)
+                else:
+                    result = await _verify(host, baselines[trial.dialect], trial, known)
+            except HarnessError as error:  # an internal error of a check, which is reported with the false positives
+                false_positives.append(str(error))
+                result = TrialResult(frozenset(), {}, ())
         done += 1
-        found = f"{len(outcome.killers)} checks name it" if outcome.killers else "nobody names it"
-        tell(f"{done} of {len(tasks)} shown; last: {task.fault.name} in {task.dialect}, {found}")
-        return outcome
+        detected = f"detected by {len(result.killers)} checks" if result.killers else "not detected"
+        on_progress(f"{done} of {len(trials)} tested; last: {trial.fault.name} in {trial.dialect}, {detected}")
+        return result
 
-    outcomes = await asyncio.gather(*(one(each) for each in tasks))
-    rows: dict[str, matrices.Trialled] = {}
-    for task, outcome in zip(tasks, outcomes, strict=True):
-        name = task.fault.name
-        if task.fault.benign:
-            blamed += _innocent(f"the variation {name} in {task.dialect}", outcome.kills)
-        row = matrices.trialled(task.fault, task.dialect, outcome.killers)
-        row = replace(row, shown_by=outcome.shown_by, restless=outcome.restless)
-        rows[name] = matrices.joined(rows[name], row) if name in rows else row
-    return Proof(partial(tuple(rows.values()), whole=whole), tuple(blamed), tuple(benches))
-
-
-async def _tried(host: Host, made: Bench, task: Trial, before: matrices.Trialled | None) -> Outcome:
-    """Shows a fault to what showed it before, else to everything, and then to less until that is not enough."""
-    fault = task.fault
-    timed = fault.patience_s is not None
-    if before is not None:
-        asking = again(fault.name, before.shown_by, ELSEWHERE if fault.benign else OTHERS)
-        if fault.benign and task.first:
-            asking = everything
-        kills: frozenset[Kill] = frozenset()
-        for _ in range(TRIES):
-            found = await trial.attempt(host, made, fault, asking)
-            kills = kills | found if before.restless else found
-            killers = strongest(kills, timed=timed)
-            if fault.benign or matrices.repeats(before, killers):
-                break
-        return Outcome(kills, killers, before.shown_by, before.restless)
-    kills = await trial.attempt(host, made, fault)
-    killers = strongest(kills, timed=timed)
-    if fault.benign:
-        return Outcome(kills, killers, enough(kills, killers))
-    always = killers
-    for shown_by in (enough(kills, killers), all_of(kills, killers)):
-        repeated = await _repeated(host, made, fault, shown_by)
-        always = _both(always, repeated)
-        if repeated == killers and not fault.restless:
-            return Outcome(kills, killers, shown_by, restless=timed)
-    if always:
-        return Outcome(kills, always, all_of(kills, killers), restless=True)
-    repeated = await _repeated(host, made, fault, (ALL,))
-    return Outcome(kills, _both(killers, repeated), (ALL,), restless=bool(killers))
+    results = await asyncio.gather(*(run_trial(trial) for trial in trials))
+    rows: dict[str, FaultRow] = {}
+    for trial, result in zip(trials, results, strict=True):
+        name = trial.fault.name
+        if trial.fault.benign:
+            false_positives += _find_false_positives(f"the variation {name} in {trial.dialect}", result.kills)
+        row = make_row(trial.fault, trial.dialect, result.killers)
+        row = replace(row, shown_by=result.shown_by, flaky=result.flaky)
+        rows[name] = merge_rows(rows[name], row) if name in rows else row
+    return MutationResult(
+        make_matrix(tuple(rows.values()), complete=complete), tuple(false_positives), tuple(baselines)
+    )
 
 
-async def _repeated(host: Host, made: Bench, fault: Shown, shown_by: tuple[str, ...]) -> dict[str, str]:
-    kills = await trial.attempt(host, made, fault, again(fault.name, shown_by))
-    return strongest(kills, timed=fault.patience_s is not None)
+async def _verify(host: RunningFaultHost, baseline: Baseline, trial: FaultTrial, known: FaultRow) -> TrialResult:
+    """Test a fault with the scenarios that showed it before and a sample of others, until the result is the same."""
+    fault = trial.fault
+    sample_size = OTHER_DIALECT_SAMPLE_SIZE if fault.benign else SAMPLE_SIZE
+    select = select_known(fault.name, known.shown_by, sample_size)
+    if fault.benign and trial.is_first:
+        select = select_all
+    kills: frozenset[Kill] = frozenset()
+    for _ in range(MAX_TRIES):
+        new = await fault_run.run_fault(host, baseline, fault, select)
+        kills = kills | new if known.flaky else new
+        killers = _strongest(kills, fault)
+        if fault.benign or confirms(known, killers):  # a false positive is not retried
+            break
+    return TrialResult(kills, killers, known.shown_by, known.flaky)
 
 
-def _both(one: Mapping[str, str], other: Mapping[str, str]) -> dict[str, str]:
-    """Checks that name a fault both times, and as bindingly."""
-    return {check: strength for check, strength in one.items() if other.get(check) == strength}
+async def _discover(host: RunningFaultHost, baseline: Baseline, fault: HostedFault) -> TrialResult:
+    """Test a fault with all scenarios, then find few scenarios that repeat the result.
 
-
-def partial(rows: tuple[matrices.Trialled, ...], *, whole: bool) -> Matrix:
-    """A matrix; of a part, in which checks may be idle, unless it is whole."""
-    return matrices.Matrix(rows, tuple(sorted(gather())) if whole else (), EXCUSED if whole else {})
-
-
-def _trials(fault: Shown, dialects: Sequence[str], place: int) -> list[Trial]:
-    """Where a fault is tried."""
-    found = [name for name in dialects if name in fault.dialects]
-    others = found[1:]
-    first = Trial(fault, found[0], first=True)
-    return [first, Trial(fault, others[place % len(others)], first=False)] if fault.benign and others else [first]
-
-
-def _innocent(who: str, kills: Collection[Kill]) -> list[str]:
-    """What somebody is blamed for who did nothing wrong; what is only observed is no blame."""
-    return [f"{who}: {kill.requirement}: {kill.words}" for kill in kills if kill.strength != "o"]
-
-
-def strongest(kills: Collection[Kill], *, timed: bool) -> dict[str, str]:
-    """Check -> how binding the most binding requirement is by which it names a fault.
-
-    timed: the fault plays with time. Checks that go by the clock are left out for all others: how fast a busy machine
-    answers is not their doing.
+    If no part repeats it, the fault is flaky, and only the checks that detect it every time count.
     """
-    found: dict[str, str] = {}
-    for strength in ("o", "S", "M"):
-        found |= {kill.check: strength for kill in kills if kill.strength == strength}
-    return {check: strength for check, strength in found.items() if timed or check not in trial.TIMED}
+    kills = await fault_run.run_fault(host, baseline, fault)
+    killers = _strongest(kills, fault)
+    if fault.benign:
+        return TrialResult(kills, killers, find_sufficient(kills, killers))
+    always = killers
+    for shown_by in (find_sufficient(kills, killers), find_all(kills, killers)):
+        repeated = await _repeat(host, baseline, fault, shown_by)
+        always = _intersect(always, repeated)
+        if repeated == killers and not fault.flaky:
+            return TrialResult(kills, killers, shown_by, flaky=fault.timeout_s is not None)
+    if always:
+        return TrialResult(kills, always, find_all(kills, killers), flaky=True)
+    repeated = await _repeat(host, baseline, fault, (ALL,))
+    return TrialResult(kills, _intersect(killers, repeated), (ALL,), flaky=bool(killers))
+
+
+async def _repeat(
+    host: RunningFaultHost, baseline: Baseline, fault: HostedFault, shown_by: tuple[str, ...]
+) -> dict[str, str]:
+    kills = await fault_run.run_fault(host, baseline, fault, select_known(fault.name, shown_by))
+    return _strongest(kills, fault)
+
+
+def _strongest(kills: Collection[Kill], fault: HostedFault) -> dict[str, str]:
+    return strongest_by_check(kills, timed=fault.timeout_s is not None)
+
+
+def _intersect(first: Mapping[str, str], second: Mapping[str, str]) -> dict[str, str]:
+    """Return the checks that detect a fault with the same strength both times."""
+    return {check: strength for check, strength in first.items() if second.get(check) == strength}
+
+
+def make_matrix(rows: tuple[FaultRow, ...], *, complete: bool) -> KillMatrix:
+    """Make a matrix of these rows. Unless it is complete, checks may detect nothing."""
+    return KillMatrix(rows, tuple(sorted(gather_checks())) if complete else (), EXCUSED if complete else {})
+
+
+def _plan_trials(fault: HostedFault, dialects: Sequence[str], index: int) -> list[FaultTrial]:
+    """Return the dialects in which a fault is tested: the first that has it; for a variation also another one."""
+    first, *others = [name for name in dialects if name in fault.dialects]
+    trials = [FaultTrial(fault, first, is_first=True)]
+    if fault.benign and others:
+        trials.append(FaultTrial(fault, others[index % len(others)], is_first=False))
+    return trials
+
+
+def _find_false_positives(server: str, kills: Collection[Kill]) -> list[str]:
+    """Return the violations that a correct server was reported for; a MAY is only observed and does not count."""
+    return [f"{server}: {kill.requirement}: {kill.description}" for kill in kills if kill.strength != "o"]

@@ -1,8 +1,8 @@
-"""Asking: which scenarios a fault is shown to. Pure.
+"""Select the scenarios that a fault is tested with. Pure.
 
-All of them, where its row is written. Where the row is held against the server, those that showed it to every check
-that names it, and a sample of the others, drawn anew for each fault but the same in every run: it finds who is blamed
-falsely since.
+When a row of the kill table is written, the fault is tested with all scenarios that can show it. When the row is
+verified, it is tested with the scenarios that showed it to every check that detects it, and with a sample of the
+others. The sample differs between faults but is the same in every run; it finds new false positives.
 """
 
 from __future__ import annotations
@@ -13,51 +13,51 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
-    from conformance.proof.fault_run import Kill
+    from conformance.proof.kill import Kill
     from conformance.scenario import Scenario
 
-    Asking = Callable[[Sequence[Scenario]], frozenset[str]]
+    Selection = Callable[[Sequence[Scenario]], frozenset[str]]
 
-ALL: Final = "*"  # in the place of scenarios: no part of them is enough
-OTHERS: Final = 12
-
-
-def everything(met: Sequence[Scenario]) -> frozenset[str]:
-    """All that may show it."""
-    return frozenset(each.id for each in met)
+ALL: Final = "*"  # stands for all scenarios if no part of them is enough
+SAMPLE_SIZE: Final = 12
 
 
-def again(fault: str, shown_by: Collection[str], others: int = OTHERS) -> Asking:
-    """What showed a fault, and a sample of the rest."""
+def select_all(scenarios: Sequence[Scenario]) -> frozenset[str]:
+    """Select all scenarios that can show the fault."""
+    return frozenset(scenario.id for scenario in scenarios)
 
-    def ask(met: Sequence[Scenario]) -> frozenset[str]:
+
+def select_known(fault: str, shown_by: Collection[str], sample_size: int = SAMPLE_SIZE) -> Selection:
+    """Return a selection of the scenarios that showed the fault, and a sample of the others."""
+
+    def select(scenarios: Sequence[Scenario]) -> frozenset[str]:
         if ALL in shown_by:
-            return everything(met)
-        rest = sorted(each.id for each in met if each.id not in shown_by)
-        drawn = random.Random(fault).sample(rest, min(others, len(rest)))
-        return everything(met) & {*shown_by, *drawn}
+            return select_all(scenarios)
+        others = sorted(scenario.id for scenario in scenarios if scenario.id not in shown_by)
+        sample = random.Random(fault).sample(others, min(sample_size, len(others)))
+        return select_all(scenarios) & {*shown_by, *sample}
 
-    return ask
+    return select
 
 
-def enough(kills: Collection[Kill], killers: Mapping[str, str]) -> tuple[str, ...]:
-    """Few scenarios in which each of these checks names the fault as bindingly as it does in all of them.
+def find_sufficient(kills: Collection[Kill], killers: Mapping[str, str]) -> tuple[str, ...]:
+    """Return a few scenarios in which each of these checks detects the fault with the given strength.
 
-    Chosen greedily: the one that shows most of what is left, the first by name of several.
+    The choice is greedy: the scenario that covers most of the remaining checks, the first by name if there are several.
     """
-    shows: dict[str, set[str]] = {}
+    checks_by_scenario: dict[str, set[str]] = {}
     for kill in kills:
         if killers.get(kill.check) == kill.strength:
             for scenario in kill.scenarios:
-                shows.setdefault(scenario, set()).add(kill.check)
-    left, chosen = set(killers), []
-    while left:
-        best = max(sorted(shows), key=lambda name: len(shows[name] & left))
+                checks_by_scenario.setdefault(scenario, set()).add(kill.check)
+    remaining, chosen = set(killers), []
+    while remaining:
+        best = max(sorted(checks_by_scenario), key=lambda name: len(checks_by_scenario[name] & remaining))
         chosen.append(best)
-        left -= shows[best]
+        remaining -= checks_by_scenario[best]
     return tuple(sorted(chosen))
 
 
-def all_of(kills: Collection[Kill], killers: Mapping[str, str]) -> tuple[str, ...]:
-    """Every scenario in which one of these checks names the fault."""
+def find_all(kills: Collection[Kill], killers: Mapping[str, str]) -> tuple[str, ...]:
+    """Return every scenario in which one of these checks detects the fault."""
     return tuple(sorted({name for kill in kills if kill.check in killers for name in kill.scenarios}))

@@ -1,1 +1,1 @@
-"""Recorded runs judged again, sent again, or replayed to clients."""
+"""Judge recorded runs again, send recorded requests again, and serve recorded answers to client libraries."""

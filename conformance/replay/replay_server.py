@@ -1,4 +1,4 @@
-"""Player: a server on the loopback that says again, byte for byte, what another server once said."""
+"""Serve recorded answers, byte for byte, from a server on the loopback interface."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ FRAMING: Final = frozenset({"transfer-encoding", "content-length", "connection",
 
 
 @contextmanager
-def playing(exchanges: Sequence[Exchange]) -> Iterator[list[str]]:
-    """Serves the exchanges, each below an address of its own (without the endpoint); the addresses in their order.
+def serve_answers(exchanges: Sequence[Exchange]) -> Iterator[list[str]]:
+    """Serve the answer of each exchange below a base URL of its own, and yield the base URLs in the same order.
 
-    Segments keep their borders, and an answer that was cut is cut again. Nothing of the request is looked at but its
-    length and number.
+    Segments are sent as they were recorded, and an answer that was cut off is cut off again. Of a request the server
+    reads only the path, which selects the answer, and the length.
     """
 
     class Handler(socketserver.StreamRequestHandler):
@@ -48,11 +48,12 @@ def playing(exchanges: Sequence[Exchange]) -> Iterator[list[str]]:
 
 
 def _pieces(exchange: Exchange) -> Iterator[bytes]:
+    """Yield the response in the pieces in which it is written: the head, a chunk per segment, and the last chunk."""
     response = exchange.response
     if response is None:
         return
-    kept = [f"{name}: {value}\r\n" for name, value in response.headers if name.lower() not in FRAMING]
-    head = f"HTTP/1.1 {response.status} {response.reason}\r\n{''.join(kept)}"
+    headers = [f"{name}: {value}\r\n" for name, value in response.headers if name.lower() not in FRAMING]
+    head = f"HTTP/1.1 {response.status} {response.reason}\r\n{''.join(headers)}"
     yield f"{head}Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n".encode("latin-1", errors="replace")
     for segment in response.segments:
         if segment.data:

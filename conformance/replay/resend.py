@@ -1,4 +1,4 @@
-"""Replay: one recorded exchange sent again, and what differs between the two answers."""
+"""Send one recorded request again, and compare the two answers."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Any, Final
 
 from conformance.client.call import Call
 from conformance.client.request_builder import DEFAULT_HEADERS
-from conformance.client.secret import alteration_in, marked
+from conformance.client.secret import alteration_in, is_redacted
 from conformance.errors import UsageError
 from conformance.exchange import Exchange
-from conformance.run.run import WRONG_KEY
+from conformance.run.calls import WRONG_KEY
 from openapi.extra_headers import KEY_HEADER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from conformance.client.headers import Header
+    from conformance.client.headers import GatewayHeader
 
-VOLATILE: Final = ("date", "x-request-id", "x-process-time", "set-cookie", "content-length")
-CHANGING: Final = frozenset(
+VOLATILE_HEADERS: Final = ("date", "x-request-id", "x-process-time", "set-cookie", "content-length")
+VOLATILE_FIELDS: Final = frozenset(
     (
         "id",
         "created",
@@ -33,57 +33,61 @@ CHANGING: Final = frozenset(
         "decode_time_arr",
     )
 )
-"""Members of an answer that change from one request to the next by themselves: of these only the kind is compared."""
-MOST_LINES: Final = 400
+"""Fields of an answer that differ between any two requests; only their types are compared."""
+MAX_LINES: Final = 400
 """Lines of one answer that are compared."""
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
-    """What moved between two answers: lines of a unified diff; none when they say the same."""
+class AnswerDifference:
+    """The lines of a unified diff between two answers; empty if they are equal."""
 
     lines: tuple[str, ...]
 
 
-def choose(results: dict[str, Any], identity: str) -> Exchange:
-    """The exchange of that id, or the one that shows the first finding of the requirement of that id.
+def find_exchange(results: dict[str, Any], identity: str) -> Exchange:
+    """Return the exchange with an id, or the one with the first finding of a requirement, or the first of a scenario.
 
-    Raises UsageError that names what there is.
+    Raise UsageError with some known ids if there is none.
     """
     recorded = {exchange["id"]: exchange for exchange in results["exchanges"]}
-    if identity not in recorded:
-        wanted = [row for row in results["requirements"] if identity in (row["id"], row["check"])]
-        shown = [found["exchange"] for row in wanted for found in row["findings"]]
-        steps = [name for name, each in recorded.items() if each["scenario"] == identity]
-        if wanted and not shown:
-            raise UsageError(f"--id {identity!r}: nothing was found against it, so there is nothing to send again")
-        identity, asked = next(iter([*shown, *steps]), ""), identity
-        if identity not in recorded:
-            near = [name for name in recorded if asked.partition("/")[0] in name][:5] or list(recorded)[:5]
-            raise UsageError(
-                f"--id {asked!r} is no exchange, scenario or requirement here; for example {', '.join(near)}"
-            )
-    return Exchange.from_dict(recorded[identity])
+    if identity in recorded:
+        return Exchange.from_dict(recorded[identity])
+    rows = [row for row in results["requirements"] if identity in (row["id"], row["check"])]
+    of_findings = [finding["exchange"] for row in rows for finding in row["findings"]]
+    if rows and not of_findings:
+        raise UsageError(
+            f"--id {identity!r}: the run has no finding for this requirement, so there is no request to repeat"
+        )
+    of_scenario = [name for name, exchange in recorded.items() if exchange["scenario"] == identity]
+    name = next(iter([*of_findings, *of_scenario]), "")
+    if name not in recorded:
+        similar = [known for known in recorded if identity.partition("/")[0] in known][:5] or list(recorded)[:5]
+        raise UsageError(
+            f"unknown --id {identity!r}: expected an exchange, scenario or requirement of the run, "
+            f"for example {', '.join(similar)}"
+        )
+    return Exchange.from_dict(recorded[name])
 
 
-def call_of(exchange: Exchange, *, with_key: bool, deadline_s: float, given: Iterable[Header] = ()) -> Call:
-    """The request once more, byte for byte; the key stands where it stood, if there is one.
+def build_call(exchange: Exchange, *, with_key: bool, deadline_s: float, given: Iterable[GatewayHeader] = ()) -> Call:
+    """Return a call that repeats the recorded request byte for byte, with the API key in its original place.
 
-    The client sends the headers that are `given`: they stand for recorded ones of their names, unless that was a wrong
-    key of the scenario's own. Raises UsageError for a secret that the client lacks, and where one was taken out of the
-    URL or the body, for then nobody knows what was sent.
+    The client adds the `given` headers. They replace recorded headers of the same name, except for one that holds the
+    wrong key of the scenario. Raise UsageError if the request needs a secret that the user has not given, and if a
+    secret was redacted from its URL or body, because then the original content is unknown.
     """
     request = exchange.request
-    if marked(request.body) or marked(request.url):
-        raise UsageError(f"{exchange.id}: a secret was taken out of its URL or body; it cannot be sent again")
+    if is_redacted(request.body) or is_redacted(request.url):
+        raise UsageError(f"{exchange.id} cannot be sent again: a secret was redacted from its URL or body")
     headers = dict(request.headers)
     replaced = {header.name.lower() for header in given}
-    hidden = [name for name, value in headers.items() if marked(value)]
-    keyed = [name for name in hidden if name.lower() == KEY_HEADER]
-    if keyed and not with_key:
-        raise UsageError(f"{exchange.id} was sent with a key: name its variable with --api-key-env VAR")
-    for name in hidden:
-        if name not in keyed and name.lower() not in replaced:
+    redacted = [name for name, value in headers.items() if is_redacted(value)]
+    key_headers = [name for name in redacted if name.lower() == KEY_HEADER]
+    if key_headers and not with_key:
+        raise UsageError(f"{exchange.id} was sent with an API key: name its variable with --api-key-env VAR")
+    for name in redacted:
+        if name not in key_headers and name.lower() not in replaced:
             raise UsageError(
                 f"{exchange.id} was sent with a secret header {name}: name its variable with --header-env {name}=VAR"
             )
@@ -91,11 +95,11 @@ def call_of(exchange: Exchange, *, with_key: bool, deadline_s: float, given: Ite
         name: value
         for name, value in headers.items()
         if name.lower() not in ("host", "content-length", "connection")
-        and name not in hidden
+        and name not in redacted
         and DEFAULT_HEADERS.get(name) != value
         and (name.lower() not in replaced or WRONG_KEY in value)
     }
-    left = exchange.failure is not None and exchange.failure.kind == "disconnected-by-us"
+    disconnected = exchange.failure is not None and exchange.failure.kind == "disconnected-by-us"
     return Call(
         id=exchange.id,
         scenario=exchange.scenario,
@@ -104,54 +108,56 @@ def call_of(exchange: Exchange, *, with_key: bool, deadline_s: float, given: Ite
         url=request.url,
         headers=kept,
         body=request.body,
-        stop_after_events=len(exchange.events) if left else None,
+        stop_after_events=len(exchange.events) if disconnected else None,
         deadline_s=deadline_s,
-        with_key=bool(keyed) and not any(WRONG_KEY in value for value in kept.values()),
-        alteration=next((found for name in keyed if (found := alteration_in(headers[name]))), None),
+        with_key=bool(key_headers) and not any(WRONG_KEY in value for value in kept.values()),
+        alteration=next((alteration for name in key_headers if (alteration := alteration_in(headers[name]))), None),
     )
 
 
-def difference(then: Exchange, now: Exchange) -> Difference:
-    """What the two answers say differently: status, headers that do not change by themselves, and the body."""
-    return Difference(tuple(unified_diff(list(_lines(then)), list(_lines(now)), "then", "now", lineterm="", n=2)))
+def compare_answers(before: Exchange, after: Exchange) -> AnswerDifference:
+    """Compare the status, the headers and the body of two answers, except for volatile headers and fields."""
+    lines = unified_diff(list(_lines(before)), list(_lines(after)), "then", "now", lineterm="", n=2)
+    return AnswerDifference(tuple(lines))
 
 
 def _lines(exchange: Exchange) -> Iterable[str]:
-    """An answer as lines that can be compared."""
+    """Yield an answer as lines that can be compared."""
     if exchange.failure is not None:
         yield f"failure: {exchange.failure.kind}"
     if exchange.response is None:
         return
     yield f"status: {exchange.response.status}"
     headers = ((name.lower(), value) for name, value in exchange.response.headers)
-    yield from sorted(f"{name}: {value}" for name, value in headers if name not in VOLATILE)
+    yield from sorted(f"{name}: {value}" for name, value in headers if name not in VOLATILE_HEADERS)
     if exchange.is_stream:
-        pieces = [event.data for event in exchange.events]
-        lines = [line for piece in pieces for line in ("", *_pretty(piece))]
+        lines = [line for event in exchange.events for line in ("", *_pretty_print(event.data))]
     else:
-        lines = ["", *_pretty(exchange.text)]
-    yield from lines[:MOST_LINES]
-    if len(lines) > MOST_LINES:
-        yield f"({len(lines) - MOST_LINES} more lines)"
+        lines = ["", *_pretty_print(exchange.text)]
+    yield from lines[:MAX_LINES]
+    if len(lines) > MAX_LINES:
+        yield f"({len(lines) - MAX_LINES} more lines)"
 
 
-def _pretty(text: str) -> list[str]:
+def _pretty_print(text: str) -> list[str]:
     try:
-        return json.dumps(_steady(json.loads(text)), indent=1, ensure_ascii=False).splitlines()
+        return json.dumps(_mask_volatile(json.loads(text)), indent=1, ensure_ascii=False).splitlines()
     except (ValueError, RecursionError):
         return text.splitlines() or [""]
 
 
-def _steady(value: Any) -> Any:
-    """A JSON value with the kinds of what changes by itself instead of it."""
+def _mask_volatile(value: Any) -> Any:
+    """Return a JSON value with its volatile fields replaced by their types."""
     if isinstance(value, dict):
-        return {name: _kind(each) if name in CHANGING else _steady(each) for name, each in value.items()}
-    return [_steady(each) for each in value] if isinstance(value, list) else value
+        return {
+            name: _type_of(field) if name in VOLATILE_FIELDS else _mask_volatile(field) for name, field in value.items()
+        }
+    return [_mask_volatile(item) for item in value] if isinstance(value, list) else value
 
 
-def _kind(value: Any) -> Any:
+def _type_of(value: Any) -> Any:
     if isinstance(value, str) and value:
         return "(text)"
     if isinstance(value, int | float) and not isinstance(value, bool):
         return "(number)"
-    return [_kind(each) for each in value] if isinstance(value, list) else value
+    return [_type_of(item) for item in value] if isinstance(value, list) else value

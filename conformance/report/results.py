@@ -11,14 +11,14 @@ from importlib.metadata import version
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from conformance.check import NoOccasion
+from conformance.check import NotExercised
 from conformance.client.curl import curl
 from conformance.plan.scenarios.schemathesis_cases import NOTHING, Draw
 
 if TYPE_CHECKING:
-    from conformance.plan.capabilities import Declaration
+    from conformance.plan.capabilities import DeclaredCapabilities
+    from conformance.record import Record
     from conformance.report.verdict import Report, RequirementRow
-    from conformance.run.run import Record
     from openapi.contract.contract import Contract
 
 SCHEMA_VERSION = 3
@@ -30,7 +30,7 @@ class RunFacts:
 
     url: str
     model: str
-    declaration: Declaration
+    declaration: DeclaredCapabilities
     strict: bool
     started_at: str
     duration_s: float
@@ -53,9 +53,9 @@ def build_results(report: Report, record: Record, contract: Contract, facts: Run
             "model": facts.model,
             "document": {"id": document.id, "version": document.version, "sha256": document.sha256},
             "capabilities": sorted(declaration.declared),
-            "capabilities_from": declaration.whence,
+            "capabilities_from": declaration.source,
             "capability_origins": {
-                name: {"status": declaration.word(name), "from": declaration.origin(name)}
+                name: {"status": declaration.status_of(name), "from": declaration.source_of(name)}
                 for name in sorted({*declaration.declared, *declaration.denied, *facts.known})
             },
             "tls_verified": not facts.insecure,
@@ -75,39 +75,9 @@ def build_results(report: Report, record: Record, contract: Contract, facts: Run
         },
         "verdict": report.verdict.value,
         "counts": report.counts,
-<<<<<<< mine
         "requirements": [_row(row, fails=report.fails(row, strict=facts.strict)) for row in report.rows],
-=======
-        "requirements": [
-            {
-                "id": row.id,
-                "check": row.check,
-                "keyword": row.keyword.value,
-                "source": row.source,
-                "reading": row.interpretation,
-                "summary": row.summary,
-                "outcome": row.outcome.value,
-                "fails": report.fails(row, strict=facts.strict),
-                "note": row.note,
-                "waiver": None
-                if row.waiver is None
-                else {
-                    "id": row.waiver.id,
-                    "reason": row.waiver.reason,
-                    "owner": row.waiver.owner,
-                    "expires": row.waiver.expires.isoformat(),
-                },
-                "exchanges": row.exchanges,
-                "findings": [
-                    {**asdict(found.finding), "scenario": found.scenario, "exchange": found.exchange}
-                    for found in row.findings
-                ],
-            }
-            for row in report.rows
-        ],
->>>>>>> theirs
         "missing": [
-            {"scenario": scenario, "step": step, "reason": str(reason), "applies": not isinstance(reason, NoOccasion)}
+            {"scenario": scenario, "step": step, "reason": str(reason), "applies": not isinstance(reason, NotExercised)}
             for (scenario, step), reason in record.missing.items()
         ],
         "exchanges": [{**exchange.to_dict(), "curl": curl(exchange)} for exchange in record.exchanges.values()],

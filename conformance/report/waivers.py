@@ -1,12 +1,12 @@
-"""Waivers: failures that somebody answers for until a day, read from a YAML file.
+"""Read waivers: known failures that are accepted until a date, from a YAML file.
 
-    - id: stream.done-last           # a requirement; globs are fine
+    - id: stream.done-last           # a requirement; glob patterns are allowed
       reason: the gateway drops it, ticket 123
       owner: platform team
       expires: 2026-12-31
 
-A waiver covers the failing requirements that its `id` matches. One whose day has passed covers nothing and fails
-itself, and so does one that nothing needs any more.
+A waiver covers the failing requirements that its `id` matches. An expired waiver covers nothing and fails the run, and
+so does a waiver that no failure needs any more.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-MEMBERS = ("id", "reason", "owner", "expires")
+FIELDS = ("id", "reason", "owner", "expires")
 
 
 @dataclass(frozen=True, slots=True)
 class Waiver:
-    """One line of the file. It holds through the day `expires`. `file` is for messages."""
+    """One entry of the file. It is in force up to and including the day `expires`. `file` is for messages."""
 
     id: str
     reason: str
@@ -39,62 +39,63 @@ class Waiver:
 
     @property
     def source(self) -> str:
-        """Where it stands."""
+        """The file and the id, in the form of a requirement's source."""
         return f"{self.file}#{self.id}"
 
-    def expired(self, today: date) -> bool:
-        """Whether its day has passed."""
+    def has_expired(self, today: date) -> bool:
+        """Return whether the expiry date has passed."""
         return today > self.expires
 
     def covers(self, requirement: str) -> bool:
-        """Whether it is about that requirement."""
+        """Return whether the waiver applies to the requirement with this id."""
         return fnmatchcase(requirement, self.id)
 
     @property
-    def words(self) -> str:
-        """Who waives until when, and why."""
+    def description(self) -> str:
+        """The owner, the expiry date and the reason, on one line."""
         return f"waived by {self.owner} until {self.expires.isoformat()}: {self.reason}"
 
 
 def read(path: Path) -> tuple[Waiver, ...]:
-    """The waivers of a file. Raises UsageError that names the place and the mistake."""
+    """Read the waivers of a file. Raise UsageError with the place and the mistake if the file is invalid."""
     try:
         rows: Any = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise UsageError(f"--waivers {path}: {reason}") from error
+        reason = error.strerror if isinstance(error, OSError) else "not UTF-8"
+        raise UsageError(f"cannot read --waivers {path}: {reason}") from error
     except yaml.YAMLError as error:
-        raise UsageError(f"--waivers {path}: this is no YAML: {' '.join(str(error).split())}") from error
+        raise UsageError(f"--waivers {path}: invalid YAML: {' '.join(str(error).split())}") from error
     if rows is None:
         return ()
     if not isinstance(rows, list):
-        raise UsageError(f"--waivers {path}: a list is needed, each item with {', '.join(MEMBERS)}")
-    found = tuple(_waiver(row, f"--waivers {path}: item {place}", path.name) for place, row in enumerate(rows, 1))
-    double = next((each.id for place, each in enumerate(found) if each.id in [it.id for it in found[:place]]), None)
-    if double is not None:
-        raise UsageError(f"--waivers {path}: {double!r} stands there twice")
-    return found
+        raise UsageError(f"--waivers {path}: expected a list of objects with {', '.join(FIELDS)}")
+    waivers = tuple(_waiver(row, f"--waivers {path}: item {number}", path.name) for number, row in enumerate(rows, 1))
+    ids = [waiver.id for waiver in waivers]
+    duplicate = next((identity for index, identity in enumerate(ids) if identity in ids[:index]), None)
+    if duplicate is not None:
+        raise UsageError(f"--waivers {path}: duplicate id {duplicate!r}")
+    return waivers
 
 
 def _waiver(row: object, place: str, file: str) -> Waiver:
-    if not isinstance(row, dict) or set(row) != set(MEMBERS):
-        given = ", ".join(map(str, row)) if isinstance(row, dict) else type(row).__name__
-        raise UsageError(f"{place}: needs {', '.join(MEMBERS)} and nothing else; it has {given or 'nothing'}")
+    if not isinstance(row, dict) or set(row) != set(FIELDS):
+        actual = ", ".join(map(str, row)) if isinstance(row, dict) else type(row).__name__
+        raise UsageError(f"{place}: expected exactly the fields {', '.join(FIELDS)}, got {actual or 'no fields'}")
     for name in ("id", "reason", "owner"):
         if not isinstance(row[name], str) or not row[name].strip():
-            raise UsageError(f"{place}: {name} must be a text that says something")
-    return Waiver(row["id"].strip(), row["reason"].strip(), row["owner"].strip(), _day(row["expires"], place), file)
+            raise UsageError(f"{place}: invalid {name}: expected a string that is not empty, got {row[name]!r}")
+    return Waiver(row["id"].strip(), row["reason"].strip(), row["owner"].strip(), _date(row["expires"], place), file)
 
 
-def _day(value: object, place: str) -> date:
+def _date(value: object, place: str) -> date:
     if isinstance(value, date) and not isinstance(value, datetime):
         return value
     try:
         return date.fromisoformat(str(value))
     except ValueError:
-        raise UsageError(f"{place}: expires must be a day as in 2026-12-31, not {value!r}") from None
+        raise UsageError(f"{place}: invalid expires: expected a date such as 2026-12-31, got {value!r}") from None
 
 
-def owed(waivers: Iterable[Waiver], requirement: str, today: date) -> Waiver | None:
-    """The first waiver in force that covers a requirement."""
-    return next((waiver for waiver in waivers if waiver.covers(requirement) and not waiver.expired(today)), None)
+def find_waiver(waivers: Iterable[Waiver], requirement: str, today: date) -> Waiver | None:
+    """Return the first waiver in force that covers a requirement, or None."""
+    return next((waiver for waiver in waivers if waiver.covers(requirement) and not waiver.has_expired(today)), None)

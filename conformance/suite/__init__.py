@@ -1,1 +1,1 @@
-"""The suite as pytest finds it: `pytest --pyargs conformance.suite --base-url URL --dialect NAME`."""
+"""The suite as a pytest package: `pytest --pyargs conformance.suite --base-url URL --dialect NAME`."""

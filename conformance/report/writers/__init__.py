@@ -1,24 +1,23 @@
-"""Reports, each made from the content of results.json and nothing else."""
+"""Write reports, each from the content of results.json alone."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from conformance.report.results import text
-from conformance.report.writers import badge, junit, markdown, sarif
-from conformance.report.writers import html as page
+from conformance.report.results import to_json
+from conformance.report.writers import badge, html, junit, markdown, sarif
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 WRITERS: dict[str, Callable[[dict[str, Any]], str]] = {
-    "json": text,
+    "json": to_json,
     "junit": junit.write,
     "markdown": markdown.write,
-    "html": page.write,
+    "html": html.write,
     "sarif": sarif.write,
     "badge": badge.write,
 }
 
-BY_ENDING: dict[tuple[str, str], Callable[[dict[str, Any]], str]] = {("badge", ".json"): badge.endpoint}
-"""Kinds that have another form in files whose name ends so."""
+BY_SUFFIX: dict[tuple[str, str], Callable[[dict[str, Any]], str]] = {("badge", ".json"): badge.write_endpoint}
+"""Kinds that are written in another format to files with a certain suffix."""

@@ -1,4 +1,4 @@
-"""A badge: the verdict as a small picture (SVG), for a README, or as what shields.io makes one of."""
+"""Draw the verdict as a badge: an SVG image, or the JSON from which shields.io draws one."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from html import escape
 from typing import Any, Final
 
 COLOURS: Final = {"conformant": "#2e7d32", "nonconformant": "#c62828", "inconclusive": "#8d6e00"}
-CHARACTER: Final = 6.6  # width of one in the font, roughly; textLength makes it exact
-PAD: Final = 8
+CHARACTER_WIDTH: Final = 6.6  # approximate; textLength makes the text fit exactly
+PADDING: Final = 8
 
 
 def write(results: dict[str, Any]) -> str:
-    """Dialect on the left; verdict, and how much passed of what was judged, on the right."""
-    left, right = _sides(results)
-    widths = [round(len(text) * CHARACTER) + 2 * PAD for text in (left, right)]
+    """Return an SVG image: the dialect on the left, the verdict and the share of passed requirements on the right."""
+    left, right = _labels(results)
+    widths = [round(len(text) * CHARACTER_WIDTH) + 2 * PADDING for text in (left, right)]
     total = sum(widths)
     colour = COLOURS[results["verdict"]]
     title = escape(f"{left}: {right}")
     texts = "".join(
-        f'<text x="{at + PAD}" y="14" textLength="{width - 2 * PAD}">{escape(text)}</text>'
+        f'<text x="{at + PADDING}" y="14" textLength="{width - 2 * PADDING}">{escape(text)}</text>'
         for at, width, text in ((0, widths[0], left), (widths[0], widths[1], right))
     )
     return (
@@ -30,14 +30,14 @@ def write(results: dict[str, Any]) -> str:
     )
 
 
-def endpoint(results: dict[str, Any]) -> str:
-    """The same as JSON for `https://img.shields.io/endpoint?url=...`."""
-    label, message = _sides(results)
+def write_endpoint(results: dict[str, Any]) -> str:
+    """Return the same content as JSON for `https://img.shields.io/endpoint?url=...`."""
+    label, message = _labels(results)
     colour = COLOURS[results["verdict"]].removeprefix("#")
     return json.dumps({"schemaVersion": 1, "label": label, "message": message, "color": colour}) + "\n"
 
 
-def _sides(results: dict[str, Any]) -> tuple[str, str]:
+def _labels(results: dict[str, Any]) -> tuple[str, str]:
     counts = results["counts"]
     judged = sum(counts[name] for name in ("PASS", "FAIL", "WARN", "UNTESTABLE"))
     return str(results["target"]["dialect"]), f"{results['verdict']} {counts['PASS']}/{judged}"

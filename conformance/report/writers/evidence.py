@@ -1,4 +1,4 @@
-"""Evidence: what a report shows beside a finding: the command that repeats the request, and the answer's beginning."""
+"""Make the evidence of a finding: the command that repeats the request, and the beginning of the answer."""
 
 from __future__ import annotations
 
@@ -9,30 +9,31 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 LONGEST_COMMAND: Final = 1500
-"""Characters; a longer command is replaced by the one that takes the request from the results."""
-HIDDEN: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Characters; a longer command is replaced by one that reads the request from the results."""
+UNSAFE: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Control characters, line and paragraph separators, bidirectional controls and lone surrogates."""
 
 
-def inert(text: str, longest: int) -> str:
-    """A text without the characters that act or hide, no longer than that."""
-    shown = HIDDEN.sub("\N{REPLACEMENT CHARACTER}", text)
-    return shown if len(shown) <= longest else f"{shown[:longest]}..."
+def neutralize(text: str, longest: int) -> str:
+    """Return the text without unsafe characters, cut to the given length."""
+    safe = UNSAFE.sub("\N{REPLACEMENT CHARACTER}", text)
+    return safe if len(safe) <= longest else f"{safe[:longest]}..."
 
 
-def commands(results: dict[str, Any]) -> dict[str, str]:
-    """The shell command of each exchange, on one line."""
-    return {exchange["id"]: _command(exchange) for exchange in results["exchanges"]}
+def repeat_commands(results: dict[str, Any]) -> dict[str, str]:
+    """Return the shell command that repeats each exchange, on one line, by the id of the exchange."""
+    return {exchange["id"]: _repeat_command(exchange) for exchange in results["exchanges"]}
 
 
-def _command(exchange: Mapping[str, Any]) -> str:
+def _repeat_command(exchange: Mapping[str, Any]) -> str:
     line = str(exchange["curl"]).replace(" |\n", " | ").replace(" \\\n  ", " ")
-    if len(line) > LONGEST_COMMAND or "\n" in line or HIDDEN.search(line):
+    if len(line) > LONGEST_COMMAND or "\n" in line or UNSAFE.search(line):
         return f"chatproof replay results.json --id {exchange['id']}"
     return line
 
 
-def answer(exchange: Mapping[str, Any], longest: int) -> str:
-    """Status and beginning of the answer; why there is none."""
+def answer_excerpt(exchange: Mapping[str, Any], longest: int) -> str:
+    """Return the status and the beginning of the answer, or the reason why there is none."""
     response, failure = exchange["response"], exchange["failure"]
     if response is None:
         return f"no answer: {failure['detail']}" if failure else "no answer"
@@ -42,4 +43,4 @@ def answer(exchange: Mapping[str, Any], longest: int) -> str:
         if len(text) > longest:
             break
     cut = f"\n(cut: {failure['detail']})" if failure else ""
-    return inert(f"{response['status']}\n{text}", longest) + cut
+    return neutralize(f"{response['status']}\n{text}", longest) + cut

@@ -1,7 +1,7 @@
-"""HTML: one file that needs nothing else, and in which nothing that a server said can act.
+"""Write the results as one self-contained HTML file in which nothing that a server sent can act.
 
-A content security policy forbids every script, image and connection; all text is escaped and without characters that
-act or hide. What can be opened is opened by `details`, which needs no script.
+A content security policy forbids all scripts, images and connections. All text is escaped and neutralized. Sections
+fold with `details`, which needs no script.
 """
 
 from __future__ import annotations
@@ -11,26 +11,27 @@ import hashlib
 from html import escape
 from typing import Any, Final
 
-from conformance.report.results import counted, differences
-from conformance.report.writers.capabilities import told
-from conformance.report.writers.evidence import answer, commands, inert
+from conformance.report.results import compare_dialects, format_counts
+from conformance.report.writers.capability_groups import group_capabilities
+from conformance.report.writers.evidence import answer_excerpt, neutralize, repeat_commands
 
-MOST_FINDINGS: Final = 10
+MAX_FINDINGS: Final = 10
 LONGEST: Final = 600
 LONGEST_ANSWER: Final = 1500
+LONGEST_COMMAND: Final = 2000
 MEANINGS: Final = {
-    "FAIL": "broken",
-    "ERROR": "not judged, by a defect of chatproof",
+    "FAIL": "violated",
+    "ERROR": "not judged because of an internal error of chatproof",
     "UNTESTABLE": "could not be observed",
-    "WARN": "broken, though it should hold",
-    "WAIVED": "broken, and somebody answers for it",
-    "PASS": "held",
-    "OBSERVED": "may be so or otherwise: what was seen",
-    "NO_OCCASION": "nothing came that the rule speaks of",
+    "WARN": "violated, but only recommended",
+    "WAIVED": "violated, and accepted by a waiver",
+    "PASS": "satisfied",
+    "OBSERVED": "optional behaviour, with what was seen",
+    "NOT_EXERCISED": "the condition of the requirement did not occur",
     "NOT_APPLICABLE": "not declared by the server",
 }
-"""The outcomes in the order in which they are told."""
-FOLDED: Final = ("OBSERVED", "NO_OCCASION", "NOT_APPLICABLE")
+"""The outcomes in the order in which the page lists them."""
+FOLDED: Final = ("OBSERVED", "NOT_EXERCISED", "NOT_APPLICABLE")
 STYLE: Final = """
 :root{color-scheme:light dark;--line:#8884;--soft:#8881}
 body{font:15px/1.5 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem}
@@ -44,22 +45,24 @@ details th:first-child{width:5rem}details th:nth-child(2){width:18rem}details th
 dl{display:grid;grid-template-columns:max-content 1fr;gap:0 1rem}dd{margin:0;overflow-wrap:anywhere}
 .w{display:inline-block;min-width:9.5rem;font-weight:600}
 .FAIL,.ERROR,.UNTESTABLE,.nonconformant{color:#c62828}.WARN,.inconclusive{color:#a15c00}.PASS,.conformant{color:#2e7d32}
-.WAIVED,.OBSERVED{color:#1565c0}.NO_OCCASION,.NOT_APPLICABLE{opacity:.6}
+.WAIVED,.OBSERVED{color:#1565c0}.NOT_EXERCISED,.NOT_APPLICABLE{opacity:.6}
 @media(prefers-color-scheme:dark){.FAIL,.ERROR,.UNTESTABLE,.nonconformant{color:#ff8a80}.WARN,.inconclusive{color:#ffcc80}.PASS,.conformant{color:#a5d6a7}.WAIVED,.OBSERVED{color:#90caf9}}
 """  # noqa: E501 - style sheets have long lines
 
 
 def write(results: dict[str, Any]) -> str:
-    """The results as a page: verdict, facts, every row that is not simply fine with its evidence, then all rows by
-    outcome, those folded that nobody has to act on.
+    """Return the page: verdict, facts, failing rows and warnings with their evidence, then all rows by outcome.
+
+    The groups of outcomes that need no action are folded.
     """
     digest = base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
     order = list(MEANINGS)
     rows = sorted(results["requirements"], key=lambda row: (not row["fails"], order.index(row["outcome"])))
-    loud = [row for row in rows if row["fails"] or row["outcome"] in ("FAIL", "ERROR", "WARN", "WAIVED")]
-    known, exchanges = commands(results), {exchange["id"]: exchange for exchange in results["exchanges"]}
+    noted = [row for row in rows if row["fails"] or row["outcome"] in ("FAIL", "ERROR", "WARN", "WAIVED")]
+    commands, exchanges = repeat_commands(results), {exchange["id"]: exchange for exchange in results["exchanges"]}
     target = results["target"]
+    findings = "".join(_row(row, commands, exchanges) for row in noted) or "<p>None.</p>"
     return "\n".join(
         (
             '<!doctype html><html lang="en"><head><meta charset="utf-8">',
@@ -68,8 +71,8 @@ def write(results: dict[str, Any]) -> str:
             f"<title>{_text(target['dialect'])}: {results['verdict']}</title><style>{STYLE}</style></head><body>",
             f'<h1>chatproof: <span class="{results["verdict"]}">{results["verdict"]}</span></h1>',
             _facts(results),
-            f"<h2>What was found</h2>{''.join(_row(row, known, exchanges) for row in loud) or '<p>Nothing.</p>'}",
-            *(_other(results, each) for each in results.get("also", ())),
+            f"<h2>Findings</h2>{findings}",
+            *(_other_dialect(results, other) for other in results.get("also", ())),
             f"<h2>All requirements</h2>{''.join(_group(name, rows) for name in MEANINGS)}",
             "</body></html>\n",
         )
@@ -80,15 +83,17 @@ def _facts(results: dict[str, Any]) -> str:
     target, run = results["target"], results["run"]
     facts = [
         ("server", target["url"]),
-        ("judged by", f"{target['dialect']} ({target['document']['id']})"),
+        ("dialect", f"{target['dialect']} ({target['document']['id']})"),
         ("model", target["model"]),
-        ("result", counted(results)),
+        ("result", format_counts(results)),
         ("run", f"{run['started_at']}, {run['requests']} requests in {run['duration_s']:.1f} s, "
                 f"chatproof {results['tool']['version']}"),
     ]  # fmt: skip
-    facts += [(label, f"{', '.join(names)} ({origin})") for label, names, origin in told(target)]
+    facts += [(label, f"{', '.join(names)} ({origin})") for label, names, origin in group_capabilities(target)]
     if run["retries"]:
-        facts.append(("sent again", f"{run['retries']} requests, after waiting {run['waited_s']:.1f} s"))
+        facts.append(
+            ("retries", f"{run['retries']} requests were sent again, after {run['waited_s']:.1f} s of waiting")
+        )
     if not target["tls_verified"]:
         facts.append(("TLS", "the server's certificate was not verified"))
     if run["exhausted"]:
@@ -96,57 +101,57 @@ def _facts(results: dict[str, Any]) -> str:
     return f"<dl>{''.join(f'<dt>{name}</dt><dd>{_text(value)}</dd>' for name, value in facts)}</dl>"
 
 
-def _row(row: dict[str, Any], known: dict[str, str], exchanges: dict[str, Any]) -> str:
-    found = "".join(
-        f"<p><code>{_text(finding['exchange'])} {_text(finding['where'])}</code><br>expected {_text(finding['expected'])}"
-        f"<br>got {_text(finding['got'])}</p>"
-        for finding in row["findings"][:MOST_FINDINGS]
+def _row(row: dict[str, Any], commands: dict[str, str], exchanges: dict[str, Any]) -> str:
+    evidence = "".join(
+        f"<p><code>{_text(finding['exchange'])} {_text(finding['where'])}</code>"
+        f"<br>expected {_text(finding['expected'])}<br>got {_text(finding['got'])}</p>"
+        for finding in row["findings"][:MAX_FINDINGS]
     )
-    more = len(row["findings"]) - MOST_FINDINGS
-    found += f"<p>and {more} more</p>" if more > 0 else ""
+    more = len(row["findings"]) - MAX_FINDINGS
+    evidence += f"<p>and {more} more</p>" if more > 0 else ""
     first = row["findings"][0]["exchange"] if row["findings"] else None
     if first in exchanges:
-        shown = escape(answer(exchanges[first], LONGEST_ANSWER))
-        found += f"<pre>{escape(inert(known[first], 2000))}</pre><pre>{shown}</pre>"
+        command = escape(neutralize(commands[first], LONGEST_COMMAND))
+        evidence += f"<pre>{command}</pre><pre>{escape(answer_excerpt(exchanges[first], LONGEST_ANSWER))}</pre>"
     note = f"<p>{_text(row['note'])}</p>" if row["note"] else ""
-    opened = " open" if row["outcome"] == "ERROR" else ""
+    is_open = " open" if row["outcome"] == "ERROR" else ""
     return (
-        f'<details{opened}><summary><span class="w {row["outcome"]}">{row["outcome"]}</span> {row["keyword"]} '
+        f'<details{is_open}><summary><span class="w {row["outcome"]}">{row["outcome"]}</span> {row["keyword"]} '
         f"<code>{_text(row['id'])}</code> {_text(row['summary'])}</summary>"
-        f"<p>source <code>{_text(row['source'])}</code></p>{note}{found}</details>"
+        f"<p>source <code>{_text(row['source'])}</code></p>{note}{evidence}</details>"
     )
 
 
-def _other(results: dict[str, Any], other: dict[str, Any]) -> str:
+def _other_dialect(results: dict[str, Any], other: dict[str, Any]) -> str:
     name = _text(other["target"]["dialect"])
     rows = "".join(
-        f"<tr><td><code>{_text(identity)}</code></td><td>{_text(one) or 'not asked for'}</td>"
-        f"<td>{_text(two) or 'not asked for'}</td><td>{_text(seen)}</td></tr>"
-        for identity, one, two, seen in differences(results, other)
+        f"<tr><td><code>{_text(identity)}</code></td><td>{_text(outcome) or 'not required'}</td>"
+        f"<td>{_text(other_outcome) or 'not required'}</td><td>{_text(seen)}</td></tr>"
+        for identity, outcome, other_outcome, seen in compare_dialects(results, other)
     )
-    head = f"<tr><th>requirement</th><th>{_text(results['target']['dialect'])}</th><th>{name}</th><th>seen</th></tr>"
-    return f"<h2>Also by {name}: {other['verdict']}</h2><div class='wide'><table>{head}{rows}</table></div>"
+    head = f"<tr><th>requirement</th><th>{_text(results['target']['dialect'])}</th><th>{name}</th><th>finding</th></tr>"
+    return f"<h2>Also judged by {name}: {other['verdict']}</h2><div class='wide'><table>{head}{rows}</table></div>"
 
 
 def _group(outcome: str, rows: list[dict[str, Any]]) -> str:
-    """The rows of one outcome; nothing where there are none."""
-    members = [row for row in rows if row["outcome"] == outcome]
-    if not members:
+    """Return the table of the rows with one outcome, or an empty string if there are none."""
+    group = [row for row in rows if row["outcome"] == outcome]
+    if not group:
         return ""
-    noted = any(row["note"] for row in members)
-    heads = ("keyword", "requirement", *(("note",) if noted else ()), "source")
+    has_notes = any(row["note"] for row in group)
+    heads = ("keyword", "requirement", *(("note",) if has_notes else ()), "source")
     table = "".join(
         f"<tr><td>{row['keyword']}</td><td><code>{_text(row['id'])}</code></td>"
-        + (f"<td>{_text(row['note'])}</td>" if noted else "")
+        + (f"<td>{_text(row['note'])}</td>" if has_notes else "")
         + f"<td><code>{_text(row['source'])}</code></td></tr>"
-        for row in members
+        for row in group
     )
     return (
         f'<details{"" if outcome in FOLDED else " open"}><summary><span class="w {outcome}">{outcome}</span> '
-        f"{len(members)}: {MEANINGS[outcome]}</summary>"
+        f"{len(group)}: {MEANINGS[outcome]}</summary>"
         f"<table><tr>{''.join(f'<th>{name}</th>' for name in heads)}</tr>{table}</table></details>"
     )
 
 
 def _text(value: Any) -> str:
-    return escape(inert(str(value), LONGEST))
+    return escape(neutralize(str(value), LONGEST))

@@ -1,4 +1,4 @@
-"""JUnit XML: one test case per requirement, grouped by topic, as CI systems show them."""
+"""Write the results as JUnit XML for CI systems: one test case per requirement, grouped by topic."""
 
 from __future__ import annotations
 
@@ -6,22 +6,26 @@ import re
 from typing import Any
 from xml.etree import ElementTree as Xml
 
-from conformance.report.writers.evidence import commands
+from conformance.report.writers.evidence import repeat_commands
 
 NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""Characters that XML 1.0 does not allow, such as control characters and lone surrogates."""
 
 
 def write(results: dict[str, Any]) -> str:
-    """The results as JUnit XML. A row that fails is a failure, a defect of ours an error, a warning system-out."""
+    """Return the results as JUnit XML.
+
+    A failing row is a `failure`, an internal error of the suite an `error`, and a warning is written to `system-out`.
+    """
     target = results["target"]
-    rows, known = results["requirements"], commands(results)
+    rows, commands = results["requirements"], repeat_commands(results)
     suite = Xml.Element(
         "testsuite",
         name=f"chatproof {target['dialect']}",
         tests=str(len(rows)),
         failures=str(sum(row["fails"] for row in rows)),
         errors=str(sum(row["outcome"] == "ERROR" for row in rows)),
-        skipped=str(sum(_skipped(row) for row in rows)),
+        skipped=str(sum(_is_skipped(row) for row in rows)),
         time=f"{results['run']['duration_s']:.3f}",
         timestamp=results["run"]["started_at"],
     )
@@ -35,36 +39,37 @@ def write(results: dict[str, Any]) -> str:
             Xml.SubElement(case, "error", message=_clean(row["note"]))
         elif row["fails"]:
             claim = f"{row['keyword']}: {row['summary'].removesuffix('.')}"
-            failure = Xml.SubElement(case, "failure", message=_clean(f"{claim}: {_why(row)}"))
-            failure.text = _clean(_details(row, known))
-        elif _skipped(row):
+            failure = Xml.SubElement(case, "failure", message=_clean(f"{claim}: {_problem(row)}"))
+            failure.text = _clean(_details(row, commands))
+        elif _is_skipped(row):
             Xml.SubElement(case, "skipped", message=_clean(f"{row['outcome']}: {row['note']}"))
         elif row["findings"]:
-            Xml.SubElement(case, "system-out").text = _clean(f"{row['outcome']}\n{_details(row, known)}")
+            Xml.SubElement(case, "system-out").text = _clean(f"{row['outcome']}\n{_details(row, commands)}")
     Xml.indent(suite)
     return '<?xml version="1.0" encoding="utf-8"?>\n' + Xml.tostring(suite, encoding="unicode") + "\n"
 
 
-def _skipped(row: dict[str, Any]) -> bool:
-    return row["outcome"] in ("UNTESTABLE", "NO_OCCASION", "NOT_APPLICABLE") and not row["fails"]
+def _is_skipped(row: dict[str, Any]) -> bool:
+    return row["outcome"] in ("UNTESTABLE", "NOT_EXERCISED", "NOT_APPLICABLE") and not row["fails"]
 
 
-def _why(row: dict[str, Any]) -> str:
-    """What is wrong, in few words: lists of failures show no more."""
+def _problem(row: dict[str, Any]) -> str:
+    """Return the problem on one line, which is all that lists of failures show."""
     first = row["findings"][0] if row["findings"] else {}
     return row["note"] or f"expected {first['expected']}, got {first['got']}"
 
 
-def _details(row: dict[str, Any], known: dict[str, str]) -> str:
+def _details(row: dict[str, Any], commands: dict[str, str]) -> str:
+    findings = row["findings"]
     lines = [f"{row['keyword']} {row['source']}"]
     lines += [
-        f"{found['exchange']} {found['where']}: expected {found['expected']}, got {found['got']}"
-        for found in row["findings"]
+        f"{finding['exchange']} {finding['where']}: expected {finding['expected']}, got {finding['got']}"
+        for finding in findings
     ]
-    lines += [known[found["exchange"]] for found in row["findings"][:1] if found["exchange"] in known]
+    lines += [commands[finding["exchange"]] for finding in findings[:1] if finding["exchange"] in commands]
     return "\n".join(lines)
 
 
 def _clean(text: str) -> str:
-    """XML 1.0 has no words for control characters and halves of pairs."""
+    """Replace the characters that XML 1.0 does not allow."""
     return NOT_XML.sub("\N{REPLACEMENT CHARACTER}", text)

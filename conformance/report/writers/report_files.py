@@ -1,4 +1,4 @@
-"""The files of reports: which ones the options ask for, and their writing."""
+"""Read `--report KIND=PATH` options, and write the report files."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from conformance.errors import UsageError
-from conformance.report.writers import BY_ENDING, WRITERS
+from conformance.report.writers import BY_SUFFIX, WRITERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -19,33 +19,36 @@ if TYPE_CHECKING:
 RESULTS = Path("results.json")
 
 
-def read(reports: Iterable[str], always: tuple[tuple[str, Path], ...] = ()) -> list[tuple[str, Path]]:
-    """(kind, file) pairs of KIND=PATH options; those of `always` whose kind was not asked for come first.
+def parse_options(options: Iterable[str], defaults: tuple[tuple[str, Path], ...] = ()) -> list[tuple[str, Path]]:
+    """Return the (kind, file) pairs of the options, preceded by the defaults whose kind is not among them.
 
-    Raises UsageError for an unknown kind, a file that stands there twice and one that cannot be written.
+    Raise UsageError for an unknown kind, for a file that is named twice and for one that cannot be written.
     """
-    found: list[tuple[str, Path]] = []
-    for report in reports:
-        kind, equals, path = report.partition("=")
+    reports: list[tuple[str, Path]] = []
+    for option in options:
+        kind, equals, path = option.partition("=")
         if kind not in WRITERS or not equals or not path:
-            raise UsageError(f"--report {report!r}: write KIND=PATH, with KIND one of {', '.join(WRITERS)}")
-        if any(path == str(other) for _, other in found):
-            raise UsageError(f"--report {report!r}: two reports cannot share the file {path}")
-        found.append((kind, Path(path)))
-    found = [*(alway for alway in always if alway[0] not in {kind for kind, _ in found}), *found]
-    for _, file in found:
-        _refuse_unwritable(file)
-    return found
+            raise UsageError(
+                f"invalid --report {option!r}: expected KIND=PATH, where KIND is one of {', '.join(WRITERS)}"
+            )
+        if any(path == str(other) for _, other in reports):
+            raise UsageError(f"invalid --report {option!r}: another report is already written to {path}")
+        reports.append((kind, Path(path)))
+    kinds = {kind for kind, _ in reports}
+    reports = [*(default for default in defaults if default[0] not in kinds), *reports]
+    for _, file in reports:
+        _require_writable(file)
+    return reports
 
 
-def save(reports: Iterable[tuple[str, Path]], results: dict[str, Any], console: Console | None = None) -> None:
-    """Writes reports and makes their folders; a file whose name ends in .gz is packed. Says so on the console.
+def write_reports(reports: Iterable[tuple[str, Path]], results: dict[str, Any], console: Console | None = None) -> None:
+    """Write the reports, create their folders, and print each file's name on the console.
 
-    Raises UsageError for a file that cannot be written.
+    A file whose name ends in .gz is compressed. Raise UsageError for a file that cannot be written.
     """
     for kind, path in reports:
-        ending = Path(path.name.removesuffix(".gz")).suffix
-        data = BY_ENDING.get((kind, ending), WRITERS[kind])(results).encode(errors="backslashreplace")
+        suffix = Path(path.name.removesuffix(".gz")).suffix
+        data = BY_SUFFIX.get((kind, suffix), WRITERS[kind])(results).encode(errors="backslashreplace")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(gzip.compress(data, mtime=0) if path.suffix == ".gz" else data)
@@ -55,13 +58,15 @@ def save(reports: Iterable[tuple[str, Path]], results: dict[str, Any], console: 
             console.print(f"{kind} written to {path}", style="dim", markup=False)
 
 
-def _refuse_unwritable(file: Path) -> None:
+def _require_writable(file: Path) -> None:
     try:
-        folder = next(
-            parent for parent in file.absolute().parents if parent.exists()
-        )  # `save` makes what is missing below
-        writable = folder.is_dir() and os.access(folder, os.W_OK) and not file.is_dir()
-    except OSError as error:  # a name that is too long, a folder that nobody may look into
+        # `write_reports` creates the folders that are missing below the first one that exists.
+        folder = next(parent for parent in file.absolute().parents if parent.exists())
+        is_folder = file.is_dir()
+        writable = folder.is_dir() and os.access(folder, os.W_OK)
+    except OSError as error:  # for example, a name that is too long, or a folder without search permission
         raise UsageError(f"cannot write {file}: {error.strerror}") from error
+    if is_folder:
+        raise UsageError(f"cannot write {file}: it is a folder")
     if not writable:
-        raise UsageError(f"cannot write {file}: it is a folder, or {folder} is none that you may write in")
+        raise UsageError(f"cannot write {file}: {folder} is not a writable folder")

@@ -1,4 +1,4 @@
-"""SARIF 2.1.0: for code-scanning pages. One result per finding, at most as many as those pages show."""
+"""Write the findings as SARIF 2.1.0 for code-scanning pages."""
 
 from __future__ import annotations
 
@@ -6,24 +6,29 @@ import hashlib
 import json
 from typing import Any, Final
 
-from conformance.report.writers.evidence import commands, inert
+from conformance.report.writers.evidence import neutralize, repeat_commands
 
-MOST: Final = 5000
-"""Results that code-scanning pages show of one run."""
-MOST_OF_ONE: Final = 10
+MAX_RESULTS: Final = 5000
+"""The number of results that code-scanning pages show of one run."""
+MAX_PER_ROW: Final = 10
 LONGEST: Final = 1000
 LEVELS: Final = {"FAIL": "error", "ERROR": "error", "UNTESTABLE": "error", "WARN": "warning", "WAIVED": "warning"}
 
 
 def write(results: dict[str, Any]) -> str:
-    """The findings as a SARIF log. A waived one is suppressed, with who waives it; what passed is only a rule."""
+    """Return a SARIF log with one rule per requirement and one result per finding.
+
+    The results of a waived requirement are suppressed, with the waiver as justification.
+    """
     rows = results["requirements"]
-    known = commands(results)
+    commands = repeat_commands(results)
     version = results["tool"]["version"]
     run = {
         "tool": {"driver": {"name": "chatproof", "version": version, "rules": [_rule(row) for row in rows]}},
         "automationDetails": {"id": f"chatproof/{results['target']['dialect']}"},
-        "results": [result for at, row in enumerate(rows) for result in _results(row, at, known)][:MOST],
+        "results": [result for index, row in enumerate(rows) for result in _results(row, index, commands)][
+            :MAX_RESULTS
+        ],
         "invocations": [
             {
                 "executionSuccessful": results["run"]["exhausted"] is None,
@@ -37,52 +42,51 @@ def write(results: dict[str, Any]) -> str:
 
 
 def _rule(row: dict[str, Any]) -> dict[str, Any]:
-    summary = inert(row["summary"], LONGEST) or row["id"]
     return {
         "id": row["id"],
-        "shortDescription": {"text": summary},
+        "shortDescription": {"text": _summary(row)},
         "help": {"text": f"{row['keyword']}, {row['source']}"},
         "properties": {"tags": [row["keyword"], row["check"].partition(".")[0]]},
     }
 
 
-def _results(row: dict[str, Any], at: int, known: dict[str, str]) -> list[dict[str, Any]]:
-    shown = row["fails"] or row["outcome"] in ("FAIL", "WARN", "ERROR", "WAIVED")
-    if not shown:
+def _summary(row: dict[str, Any]) -> str:
+    return neutralize(row["summary"], LONGEST) or str(row["id"])
+
+
+def _results(row: dict[str, Any], index: int, commands: dict[str, str]) -> list[dict[str, Any]]:
+    if not row["fails"] and row["outcome"] not in ("FAIL", "WARN", "ERROR", "WAIVED"):
         return []
-    level = LEVELS.get(row["outcome"], "note")
-    summary = inert(row["summary"], LONGEST) or row["id"]
     if not row["findings"]:
-        return [_result(row, at, level, f"{summary}: {inert(row['note'], LONGEST)}", row["id"], {})]
-    found = []
-    for finding in row["findings"][:MOST_OF_ONE]:
-        where = f"{finding['exchange']}{finding['where']}"
-        said = f"{summary} Expected {inert(finding['expected'], LONGEST)}, got {inert(finding['got'], LONGEST)}."
-        found.append(_result(row, at, level, said, where, {"curl": known.get(finding["exchange"], "")}))
-    return found
+        return [_result(row, index, f"{_summary(row)}: {neutralize(row['note'], LONGEST)}", row["id"], {})]
+    results = []
+    for finding in row["findings"][:MAX_PER_ROW]:
+        place = f"{finding['exchange']}{finding['where']}"
+        expected, got = (neutralize(finding[name], LONGEST) for name in ("expected", "got"))
+        message = f"{_summary(row)} Expected {expected}, got {got}."
+        results.append(_result(row, index, message, place, {"curl": commands.get(finding["exchange"], "")}))
+    return results
 
 
-def _result(
-    row: dict[str, Any], at: int, level: str, said: str, where: str, properties: dict[str, str]
-) -> dict[str, Any]:
-    place = inert(where, LONGEST)
-    print_ = hashlib.sha256(f"{row['id']}\n{place}".encode()).hexdigest()
+def _result(row: dict[str, Any], index: int, message: str, place: str, properties: dict[str, str]) -> dict[str, Any]:
+    name = neutralize(place, LONGEST)
+    fingerprint = hashlib.sha256(f"{row['id']}\n{name}".encode()).hexdigest()
     result: dict[str, Any] = {
         "ruleId": row["id"],
-        "ruleIndex": at,
-        "level": level,
-        "message": {"text": said},
+        "ruleIndex": index,
+        "level": LEVELS.get(row["outcome"], "note"),
+        "message": {"text": message},
         "locations": [
             {
                 "physicalLocation": {"artifactLocation": {"uri": "results.json"}, "region": {"startLine": 1}},
-                "logicalLocations": [{"fullyQualifiedName": place}],
+                "logicalLocations": [{"fullyQualifiedName": name}],
             }
         ],
-        "partialFingerprints": {"requirementAndPlace/v1": print_},
+        "partialFingerprints": {"requirementAndPlace/v1": fingerprint},
         "properties": properties,
     }
     if row["outcome"] == "WAIVED":
-        result["suppressions"] = [{"kind": "external", "justification": inert(row["note"], LONGEST)}]
+        result["suppressions"] = [{"kind": "external", "justification": neutralize(row["note"], LONGEST)}]
     return result
 
 

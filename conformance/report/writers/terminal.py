@@ -1,8 +1,7 @@
-"""The terminal: live progress while requests are under way, and the verdict after it."""
+"""Print the progress of a run and its verdict in the terminal."""
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any, Self
 
 from rich.console import Group
@@ -12,15 +11,12 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from conformance.report.results import counted, differences
-from conformance.report.writers.capabilities import told
-from conformance.report.writers.evidence import LONGEST_COMMAND, commands
+from conformance.report.results import compare_dialects, format_counts
+from conformance.report.writers.capability_groups import group_capabilities
+from conformance.report.writers.evidence import LONGEST_COMMAND, neutralize, repeat_commands
 
 if TYPE_CHECKING:
     from rich.console import Console
-
-    from conformance.run.run import Record
-    from conformance.run.session import Prepared
 
 STYLES = {
     "PASS": "green",
@@ -28,33 +24,31 @@ STYLES = {
     "WARN": "yellow",
     "OBSERVED": "cyan",
     "UNTESTABLE": "magenta",
-    "NO_OCCASION": "dim",
+    "NOT_EXERCISED": "dim",
     "NOT_APPLICABLE": "dim",
     "WAIVED": "blue",
     "ERROR": "bold white on red",
 }
-UNSEEN = ("NO_OCCASION", "NOT_APPLICABLE")
+UNJUDGED = ("NOT_EXERCISED", "NOT_APPLICABLE")
 VERDICTS = {"conformant": "bold green", "nonconformant": "bold red", "inconclusive": "bold yellow"}
-# Control characters, line and paragraph ends, marks that turn the direction of writing, halves of surrogate pairs.
-CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-MOST_FINDINGS = 3
-SEEN = 100  # characters of a finding in a table
+INDENT = " " * 11  # the width of an outcome, and a space
+MAX_FINDINGS = 3
 LONGEST = 240
+LONGEST_IN_TABLE = 100
+LONGEST_NAME = 40
 
 
-def ceiling(prepared: Prepared) -> Text:
-    """One line, printed before anything is sent: what will be judged and what it can cost."""
-    plan = prepared.plan
-    wanted = len({assertion.requirement.id for assertion in plan.assertions})
+def plan_line(dialect: str, url: str, model: str, *, requirements: int, requests: int, tokens: int) -> Text:
+    """Return the line that is printed before a run starts: what it judges and its maximum cost."""
     return Text(
-        f"{prepared.contract.name} at {safe(prepared.target.chat_url)}, model {safe(prepared.model)}: "
-        f"{wanted} requirement{'s' * (wanted != 1)}, "
-        f"at most {prepared.requests} requests and {plan.tokens} completion tokens"
+        f"{dialect} at {sanitize(url)}, model {sanitize(model)}: "
+        f"{requirements} requirement{'s' * (requirements != 1)}, "
+        f"at most {requests} requests and {tokens} completion tokens"
     )
 
 
-class Live:
-    """A progress bar while a plan is sent; silent where there is no terminal."""
+class ProgressBar:
+    """A progress bar for a running plan. It prints nothing if the output is not a terminal."""
 
     def __init__(self, console: Console, total: int) -> None:
         self._bar = Progress(
@@ -76,102 +70,105 @@ class Live:
     def __exit__(self, *_: object) -> None:
         self._bar.stop()
 
-    def show(self, record: Record) -> None:
-        """Brings the bar up to date."""
-        last = next(reversed(record.exchanges), ("", ""))[0]
-        self._bar.update(self._task, completed=len(record.exchanges) + len(record.missing), last=escape(last[:40]))
+    def update(self, completed: int, scenario: str) -> None:
+        """Show the number of steps that are done, and the scenario of the last one."""
+        self._bar.update(self._task, completed=completed, last=escape(scenario[:LONGEST_NAME]))
 
 
 def write(results: dict[str, Any], console: Console) -> None:
-    """Prints what failed and warned with its evidence, the counts per topic, and the verdict last."""
+    """Print failures and warnings with their evidence, the counts of each topic, and the verdict last."""
     rows = results["requirements"]
-    early = results["run"]["exhausted"] is not None  # then most rows are untestable, and one line says why
-    known = commands(results)
+    ended_early = results["run"]["exhausted"] is not None  # then most rows are untestable for that one reason
+    commands = repeat_commands(results)
+    is_terminal = console.is_terminal
     for row in rows:
-        if row["outcome"] in ("FAIL", "ERROR", "WARN", "WAIVED") or (row["fails"] and not early):
-            console.print(_row(row, known), soft_wrap=not console.is_terminal)  # logs keep one line a line
+        if row["outcome"] in ("FAIL", "ERROR", "WARN", "WAIVED") or (row["fails"] and not ended_early):
+            console.print(_row(row, commands), soft_wrap=not is_terminal)  # do not break lines in log files
     console.print(_topics(rows))
     for other in results.get("also", ()):
-        console.print(_columns(results, other))
+        console.print(_other_dialect(results, other))
     if "clients" in results:
         console.print(_clients(results["clients"]))
     verdict = _verdict(results)
-    console.print(Panel(verdict, expand=False) if console.is_terminal else verdict, soft_wrap=not console.is_terminal)
+    console.print(Panel(verdict, expand=False) if is_terminal else verdict, soft_wrap=not is_terminal)
 
 
-def _row(row: dict[str, Any], known: dict[str, str]) -> Group:
+def _row(row: dict[str, Any], commands: dict[str, str]) -> Group:
     head = Text.assemble(
-        (f"{row['outcome']:<10}", STYLES[row["outcome"]]), (f" {row['keyword']} ", "bold"), safe(row["id"])
+        (f"{row['outcome']:<10}", STYLES[row["outcome"]]), (f" {row['keyword']} ", "bold"), sanitize(row["id"])
     )
     lines = [
         head,
-        Text(f"           {safe(row['summary'])}"),
-        Text(f"           source {safe(row['source'])}", "dim"),
+        Text(f"{INDENT}{sanitize(row['summary'])}"),
+        Text(f"{INDENT}source {sanitize(row['source'])}", "dim"),
     ]
     if row["note"]:
-        lines.append(Text(f"           {safe(row['note'])}"))
-    for found in row["findings"][:MOST_FINDINGS]:
-        lines.append(Text(f"           {safe(found['exchange'])} {safe(found['where'])}"))
-        lines.append(Text(f"             expected {safe(found['expected'])}", "green"))
-        lines.append(Text(f"             got      {safe(found['got'])}", "red"))
-    more = len(row["findings"]) - MOST_FINDINGS
+        lines.append(Text(f"{INDENT}{sanitize(row['note'])}"))
+    for finding in row["findings"][:MAX_FINDINGS]:
+        lines.append(Text(f"{INDENT}{sanitize(finding['exchange'])} {sanitize(finding['where'])}"))
+        lines.append(Text(f"{INDENT}  expected {sanitize(finding['expected'])}", "green"))
+        lines.append(Text(f"{INDENT}  got      {sanitize(finding['got'])}", "red"))
+    more = len(row["findings"]) - MAX_FINDINGS
     if more > 0:
-        lines.append(Text(f"           and {more} more findings", "dim"))
+        lines.append(Text(f"{INDENT}and {more} more findings", "dim"))
     first = row["findings"][0]["exchange"] if row["findings"] else None
-    if first in known:
-        lines.append(Text(f"           {safe(known[first], LONGEST_COMMAND)}", "dim"))
+    if first in commands:
+        lines.append(Text(f"{INDENT}{sanitize(commands[first], LONGEST_COMMAND)}", "dim"))
     return Group(*lines, "")
 
 
 def _topics(rows: list[dict[str, Any]]) -> Table:
+    """Return a table with the number of requirements by topic and outcome."""
     table = Table(box=None, pad_edge=False, header_style="dim")
-    shown = [name for name in STYLES if any(row["outcome"] == name for row in rows)]
+    outcomes = [name for name in STYLES if any(row["outcome"] == name for row in rows)]
     table.add_column("topic")
-    for name in shown:
+    for name in outcomes:
         table.add_column(name.lower().replace("_", " "), justify="right")
     topics: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
         topics.setdefault(row["check"].partition(".")[0], []).append(row)
-    for topic, members in topics.items():
-        counts = [sum(row["outcome"] == name for row in members) for name in shown]
+    for topic, group in topics.items():
+        counts = [sum(row["outcome"] == name for row in group) for name in outcomes]
         cells = [
-            Text(str(count), STYLES[name]) if count else Text("") for name, count in zip(shown, counts, strict=True)
+            Text(str(count), STYLES[name]) if count else Text("") for name, count in zip(outcomes, counts, strict=True)
         ]
         table.add_row(topic, *cells)
     return table
 
 
-def _columns(results: dict[str, Any], other: dict[str, Any]) -> Table:
-    """The requirements on which two dialects come to different words, in two columns."""
+def _other_dialect(results: dict[str, Any], other: dict[str, Any]) -> Table:
+    """Return a table of the requirements whose outcomes differ between two dialects."""
     table = Table(
-        title=f"\nalso by {other['target']['dialect']}: {other['verdict']}, {other['requests']} more requests",
+        title=f"\nalso judged by {other['target']['dialect']}: {other['verdict']}, {other['requests']} more requests",
         title_justify="left",
         title_style="bold",
         box=None,
         pad_edge=False,
         header_style="dim",
     )
-    for name in ("requirement", results["target"]["dialect"], other["target"]["dialect"], "seen"):
+    for name in ("requirement", results["target"]["dialect"], other["target"]["dialect"], "finding"):
         table.add_column(name, overflow="fold")
-    for identity, one, two, seen in differences(results, other):
-        cells = [Text(word.lower() or "not asked for", STYLES.get(word, "dim")) for word in (one, two)]
-        table.add_row(Text(safe(identity)), *cells, Text(safe(seen, SEEN)))
+    for identity, outcome, other_outcome, seen in compare_dialects(results, other):
+        cells = [Text(name.lower() or "not required", STYLES.get(name, "dim")) for name in (outcome, other_outcome)]
+        table.add_row(Text(sanitize(identity)), *cells, Text(sanitize(seen, LONGEST_IN_TABLE)))
     return table
 
 
 def _clients(clients: list[dict[str, Any]]) -> Table:
-    """Whom the answers break."""
-    table = Table(title="\nclients that were played the answers", title_justify="left", box=None, pad_edge=False)
-    for name in ("client", "answers", "broken", "first"):
+    """Return a table of the client libraries and the answers that they could not read."""
+    title = "\nclient libraries that read the recorded answers"
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    for name in ("client", "answers", "unreadable", "first"):
         table.add_column(name, overflow="fold")
     for client in clients:
         if client["version"] is None:
             table.add_row(client["client"], Text("not installed", "dim"), "", "")
             continue
         first = client["broken"][0] if client["broken"] else None
-        seen = safe(f"{first['exchange']}: {first['how']}") if first else ""
+        problem = sanitize(f"{first['exchange']}: {first['how']}") if first else ""
         count = Text(str(len(client["broken"])), "red" if first else "green")
-        table.add_row(f"{client['client']} {safe(client['version'])}", str(client["answers"]), count, Text(seen))
+        name = f"{client['client']} {sanitize(client['version'])}"
+        table.add_row(name, str(client["answers"]), count, Text(problem))
     return table
 
 
@@ -179,14 +176,16 @@ def _verdict(results: dict[str, Any]) -> Group:
     target, run = results["target"], results["run"]
     lines = [
         Text(results["verdict"], VERDICTS[results["verdict"]]),
-        Text(f"{safe(target['url'])} as {target['dialect']}, model {safe(target['model'])}"),
-        Text(f"{counted(results)}; {run['requests']} requests in {run['duration_s']:.1f} s", "dim"),
+        Text(f"{sanitize(target['url'])} as {target['dialect']}, model {sanitize(target['model'])}"),
+        Text(f"{format_counts(results)}; {run['requests']} requests in {run['duration_s']:.1f} s", "dim"),
         *(Text(line, "dim") for line in _capabilities(target)),
     ]
-    if all(row["outcome"] in UNSEEN for row in results["requirements"]):
-        lines.append(Text("nothing that came gave occasion to judge any of it: ask for more than this", "yellow"))
+    if all(row["outcome"] in UNJUDGED for row in results["requirements"]):
+        lines.append(Text("nothing was judged: the run exercised none of the requirements; select more", "yellow"))
     if run["retries"]:
-        lines.append(Text(f"{run['retries']} requests sent again, after waiting {run['waited_s']:.1f} s", "yellow"))
+        lines.append(
+            Text(f"{run['retries']} requests were sent again, after {run['waited_s']:.1f} s of waiting", "yellow")
+        )
     if run["exhausted"]:
         lines.append(Text(f"ended early: {run['exhausted']}", "yellow"))
     if not target["tls_verified"]:
@@ -195,11 +194,11 @@ def _verdict(results: dict[str, Any]) -> Group:
 
 
 def _capabilities(target: dict[str, Any]) -> list[str]:
-    """What the server has, lacks and may have, each with who said so."""
-    return [f"{label} {', '.join(names)} ({origin})" for label, names, origin in told(target)] or ["no capabilities"]
+    """Return one line for each status and origin of the server's capabilities."""
+    groups = group_capabilities(target)
+    return [f"{label} {', '.join(names)} ({origin})" for label, names, origin in groups] or ["no capabilities"]
 
 
-def safe(text: str, longest: int = LONGEST) -> str:
-    """What a server said, without the bytes that move cursors or write into clipboards."""
-    shown = CONTROL.sub("\N{REPLACEMENT CHARACTER}", text.replace("\n", " "))
-    return shown if len(shown) <= longest else f"{shown[:longest]}..."
+def sanitize(text: str, longest: int = LONGEST) -> str:
+    """Return the text on one line, without characters that move the cursor or control the terminal."""
+    return neutralize(text.replace("\n", " "), longest)

@@ -9,10 +9,10 @@ import pytest
 
 from conformance.judge.rounds import DECIDED
 from conformance.plan.plan import Plan
-from conformance.report.verdict import Outcome, Verdict, report, row_fails
+from conformance.report.verdict import Outcome, Verdict, build_report, row_fails
 from conformance.scenario import Subject
-from conformance.tests.judged import FINDING, judgement
-from openapi.contract.contract import Capability, Keyword, Requirement
+from conformance.tests.report.judgements import FINDING, judgement
+from openapi.contract.contract import Capability, Keyword, Requirement, load
 
 if TYPE_CHECKING:
     from conformance.check import Finding
@@ -36,7 +36,7 @@ def seen(kind: str, keyword: Keyword) -> Judgement:
 
 def reported(*judgements: Judgement, strict: bool = False, exhausted: str | None = None) -> Report:
     """The report over some judgements."""
-    return report(Plan((), (), ()), judgements, strict=strict, exhausted=exhausted)
+    return build_report(Plan(load("openai"), (), (), ()), judgements, strict=strict, exhausted=exhausted)
 
 
 TABLE = {
@@ -49,9 +49,9 @@ TABLE = {
     ("unobserved", MUST): (Outcome.UNTESTABLE, True, True),
     ("unobserved", SHOULD): (Outcome.UNTESTABLE, False, True),
     ("unobserved", MAY): (Outcome.OBSERVED, False, False),
-    ("idle", MUST): (Outcome.NO_OCCASION, False, False),
-    ("idle", SHOULD): (Outcome.NO_OCCASION, False, False),
-    ("idle", MAY): (Outcome.NO_OCCASION, False, False),
+    ("idle", MUST): (Outcome.NOT_EXERCISED, False, False),
+    ("idle", SHOULD): (Outcome.NOT_EXERCISED, False, False),
+    ("idle", MAY): (Outcome.NOT_EXERCISED, False, False),
     ("error", MUST): (Outcome.ERROR, False, False),
     ("error", SHOULD): (Outcome.ERROR, False, False),
     ("error", MAY): (Outcome.ERROR, False, False),
@@ -126,12 +126,13 @@ def test_a_row_not_seen_says_so() -> None:
 
 def test_uncovered_requirements_and_undeclared_capabilities_have_rows() -> None:
     plan = Plan(
+        load("openai"),
         (),
         (),
         (Requirement("topic.unreached", MUST, "document#a"),),
         (Capability("n", "Several choices.", "document#n", assumed=True),),
     )
-    found = report(plan, (), strict=False, exhausted=None)
+    found = build_report(plan, (), strict=False, exhausted=None)
     assert {row.id: row.outcome for row in found.rows} == {
         "topic.unreached": Outcome.UNTESTABLE,
         "capability.n": Outcome.NOT_APPLICABLE,
@@ -147,7 +148,7 @@ def test_every_outcome_is_counted() -> None:
         "WARN": 0,
         "OBSERVED": 0,
         "UNTESTABLE": 0,
-        "NO_OCCASION": 0,
+        "NOT_EXERCISED": 0,
         "NOT_APPLICABLE": 0,
         "WAIVED": 0,
         "ERROR": 0,

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from conformance.errors import UsageError
-from conformance.proof.mutants.editing import edit_answer
-from conformance.replay import rejudge as offline
-from conformance.replay import resend as replay
+from conformance.proof.editing.answers import edit_answer
+from conformance.replay import rejudge, resend
 from conformance.report import results
-from conformance.tests.sinner import Reply, Sinner, on_replies
+from conformance.report.results_file import read_results
+from conformance.tests.faulty_proxy import Reply, Sinner, on_replies
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from conformance.exchange import Exchange
     from conformance.tests.conftest import Good, Said
-    from conformance.tests.sinner import Sent
+    from conformance.tests.faulty_proxy import Sent
 
 GOODS = ["mindie-2.3", "openai"]  # what is done to results is the same for every dialect
 
@@ -34,13 +34,13 @@ def broken(good: Good, **options: Any) -> dict[str, Any]:
         fit = isinstance(exchange.json, dict) and "choices" in exchange.json
         return edit_answer(exchange, lambda answer: answer.update(object="x")) if fit else exchange
 
-    found: dict[str, Any] = json.loads(results.text(good.outcome(good.changed(break_), **options).results))
+    found: dict[str, Any] = json.loads(results.to_json(good.outcome(good.changed(break_), **options).results))
     return found
 
 
 def test_a_recorded_run_is_judged_to_the_same_words(good: Good) -> None:
     content = broken(good)
-    again = offline.judge_again(content)
+    again = rejudge.judge_again(content)
     assert again.outcome.results["requirements"] == content["requirements"]
     assert again.outcome.results["counts"]["FAIL"]
     assert content["target"] == again.outcome.results["target"]
@@ -48,7 +48,7 @@ def test_a_recorded_run_is_judged_to_the_same_words(good: Good) -> None:
 
 
 def test_a_run_can_be_judged_more_strictly_than_it_was(good: Good) -> None:
-    relaxed, strict = (offline.judge_again(broken(good), strict=each).outcome.results for each in (False, True))
+    relaxed, strict = (rejudge.judge_again(broken(good), strict=each).outcome.results for each in (False, True))
     assert {row["id"] for row in relaxed["requirements"] if row["fails"]} <= {
         row["id"] for row in strict["requirements"] if row["fails"]
     }
@@ -58,7 +58,7 @@ def test_a_run_can_be_judged_more_strictly_than_it_was(good: Good) -> None:
 def test_what_was_not_recorded_is_named_and_fails_nothing(good: Good) -> None:
     content = json.loads(good.results)
     content["exchanges"] = [exchange for exchange in content["exchanges"] if exchange["scenario"] != "conversation"]
-    again = offline.judge_again(content)
+    again = rejudge.judge_again(content)
     assert again.unrecorded == ("conversation",)
     assert again.outcome.results["verdict"] == "conformant"
 
@@ -71,7 +71,7 @@ def test_a_round_that_was_needed_and_not_recorded_is_named(read_good: Callable[[
     left_out = {f"{name}/{step.name}" for step in scenario.steps if step.round >= gone}
     content = json.loads(good.results)
     content["exchanges"] = [exchange for exchange in content["exchanges"] if exchange["id"] not in left_out]
-    again = offline.judge_again(content)
+    again = rejudge.judge_again(content)
     assert again.unrecorded == (name,)
     assert again.outcome.results["verdict"] == "conformant"
 
@@ -81,13 +81,13 @@ def test_an_exchange_that_asks_something_else_than_today_is_not_judged(good: Goo
     for exchange in content["exchanges"]:
         if exchange["scenario"] == "conversation":
             exchange["request"]["body"] = exchange["request"]["body"].replace("max_tokens", "max_tokns")
-    assert "conversation" in offline.judge_again(content).unrecorded
+    assert "conversation" in rejudge.judge_again(content).unrecorded
 
 
 def test_a_packed_file_reads_as_the_plain_one(good: Good, tmp_path: Path) -> None:
     (tmp_path / "r.json").write_text(good.results, encoding="utf-8")
     (tmp_path / "r.json.gz").write_bytes(gzip.compress(good.results.encode()))
-    assert offline.read(tmp_path / "r.json") == offline.read(tmp_path / "r.json.gz")
+    assert read_results(tmp_path / "r.json") == read_results(tmp_path / "r.json.gz")
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_a_packed_file_reads_as_the_plain_one(good: Good, tmp_path: Path) -> Non
 def test_a_file_of_something_else_is_refused_in_one_line(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "r.json").write_bytes(data)
     with pytest.raises(UsageError) as raised:
-        offline.read(tmp_path / "r.json")
+        read_results(tmp_path / "r.json")
     assert len(str(raised.value).splitlines()) == 1
 
 
@@ -115,19 +115,19 @@ def test_judge_is_a_command_with_the_exit_codes_of_check(
 def test_an_exchange_is_found_by_its_id_its_scenario_or_a_finding(read_good: Callable[[str], Good]) -> None:
     content = broken(read_good("mindie-2.3"))
     name = content["exchanges"][3]["id"]
-    assert replay.choose(content, name).id == name
-    assert replay.choose(content, "conversation").scenario == "conversation"
+    assert resend.find_exchange(content, name).id == name
+    assert resend.find_exchange(content, "conversation").scenario == "conversation"
     row = next(row for row in content["requirements"] if row["findings"])
-    assert replay.choose(content, row["id"]).id == row["findings"][0]["exchange"]
+    assert resend.find_exchange(content, row["id"]).id == row["findings"][0]["exchange"]
     for identity, hint in (("nothing", "for example"), ("usage.total-is-sum", "nothing was found")):
         with pytest.raises(UsageError, match=hint):
-            replay.choose(content, identity)
+            resend.find_exchange(content, identity)
 
 
 def test_a_request_is_repeated_byte_for_byte_with_the_key_where_it_stood(read_good: Callable[[str], Good]) -> None:
     for then in read_good("siliconstorm").exchanges.values():
         keyed = any("[REDACTED" in value for _, value in then.request.headers)
-        call = replay.call_of(then, with_key=True, deadline_s=1)
+        call = resend.build_call(then, with_key=True, deadline_s=1)
         assert (call.body, call.method, call.with_key) == (then.request.body, then.request.method, keyed)
         assert "[REDACTED" not in json.dumps(dict(call.headers))
         altered = then.scenario == "key-altered" and then.step != "right"
@@ -137,10 +137,10 @@ def test_a_request_is_repeated_byte_for_byte_with_the_key_where_it_stood(read_go
 def test_a_request_whose_key_is_gone_is_not_sent_without_it(read_good: Callable[[str], Good]) -> None:
     then = read_good("siliconstorm").exchanges["conversation", "main"]
     with pytest.raises(UsageError, match="--api-key-env"):
-        replay.call_of(then, with_key=False, deadline_s=1)
+        resend.build_call(then, with_key=False, deadline_s=1)
     hidden = replace(then, request=replace(then.request, body=b'{"key": "[REDACTED]"}'))
     with pytest.raises(UsageError, match="cannot be sent again"):
-        replay.call_of(hidden, with_key=True, deadline_s=1)
+        resend.build_call(hidden, with_key=True, deadline_s=1)
 
 
 def test_a_replay_shows_what_moved(honest: str, chatproof: Callable[..., Said]) -> None:
@@ -167,7 +167,7 @@ def test_two_answers_that_say_the_same_do_not_differ(good: Good) -> None:
     def untimed(answer: dict[str, Any]) -> None:
         answer["created"] = None
 
-    assert not [exchange.id for exchange in good.exchanges.values() if replay.difference(exchange, exchange).lines]
+    assert not [exchange.id for exchange in good.exchanges.values() if resend.compare_answers(exchange, exchange).lines]
     plain = good.exchanges["conversation", "main"]
-    assert () == replay.difference(plain, edit_answer(plain, later)).lines
-    assert '+ "created": null,' in replay.difference(plain, edit_answer(plain, untimed)).lines
+    assert () == resend.compare_answers(plain, edit_answer(plain, later)).lines
+    assert '+ "created": null,' in resend.compare_answers(plain, edit_answer(plain, untimed)).lines

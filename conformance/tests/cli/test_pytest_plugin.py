@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from conformance.tests.sinner import Sinner, on_answers
+from conformance.tests.faulty_proxy import Sinner, on_answers
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from conformance.tests.sinner import Sent
+    from conformance.tests.faulty_proxy import Sent
 
 PATIENCE_S = 120
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from conformance.check import Check, Finding, Occasion
+from conformance.check import Check, Finding, Applicability
 from conformance.judge.judgement import Judgement
 from conformance.plan.plan import Assertion
 from conformance.scenario import Scenario, Step
@@ -14,6 +14,6 @@ STEP = Step()
 
 def judgement(keyword: Keyword = Keyword.MUST, identity: str = "topic.claim", summary: str = "it holds") -> Judgement:
     """One judgement without a finding."""
-    check = Check("topic.claim", summary, "", Occasion(lambda *_: True), lambda *_: iter(()))
+    check = Check("topic.claim", summary, "", Applicability(lambda *_: True), lambda *_: iter(()))
     requirement = Requirement(identity, keyword, "document#anchor")
     return Judgement(Assertion(check, Scenario("one", "", (STEP,)), STEP, requirement, summary), ("one/main",))

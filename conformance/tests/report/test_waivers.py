@@ -10,9 +10,10 @@ import pytest
 
 from conformance.errors import UsageError
 from conformance.plan.plan import Plan
-from conformance.report.verdict import Outcome, Verdict, report
+from conformance.report.verdict import Outcome, Verdict, build_report
 from conformance.report.waivers import Waiver, read
-from conformance.tests.judged import FINDING, judgement
+from conformance.tests.report.judgements import FINDING, judgement
+from openapi.contract.contract import load
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,7 +28,7 @@ def judged(*waivers: Waiver, failing: bool = True, exhausted: str | None = None)
     """The report over one requirement that fails or holds."""
     one = judgement(identity="stream.done-last")
     one = replace(one, findings=(FINDING,)) if failing else one
-    return report(Plan((), (), ()), [one], strict=False, exhausted=exhausted, waivers=waivers, today=TODAY)
+    return build_report(Plan(load("openai"), (), (), ()), [one], strict=False, exhausted=exhausted, waivers=waivers, today=TODAY)
 
 
 def outcomes(found: Report) -> dict[str, str]:
@@ -59,8 +60,8 @@ def test_a_waiver_that_nothing_needs_fails() -> None:
 
 def test_a_waiver_is_not_stale_where_what_it_covers_had_no_occasion() -> None:
     idle = replace(judgement(identity="stream.done-last"), unobserved="the answer is too short", applies=False)
-    found = report(Plan((), (), ()), [idle], strict=False, exhausted=None, waivers=(WAIVER,), today=TODAY)
-    assert outcomes(found) == {"stream.done-last": "NO_OCCASION"}
+    found = build_report(Plan(load("openai"), (), (), ()), [idle], strict=False, exhausted=None, waivers=(WAIVER,), today=TODAY)
+    assert outcomes(found) == {"stream.done-last": "NOT_EXERCISED"}
 
 
 def test_a_waiver_is_not_stale_where_nothing_that_it_covers_was_planned() -> None:
@@ -73,7 +74,7 @@ def test_a_run_that_ended_early_says_nothing_of_stale_waivers() -> None:
 
 def test_a_defect_of_ours_is_not_waived() -> None:
     one = replace(judgement(identity="stream.done-last"), error="x")
-    found = report(Plan((), (), ()), [one], strict=False, exhausted=None, waivers=(WAIVER,), today=TODAY)
+    found = build_report(Plan(load("openai"), (), (), ()), [one], strict=False, exhausted=None, waivers=(WAIVER,), today=TODAY)
     assert outcomes(found)["stream.done-last"] == "ERROR"
 
 

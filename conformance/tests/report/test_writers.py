@@ -15,12 +15,11 @@ from xml.etree import ElementTree as Xml
 import pytest
 from rich.console import Console
 
-from conformance.proof.mutants.editing import edit_answer
+from conformance.proof.editing.answers import edit_answer
 from conformance.report.verdict import Outcome
-from conformance.report.writers import WRITERS, badge, diff, junit, markdown, sarif, terminal
+from conformance.report.writers import WRITERS, badge, junit, markdown, outcome_changes, report_files, sarif, terminal
 from conformance.report.writers import html as page
-from conformance.report.writers import report_files as files
-from conformance.run.session import Prepared
+from conformance.run.session import PreparedRun
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -93,7 +92,7 @@ def test_junit_counts_what_the_results_count(good: Good, strict: bool) -> None:
             {
                 r["id"]
                 for r in rows
-                if r["outcome"] in ("UNTESTABLE", "NO_OCCASION", "NOT_APPLICABLE") and not r["fails"]
+                if r["outcome"] in ("UNTESTABLE", "NOT_EXERCISED", "NOT_APPLICABLE") and not r["fails"]
             },
         ),
     ):
@@ -171,7 +170,7 @@ def test_the_terminal_names_every_failure_and_the_verdict(good: Good) -> None:
 def test_the_terminal_says_so_where_nothing_was_judged(good: Good) -> None:
     content = broken(good)
     assert "gave occasion" not in shown(content)
-    rows = [row for row in content["requirements"] if row["outcome"] == "NO_OCCASION"]
+    rows = [row for row in content["requirements"] if row["outcome"] == "NOT_EXERCISED"]
     assert "nothing that came gave occasion to judge any of it" in shown({**content, "requirements": rows})
 
 
@@ -179,7 +178,7 @@ def test_the_terminal_says_so_where_nothing_was_judged(good: Good) -> None:
 def test_the_first_line_shows_a_hostile_model_name_harmlessly(read_good: Callable[[str], Good], name: str) -> None:
     good, text = read_good("mindie-2.3"), HOSTILE[name]
     before = good.outcome({}).prepared
-    prepared = Prepared(before.wishes, before.contract, before.target, text, before.declaration, before.plan)
+    prepared = PreparedRun(before.options, before.contract, before.target, text, before.declaration, before.plan)
     file = io.StringIO()
     Console(file=file, highlight=False, width=100).print(terminal.ceiling(prepared))
     assert not CONTROL.search(file.getvalue())
@@ -231,10 +230,10 @@ def test_the_page_tells_what_is_wrong_before_what_holds_and_folds_what_nobody_ac
     content = broken(read_good("mindie-2.3"))
     _, listed = page.write(content).split("<h2>All requirements</h2>")
     groups = re.findall(r'<details( open)?><summary><span class="w (\w+)">\2</span> (\d+)', listed)
-    order = ("FAIL", "UNTESTABLE", "WARN", "PASS", "OBSERVED", "NO_OCCASION", "NOT_APPLICABLE")
+    order = ("FAIL", "UNTESTABLE", "WARN", "PASS", "OBSERVED", "NOT_EXERCISED", "NOT_APPLICABLE")
     counts = {name: str(count) for name, count in content["counts"].items() if count}
     assert [(name, counts[name]) for name in order if name in counts] == [(name, count) for _, name, count in groups]
-    assert ["OBSERVED", "NO_OCCASION", "NOT_APPLICABLE"] == [name for opened, name, _ in groups if not opened]
+    assert ["OBSERVED", "NOT_EXERCISED", "NOT_APPLICABLE"] == [name for opened, name, _ in groups if not opened]
     assert listed.count("<tr><td>") == len(content["requirements"])
 
 
@@ -255,7 +254,7 @@ def test_a_badge_is_a_picture_whatever_a_server_says(attacked: dict[str, Any]) -
 def test_a_badge_in_a_file_of_json_is_what_shields_io_reads(good: Good, tmp_path: Path) -> None:
     content = broken(good)
     names = ("b.json", "b.json.gz", "b.svg", "b")
-    files.save([("badge", tmp_path / name) for name in names], content)
+    report_files.write_reports([("badge", tmp_path / name) for name in names], content)
     plain, packed, *pictures = [(tmp_path / name).read_bytes() for name in names]
     assert [badge.write(content)] * 2 == [picture.decode() for picture in pictures]
     assert plain == gzip.decompress(packed)
@@ -298,11 +297,11 @@ def test_every_report_shows_the_command_that_repeats_a_finding(read_good: Callab
 
 def test_what_got_worse_between_two_runs_is_told(good: Good) -> None:
     before, after = json.loads(good.results), broken(good)
-    rows = list(diff.moved(before, after))
+    rows = list(outcome_changes.compare_results(before, after))
     assert rows
-    assert {diff.WORSE} == {row.kind for row in rows}
-    assert {diff.BETTER} == {row.kind for row in diff.moved(after, before)}
-    assert not list(diff.moved(after, after))
+    assert {outcome_changes.WORSE} == {row.kind for row in rows}
+    assert {outcome_changes.BETTER} == {row.kind for row in outcome_changes.compare_results(after, before)}
+    assert not list(outcome_changes.compare_results(after, after))
 
 
 def test_the_difference_is_a_command(

@@ -11,19 +11,19 @@ import jsonschema_rs
 import pytest
 
 from conformance.exchange import Exchange
-from conformance.proof.mutants.editing import add_tokens
+from conformance.proof.editing.answers import add_tokens
 from conformance.report import results
-from conformance.tests.sinner import Reply, Sinner
+from conformance.tests.faulty_proxy import Reply, Sinner
 from openapi.stream import sse
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from conformance.tests.conftest import Good, Said
-    from conformance.tests.sinner import Forward, Sent
+    from conformance.tests.faulty_proxy import Forward, Sent
 
 KEY = "sk-canary-0123456789abcdef"
-SCHEMA = jsonschema_rs.validator_for(results.schema())
+SCHEMA = jsonschema_rs.validator_for(results.load_schema())
 
 GOODS = ["mindie-2.3", "openai"]  # what is done to results is the same for every dialect
 
@@ -46,9 +46,9 @@ def test_the_results_of_a_run_fit_their_schema(good: Good) -> None:
 
 
 def test_the_schema_is_a_schema_and_tight() -> None:
-    jsonschema_rs.meta.validate(results.schema())
+    jsonschema_rs.meta.validate(results.load_schema())
     assert problems({})
-    assert problems({**results.schema(), "schema_version": 3})
+    assert problems({**results.load_schema(), "schema_version": 3})
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_every_finding_names_an_exchange_that_is_there_with_its_command(good: Go
 
 
 def test_a_run_can_be_judged_again_from_its_results(good: Good) -> None:
-    content = json.loads(results.text(broken(good)))
+    content = json.loads(results.to_json(broken(good)))
     again = [Exchange.from_dict(exchange) for exchange in content["exchanges"]]
     found = good.outcome({(each.scenario, each.step): each for each in again}).results
     assert content["requirements"] == found["requirements"]
@@ -117,7 +117,7 @@ def test_a_run_can_be_judged_again_from_its_results(good: Good) -> None:
 def test_text_of_a_server_that_no_file_can_hold_is_still_json(good: Good) -> None:
     content = json.loads(good.results)
     content["requirements"][0]["note"] = "half a pair: \ud800"
-    written = results.text(content).encode(errors="backslashreplace")
+    written = results.to_json(content).encode(errors="backslashreplace")
     assert json.loads(written)["requirements"][0]["note"] == "half a pair: \ud800"
 
 

@@ -18,8 +18,9 @@ from click.testing import CliRunner
 
 import reference_server.tiny
 from chatproof import main
-from conformance.plan.capabilities import assumed
-from conformance.run.session import contract_of, draft
+from conformance.plan.capabilities import default_capabilities
+from conformance.run.drafting import draft
+from conformance.run.session import load_contract
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -136,7 +137,11 @@ def test_every_bound_that_it_is_blamed_for_was_broken_by_its_answer(rows: dict[s
 
 
 def test_what_it_refuses_because_no_document_names_it_is_not_asked_for() -> None:
-    contract = contract_of("openai")
-    bodies = [step.body or {} for scenario in draft(contract, assumed(contract)).scenarios for step in scenario.steps]
+    contract = load_contract("openai")
+    bodies = [
+        step.body or {}
+        for scenario in draft(contract, default_capabilities(contract)).scenarios
+        for step in scenario.steps
+    ]
     strange = {name for body in bodies for name in body} - {*contract.parameters, "model", "chatproof_unknown"}
     assert strange == set()

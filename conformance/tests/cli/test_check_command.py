@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from conformance import check
 from conformance.cli import check_command as command
-from conformance.tests.sinner import Reply, Sinner, on_replies
+from conformance.judge.check_registry import gather_checks
+from conformance.tests.faulty_proxy import Reply, Sinner, on_replies
 from openapi.contract.contract import names
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from conformance.tests.conftest import Said
-    from conformance.tests.sinner import Forward, Sent
+    from conformance.tests.faulty_proxy import Forward, Sent
 
 NOBODY = "http://127.0.0.1:9"
 
@@ -119,9 +119,9 @@ def test_a_defect_of_a_check_gives_5_and_is_never_the_servers(
     def judge(*_: object) -> None:
         raise ValueError("a slip")
 
-    checks = check.gather()
+    checks = gather_checks()
     checks["answer.id-given"] = replace(checks["answer.id-given"], judge=judge)  # type: ignore[arg-type]
-    monkeypatch.setattr("conformance.run.session.gather", lambda: checks)
+    monkeypatch.setattr("conformance.run.drafting.gather_checks", lambda: checks)
     said = chatproof("check", honest, "--dialect", "mindie", "--only", "conversation")
     assert said.code == 5, said.stderr
     rows = {row["id"]: row for row in said.results["requirements"]}

@@ -1,0 +1,97 @@
+"""Read results files of the current and of older versions of the schema."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections import Counter
+from typing import TYPE_CHECKING, Any, Final
+
+import jsonschema_rs
+
+from conformance.errors import UsageError
+from conformance.report.results import SCHEMA_VERSION, load_schema
+from conformance.report.verdict import Outcome
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+GZIP: Final = b"\x1f\x8b"
+MAX_BYTES: Final = 2 * 2**30
+"""Bytes that are read of a gzipped file."""
+OLD_VERSIONS: Final = (1, 2)
+
+
+def read_results(path: Path) -> dict[str, Any]:
+    """Read a results file, plain or gzipped, and return it in the form of the current version.
+
+    Raise UsageError for anything else.
+    """
+    try:
+        data = path.read_bytes()
+        if data.startswith(GZIP):
+            with gzip.open(path) as unpacked:
+                data = unpacked.read(MAX_BYTES)
+        document: dict[str, Any] = upgrade(json.loads(data))
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror or error}") from error
+    except KeyError as error:
+        raise UsageError(f"{path}: not a results file of chatproof: missing key {error}") from error
+    except (AttributeError, EOFError, RecursionError, TypeError, ValueError) as error:
+        raise UsageError(f"{path}: not a results file of chatproof: {str(error)[:200]}") from error
+    problem = next(iter(jsonschema_rs.validator_for(load_schema()).iter_errors(document)), None)
+    if problem is not None:
+        place = "/".join(map(str, problem.instance_path)) or "top level"
+        raise UsageError(f"{path}: not a results file of chatproof: {place}: {problem.message[:200]}")
+    return document
+
+
+def upgrade(document: Any) -> Any:
+    """Return a results document of an older version in the form of the current one; return any other value unchanged.
+
+    Version 1 has the outcome NOT_APPLICABLE also for requirements that were not exercised. Undeclared capabilities are
+    the rows `capability.NAME`, so all other such rows become NOT_EXERCISED. Version 2 calls that outcome NO_OCCASION.
+
+    Version 3 has these new names:
+    - `requirements[].interpretation` instead of `reading`
+    - `target.capability_origins.NAME.status` instead of `word`
+    - `exchanges[].response.stalled_s` instead of `held_up_s`
+
+    Raise KeyError, TypeError or AttributeError for a document that does not fit the version that it states.
+    """
+    if not isinstance(document, dict) or document.get("schema_version") not in OLD_VERSIONS:
+        return document
+    new = {**_upgrade_judged(document, document["schema_version"]), "schema_version": SCHEMA_VERSION}
+    if "also" in document:
+        new["also"] = [_upgrade_judged(other, document["schema_version"]) for other in document["also"]]
+    new["exchanges"] = [
+        {**exchange, "response": exchange["response"] and _rename(exchange["response"], "held_up_s", "stalled_s")}
+        for exchange in document["exchanges"]
+    ]
+    return new
+
+
+def _upgrade_judged(judged: dict[str, Any], version: int) -> dict[str, Any]:
+    """Return the part of a document that belongs to one dialect in the form of the current version."""
+    rows = [
+        {**_rename(row, "reading", "interpretation"), "outcome": _upgrade_outcome(row, version)}
+        for row in judged["requirements"]
+    ]
+    numbers = Counter(row["outcome"] for row in rows)
+    target = dict(judged["target"])
+    if "capability_origins" in target:
+        target["capability_origins"] = {
+            name: _rename(origin, "word", "status") for name, origin in target["capability_origins"].items()
+        }
+    counts = {outcome.value: numbers[outcome] for outcome in Outcome}
+    return {**judged, "target": target, "counts": counts, "requirements": rows}
+
+
+def _upgrade_outcome(row: dict[str, Any], version: int) -> str:
+    outcome: str = row["outcome"]
+    old = "NO_OCCASION" if version > 1 else "NOT_APPLICABLE"
+    return Outcome.NOT_EXERCISED.value if outcome == old and not row["id"].startswith("capability.") else outcome
+
+
+def _rename(fields: dict[str, Any], old: str, new: str) -> dict[str, Any]:
+    return {new if name == old else name: value for name, value in fields.items()}

@@ -1,0 +1,22 @@
+"""Group the capabilities of a target by status and origin, as reports show them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+LABELS: Final = {"declared": "supports", "denied": "lacks", "unknown": "may support"}
+
+
+def group_capabilities(target: dict[str, Any]) -> Iterator[tuple[str, list[str], str]]:
+    """Yield (label, names, origin) for each status and origin among the capabilities of a target of results.json."""
+    for status, label in LABELS.items():
+        groups: dict[str, list[str]] = {}
+        for name, capability in target["capability_origins"].items():
+            if capability["status"] == status:
+                origin = "undeclared" if status == "unknown" else f"according to {capability['from']}"
+                groups.setdefault(origin, []).append(name)
+        for origin, names in groups.items():
+            yield label, names, origin
