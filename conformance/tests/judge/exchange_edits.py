@@ -1,4 +1,7 @@
-"""Small edits of an exchange, each named by what it changes."""
+"""Edit one part of an exchange.
+
+Most functions here return an edit: a function from an exchange to the changed exchange.
+"""
 
 from __future__ import annotations
 
@@ -16,66 +19,66 @@ if TYPE_CHECKING:
     from conformance.exchange import Exchange
 
 
-def of_answer(**members: Any) -> Callable[[Exchange], Exchange]:
-    """Members of a plain answer."""
-    return lambda exchange: edit_answer(exchange, lambda answer: answer.update(members))
+def of_answer(**fields: Any) -> Callable[[Exchange], Exchange]:
+    """Set fields of a plain answer."""
+    return lambda exchange: edit_answer(exchange, lambda answer: answer.update(fields))
 
 
-def of_usage(**members: Any) -> Callable[[Exchange], Exchange]:
-    """Members of usage, streamed or plain."""
-    return lambda exchange: edit_usage(exchange, lambda usage: usage.update(members))
+def of_usage(**fields: Any) -> Callable[[Exchange], Exchange]:
+    """Set fields of usage, streamed or plain."""
+    return lambda exchange: edit_usage(exchange, lambda usage: usage.update(fields))
 
 
-def of_choice(**members: Any) -> Callable[[Exchange], Exchange]:
-    """Members of the first choice of a plain answer."""
-    return lambda exchange: edit_choice(exchange, lambda choice: choice.update(members))
+def of_choice(**fields: Any) -> Callable[[Exchange], Exchange]:
+    """Set fields of the first choice of a plain answer."""
+    return lambda exchange: edit_choice(exchange, lambda choice: choice.update(fields))
 
 
-def of_message(**members: Any) -> Callable[[Exchange], Exchange]:
-    """Members of the message of a plain answer."""
-    return lambda exchange: edit_message(exchange, lambda message: message.update(members))
+def of_message(**fields: Any) -> Callable[[Exchange], Exchange]:
+    """Set fields of the message of a plain answer."""
+    return lambda exchange: edit_message(exchange, lambda message: message.update(fields))
 
 
-def of_chunks(which: slice = ALL, **members: Any) -> Callable[[Exchange], Exchange]:
-    """Members of chunks."""
-    return lambda exchange: edit_chunks(exchange, lambda chunk: chunk.update(members), which)
+def of_chunks(which: slice = ALL, **fields: Any) -> Callable[[Exchange], Exchange]:
+    """Set fields of chunks."""
+    return lambda exchange: edit_chunks(exchange, lambda chunk: chunk.update(fields), which)
 
 
-def of_request(**members: Any) -> Callable[[Exchange], Exchange]:
-    """Members of the request."""
+def of_request(**fields: Any) -> Callable[[Exchange], Exchange]:
+    """Set fields of the request."""
 
     def change(exchange: Exchange) -> Exchange:
-        body = dump({**exchange.request_json, **members})
+        body = dump({**exchange.request_json, **fields})
         return replace(exchange, request=replace(exchange.request, body=body))
 
     return change
 
 
 def status(code: int) -> Callable[[Exchange], Exchange]:
-    """Another status."""
+    """Set the status."""
     return lambda exchange: with_status(exchange, code)
 
 
-def call(**members: Any) -> Callable[[Exchange], Exchange]:
-    """One tool call in the message, otherwise well formed."""
+def call(**fields: Any) -> Callable[[Exchange], Exchange]:
+    """Add a tool call to the message that is well-formed except for these fields."""
     good = {"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
-    return of_message(tool_calls=[{**good, **members}])
+    return of_message(tool_calls=[{**good, **fields}])
 
 
-def function(**members: Any) -> Callable[[Exchange], Exchange]:
-    """One tool call whose function is otherwise well formed."""
-    return call(function={"name": "f", "arguments": "{}", **members})
+def function(**fields: Any) -> Callable[[Exchange], Exchange]:
+    """Add a tool call whose function is well-formed except for these fields."""
+    return call(function={"name": "f", "arguments": "{}", **fields})
 
 
 def both(
     first: Callable[[Exchange], Exchange], second: Callable[[Exchange], Exchange]
 ) -> Callable[[Exchange], Exchange]:
-    """One edit after another."""
+    """Apply one edit after the other."""
     return lambda exchange: second(first(exchange))
 
 
 def lasting(ended_at_s: float, first_at_s: float, events: int = 99) -> Callable[[Exchange], Exchange]:
-    """A stream of so many events that took so long, its first event at a time and all others at the end."""
+    """Make a stream of a number of events take some time: its first event at one time, all others at the end."""
 
     def change(exchange: Exchange) -> Exchange:
         short = edit_frames(
@@ -89,51 +92,53 @@ def lasting(ended_at_s: float, first_at_s: float, events: int = 99) -> Callable[
 
 
 def spread(ended_at_s: float, first_at_s: float) -> Callable[[Exchange], Exchange]:
-    """A stream whose events come at equal distances between two times."""
+    """Spread the events of a stream evenly between two times."""
 
     def change(exchange: Exchange) -> Exchange:
-        found = frames(exchange)
-        step_s = (ended_at_s - first_at_s) / (len(found) - 1)
-        timed = with_frames(exchange, (replace(each, at_s=first_at_s + at * step_s) for at, each in enumerate(found)))
+        events = frames(exchange)
+        step_s = (ended_at_s - first_at_s) / (len(events) - 1)
+        timed = with_frames(
+            exchange, (replace(frame, at_s=first_at_s + at * step_s) for at, frame in enumerate(events))
+        )
         return replace(timed, response=replace(response_of(timed), ended_at_s=ended_at_s))
 
     return change
 
 
-def coded(code: int) -> Callable[[Exchange], Exchange]:
-    """A body with a business code."""
+def error_code(code: int) -> Callable[[Exchange], Exchange]:
+    """Replace the body by an error with this code."""
     return lambda exchange: with_json(exchange, {"code": code, "result": None, "message": "no"})
 
 
-def shouted(exchange: Exchange) -> Exchange:
-    """Another text."""
+def other_text(exchange: Exchange) -> Exchange:
+    """Change the text."""
     return edit_text(exchange, lambda text: f"{text}!")
 
 
-def typed(kind: str) -> Callable[[Exchange], Exchange]:
-    """Another content type."""
+def media_type(kind: str) -> Callable[[Exchange], Exchange]:
+    """Set the content type."""
     return lambda exchange: with_header(exchange, "content-type", kind)
 
 
 def rewritten(write: Callable[[dict[str, Any]], bytes]) -> Callable[[Exchange], Exchange]:
-    """The first chunk of a stream written otherwise."""
+    """Replace the first chunk of a stream by what a function writes for it."""
     return lambda exchange: edit_frames(
         exchange, lambda frames: [frames[0].saying(write(frames[0].chunk or {})), *frames[1:]]
     )
 
 
 def ending(reason: str, text: str, tokens: int) -> Callable[[Exchange], Exchange]:
-    """Another end of a plain answer; `{stop}` in the text stands for the stop text."""
+    """Set the end of a plain answer; `{stop}` in the text is replaced by the stop string."""
 
     def change(exchange: Exchange) -> Exchange:
-        said = text.format(stop=exchange.request_json["stop"])
+        content = text.format(stop=exchange.request_json["stop"])
         return both(
-            both(of_message(content=said), of_choice(finish_reason=reason)), of_usage(completion_tokens=tokens)
+            both(of_message(content=content), of_choice(finish_reason=reason)), of_usage(completion_tokens=tokens)
         )(exchange)
 
     return change
 
 
 def unchanged(exchange: Exchange) -> Exchange:
-    """The good exchange."""
+    """Return the exchange unchanged."""
     return exchange

@@ -1,4 +1,4 @@
-"""What single judges mean by their words: accepted, named, a trace, a leak, null."""
+"""Test what single checks mean by accepted, refused, named, a traceback, a leak, and null."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from conformance.check import Finding
-from conformance.judge.acceptance import accepted, refused
+from conformance.judge.acceptance import is_accepted, is_refused
 from conformance.judge.checks.errors.response import TRACES
 from conformance.proof.editing.answers import edit_answer, edit_text
 from conformance.proof.editing.responses import accept, dump, refuse, with_body, with_header, with_status
@@ -26,9 +26,11 @@ if TYPE_CHECKING:
 
 
 def judged(good: Good, identity: str, key: tuple[str, str], changed: Exchange) -> Judgement:
-    """What a check says of one exchange that stands in for the recorded one."""
+    """Judge one changed exchange with a check."""
     (assertion,) = [
-        each for each in good.plan.assertions if each.check.id == identity and (each.scenario.id, each.step.name) == key
+        assertion
+        for assertion in good.plan.assertions
+        if assertion.check.id == identity and (assertion.scenario.id, assertion.step.name) == key
     ]
     (found,) = good.judge({key: changed}, [assertion])
     return found
@@ -41,7 +43,7 @@ def mindie(read_good: Callable[[str], Good]) -> Good:
 
 
 @pytest.mark.parametrize(
-    ("body", "status", "is_accepted", "is_refused"),
+    ("body", "status", "accepted", "refused"),
     [
         (b"{}", 200, True, False),
         (b"", 204, True, False),
@@ -63,21 +65,21 @@ def mindie(read_good: Callable[[str], Good]) -> Good:
     ],
 )
 def test_what_counts_as_accepted_and_refused(
-    mindie: Good, body: bytes, status: int, is_accepted: bool, is_refused: bool
+    mindie: Good, body: bytes, status: int, accepted: bool, refused: bool
 ) -> None:
     exchange = with_status(with_body(mindie.exchanges["conversation", "main"], body), status)
-    assert (is_accepted, is_refused) == (accepted(exchange), refused(exchange))
+    assert (accepted, refused) == (is_accepted(exchange), is_refused(exchange))
 
 
-def test_what_was_not_answered_was_neither_accepted_nor_refused(mindie: Good) -> None:
+def test_a_missing_response_is_neither_accepted_nor_refused(mindie: Good) -> None:
     silent = replace(mindie.exchanges["conversation", "main"], response=None)
-    assert (accepted(silent), refused(silent)) == (False, False)
+    assert (is_accepted(silent), is_refused(silent)) == (False, False)
 
 
-def test_a_stream_that_was_taken_and_then_broke_was_accepted(mindie: Good) -> None:
+def test_a_stream_that_broke_off_counts_as_accepted(mindie: Good) -> None:
     stream = mindie.exchanges["greedy", "streamed"]
     broken = edit_frames(stream, lambda frames: [*frames[:2], frames[2].saying(b'{"error": "no"}')])
-    assert (accepted(broken), refused(broken)) == (True, False)
+    assert (is_accepted(broken), is_refused(broken)) == (True, False)
 
 
 @pytest.mark.parametrize(
@@ -95,17 +97,17 @@ def test_a_stream_that_was_taken_and_then_broke_was_accepted(mindie: Good) -> No
         ("", False),
     ],
 )
-def test_a_parameter_is_named_by_a_word_of_its_own(mindie: Good, text: str, is_named: bool) -> None:
+def test_a_parameter_is_named_only_as_a_whole_word(mindie: Good, text: str, is_named: bool) -> None:
     key = ("n-0-refused", "main")
     changed = edit_answer(mindie.exchanges[key], lambda body: body.update(error=text, error_type="x"))
     assert is_named == (not judged(mindie, "errors.names-the-parameter", key, changed).findings)
 
 
 @pytest.mark.parametrize(("name", "is_named"), [("enable_thinking", True), ("thinking", False)])
-def test_a_parameter_is_named_by_a_member_of_what_was_sent_for_it(mindie: Good, name: str, is_named: bool) -> None:
+def test_a_field_of_the_value_names_the_parameter_too(mindie: Good, name: str, is_named: bool) -> None:
     key = ("chat_template_kwargs-thinking-text-refused", "main")
-    said = f"{name} must be true or false"
-    changed = edit_answer(mindie.exchanges[key], lambda body: body.update(error=said, error_type="x"))
+    message = f"{name} must be true or false"
+    changed = edit_answer(mindie.exchanges[key], lambda body: body.update(error=message, error_type="x"))
     assert is_named == (not judged(mindie, "errors.names-the-parameter", key, changed).findings)
 
 
@@ -125,7 +127,7 @@ def test_a_parameter_is_named_by_a_member_of_what_was_sent_for_it(mindie: Good, 
         ("File too large", False),
     ],
 )
-def test_what_is_taken_for_the_inside_of_a_server(text: str, is_trace: bool) -> None:
+def test_which_messages_count_as_a_traceback(text: str, is_trace: bool) -> None:
     assert is_trace == (TRACES.search(text) is not None)
 
 
@@ -133,7 +135,7 @@ def test_what_is_taken_for_the_inside_of_a_server(text: str, is_trace: bool) -> 
     ("off", "fits"),
     [(timedelta(), True), (timedelta(minutes=-50), True), (timedelta(minutes=50), True), (timedelta(hours=2), False)],
 )
-def test_created_is_the_time_of_the_answer_give_or_take_an_hour(mindie: Good, off: timedelta, fits: bool) -> None:
+def test_created_may_differ_by_less_than_an_hour(mindie: Good, off: timedelta, fits: bool) -> None:
     key = ("conversation", "main")
     exchange = mindie.exchanges[key]
     created = int((datetime.fromisoformat(exchange.started_at) + off).timestamp())
@@ -142,12 +144,12 @@ def test_created_is_the_time_of_the_answer_give_or_take_an_hour(mindie: Good, of
 
 
 @pytest.mark.parametrize("status", [401, 403, 404])
-def test_an_unknown_path_may_be_hidden_behind_the_key(mindie: Good, status: int) -> None:
+def test_an_unknown_path_may_be_refused_for_the_key(mindie: Good, status: int) -> None:
     key = ("unknown-path", "main")
     assert not judged(mindie, "http.unknown-path-is-404", key, with_status(mindie.exchanges[key], status)).findings
 
 
-def test_get_may_be_unknown_too_and_then_owes_no_allow_header(mindie: Good) -> None:
+def test_a_404_for_get_needs_no_allow_header(mindie: Good) -> None:
     key = ("get-chat", "main")
     hidden = with_header(with_status(mindie.exchanges[key], 404), "allow", None)
     assert not judged(mindie, "http.get-refused", key, hidden).findings
@@ -155,15 +157,15 @@ def test_get_may_be_unknown_too_and_then_owes_no_allow_header(mindie: Good) -> N
 
 
 def stopped(good: Good, step: str, text: str) -> dict[tuple[str, str], Exchange]:
-    """The scenario of stop texts in which one answer says something else."""
+    """Return the stop-text scenario with another text in one answer."""
     exchange = good.exchanges["stop-text", step]
     if not exchange.is_stream:
         return {("stop-text", step): edit_text(exchange, lambda _: text)}
-    said = iter([text])
+    texts = iter([text])
 
     def rewrite(frames: list[Any]) -> list[Any]:
         return [
-            frame.edited(lambda chunk: chunk["choices"][0]["delta"].update(content=next(said, "")))
+            frame.edited(lambda chunk: chunk["choices"][0]["delta"].update(content=next(texts, "")))
             if (frame.chunk or {}).get("choices")
             else frame
             for frame in frames
@@ -172,16 +174,16 @@ def stopped(good: Good, step: str, text: str) -> dict[tuple[str, str], Exchange]
     return {("stop-text", step): edit_frames(exchange, rewrite)}
 
 
-def verdict_on_stop(good: Good, identity: str, changed: dict[tuple[str, str], Exchange]) -> str:
-    """found, fits, or astray: what a check about stop texts makes of an answer."""
+def judge_stop(good: Good, identity: str, changed: dict[tuple[str, str], Exchange]) -> str:
+    """Judge a changed answer with a check of stop strings: found, fits or diverged."""
     (assertion,) = good.of(identity, "stop-text")
     (judgement,) = good.judge(changed, [assertion])
     assert judgement.error is None
-    return "found" if judgement.findings else "fits" if judgement.unobserved is None else "astray"
+    return "found" if judgement.findings else "fits" if judgement.unobserved is None else "diverged"
 
 
 @pytest.mark.parametrize("step", ["stopped", "stopped-streamed"])
-def test_a_leak_is_told_from_an_answer_that_went_another_way(mindie: Good, step: str) -> None:
+def test_a_leak_is_distinguished_from_a_diverging_answer(mindie: Good, step: str) -> None:
     whole = mindie.exchanges["stop-text", "baseline"].content() or ""
     stop = mindie.exchanges["stop-text", step].request_json["stop"]
     until = whole[: whole.find(stop)]
@@ -192,19 +194,19 @@ def test_a_leak_is_told_from_an_answer_that_went_another_way(mindie: Good, step:
         (whole, "found"),
         (until[:-1], "found"),
         ("", "found"),
-        (f"{until[:3]}#{until[3:]}", "astray"),
-        ("Certainly!", "astray"),
+        (f"{until[:3]}#{until[3:]}", "diverged"),
+        ("Certainly!", "diverged"),
     ):
-        assert expected == verdict_on_stop(mindie, "stop.cut-where-it-starts", stopped(mindie, step, text)), text
+        assert expected == judge_stop(mindie, "stop.cut-where-it-starts", stopped(mindie, step, text)), text
 
 
-def test_a_leak_is_found_beside_an_answer_that_went_another_way(mindie: Good) -> None:
+def test_a_leak_is_reported_although_another_answer_diverges(mindie: Good) -> None:
     whole = mindie.exchanges["stop-text", "baseline"].content() or ""
     changed = {**stopped(mindie, "stopped", "Certainly!"), **stopped(mindie, "stopped-streamed", whole)}
-    assert verdict_on_stop(mindie, "stop.cut-where-it-starts", changed) == "found"
+    assert judge_stop(mindie, "stop.cut-where-it-starts", changed) == "found"
 
 
-def test_an_included_stop_text_ends_the_answer(mindie: Good) -> None:
+def test_an_included_stop_string_ends_the_answer(mindie: Good) -> None:
     whole = mindie.exchanges["stop-text", "baseline"].content() or ""
     stop = mindie.exchanges["stop-text", "included"].request_json["stop"]
     until = whole[: whole.find(stop)]
@@ -215,27 +217,27 @@ def test_an_included_stop_text_ends_the_answer(mindie: Good) -> None:
         (whole, "found"),
         (f"{until}{stop} and more", "found"),
         (f"{until}#", "found"),
-        ("Certainly!", "astray"),
+        ("Certainly!", "diverged"),
     ):
-        found = verdict_on_stop(mindie, "stop.included-on-request", stopped(mindie, "included", text))
+        found = judge_stop(mindie, "stop.included-on-request", stopped(mindie, "included", text))
         assert expected == found, text
 
 
-def test_a_limit_reached_before_the_stop_text_is_no_fault(mindie: Good) -> None:
+def test_a_limit_reached_before_the_stop_string_is_not_reported(mindie: Good) -> None:
     key = ("stop-text", "stopped")
 
-    def rambled(answer: dict[str, Any]) -> None:
+    def diverge(answer: dict[str, Any]) -> None:
         answer["choices"][0].update(finish_reason="length")
         answer["choices"][0]["message"].update(content="Certainly!")
         answer["usage"].update(completion_tokens=48, total_tokens=answer["usage"]["prompt_tokens"] + 48)
 
-    changed = edit_answer(mindie.exchanges[key], rambled)
+    changed = edit_answer(mindie.exchanges[key], diverge)
     assert not judged(mindie, "finish.stop-when-stopped", key, changed).applies
     early = edit_answer(changed, lambda answer: answer["usage"].update(completion_tokens=7))
     assert judged(mindie, "finish.stop-when-stopped", key, early).findings
 
 
-def test_null_is_judged_by_what_the_dialect_says_of_it(good: Good) -> None:
+def test_null_is_judged_by_the_dialect(good: Good) -> None:
     counted: Counter[str] = Counter()
     for assertion in good.of("parameters.null-as-documented"):
         key = (assertion.scenario.id, assertion.step.name)
@@ -248,7 +250,7 @@ def test_null_is_judged_by_what_the_dialect_says_of_it(good: Good) -> None:
     assert sum(counted.values())
 
 
-def test_a_chunk_is_found_by_the_place_of_its_event(mindie: Good) -> None:
+def test_a_finding_in_a_chunk_names_the_number_of_its_event(mindie: Good) -> None:
     key = ("greedy", "streamed")
 
     def change(frames: list[Any]) -> list[Any]:
@@ -259,21 +261,21 @@ def test_a_chunk_is_found_by_the_place_of_its_event(mindie: Good) -> None:
     assert finding == Finding("/events/3/object", "chat.completion.chunk", "'x'")
 
 
-def test_the_content_type_of_a_stream_is_compared_without_its_parameters(mindie: Good) -> None:
+def test_the_content_type_of_a_stream_is_compared_without_parameters(mindie: Good) -> None:
     key = ("greedy", "streamed")
     for value, fits in (("Text/Event-Stream ; x=y", True), ("text/event-stream2", False), ("application/json", False)):
         changed = with_header(mindie.exchanges[key], "content-type", value)
         assert fits == (not judged(mindie, "stream.event-stream-type", key, changed).findings)
 
 
-def test_a_body_with_many_faults_is_reported_at_each_of_them(mindie: Good) -> None:
+def test_a_body_with_several_defects_has_a_finding_for_each(mindie: Good) -> None:
     key = ("conversation", "main")
     answer = {"id": "", "object": "x", "created": "now", "model": 7, "choices": [{"index": -1}]}
-    found = judged(mindie, "answer.fits-schema", key, with_body(mindie.exchanges[key], dump(answer))).findings
-    assert {"/id", "/object", "/created", "/model"} <= {each.where for each in found}
+    findings = judged(mindie, "answer.fits-schema", key, with_body(mindie.exchanges[key], dump(answer))).findings
+    assert {"/id", "/object", "/created", "/model"} <= {finding.where for finding in findings}
 
 
-def test_one_fault_of_the_bytes_is_one_finding(mindie: Good) -> None:
+def test_one_defect_of_the_bytes_is_one_finding(mindie: Good) -> None:
     key = ("greedy", "streamed")
     exchange = mindie.exchanges[key]
     changed = edit_frames(exchange, lambda frames: [replace(frames[0], raw=b"oops\n" + sse.encode("{}")), *frames])
@@ -282,14 +284,14 @@ def test_one_fault_of_the_bytes_is_one_finding(mindie: Good) -> None:
 
 
 def nameless(entry: dict[str, Any], data: list[int]) -> None:
-    """The entry's alternatives become two tokens without text: special ones, or parts of a character."""
+    """Make the entry's alternatives two tokens without text: special tokens, or parts of a character."""
     other = {"token": "", "bytes": data, "logprob": entry["logprob"] - 3}
     entry.update(token="", bytes=data, top_logprobs=[{**other, "logprob": entry["logprob"]}, other])
 
 
 @pytest.mark.parametrize("data", [[], [0xE4, 0xBD]])
 @pytest.mark.parametrize("check", ["bytes-are-the-token", "alternatives-differ", "chosen-as-listed"])
-def test_tokens_without_text_are_not_taken_for_one_another(
+def test_tokens_without_text_are_not_considered_equal(
     read_good: Callable[[str], Good], check: str, data: list[int]
 ) -> None:
     good, key = read_good("openai"), ("logprobs", "told")

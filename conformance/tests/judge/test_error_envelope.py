@@ -1,4 +1,4 @@
-"""Envelopes: each form is known by its own name, and what has no form is called what it is."""
+"""Test that every form of an error envelope is recognized by name, and that other bodies are described."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from conformance.exchange import Exchange, Request, Response, Segment
-from conformance.judge.error_envelope import FORMS, envelope_of
+from conformance.judge.error_envelope import ENVELOPE_FORMS, envelope_of
 
 BODIES: dict[str, Any] = {
     "Anthropic": {"type": "error", "error": {"type": "invalid_request_error", "message": "no"}},
@@ -29,19 +29,20 @@ BODIES: dict[str, Any] = {
 
 
 def refusal(body: bytes) -> Exchange:
+    """Return a refusal with this body."""
     response = Response(400, "", "HTTP/1.1", (), (Segment(0.1, body),), 0.1, 0.1, complete=True)
     return Exchange("a", "a", "a", Request("POST", "http://a", (), b""), response, None, "2026-11-21T00:00:00+00:00")
 
 
 @pytest.mark.parametrize("name", BODIES)
-def test_a_form_is_known_by_its_name(name: str) -> None:
+def test_every_form_is_recognized_by_name(name: str) -> None:
     found = envelope_of(refusal(json.dumps(BODIES[name]).encode()))
     assert name == found.name
     assert found.message
 
 
 def test_every_form_has_an_example() -> None:
-    assert [form.name for form in FORMS] == list(BODIES)
+    assert [form.name for form in ENVELOPE_FORMS] == list(BODIES)
 
 
 @pytest.mark.parametrize(
@@ -49,17 +50,17 @@ def test_every_form_has_an_example() -> None:
     [
         (b'{"ok": false}', "a JSON object of no known form"),
         (b'{"error": true}', "a JSON object of no known form"),
-        (b'["no"]', "JSON that is no object"),
+        (b'["no"]', "JSON but not an object"),
         (b" \n", "an empty body"),
         (b"<!DOCTYPE html><html>no</html>", "HTML"),
         (b"no", "plain text"),
     ],
 )
-def test_what_has_no_form_is_called_what_it_is(body: bytes, name: str) -> None:
+def test_a_body_of_no_known_form_is_described(body: bytes, name: str) -> None:
     found = envelope_of(refusal(body))
     assert (name, None) == (found.name, found.message)
 
 
 @pytest.mark.parametrize(("name", "code"), [("Google", 400), ("vLLM before 2025", 400), ("OVMS", None)])
-def test_a_member_is_found_at_either_level(name: str, code: int | None) -> None:
-    assert code == envelope_of(refusal(json.dumps(BODIES[name]).encode())).member("code")
+def test_a_field_is_read_under_error_and_at_the_top_level(name: str, code: int | None) -> None:
+    assert code == envelope_of(refusal(json.dumps(BODIES[name]).encode())).field("code")

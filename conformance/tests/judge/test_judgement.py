@@ -1,4 +1,4 @@
-"""Judgement: what a judge says, what it cannot say, and that its own defects are never the server's."""
+"""Test how checks are run: their findings, what they could not observe, and their own defects."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from conformance.check import Check, Finding, NotExercised, NotObserved, Occasion
+from conformance.check import Applicability, Check, Finding, NotExercised, NotObserved
 from conformance.judge.judgement import MOST_FINDINGS
 from conformance.report.verdict import Outcome, Verdict, build_report
 
@@ -22,12 +22,12 @@ BAD = Finding("/status", "200", "500")
 
 @pytest.fixture
 def one(read_good: Callable[[str], Good]) -> Callable[..., Judgement]:
-    """Judges one recorded exchange by a function in place of a check."""
+    """Return a function that judges one recorded exchange with a function in place of a check."""
     good = read_good("mindie-2.3")
     (first,) = [assertion for assertion in good.plan.assertions if assertion.id == "conversation::answer.accepted"]
 
-    def run(judgement: Callable[[Any, Any], Iterator[Finding]], **others: Any) -> Judgement:
-        check = Check("topic.claim", "it holds", "", Occasion(lambda *_: True), judgement)
+    def run(function: Callable[[Any, Any], Iterator[Finding]], **others: Any) -> Judgement:
+        check = Check("topic.claim", "it holds", "", Applicability(lambda *_: True), function)
         (found,) = good.judge({}, [replace(first, check=replace(check, **others))])
         return found
 
@@ -45,7 +45,7 @@ def test_findings_are_kept_in_order(one: Callable[..., Judgement]) -> None:
     )
 
 
-def test_a_judge_that_finds_without_end_is_stopped(one: Callable[..., Judgement]) -> None:
+def test_a_check_with_endless_findings_is_stopped(one: Callable[..., Judgement]) -> None:
     def endless(*_: Any) -> Iterator[Finding]:
         while True:
             yield BAD
@@ -54,7 +54,9 @@ def test_a_judge_that_finds_without_end_is_stopped(one: Callable[..., Judgement]
 
 
 @pytest.mark.parametrize(("reason", "applies"), [(NotObserved("too fast"), True), (NotExercised("too fast"), False)])
-def test_what_is_not_observed_is_no_finding(one: Callable[..., Judgement], reason: Exception, applies: bool) -> None:
+def test_findings_before_not_observed_are_dropped(
+    one: Callable[..., Judgement], reason: Exception, applies: bool
+) -> None:
     def judgement(*_: Any) -> Iterator[Finding]:
         yield BAD
         raise reason
@@ -64,7 +66,7 @@ def test_what_is_not_observed_is_no_finding(one: Callable[..., Judgement], reaso
 
 
 @pytest.mark.parametrize("defect", [ValueError("x"), KeyError("usage"), RecursionError(), AssertionError()])
-def test_a_broken_judge_is_our_error_and_never_a_finding(one: Callable[..., Judgement], defect: Exception) -> None:
+def test_a_defect_of_a_check_is_an_error_and_not_a_finding(one: Callable[..., Judgement], defect: Exception) -> None:
     def judgement(*_: Any) -> Iterator[Finding]:
         yield BAD
         raise defect
@@ -74,7 +76,7 @@ def test_a_broken_judge_is_our_error_and_never_a_finding(one: Callable[..., Judg
     assert found.error == f"topic.claim: {type(defect).__name__}: {defect}"
 
 
-def test_a_run_with_a_broken_judge_is_inconclusive(one: Callable[..., Judgement], read_good: Any) -> None:
+def test_a_run_with_a_defect_of_a_check_is_inconclusive(one: Callable[..., Judgement], read_good: Any) -> None:
     def judgement(*_: Any) -> Iterator[Finding]:
         raise ValueError("x")
 
@@ -82,15 +84,15 @@ def test_a_run_with_a_broken_judge_is_inconclusive(one: Callable[..., Judgement]
     assert (found.rows[0].outcome, found.verdict) == (Outcome.ERROR, Verdict.INCONCLUSIVE)
 
 
-def test_what_an_exchange_lacks_is_said_before_the_judge_looks(one: Callable[..., Judgement]) -> None:
+def test_an_unmet_precondition_is_reported_without_running_the_check(one: Callable[..., Judgement]) -> None:
     def judgement(*_: Any) -> Iterator[Finding]:
         raise ValueError("x")
 
-    found = one(judgement, on=Occasion(lambda *_: True, lambda exchange: f"{exchange.id} was not answered"))
+    found = one(judgement, on=Applicability(lambda *_: True, lambda exchange: f"{exchange.id} was not answered"))
     assert (found.unobserved, found.error) == ("conversation/main was not answered", None)
 
 
-def test_a_relation_sees_its_steps_by_name(read_good: Callable[[str], Good]) -> None:
+def test_a_relation_receives_its_steps_by_name(read_good: Callable[[str], Good]) -> None:
     good = read_good("mindie-2.3")
     seen: list[list[str]] = []
 
@@ -104,8 +106,12 @@ def test_a_relation_sees_its_steps_by_name(read_good: Callable[[str], Good]) -> 
     assert found.exchanges == ("greedy/plain", "greedy/plain-again")
 
 
-def test_an_exchange_that_was_not_made_is_not_judged(read_good: Callable[[str], Good]) -> None:
+def test_an_exchange_that_was_not_sent_is_not_judged(read_good: Callable[[str], Good]) -> None:
     good = read_good("mindie-2.3")
     bare = replace(good, exchanges={})
-    assert {None} != {each.unobserved for each in bare.judge({})}
-    assert not [each for each in bare.judge({}) if each.findings or each.error or each.unobserved is None]
+    assert {None} != {judgement.unobserved for judgement in bare.judge({})}
+    assert not [
+        judgement
+        for judgement in bare.judge({})
+        if judgement.findings or judgement.error or judgement.unobserved is None
+    ]

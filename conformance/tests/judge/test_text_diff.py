@@ -1,10 +1,10 @@
-"""Two texts of which one is the other with a piece lost or told twice, and those that went different ways."""
+"""Test that strings with one piece missing or repeated are told apart from strings that diverge."""
 
 from __future__ import annotations
 
 import pytest
 
-from conformance.judge.text_diff import patched
+from conformance.judge.text_diff import differ_by_one_gap
 
 TEXT = "The quick brown fox jumps over the lazy dog, and then it sleeps."
 LEAST = 10
@@ -26,8 +26,8 @@ LEAST = 10
     ],
     ids=[
         *("a-piece-lost", "a-piece-twice", "the-beginning-lost", "the-same", "another-word", "two-pieces-lost"),
-        *("hardly-anything-behind-it", "ended-sooner", "cut-sooner", "too-short-to-say"),
+        *("too-little-behind-it", "ended-earlier", "cut-earlier", "too-short"),
     ],
 )
-def test_a_text_is_patched_where_one_piece_is_too_few_or_too_many(other: str, cut: bool, expected: bool) -> None:
-    assert [expected] * 2 == [patched(*pair, LEAST, cut=cut) for pair in ((TEXT, other), (other, TEXT))]
+def test_one_missing_or_repeated_piece_is_recognized_in_either_order(other: str, cut: bool, expected: bool) -> None:
+    assert [expected] * 2 == [differ_by_one_gap(*pair, LEAST, cut=cut) for pair in ((TEXT, other), (other, TEXT))]

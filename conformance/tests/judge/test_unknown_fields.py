@@ -1,4 +1,4 @@
-"""Members: only those that no property stands for are told."""
+"""Test that only fields without a property in the schema are returned."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from conformance.judge.unknown_fields import unknown_members
+from conformance.judge.unknown_fields import unknown_fields
 
 DOCUMENT: dict[str, Any] = {
     "components": {
@@ -39,5 +39,5 @@ DOCUMENT: dict[str, Any] = {
         ("text", []),
     ],
 )
-def test_members_that_no_property_stands_for_are_told(value: Any, expected: list[str]) -> None:
-    assert expected == unknown_members(DOCUMENT, "Answer", value)
+def test_fields_without_a_property_are_returned(value: Any, expected: list[str]) -> None:
+    assert expected == unknown_fields(DOCUMENT, "Answer", value)

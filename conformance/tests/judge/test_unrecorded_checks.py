@@ -1,4 +1,6 @@
-"""Checks of what no recorded run shows, for the server lacks it: proven on recorded answers that are made to fit."""
+"""Test checks that no recorded run exercises, because the server lacks the feature, on recorded
+answers changed to fit.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ from conformance.plan.capabilities import DeclaredCapabilities
 from conformance.proof.editing.answers import edit_answer, edit_choice, edit_message
 from conformance.proof.editing.streams import FIRST, LAST, edit_choices, edit_deltas
 from conformance.proof.mutants import mutant
-from conformance.run.session import draft
+from conformance.run.drafting import draft
 from openapi.contract.contract import load
 
 if TYPE_CHECKING:
@@ -30,33 +32,33 @@ CALL = {"index": 0, "id": "call-1", "type": "function", "function": {"name": "ge
 
 @pytest.fixture
 def plain(read_good: Callable[[str], Good]) -> Exchange:
-    """A plain answer."""
+    """Return a plain answer."""
     return read_good("mindie-2.3").exchanges["greedy", "plain"]
 
 
 @pytest.fixture
 def streamed(read_good: Callable[[str], Good]) -> Exchange:
-    """A streamed answer."""
+    """Return a streamed answer."""
     return read_good("mindie-2.3").exchanges["greedy", "streamed"]
 
 
 @pytest.fixture
 def judge(read_good: Callable[[str], Good]) -> Callable[[str, Exchange], list[Finding]]:
-    """The findings of one check on one exchange."""
+    """Return a function that runs one check on one exchange."""
     good = read_good("mindie-2.3")
     scenario = good.plan.scenarios[0]
     context = Context(good.contract, good.validator, good.model, scenario, scenario.steps[0])
     return lambda identity, exchange: list(CHECKS[identity].judge(exchange, context))
 
 
-def asking(exchange: Exchange, **members: Any) -> Exchange:
-    """The exchange as if the request had asked for more."""
-    body = json.dumps({**exchange.request_json, **members}).encode()
+def requesting(exchange: Exchange, **fields: Any) -> Exchange:
+    """Return the exchange with more fields in its request."""
+    body = json.dumps({**exchange.request_json, **fields}).encode()
     return replace(exchange, request=replace(exchange.request, body=body))
 
 
 def with_choices(exchange: Exchange, number: int) -> Exchange:
-    """The first choice so many times."""
+    """Return the answer with its first choice repeated."""
 
     def repeat(answer: dict[str, Any]) -> None:
         answer["choices"] = [{**answer["choices"][0], "index": index} for index in range(number)]
@@ -65,7 +67,7 @@ def with_choices(exchange: Exchange, number: int) -> Exchange:
 
 
 def calling(exchange: Exchange) -> Exchange:
-    """The answer calls a tool and says so."""
+    """Return the answer with a tool call and its finish reason."""
     if exchange.is_stream:
         called = edit_deltas(exchange, lambda delta: delta.update(tool_calls=[CALL]), FIRST)
         return edit_choices(called, lambda choice: choice.update(finish_reason="tool_calls"), LAST)
@@ -75,19 +77,19 @@ def calling(exchange: Exchange) -> Exchange:
 
 def test_as_many_choices_as_asked(plain: Exchange, judge: Callable[[str, Exchange], list[Finding]]) -> None:
     identity = "answer.as-many-choices-as-asked"
-    good = with_choices(asking(plain, n=3), 3)
+    good = with_choices(requesting(plain, n=3), 3)
     assert judge(identity, good) == []
-    assert [each.got for each in judge(identity, MUTANTS[identity].change(good))] == ["2 choices"]
-    assert [each.got for each in judge(identity, with_choices(good, 4))] == ["4 choices"]
+    assert [finding.got for finding in judge(identity, MUTANTS[identity].change(good))] == ["2 choices"]
+    assert [finding.got for finding in judge(identity, with_choices(good, 4))] == ["4 choices"]
 
 
 def test_logprobs_when_asked(plain: Exchange, judge: Callable[[str, Exchange], list[Finding]]) -> None:
     identity = "answer.logprobs-when-asked"
-    good = edit_choice(asking(plain, logprobs=True), lambda choice: choice.update(logprobs={"content": []}))
+    good = edit_choice(requesting(plain, logprobs=True), lambda choice: choice.update(logprobs={"content": []}))
     assert judge(identity, good) == []
-    assert [each.got for each in judge(identity, MUTANTS[identity].change(good))] == ["None"]
+    assert [finding.got for finding in judge(identity, MUTANTS[identity].change(good))] == ["None"]
     left_out = edit_choice(good, lambda choice: choice.pop("logprobs"))
-    assert [each.where for each in judge(identity, left_out)] == ["/choices/0/logprobs"]
+    assert [finding.where for finding in judge(identity, left_out)] == ["/choices/0/logprobs"]
 
 
 @pytest.mark.parametrize("form", ["plain", "streamed"])
@@ -96,25 +98,25 @@ def test_none_calls_nothing(
 ) -> None:
     identity, good = "tools.none-calls-nothing", request.getfixturevalue(form)
     assert judge(identity, good) == []
-    assert [each.expected for each in judge(identity, MUTANTS[identity].change(good))] == ["no call"]
+    assert [finding.expected for finding in judge(identity, MUTANTS[identity].change(good))] == ["no call"]
 
 
 @pytest.mark.parametrize("form", ["plain", "streamed"])
-def test_an_answer_that_ends_with_tool_calls_calls_one(
+def test_tool_calls_when_called(
     form: str, request: pytest.FixtureRequest, judge: Callable[[str, Exchange], list[Finding]]
 ) -> None:
     identity, good = "finish.tool-calls-when-called", request.getfixturevalue(form)
     assert judge(identity, calling(good)) == []
-    assert [each.expected for each in judge(identity, MUTANTS[identity].change(good))] == ["a tool call"]
+    assert [finding.expected for finding in judge(identity, MUTANTS[identity].change(good))] == ["a tool call"]
     with pytest.raises(NotExercised):
         judge(identity, good)
 
 
-def test_they_judge_what_asks_for_it_and_nothing_else() -> None:
+def test_the_checks_apply_to_the_expected_scenarios() -> None:
     contract = load("mindie-2.3")
     plan = draft(contract, DeclaredCapabilities(frozenset(contract.capabilities), frozenset(), "a test"))
-    asked = ("answer.as-many-choices-as-asked", "answer.logprobs-when-asked", "tools.none-calls-nothing")
-    judged = {identity: set[str]() for identity in asked}
+    identities = ("answer.as-many-choices-as-asked", "answer.logprobs-when-asked", "tools.none-calls-nothing")
+    judged = {identity: set[str]() for identity in identities}
     for assertion in plan.assertions:
         if assertion.check.id in judged:
             judged[assertion.check.id].add(assertion.scenario.id)
