@@ -1,10 +1,10 @@
-"""What the gateway adds: to the time of the first chunk and of each, in processor time and in memory.
+"""Measures the overhead of the gateway: latency of the first and of each chunk, CPU time and memory.
 
     python -m benchmarks.gateway [--rounds 5] [--streams 1 --streams 16]
 
-A scripted upstream writes the time into every chunk, on a clock that all processes share, so each says how long it was
-on its way. Clients read it directly and through the gateway, in turns within each round; what is told is the median of
-the rounds and of their differences. The same is done with a server of ours, where only the first chunk's time is told.
+A scripted upstream writes the time into every chunk, on a clock that all processes share, so the reader knows how
+long the chunk was in transit. Clients read it directly and through the gateway, alternating within each round. The table
+contains the medians of the rounds and of their differences. With chatproof as upstream only the first chunk is measured.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ MESSAGES: Final = [{"role": "user", "content": "Hello"}]
 HEAD: Final = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
 
 
-def upstream(told: Connection) -> None:
-    """A server that is like vLLM: paced chunks, each with its time, or a flood where max_tokens is 1."""
+def upstream(pipe: Connection) -> None:
+    """Run a server like vLLM: paced chunks that contain their time, or a flood of chunks if max_tokens is 1."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -70,7 +70,7 @@ def upstream(told: Connection) -> None:
 
     async def main() -> None:
         server = await asyncio.start_server(serve, "127.0.0.1", 0)
-        told.send(server.sockets[0].getsockname()[1])
+        pipe.send(server.sockets[0].getsockname()[1])
         await server.serve_forever()
 
     asyncio.run(main())
@@ -83,7 +83,7 @@ def _event(chunk: dict[str, Any]) -> bytes:
 
 @contextmanager
 def scripted() -> Iterator[str]:
-    """The address of the scripted upstream, in a process of its own."""
+    """Start the scripted upstream in its own process, and yield its address."""
     ours, theirs = multiprocessing.Pipe()
     process = multiprocessing.Process(target=upstream, args=(theirs,), daemon=True)
     process.start()
@@ -96,7 +96,7 @@ def scripted() -> Iterator[str]:
 
 @contextmanager
 def served(*arguments: str) -> Iterator[tuple[str, int]]:
-    """Address and process id of a server of ours."""
+    """Start a chatproof server, and yield its address and process id."""
     command = [
         sys.executable,
         "-m",
@@ -112,18 +112,18 @@ def served(*arguments: str) -> Iterator[tuple[str, int]]:
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603 - our own module
         try:
             line = process.stdout.readline().strip() if process.stdout else ""
-            found = ADDRESS.search(line)
-            if found is None:
+            match = ADDRESS.search(line)
+            if match is None:
                 raise click.ClickException(f"the server did not start: {line}")
-            yield found.group(1), process.pid
+            yield match.group(1), process.pid
         finally:
             process.terminate()
 
 
-async def stream(address: str, **members: Any) -> tuple[float, list[float]]:
-    """Seconds to the first chunk with text, and for each chunk that tells its time how long it was on its way."""
+async def stream(address: str, **fields: Any) -> tuple[float, list[float]]:
+    """Return the seconds to the first chunk with text, and the transit time of each chunk that contains its time."""
     host, port = address.removeprefix("http://").split(":")
-    body = json.dumps({"model": "m", "messages": MESSAGES, "stream": True, **members}, separators=(",", ":")).encode()
+    body = json.dumps({"model": "m", "messages": MESSAGES, "stream": True, **fields}, separators=(",", ":")).encode()
     head = f"POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: {len(body)}\r\n\r\n"
     started = time.monotonic_ns()
     reader, writer = await asyncio.open_connection(host, int(port))
@@ -140,51 +140,51 @@ async def stream(address: str, **members: Any) -> tuple[float, list[float]]:
     return first, ways
 
 
-async def load(address: str, streams: int, **members: Any) -> tuple[list[float], list[float]]:
-    """First-chunk times and ways of so many streams at once."""
-    found = await asyncio.gather(*(stream(address, **members) for _ in range(streams)))
-    return [first for first, _ in found], [way for _, ways in found for way in ways]
+async def load(address: str, streams: int, **fields: Any) -> tuple[list[float], list[float]]:
+    """Return the first-chunk times and the transit times of concurrent streams."""
+    results = await asyncio.gather(*(stream(address, **fields) for _ in range(streams)))
+    return [first for first, _ in results], [transit for _, transits in results for transit in transits]
 
 
 def cpu_s(pid: int) -> float:
-    """Processor time of a process so far."""
+    """Return the CPU time of a process."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def rss_mib(pid: int) -> float:
-    """Memory of a process now."""
+    """Return the resident memory of a process."""
     return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
 
 
 def p50_p99(values: Sequence[float]) -> tuple[float, float]:
-    """In milliseconds."""
+    """Return median and 99th percentile in milliseconds."""
     cuts = quantiles(values, n=100, method="inclusive")
     return cuts[49] * 1e3, cuts[98] * 1e3
 
 
-def paired(table: Table, what: str, direct: str, through: str, rounds: int, streams: int, **members: Any) -> None:
-    """Rows of first-chunk time and of the way of each chunk: direct, through the gateway, and the difference."""
-    found: dict[str, list[tuple[float, float, float, float]]] = {direct: [], through: []}
+def paired(table: Table, what: str, direct: str, through: str, rounds: int, streams: int, **fields: Any) -> None:
+    """Add rows of first-chunk and transit times: direct, through the gateway, and the difference."""
+    rows: dict[str, list[tuple[float, float, float, float]]] = {direct: [], through: []}
     for turn in range(rounds + 1):  # the first warms up
         for address in (direct, through) if turn % 2 else (through, direct):
-            firsts, ways = asyncio.run(load(address, streams, **members))
+            firsts, ways = asyncio.run(load(address, streams, **fields))
             row = (*p50_p99([*firsts, *firsts]), *(p50_p99(ways) if ways else (0.0, 0.0)))
             if turn:
-                found[address].append(row)
+                rows[address].append(row)
     for name, at in (("first chunk", 0), ("each chunk", 2)):
-        if not any(row[at] for row in found[direct]):
+        if not any(row[at] for row in rows[direct]):
             continue
         cells = []
         for place in (at, at + 1):
-            pair = [[row[place] for row in found[address]] for address in (direct, through)]
+            pair = [[row[place] for row in rows[address]] for address in (direct, through)]
             added = median(there - here for here, there in zip(*pair, strict=True))
             cells += [f"{median(pair[0]):.2f}", f"{median(pair[1]):.2f}", f"{added:+.2f}"]
         table.add_row(what, str(streams), name, *cells)
 
 
 async def flood_s(address: str, *, own: bool) -> float:
-    """Processor seconds that a client needs for each event of a flood: ours, or httpx."""
+    """Return the CPU time per event of a flood for the gateway's client or for httpx."""
     body = json.dumps({"model": "m", "messages": MESSAGES, "max_tokens": 1, "stream": True}, separators=(",", ":"))
     decoder, events = sse.Decoder(max_events=10 * FLOOD), 0
     before = time.process_time()
@@ -205,7 +205,7 @@ async def flood_s(address: str, *, own: bool) -> float:
 
 
 async def unread(address: str, clients: int, pid: int) -> tuple[float, float]:
-    """Memory of a gateway before and while clients that read nothing are sent all that an upstream can give."""
+    """Return the memory of a gateway before and while clients do not read a flood of chunks."""
     host, port = address.removeprefix("http://").split(":")
     body = json.dumps({"model": "m", "messages": MESSAGES, "max_tokens": 1, "stream": True}).encode()
     before = rss_mib(pid)
@@ -217,7 +217,7 @@ async def unread(address: str, clients: int, pid: int) -> tuple[float, float]:
         )
         writers.append(writer)
     used, since = -1.0, 0
-    while since < 10:  # until its processor time has stood still for two seconds
+    while since < 10:  # until its CPU time has not changed for two seconds
         await asyncio.sleep(0.2)
         now = cpu_s(pid)
         used, since = now, since + 1 if now - used < 0.01 else 0
@@ -231,10 +231,10 @@ async def unread(address: str, clients: int, pid: int) -> tuple[float, float]:
 @click.option("--rounds", default=5, show_default=True, type=click.IntRange(2))
 @click.option("--streams", "counts", multiple=True, default=(1, 16), show_default=True, type=click.IntRange(1))
 def main(rounds: int, counts: tuple[int, ...]) -> None:
-    """Prints what the gateway adds."""
+    """Run the benchmark and print the overhead."""
     console = make_console()
-    columns = ("direct p50", "through p50", "added", "direct p99", "through p99", "added")
-    table = Table("upstream", "streams", "ms to", *columns, title="What the gateway adds")
+    columns = ("direct p50", "gateway p50", "added", "direct p99", "gateway p99", "added")
+    table = Table("upstream", "streams", "ms to", *columns, title="Overhead of the gateway")
     with scripted() as direct, served("--upstream", direct) as (through, pid):
         for count in counts:
             paired(table, "scripted", direct, through, rounds, count)
@@ -250,10 +250,10 @@ def main(rounds: int, counts: tuple[int, ...]) -> None:
         for count in counts:
             paired(table, "chatproof", direct, through, rounds, count, temperature=0, max_tokens=16)
     console.print(table)
-    console.print(f"gateway, processor time for each chunk: {busy * 1e6:.0f} us paced, {flood * 1e6:.0f} us in a flood")
+    console.print(f"gateway, CPU time per chunk: {busy * 1e6:.0f} us paced, {flood * 1e6:.0f} us in a flood")
     ours, theirs = (median(column) * 1e6 for column in zip(*clients, strict=True))
-    console.print(f"client, processor time for each event of a flood: ours {ours:.1f} us, httpx {theirs:.1f} us")
-    console.print(f"gateway, memory: {resting:.0f} MiB at rest, {loaded:.0f} MiB with 16 clients that read nothing")
+    console.print(f"client, CPU time per event of a flood: chatproof {ours:.1f} us, httpx {theirs:.1f} us")
+    console.print(f"gateway, memory: {resting:.0f} MiB idle, {loaded:.0f} MiB with 16 clients that do not read")
     console.print(f"load average {os.getloadavg()[0]:.1f}, {os.cpu_count()} cores")
 
 

@@ -1,4 +1,4 @@
-"""A client of the application over a real socket and a scripted engine, its requests, and the events of its streams."""
+"""A client of the application with a scripted engine over a socket, its requests, and the events of its streams."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BEARER = {"Authorization": f"Bearer {KEY}"}
 
 
 def settings(dialect: str, **changes: Any) -> Settings:
-    """The settings of a server of this dialect, with a key where its document asks for one."""
+    """Return settings for a server of this dialect, with a key if its document requires one."""
     key = KEY if load(dialect).auth == "bearer" else None
     return replace(Settings(model="tiny", api_key=key), **changes)
 
@@ -31,7 +31,7 @@ def settings(dialect: str, **changes: Any) -> Settings:
 def client(
     dialect: str = "mindie", engine: ScriptedEngine | None = None, **changes: Any
 ) -> Iterator[tuple[httpx.Client, str]]:
-    """A client with the right key, and the path of chat completions."""
+    """Yield a client with the right key, and the path of chat completions."""
     contract = load(dialect)
     with (
         running(contract, engine or ScriptedEngine(), settings(dialect, **changes)) as server,
@@ -41,12 +41,12 @@ def client(
 
 
 def body(content: str = "Hello there", /, **parameters: Any) -> dict[str, Any]:
-    """A request of one message."""
+    """Return a request with one message."""
     return {"model": "tiny", "messages": [{"role": "user", "content": content}], **parameters}
 
 
 def events(response: httpx.Response) -> list[str]:
-    """The data of each event of a stream, whose lines have no flaws."""
+    """Return the data of each event of a stream, and assert that its lines are valid."""
     decoded = sse.decode([(0.0, response.content)])
     assert decoded.anomalies == ()
     return [event.data for event in decoded.events]

@@ -1,4 +1,4 @@
-"""A gateway in front of servers that a test has started, all on real sockets of the loopback."""
+"""A gateway in front of servers that a test has started, on loopback sockets."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 @contextmanager
 def gateway(
-    contract: Contract, *urls: str, name: str = "tiny", api_key: str | None = None, **told: Any
+    contract: Contract, *urls: str, name: str = "tiny", api_key: str | None = None, **options: Any
 ) -> Iterator[Running]:
-    """A gateway that calls its model `name`; told: the rest of what its operator says of the upstreams."""
-    engine, offered, _ = open_upstreams(UpstreamOptions(urls, **told), contract, name)
+    """Run a gateway whose model has this name. options: further upstream options."""
+    engine, narrowed, _ = open_upstreams(UpstreamOptions(urls, **options), contract, name)
     settings = Settings(model=name, api_key=api_key)
-    with running(offered, engine, settings, on_shutdown=engine.load_balancer.close) as server:
+    with running(narrowed, engine, settings, on_shutdown=engine.load_balancer.close) as server:
         yield server

@@ -1,4 +1,4 @@
-"""A reader of requests for each dialect, and what it makes of some parameters."""
+"""A request reader for each dialect, and a helper that reads a request with some parameters."""
 
 from __future__ import annotations
 

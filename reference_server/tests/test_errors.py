@@ -1,4 +1,4 @@
-"""errors: every failure reaches the client in the dialect's envelope, and only as much of it as is the client's."""
+"""Tests that every failure reaches the client in the dialect's envelope, without internal details."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DIALECTS = sorted(set(names().values()))
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 @pytest.mark.parametrize("kind", sorted(KIND_SUMMARY))
-def test_every_kind_fits_the_envelope_of_every_dialect(dialect: str, kind: str) -> None:
+def test_every_error_kind_fits_the_envelope_of_every_dialect(dialect: str, kind: str) -> None:
     contract = load(dialect)
     status, body = render_error(contract.errors, ApiError(kind, "what is wrong"))
     assert 400 <= status < 600
@@ -41,11 +41,11 @@ def test_every_kind_fits_the_envelope_of_every_dialect(dialect: str, kind: str) 
         ("ovms", "unknown_model", 404, {"error": "no"}),
     ],
 )
-def test_a_refusal_has_the_status_and_the_words_of_its_dialect(
+def test_an_error_has_the_status_and_the_fields_of_its_dialect(
     dialect: str, kind: str, status: int, body: object
 ) -> None:
-    found, raw = render_error(load(dialect).errors, ApiError(kind, "no"))
-    assert (found, orjson.loads(raw)) == (status, body)
+    rendered_status, raw = render_error(load(dialect).errors, ApiError(kind, "no"))
+    assert (rendered_status, orjson.loads(raw)) == (status, body)
 
 
 @pytest.mark.parametrize("dialect", ["openai", "vllm"])
@@ -61,7 +61,7 @@ def test_a_refusal_has_the_status_and_the_words_of_its_dialect(
         ({"logit_bias": {"5": "much"}}, "logit_bias"),
     ],
 )
-def test_a_refusal_names_the_parameter_that_is_wrong(dialect: str, sent: dict[str, object], param: str) -> None:
+def test_an_error_names_the_invalid_parameter(dialect: str, sent: dict[str, object], param: str) -> None:
     contract = served_contract(load(dialect), bearer=False)
     body = {"model": "m", "messages": [{"role": "user", "content": "Hello!"}], **sent}
     with pytest.raises(ApiError) as refused:
@@ -82,14 +82,14 @@ def test_a_refusal_names_the_parameter_that_is_wrong(dialect: str, sent: dict[st
         (ApiError("too_large", "too large"), "too_large"),
     ],
 )
-def test_every_failure_has_a_kind_and_tells_nothing_of_our_insides(error: Exception, kind: str) -> None:
+def test_every_failure_has_a_kind_and_reveals_no_internal_details(error: Exception, kind: str) -> None:
     refusal = to_api_error(error)
     assert refusal.kind == kind
     assert "secret" not in refusal.message
     assert "Error" not in refusal.message
 
 
-def test_a_prompt_that_does_not_fit_is_refused_with_both_numbers() -> None:
+def test_the_error_for_an_oversized_prompt_has_both_numbers() -> None:
     message = to_api_error(PromptTooLong(90, 49)).message
     assert "90" in message
     assert "49" in message
@@ -97,18 +97,18 @@ def test_a_prompt_that_does_not_fit_is_refused_with_both_numbers() -> None:
 
 def test_an_unexpected_failure_is_logged_with_its_cause(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.ERROR):
-        to_api_error(ZeroDivisionError("seven by nothing"))
-    assert "seven by nothing" in caplog.text
+        to_api_error(ZeroDivisionError("division of seven by zero"))
+    assert "division of seven by zero" in caplog.text
 
 
 @pytest.mark.parametrize("letter", ["x", "é", "好", "😀"])
-def test_a_long_message_is_cut_between_characters_at_one_kibibyte(letter: str) -> None:
+def test_a_long_message_is_cut_between_characters_at_1_kib(letter: str) -> None:
     _, body = render_error(load("ovms").errors, ApiError("invalid_request", letter * 5000))
     message = orjson.loads(body)["error"]
     assert message.rstrip(".") == letter * (1021 // len(letter.encode()))
     assert len(message.encode()) <= 1024
 
 
-def test_the_methods_that_are_allowed_are_named_in_order() -> None:
+def test_allowed_methods_are_sorted() -> None:
     response = error_response(load("mindie").errors, HTTPException(405, headers={"Allow": "HEAD, GET"}))
     assert (response.status_code, response.headers["allow"]) == (405, "GET, HEAD, OPTIONS")

@@ -1,4 +1,4 @@
-"""The application over real sockets and a scripted engine: routes, answers, refusals, keys and pages."""
+"""Tests of the application over sockets with a scripted engine: routes, responses, refusals, keys and pages."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from reference_server.http.served_contract import UNSUPPORTED_CAPABILITIES, serv
 from reference_server.tests.app_client import DIALECTS, KEY, body, client, events
 from reference_server.tests.scripted_engine import ScriptedEngine
 
-LONG_PROMPT = "word " * 60  # the scripted engine takes 49 words
+LONG_PROMPT = "word " * 60  # the scripted engine accepts 49 words
 
 
 def text_of(events: list[str]) -> str:
@@ -26,7 +26,7 @@ def text_of(events: list[str]) -> str:
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_a_plain_answer_and_a_stream_say_the_same(dialect: str) -> None:
+def test_a_plain_response_and_a_stream_have_the_same_content(dialect: str) -> None:
     validator = Validator(served_contract(load(dialect), bearer=False))
     with client(dialect) as (http, path):
         plain = http.post(path, json=body())
@@ -35,16 +35,16 @@ def test_a_plain_answer_and_a_stream_say_the_same(dialect: str) -> None:
     assert validator.problems("ChatCompletion", plain.json()) == ()
     assert plain.json()["choices"][0]["message"]["content"] == "Hello world"
     assert plain.json()["model"] == "tiny"
-    found = events(streamed)
+    streamed_events = events(streamed)
     assert (streamed.status_code, streamed.headers["content-type"]) == (200, "text/event-stream; charset=utf-8")
     assert (streamed.headers["cache-control"], streamed.headers["x-accel-buffering"]) == ("no-cache", "no")
-    assert walk(found).breaches == ()
-    assert text_of(found) == "Hello world"
-    for chunk in found[:-1]:
+    assert walk(streamed_events).breaches == ()
+    assert text_of(streamed_events) == "Hello world"
+    for chunk in streamed_events[:-1]:
         assert validator.problems("ChatCompletionChunk", json.loads(chunk)) == ()
 
 
-def test_ids_differ_from_answer_to_answer_and_not_within_a_stream() -> None:
+def test_ids_differ_between_responses_but_not_within_a_stream() -> None:
     with client() as (http, path):
         first = http.post(path, json=body()).json()["id"]
         chunks = [json.loads(event)["id"] for event in events(http.post(path, json=body(stream=True)))[:-1]]
@@ -52,22 +52,22 @@ def test_ids_differ_from_answer_to_answer_and_not_within_a_stream() -> None:
     assert first != chunks[0]
 
 
-def test_full_text_streams_repeat_the_text() -> None:
+def test_full_text_streams_repeat_the_text_so_far() -> None:
     with client(full_text=True) as (http, path):
-        found = walk(events(http.post(path, json=body(stream=True))))
-    assert found.full_text == "Hello world"
-    assert found.choices[0].deltas == ("Hello", "Hello world", "Hello world")
+        walked = walk(events(http.post(path, json=body(stream=True))))
+    assert walked.full_text == "Hello world"
+    assert walked.choices[0].deltas == ("Hello", "Hello world", "Hello world")
 
 
-def test_usage_on_request_is_the_only_thing_the_last_chunk_holds() -> None:
+def test_usage_on_request_is_the_only_content_of_the_last_chunk() -> None:
     with client("ovms") as (http, path):
-        found = events(http.post(path, json=body(stream=True, stream_options={"include_usage": True})))
-    assert json.loads(found[-2])["usage"] == {"prompt_tokens": 2, "completion_tokens": 3, "total_tokens": 5}
-    assert json.loads(found[-2])["choices"] == []
+        streamed = events(http.post(path, json=body(stream=True, stream_options={"include_usage": True})))
+    assert json.loads(streamed[-2])["usage"] == {"prompt_tokens": 2, "completion_tokens": 3, "total_tokens": 5}
+    assert json.loads(streamed[-2])["choices"] == []
 
 
 @pytest.mark.parametrize(("dialect", "shown"), [("mindie", False), ("ovms", True)])
-def test_the_default_for_stop_texts_in_streams_is_the_dialects_own(dialect: str, shown: bool) -> None:
+def test_each_dialect_has_its_own_default_for_stop_strings_in_streams(dialect: str, shown: bool) -> None:
     engine = ScriptedEngine()
     with client(dialect, engine) as (http, path):
         http.post(path, json=body(stop="x"))
@@ -86,7 +86,7 @@ REFUSALS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_every_refusal_has_the_status_and_the_envelope_of_its_dialect(dialect: str) -> None:
+def test_every_refusal_has_the_status_and_envelope_of_its_dialect(dialect: str) -> None:
     table = load(dialect).errors
     validator = Validator(load(dialect))
     with client(dialect, body_limit_bytes=2000) as (http, path):
@@ -106,8 +106,12 @@ def test_every_refusal_has_the_status_and_the_envelope_of_its_dialect(dialect: s
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_what_the_server_lacks_is_refused_by_name_and_not_described(dialect: str) -> None:
-    lacking = [parameter for parameter in load(dialect).without(UNSUPPORTED_CAPABILITIES).parameters.values() if parameter.lacking]
+def test_unsupported_capabilities_are_refused_by_name_and_not_declared(dialect: str) -> None:
+    lacking = [
+        parameter
+        for parameter in load(dialect).without(UNSUPPORTED_CAPABILITIES).parameters.values()
+        if parameter.lacking
+    ]
     values: dict[str, Any] = {"logprobs": True, "use_beam_search": True, "tool_choice": "required"}
     values["tools"] = [{"type": "function", "function": {"name": "f"}}]
     with client(dialect) as (http, path):
@@ -120,7 +124,7 @@ def test_what_the_server_lacks_is_refused_by_name_and_not_described(dialect: str
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_no_bad_input_reaches_the_engine(dialect: str) -> None:
+def test_invalid_input_does_not_reach_the_engine(dialect: str) -> None:
     engine = ScriptedEngine()
     wrong: tuple[Any, ...] = ({"no": ["such"]}, [[[]]])
     bad: list[Any] = [body(**{name: value}) for name in load(dialect).parameters for value in wrong]
@@ -131,25 +135,25 @@ def test_no_bad_input_reaches_the_engine(dialect: str) -> None:
         if probe.expect == "reject" and probe.keyword == "MUST" and isinstance(probe.value, (int, float, str, list))
     ]
     with client(dialect, engine) as (http, path):
-        kept = [each for each in bad if http.post(path, json=each).is_success]
-        kept += [refusal for refusal in REFUSALS.values() if http.post(path, **refusal).is_success]
+        accepted = [request for request in bad if http.post(path, json=request).is_success]
+        accepted += [refusal for refusal in REFUSALS.values() if http.post(path, **refusal).is_success]
     assert len(bad) > 20
-    assert len(kept) == len(engine.requests)  # what is neutral in some dialects is an ordinary request there
-    assert len(bad) > 5 * len(kept)
+    assert len(accepted) == len(engine.requests)  # in some dialects a few of these values are neutral
+    assert len(bad) > 5 * len(accepted)
 
 
-def test_what_the_model_lacks_is_not_described_and_refused_by_name() -> None:
+def test_capabilities_that_the_model_lacks_are_refused_by_name_and_not_declared() -> None:
     engine = ScriptedEngine()
     engine.lacking = frozenset({"tools"})
     tools = [{"type": "function", "function": {"name": "get_time"}}]
     with client(engine=engine) as (http, path):
         described = http.get("/openapi.json").json()
-        answer, plain = (http.post(path, json=body(tools=each)) for each in (tools, []))
+        answer, plain = (http.post(path, json=body(tools=value)) for value in (tools, []))
     assert "tools" not in described["info"]["x-capabilities"]
     assert (400 <= answer.status_code < 500, "tools" in answer.text, plain.status_code) == (True, True, 200)
 
 
-def test_a_parameter_that_the_document_calls_unsupported_is_refused_by_name() -> None:
+def test_a_parameter_that_the_document_excludes_is_refused_by_name() -> None:
     with client("ovms") as (http, path):
         refused = http.post(path, json=body(stop_token_ids=[2]))
         neutral = http.post(path, json=body(tools=[], user=None))
@@ -157,7 +161,7 @@ def test_a_parameter_that_the_document_calls_unsupported_is_refused_by_name() ->
     assert "stop_token_ids" in refused.text
 
 
-def test_a_body_far_beyond_the_limit_is_refused_while_it_is_sent() -> None:
+def test_a_body_far_beyond_the_limit_is_refused_while_it_arrives() -> None:
     with client(body_limit_bytes=1000) as (http, path):
         known = http.post(path, content=b"x" * 30_000_000)
         unknown = http.post(path, content=(b"x" * 100_000 for _ in range(300)))
@@ -165,16 +169,16 @@ def test_a_body_far_beyond_the_limit_is_refused_while_it_is_sent() -> None:
     assert (known.status_code, unknown.status_code, after.status_code) == (413, 413, 200)
 
 
-def test_the_description_is_that_of_what_is_served() -> None:
+def test_the_description_matches_the_served_contract() -> None:
     with client() as (http, _):
-        found = http.get("/openapi.json").json()
-    offered = replace(served_contract(load("mindie"), bearer=False), default_model="tiny")
-    expected = json.loads(json.dumps(describe(offered)))
+        described = http.get("/openapi.json").json()
+    served = replace(served_contract(load("mindie"), bearer=False), default_model="tiny")
+    expected = json.loads(json.dumps(describe(served)))
     expected["components"]["schemas"]["ChatCompletionRequest"]["properties"]["model"]["enum"] = ["tiny"]
-    assert found == expected
+    assert described == expected
 
 
-def test_the_documentation_loads_nothing_from_elsewhere() -> None:
+def test_the_documentation_loads_nothing_from_other_hosts() -> None:
     with client() as (http, _):
         page = http.get("/docs")
         links = [part.split('"')[0] for mark in ('src="', 'href="') for part in page.text.split(mark)[1:]]
@@ -186,7 +190,7 @@ def test_the_documentation_loads_nothing_from_elsewhere() -> None:
     assert "://" not in page.text
 
 
-def test_models_are_listed_and_named() -> None:
+def test_the_models_endpoint_lists_and_returns_the_model() -> None:
     validator = Validator(load("mindie"))
     with client() as (http, _):
         listed = http.get("/v1/models").json()
@@ -198,7 +202,7 @@ def test_models_are_listed_and_named() -> None:
     assert other.status_code == 404
 
 
-def test_head_and_options_are_answered_without_a_body() -> None:
+def test_responses_to_head_and_options_have_no_body() -> None:
     with client() as (http, path):
         got, head = http.get("/health"), http.head("/health")
         options = http.options(path)
@@ -209,30 +213,36 @@ def test_head_and_options_are_answered_without_a_body() -> None:
     assert (refused.status_code, refused.content) == (405, b"")
 
 
-def test_pages_of_an_origin_that_is_let_in_may_read_answers_and_refusals_and_no_others() -> None:
+def test_only_pages_of_an_allowed_origin_may_read_responses_and_refusals() -> None:
     page, other = {"Origin": "https://pages.example"}, {"Origin": "https://other.example"}
-    asks = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "authorization, content-type"}
+    preflight_headers = {
+        "Access-Control-Request-Method": "POST",
+        "Access-Control-Request-Headers": "authorization, content-type",
+    }
     with client("siliconstorm", origins=("https://pages.example",)) as (http, path):
         keyless = httpx.Client(base_url=http.base_url)
-        preflight = keyless.options(path, headers={**page, **asks})
-        said = [http.post(path, json=body(), headers=page), keyless.post(path, json=body(), headers=page)]
-        unsaid = [http.post(path, json=body(), headers=other), keyless.options(path, headers={**other, **asks})]
+        preflight = keyless.options(path, headers={**page, **preflight_headers})
+        allowed = [http.post(path, json=body(), headers=page), keyless.post(path, json=body(), headers=page)]
+        denied = [
+            http.post(path, json=body(), headers=other),
+            keyless.options(path, headers={**other, **preflight_headers}),
+        ]
         keyless.close()
     assert (200, "https://pages.example") == (preflight.status_code, preflight.headers["access-control-allow-origin"])
     assert {"authorization", "content-type"} <= set(preflight.headers["access-control-allow-headers"].split(", "))
-    assert [200, 401] == [each.status_code for each in said]
-    assert ["https://pages.example"] * 2 == [each.headers["access-control-allow-origin"] for each in said]
-    assert ["Origin"] * 2 == [each.headers["vary"] for each in said]
-    assert [None, None] == [each.headers.get("access-control-allow-origin") for each in unsaid]
+    assert [200, 401] == [response.status_code for response in allowed]
+    assert ["https://pages.example"] * 2 == [response.headers["access-control-allow-origin"] for response in allowed]
+    assert ["Origin"] * 2 == [response.headers["vary"] for response in allowed]
+    assert [None, None] == [response.headers.get("access-control-allow-origin") for response in denied]
 
 
 @pytest.mark.parametrize("path", ["/v1/chat/completions/", "//v1/chat/completions", "/V1/chat/completions"])
-def test_only_the_documented_path_is_the_path(path: str) -> None:
+def test_only_the_documented_path_is_served(path: str) -> None:
     with client() as (http, _):
         assert http.post(path, json=body()).status_code == 404
 
 
-def test_a_key_is_asked_for_before_anything_else() -> None:
+def test_the_key_is_checked_before_anything_else() -> None:
     with client("siliconstorm", body_limit_bytes=1000) as (http, path):
         for headers, code in (({"Authorization": ""}, 702), ({"Authorization": "Bearer wrong"}, 801)):
             for method, target in (("POST", path), ("GET", path), ("GET", "/v1/models"), ("GET", "/nowhere")):
@@ -244,7 +254,7 @@ def test_a_key_is_asked_for_before_anything_else() -> None:
         assert http.get("/v1/models").status_code == 200
 
 
-def test_a_key_can_be_asked_for_in_every_dialect_and_is_then_described() -> None:
+def test_a_key_can_be_required_in_every_dialect_and_is_then_described() -> None:
     with client(api_key=KEY) as (http, path):
         described = http.get("/openapi.json").json()
         refused = http.post(path, json=body(), headers={"Authorization": ""})

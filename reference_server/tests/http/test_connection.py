@@ -1,4 +1,4 @@
-"""BoundedConnection: whoever sends too much, too slowly, or reads nothing at all, is let go."""
+"""Tests of the limits of a connection: size and duration of requests, and clients that do not read."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SHORT = 0.1
 
 @contextmanager
 def connected(engine: ScriptedEngine | None = None, **limits: float) -> Iterator[tuple[socket.socket, str]]:
-    """A bare connection to a server with these limits, and the server's address."""
+    """Yield a socket connected to a server with these limits, and the server's address."""
     options = ConnectionLimits(**limits)  # type: ignore[arg-type]
     with running(load("mindie"), engine or ScriptedEngine(), Settings(model="tiny"), limits=options) as server:
         target = urlsplit(server.address)
@@ -37,66 +37,66 @@ def connected(engine: ScriptedEngine | None = None, **limits: float) -> Iterator
             yield connection, server.address
 
 
-def everything(connection: socket.socket) -> bytes:
-    """What the server sends until it closes the connection."""
+def read_until_closed(connection: socket.socket) -> bytes:
+    """Return all data until the server closes the connection."""
     received = b""
     while part := connection.recv(65536):
         received += part
     return received
 
 
-def answer(connection: socket.socket) -> bytes:
-    """One plain answer."""
+def read_response(connection: socket.socket) -> bytes:
+    """Read one plain response and return its head."""
     received = b""
     while b"\r\n\r\n" not in received:
-        received += more(connection)
+        received += receive(connection)
     head, _, body = received.partition(b"\r\n\r\n")
     length = int(head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0])
     while len(body) < length:
-        body += more(connection)
+        body += receive(connection)
     return head
 
 
-def more(connection: socket.socket) -> bytes:
+def receive(connection: socket.socket) -> bytes:
     part = connection.recv(65536)
     if not part:
-        raise ConnectionError("the connection ended within an answer")
+        raise ConnectionError("the connection ended within a response")
     return part
 
 
 @pytest.mark.parametrize("sent", [b"G", HEAD.encode(), b"\r\n"])
-def test_a_head_that_does_not_end_is_given_up(sent: bytes) -> None:
+def test_a_head_that_does_not_end_times_out(sent: bytes) -> None:
     with connected(head_s=SHORT) as (connection, _):
         connection.sendall(sent)
-        assert everything(connection).startswith(b"HTTP/1.1 408 ")
+        assert read_until_closed(connection).startswith(b"HTTP/1.1 408 ")
 
 
-def test_a_connection_without_a_request_is_closed_without_a_word() -> None:
+def test_a_connection_without_a_request_is_closed_silently() -> None:
     with connected(idle_s=SHORT) as (connection, _):
-        assert everything(connection) == b""
+        assert read_until_closed(connection) == b""
 
 
-def test_a_body_that_does_not_end_is_given_up_and_its_place_is_free() -> None:
+def test_a_body_that_does_not_end_times_out_and_frees_its_slot() -> None:
     with connected(body_s=SHORT) as (connection, address):
         connection.sendall(HEAD.encode() + b"\r\n" + BODY[:-1])
-        assert everything(connection).startswith(b"HTTP/1.1 408 ")
+        assert read_until_closed(connection).startswith(b"HTTP/1.1 408 ")
         assert httpx.post(address + PATH, content=BODY).status_code == 200
 
 
-def test_a_refused_body_that_goes_on_and_on_is_cut_off() -> None:
+def test_the_connection_of_a_refused_endless_body_is_closed() -> None:
     with connected(body_s=SHORT) as (connection, _):
         connection.sendall(f"POST {PATH} HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999\r\n\r\n".encode())
-        received = everything(connection)
+        received = read_until_closed(connection)
     assert received.startswith(b"HTTP/1.1 413 ")
     assert received.count(b"HTTP/1.1") == 1
 
 
-def test_an_answer_may_take_longer_than_its_request() -> None:
+def test_a_response_may_take_longer_than_the_limits_of_its_request() -> None:
     engine = ScriptedEngine(["word "] * 300 + [""], pace_s=0.001)
     with connected(engine, head_s=SHORT, body_s=SHORT) as (connection, _):
         for _ in range(2):
             connection.sendall(HEAD.encode() + b"\r\n" + BODY)
-            assert answer(connection).startswith(b"HTTP/1.1 200 ")
+            assert read_response(connection).startswith(b"HTTP/1.1 200 ")
 
 
 @pytest.mark.parametrize(
@@ -115,54 +115,54 @@ def test_a_head_beyond_the_limit_is_refused(head: str, piece: int) -> None:
         try:
             for at in range(0, len(raw), piece):
                 connection.sendall(raw[at : at + piece])
-            received = everything(connection)
-        except ConnectionError:  # the server had closed before all was sent
+            received = read_until_closed(connection)
+        except ConnectionError:  # the server closed the connection before all was sent
             received = b"HTTP/1.1 431 "
         assert received.startswith(b"HTTP/1.1 431 ")
         assert httpx.get(f"{address}/health").status_code == 200
 
 
-def test_a_head_below_the_limit_and_a_large_body_in_one_piece_are_taken() -> None:
+def test_a_head_below_the_limit_and_a_large_body_in_one_piece_are_accepted() -> None:
     head = HEAD.replace(str(len(BODY)), str(len(BODY) + 500_000)) + "X-Long: " + "x" * 60_000 + "\r\n\r\n"
     with connected() as (connection, _):
         connection.sendall(head.encode() + BODY + b" " * 500_000)
-        assert answer(connection).startswith(b"HTTP/1.1 200 ")
+        assert read_response(connection).startswith(b"HTTP/1.1 200 ")
 
 
-def test_requests_in_one_piece_are_answered_one_after_the_other() -> None:
+def test_pipelined_requests_are_answered_in_order() -> None:
     with connected() as (connection, _):
         last = b"GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
         connection.sendall((HEAD.encode() + b"\r\n" + BODY) * 2 + last)
-        received = everything(connection)
+        received = read_until_closed(connection)
     assert received.count(b"HTTP/1.1 200 OK") == 3
 
 
 @pytest.mark.parametrize("protocol", ["h2c", "websocket"])
 @pytest.mark.parametrize("piece", [100_000, 7])
-def test_an_offer_of_another_protocol_is_ignored_and_the_body_read(protocol: str, piece: int) -> None:
-    offer = f"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: {protocol}\r\nHTTP2-Settings: AAE\r\n\r\n"
-    raw = (HEAD + offer).encode() + BODY
+def test_an_upgrade_header_is_ignored_and_the_body_is_read(protocol: str, piece: int) -> None:
+    upgrade = f"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: {protocol}\r\nHTTP2-Settings: AAE\r\n\r\n"
+    raw = (HEAD + upgrade).encode() + BODY
     with connected() as (connection, _):
         for _ in range(2):
             for at in range(0, len(raw), piece):
                 connection.sendall(raw[at : at + piece])
-            assert answer(connection).startswith(b"HTTP/1.1 200 ")
+            assert read_response(connection).startswith(b"HTTP/1.1 200 ")
 
 
-def test_a_stream_for_http_1_0_has_no_chunks_and_ends_with_the_connection() -> None:
+def test_a_stream_for_http_1_0_is_not_chunked_and_ends_with_the_connection() -> None:
     streamed = json.dumps({**json.loads(BODY), "stream": True}).encode()
     with connected() as (connection, _):
         connection.sendall(f"POST {PATH} HTTP/1.0\r\nContent-Length: {len(streamed)}\r\n\r\n".encode() + streamed)
-        head, _, events = everything(connection).partition(b"\r\n\r\n")
+        head, _, events = read_until_closed(connection).partition(b"\r\n\r\n")
     assert b"transfer-encoding" not in head.lower()
     assert events.startswith(b"data: {")
     assert events.endswith(b"data: [DONE]\n\n")
 
 
-def test_what_came_whole_is_answered_before_the_connection_ends_over_what_follows() -> None:
-    with connected() as (connection, _):  # without a length there is no body, and what follows is no request
+def test_a_complete_request_is_answered_before_invalid_data_closes_the_connection() -> None:
+    with connected() as (connection, _):  # without Content-Length the body counts as an invalid second request
         connection.sendall(f"POST {PATH} HTTP/1.1\r\nHost: x\r\n\r\n".encode() + BODY)
-        received = everything(connection)
+        received = read_until_closed(connection)
     assert received.count(b"HTTP/1.1 ") == 1
     assert received.startswith(b"HTTP/1.1 422 ")
     assert b"the body is empty" in received
@@ -179,23 +179,23 @@ def test_what_came_whole_is_answered_before_the_connection_ends_over_what_follow
         ("HTTP/1.1", "HTTP/0.9", 505),
     ],
 )
-def test_a_head_names_its_host_once_and_a_version_that_is_spoken_here(old: str, new: str, status: int) -> None:
+def test_a_head_needs_one_host_header_and_a_supported_version(old: str, new: str, status: int) -> None:
     with connected() as (connection, _):
         connection.sendall(HEAD.replace(old, new).encode() + b"Connection: close\r\n\r\n" + BODY)
-        received = everything(connection)
+        received = read_until_closed(connection)
     assert received.startswith(b"HTTP/1.1 %d " % status)
     assert 1 == received.count(b"HTTP/1.1 ")
 
 
-def test_a_head_without_a_host_behind_a_whole_request_ends_the_connection_after_its_answer() -> None:
+def test_an_invalid_pipelined_head_closes_the_connection_after_the_first_response() -> None:
     with connected() as (connection, _):
         whole = HEAD.encode() + b"\r\n" + BODY
         connection.sendall(whole + whole.replace(b"Host: x\r\n", b""))
-        received = everything(connection)
+        received = read_until_closed(connection)
     assert (True, 1) == (received.startswith(b"HTTP/1.1 200 "), received.count(b"HTTP/1.1 "))
 
 
-def test_a_client_that_reads_nothing_is_let_go() -> None:
+def test_a_client_that_does_not_read_is_disconnected() -> None:
     engine = ScriptedEngine(["x" * 200_000, ""], endless=True)
     streamed = json.dumps({**json.loads(BODY), "stream": True}).encode()
     with connected(engine, unread_s=SHORT) as (connection, _):
@@ -204,12 +204,12 @@ def test_a_client_that_reads_nothing_is_let_go() -> None:
         assert generation.cancelled.wait(PATIENCE_S)
 
 
-def test_a_second_request_that_does_not_end_is_given_up_after_the_first_was_answered() -> None:
+def test_a_pipelined_request_that_does_not_end_times_out_after_the_first_response() -> None:
     for rest in (b"G", HEAD.encode(), HEAD.encode() + b"\r\n" + BODY[:-1]):
         engine = ScriptedEngine(["word "] * 300 + [""], pace_s=0.001)
         with connected(engine, head_s=SHORT, body_s=SHORT) as (connection, _):
             connection.sendall(HEAD.encode() + b"\r\n" + BODY + rest)
-            received = everything(connection)
+            received = read_until_closed(connection)
         assert received.startswith(b"HTTP/1.1 200 ")
         assert received.count(b"HTTP/1.1 ") == 2
         assert received.rpartition(b"HTTP/1.1 ")[2].startswith(b"408 ")
@@ -217,12 +217,12 @@ def test_a_second_request_that_does_not_end_is_given_up_after_the_first_was_answ
 
 @pytest.mark.parametrize(
     ("sent", "status"),
-    [(b"no request at all\r\n\r\n", 400), (b"GET / HTTP/1.1\r\nX: " + b"y" * 70_000 + b"\r\n\r\n", 431), (b"G", 408)],
+    [(b"not a request\r\n\r\n", 400), (b"GET / HTTP/1.1\r\nX: " + b"y" * 70_000 + b"\r\n\r\n", 431), (b"G", 408)],
 )
-def test_what_http_refuses_comes_in_the_envelope_of_the_dialect(sent: bytes, status: int) -> None:
+def test_transport_errors_use_the_envelope_of_the_dialect(sent: bytes, status: int) -> None:
     with connected(head_s=SHORT) as (connection, _):
         connection.sendall(sent)
-        head, _, body = everything(connection).partition(b"\r\n\r\n")
+        head, _, body = read_until_closed(connection).partition(b"\r\n\r\n")
     assert head.startswith(b"HTTP/1.1 %d " % status)
     assert b"content-type: application/json" in head
     assert b"\r\ndate: " in head
@@ -230,7 +230,7 @@ def test_what_http_refuses_comes_in_the_envelope_of_the_dialect(sent: bytes, sta
 
 
 @pytest.mark.parametrize("dialect", ["openai", "vllm", "ovms", "siliconstorm", "mindie-1.0"])
-def test_the_envelope_of_what_http_refuses_fits_its_schema(dialect: str) -> None:
+def test_the_envelope_of_transport_errors_matches_its_schema(dialect: str) -> None:
     contract = load(dialect)
     body = json.loads(transport_error_body(contract.errors, 408, "too late"))
     jsonschema_rs.validator_for(contract.errors.schema).validate(body)

@@ -1,4 +1,4 @@
-"""Answers on their way: clients that leave, engines that fail, and places that are given back."""
+"""Tests of delivery: clients that disconnect, engines that fail, and slots that are released."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def leaving(address: str, path: str, request: dict[str, Any]) -> Iterator[socket.socket]:
-    """A client that sends a request and, at the end of the context, goes without a word."""
+def disconnecting(address: str, path: str, request: dict[str, Any]) -> Iterator[socket.socket]:
+    """Send a request, and close the connection at the end of the context."""
     target = urlsplit(address)
     content = json.dumps(request).encode()
     head = f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(content)}\r\n\r\n".encode()
@@ -31,10 +31,10 @@ def leaving(address: str, path: str, request: dict[str, Any]) -> Iterator[socket
         yield connection
 
 
-def test_one_request_too_many_is_told_to_come_back() -> None:
+def test_a_request_beyond_the_limit_gets_retry_after() -> None:
     engine = ScriptedEngine(held=True)
     with client(engine=engine, max_in_flight=1) as (http, path), httpx.Client(base_url=http.base_url) as other:
-        with leaving(str(http.base_url), path, body()):
+        with disconnecting(str(http.base_url), path, body()):
             first = engine.submitted.get(timeout=PATIENCE_S)
             refused = other.post(path, json=body())
             health = other.get("/health")
@@ -45,10 +45,10 @@ def test_one_request_too_many_is_told_to_come_back() -> None:
 
 @pytest.mark.parametrize("streamed", [False, True])
 @pytest.mark.parametrize("held", [False, True], ids=["after-the-first-token", "before-the-first-token"])
-def test_a_client_that_leaves_stops_the_generation(streamed: bool, held: bool) -> None:
+def test_a_client_that_disconnects_stops_the_generation(streamed: bool, held: bool) -> None:
     engine = ScriptedEngine(endless=True, held=held)
     with client(engine=engine, max_in_flight=1) as (http, path):
-        with leaving(str(http.base_url), path, body(stream=streamed)) as connection:
+        with disconnecting(str(http.base_url), path, body(stream=streamed)) as connection:
             generation = engine.submitted.get(timeout=PATIENCE_S)
             if streamed and not held:
                 assert connection.recv(12) == b"HTTP/1.1 200"
@@ -57,14 +57,14 @@ def test_a_client_that_leaves_stops_the_generation(streamed: bool, held: bool) -
         assert http.get("/health").status_code == 200
 
 
-def test_a_generation_that_was_read_to_its_end_leaves_its_place() -> None:
+def test_a_finished_generation_releases_its_slot() -> None:
     with client(max_in_flight=1) as (http, path):
         statuses = [http.post(path, json=body(stream=bool(at % 2))).status_code for at in range(6)]
     assert statuses == [200] * 6
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_an_engine_that_fails_in_a_stream_ends_it_with_an_error_event(dialect: str) -> None:
+def test_an_engine_failure_within_a_stream_becomes_an_error_event(dialect: str) -> None:
     with client(dialect, ScriptedEngine(fails_after=1)) as (http, path):
         response = http.post(path, json=body(stream=True))
         after = http.get("/health")
@@ -77,14 +77,14 @@ def test_an_engine_that_fails_in_a_stream_ends_it_with_an_error_event(dialect: s
 
 
 @pytest.mark.parametrize("streamed", [False, True])
-def test_an_engine_that_fails_before_the_first_byte_is_a_status(streamed: bool) -> None:
+def test_an_engine_failure_before_the_first_byte_has_a_status(streamed: bool) -> None:
     with client(engine=ScriptedEngine(fails_after=0)) as (http, path):
         response = http.post(path, json=body(stream=streamed))
     assert (response.status_code, response.json()["error_type"]) == (500, "Incomplete Generation")
     assert "secret" not in response.text
 
 
-def test_an_unexpected_failure_is_the_dialects_error_and_says_nothing_of_itself(
+def test_an_unexpected_failure_becomes_the_dialects_error_without_details(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     engine = ScriptedEngine()

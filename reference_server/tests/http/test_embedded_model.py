@@ -1,4 +1,4 @@
-"""The embedded model behind every dialect answers the documents' requests, streamed as plain."""
+"""Tests of the embedded model with every dialect: requests of the documents, streamed and plain."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SINGLE_TURN = {
     "ignore_eos": False,
     "max_tokens": 20,
 }
-"""What the examples of MindIE and Siliconstorm share: mindie-llm-2.3#request/examples and its sisters."""
+"""Common parameters of the examples of MindIE and Siliconstorm: mindie-llm-2.3#request/examples and similar."""
 
 TURNS = [
     {"role": "system", "content": "You answer briefly."},
@@ -115,7 +115,7 @@ EXAMPLES: list[tuple[str, str, Mapping[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("dialect", "name", "request_"), EXAMPLES, ids=[f"{row[0]}-{row[1]}" for row in EXAMPLES])
-def test_a_request_like_the_documents_gets_an_answer_of_the_documented_form(
+def test_a_request_from_the_documents_gets_a_response_of_the_documented_form(
     addresses: dict[str, str], dialect: str, name: str, request_: Mapping[str, Any]
 ) -> None:
     answer = answered(addresses[dialect], dialect, request_)
@@ -128,7 +128,7 @@ def test_a_request_like_the_documents_gets_an_answer_of_the_documented_form(
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_greedy_answers_are_the_same_streamed_and_plain(addresses: dict[str, str], dialect: str) -> None:
+def test_greedy_answers_are_equal_streamed_and_plain(addresses: dict[str, str], dialect: str) -> None:
     request = {"messages": QUESTION, "temperature": 0, "max_tokens": 30}
     plain = answered(addresses[dialect], dialect, request)["choices"][0]
     streamed = walked(addresses[dialect], dialect, request).choices[0]
@@ -137,7 +137,9 @@ def test_greedy_answers_are_the_same_streamed_and_plain(addresses: dict[str, str
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 @pytest.mark.parametrize("limit", [1, 3])
-def test_a_capped_answer_says_so_and_loses_no_text(addresses: dict[str, str], dialect: str, limit: int) -> None:
+def test_a_capped_answer_has_finish_reason_length_and_loses_no_text(
+    addresses: dict[str, str], dialect: str, limit: int
+) -> None:
     request = {"messages": QUESTION, "temperature": 0, "ignore_eos": True, "max_tokens": limit}
     plain = answered(addresses[dialect], dialect, request)
     streamed = walked(addresses[dialect], dialect, request).choices[0]
@@ -147,7 +149,7 @@ def test_a_capped_answer_says_so_and_loses_no_text(addresses: dict[str, str], di
 
 
 @pytest.mark.parametrize(("dialect", "kept"), [("mindie-2.3", ""), ("ovms-2024", "capital")])
-def test_a_stop_text_ends_the_answer_and_stays_where_the_dialect_keeps_it(
+def test_a_stop_string_ends_the_answer_and_stays_if_the_dialect_keeps_it(
     addresses: dict[str, str], dialect: str, kept: str
 ) -> None:
     request = {"messages": QUESTION, "temperature": 0, "stop": "capital", "max_tokens": 30}
@@ -158,23 +160,28 @@ def test_a_stop_text_ends_the_answer_and_stays_where_the_dialect_keeps_it(
 
 
 @pytest.mark.parametrize("penalty", [5e-324, 1e-300, 2.0])
-def test_the_smallest_legal_penalty_gets_an_answer(addresses: dict[str, str], penalty: float) -> None:
+def test_the_smallest_valid_penalty_gets_an_answer(addresses: dict[str, str], penalty: float) -> None:
     response = post(
         addresses["mindie-2.3"], "mindie-2.3", {"messages": QUESTION, "repetition_penalty": penalty, "max_tokens": 4}
     )
     assert response.status_code == 200
 
 
-HOT = {"messages": QUESTION, "temperature": 2.0, "seed": 7, "max_tokens": 12}
+SAMPLED = {"messages": QUESTION, "temperature": 2.0, "seed": 7, "max_tokens": 12}
 CHOICES: list[tuple[str, str, Mapping[str, Any], int]] = [
-    ("mindie-2.3", "n", {**HOT, "n": 3}, 3),
-    ("mindie-2.3", "best-of", {**HOT, "n": 2, "best_of": 6}, 6),  # the reading best-of-returns: all come back
+    ("mindie-2.3", "n", {**SAMPLED, "n": 3}, 3),
+    (
+        "mindie-2.3",
+        "best-of",
+        {**SAMPLED, "n": 2, "best_of": 6},
+        6,
+    ),  # the interpretation best-of-returns: all are returned
     ("mindie-2.3", "beams", {"messages": QUESTION, "use_beam_search": True, "n": 4, "max_tokens": 12}, 4),
     ("mindie-2.3", "one-beam", {"messages": QUESTION, "use_beam_search": True, "max_tokens": 12}, 1),
     ("ovms-2024", "beams", {"messages": QUESTION, "best_of": 4, "n": 3, "length_penalty": 0.5, "max_tokens": 12}, 3),
     ("ovms-2024", "groups", {"messages": QUESTION, "best_of": 4, "n": 4, "diversity_penalty": 20, "max_tokens": 12}, 4),
-    ("openai", "n", {**HOT, "n": 9}, 9),
-    ("vllm", "n", {**HOT, "n": 6}, 6),
+    ("openai", "n", {**SAMPLED, "n": 9}, 9),
+    ("vllm", "n", {**SAMPLED, "n": 6}, 6),
     ("vllm", "beams", {"messages": QUESTION, "use_beam_search": True, "n": 2, "max_tokens": 12}, 2),
 ]
 
@@ -182,15 +189,15 @@ CHOICES: list[tuple[str, str, Mapping[str, Any], int]] = [
 @pytest.mark.parametrize(
     ("dialect", "name", "request_", "number"), CHOICES, ids=[f"{row[0]}-{row[1]}" for row in CHOICES]
 )
-def test_several_choices_are_the_same_streamed_and_plain(
+def test_several_choices_are_equal_streamed_and_plain(
     addresses: dict[str, str], dialect: str, name: str, request_: Mapping[str, Any], number: int
 ) -> None:
     answer = answered(addresses[dialect], dialect, request_)
     stream = walked(addresses[dialect], dialect, request_)
     assert [choice["index"] for choice in answer["choices"]] == list(range(number)) == list(stream.choices)
     for index, choice in enumerate(answer["choices"]):
-        found = stream.choices[index]
-        assert (found.content, found.finish_reason) == (choice["message"]["content"], choice["finish_reason"])
+        streamed = stream.choices[index]
+        assert (streamed.content, streamed.finish_reason) == (choice["message"]["content"], choice["finish_reason"])
     if name not in {"one-beam", "best-of"}:
         assert len({choice["message"]["content"] for choice in answer["choices"]}) > 1
     total = answer["usage"]["completion_tokens"]
@@ -199,15 +206,15 @@ def test_several_choices_are_the_same_streamed_and_plain(
         assert total == sum(usage["completion_tokens"] for _, usage in stream.usages)
 
 
-def test_the_first_of_several_choices_is_the_only_one_of_a_single_one(addresses: dict[str, str]) -> None:
-    single, several = (answered(addresses["mindie-2.3"], "mindie-2.3", {**HOT, "n": n}) for n in (1, 3))
+def test_the_first_of_several_choices_equals_a_single_choice(addresses: dict[str, str]) -> None:
+    single, several = (answered(addresses["mindie-2.3"], "mindie-2.3", {**SAMPLED, "n": n}) for n in (1, 3))
     assert single["choices"][0] == several["choices"][0]
 
 
 @pytest.mark.parametrize(
     ("dialect", "wide"), [("mindie-2.3", {"use_beam_search": True, "n": 5}), ("ovms", {"best_of": 5})]
 )
-def test_a_search_that_is_too_wide_is_refused_with_the_reason(
+def test_a_beam_search_that_is_too_wide_is_refused_with_the_reason(
     addresses: dict[str, str], dialect: str, wide: Mapping[str, Any]
 ) -> None:
     dialect = load(dialect).name
@@ -216,15 +223,17 @@ def test_a_search_that_is_too_wide_is_refused_with_the_reason(
     assert "5 beams" in response.text
 
 
-def test_openvino_model_server_tells_of_chosen_tokens_only_and_not_in_streams(addresses: dict[str, str]) -> None:
+def test_openvino_model_server_reports_logprobs_without_alternatives_and_not_in_streams(
+    addresses: dict[str, str],
+) -> None:
     request = {"messages": QUESTION, "logprobs": True, "temperature": 0, "max_tokens": 12}
-    told = answered(addresses["ovms-2024"], "ovms-2024", request)["choices"][0]["logprobs"]["content"]
-    assert {tuple(each["top_logprobs"]) for each in told} == {()}
+    entries = answered(addresses["ovms-2024"], "ovms-2024", request)["choices"][0]["logprobs"]["content"]
+    assert {tuple(entry["top_logprobs"]) for entry in entries} == {()}
     for _, chunk in walked(addresses["ovms-2024"], "ovms-2024", request).chunks:
         assert "logprobs" not in chunk["choices"][0]
 
 
-def test_thoughts_stand_apart_from_the_answer_streamed_and_plain(addresses: dict[str, str]) -> None:
+def test_reasoning_is_separate_from_the_answer_streamed_and_plain(addresses: dict[str, str]) -> None:
     def request(*, thinking: bool) -> Mapping[str, Any]:
         sent = {"messages": QUESTION, "temperature": 0, "max_tokens": 100}
         return {**sent, "chat_template_kwargs": {"enable_thinking": thinking}}

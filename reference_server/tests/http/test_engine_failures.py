@@ -1,4 +1,4 @@
-"""An engine that fails while a server runs over it, and clients that leave, over real sockets."""
+"""Tests of a server whose engine fails, and of clients that disconnect, over sockets."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
     from reference_server.engine.device import torch
 
 DIALECT = "mindie-2.3"
-SAID = [{"role": "user", "content": "hello"}]
+MESSAGES = [{"role": "user", "content": "hello"}]
 
 
 def body(**options: Any) -> dict[str, Any]:
-    return {"model": "mindie", "messages": SAID, "temperature": 0, "max_tokens": 8, "ignore_eos": True, **options}
+    return {"model": "mindie", "messages": MESSAGES, "temperature": 0, "max_tokens": 8, "ignore_eos": True, **options}
 
 
 @pytest.fixture
 def serve(load_engine: Callable[..., LocalEngine]) -> Iterator[Callable[..., tuple[LocalEngine, Running]]]:
-    """An engine and a server over it."""
+    """Return a function that starts an engine and a server for it."""
     open_contexts: list[Any] = []
 
     def start(**options: Any) -> tuple[LocalEngine, Running]:
@@ -54,11 +54,11 @@ def wait_for(condition: Callable[[], bool]) -> None:
         time.sleep(0.005)
 
 
-def answered(address: str, **options: Any) -> httpx.Response:
+def post(address: str, **options: Any) -> httpx.Response:
     return httpx.post(f"{address}{load(DIALECT).path}", json=body(**options), timeout=PATIENCE_S)
 
 
-def test_what_runs_fails_health_turns_503_and_the_next_request_succeeds(
+def test_after_a_failure_health_is_503_until_the_engine_has_restarted(
     serve: Callable[..., tuple[LocalEngine, Running]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     engine, server = serve(slots=2, restarts=RestartPolicy(pause_s=0.0))
@@ -77,21 +77,21 @@ def test_what_runs_fails_health_turns_503_and_the_next_request_succeeds(
 
     monkeypatch.setattr(engine._runner, "decode", failing)
     monkeypatch.setattr(engine._runner, "reset", patient)
-    plain = answered(server.address)
+    plain = post(server.address)
     assert (plain.status_code, "device lost" in plain.text) == (
         load(DIALECT).errors.render("engine_failure", "")[0],
         False,
     )
-    health, refused = httpx.get(f"{server.address}/health"), answered(server.address)
-    assert [each.status_code for each in (health, refused)] == [503, 503]
-    assert [each.headers["retry-after"] for each in (health, refused)] == ["1", "1"]
+    health, refused = httpx.get(f"{server.address}/health"), post(server.address)
+    assert [response.status_code for response in (health, refused)] == [503, 503]
+    assert [response.headers["retry-after"] for response in (health, refused)] == ["1", "1"]
     repaired.set()
     wait_for(lambda: httpx.get(f"{server.address}/health").status_code == 200)
-    again = answered(server.address)
+    again = post(server.address)
     assert (again.status_code, again.json()["usage"]["completion_tokens"]) == (200, 8)
 
 
-def test_a_stream_that_runs_when_the_engine_fails_ends_with_the_dialects_error(
+def test_a_running_stream_ends_with_the_dialects_error_when_the_engine_fails(
     serve: Callable[..., tuple[LocalEngine, Running]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     engine, server = serve(restarts=RestartPolicy(pause_s=0.0))
@@ -104,15 +104,15 @@ def test_a_stream_that_runs_when_the_engine_fails_ends_with_the_dialects_error(
         return decode(*arguments)
 
     monkeypatch.setattr(engine._runner, "decode", failing)
-    events = answered(server.address, stream=True).text.strip().split("\n\n")
+    events = post(server.address, stream=True).text.strip().split("\n\n")
     _, error = load(DIALECT).errors.render("engine_failure", "")
     assert json.loads(events[-1].removeprefix("data:")).keys() == error.keys()
     assert "[DONE]" not in "".join(events)
     wait_for(lambda: httpx.get(f"{server.address}/health").status_code == 200)
-    assert answered(server.address, stream=True).text.strip().endswith("[DONE]")
+    assert post(server.address, stream=True).text.strip().endswith("[DONE]")
 
 
-def test_a_prompt_without_memory_gets_503_and_nobody_else(
+def test_only_the_prompt_without_memory_gets_503(
     serve: Callable[..., tuple[LocalEngine, Running]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     engine, server = serve()
@@ -125,11 +125,15 @@ def test_a_prompt_without_memory_gets_503_and_nobody_else(
 
     monkeypatch.setattr(engine._runner, "prefill", greedy_for_memory)
     long = [{"role": "user", "content": "hello " * 40}]
-    assert [answered(server.address, messages=each).status_code for each in (SAID, long, SAID)] == [200, 503, 200]
+    assert [post(server.address, messages=messages).status_code for messages in (MESSAGES, long, MESSAGES)] == [
+        200,
+        503,
+        200,
+    ]
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")  # how a server ends in a thread
-def test_an_engine_that_fails_for_good_ends_the_server(
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")  # the server ends in a thread
+def test_a_permanent_engine_failure_ends_the_server(
     serve: Callable[..., tuple[LocalEngine, Running]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     engine, server = serve()
@@ -140,14 +144,14 @@ def test_an_engine_that_fails_for_good_ends_the_server(
         raise RuntimeError("device lost")
 
     monkeypatch.setattr(engine._runner, "decode", failing)
-    answered(server.address)
+    post(server.address)
     assert server.ended()
     assert [type(end) for end in ends] == [EngineStoppedError]
 
 
 @pytest.mark.parametrize("stream", [True, False])
 @pytest.mark.parametrize("when", ["before the first token", "after the first token"])
-def test_a_client_that_leaves_costs_no_further_step(
+def test_a_disconnected_client_causes_no_further_step(
     serve: Callable[..., tuple[LocalEngine, Running]], monkeypatch: pytest.MonkeyPatch, stream: bool, when: str
 ) -> None:
     engine, server = serve(slots=1, prefill_tokens=16)

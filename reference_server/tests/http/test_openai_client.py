@@ -1,4 +1,4 @@
-"""OpenAI's own client reads what the embedded model says in every dialect, and raises where it is refused."""
+"""Tests that OpenAI's client reads responses and streams of every dialect, and raises for refusals."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_the_openai_client_reads_usage_on_request(addresses: dict[str, str]) -> 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 @pytest.mark.parametrize("stream", [False, True])
-def test_the_openai_client_raises_for_a_refusal_with_its_status(
+def test_the_openai_client_raises_an_error_with_the_status_of_a_refusal(
     addresses: dict[str, str], dialect: str, stream: bool
 ) -> None:
     status = load(dialect).errors.kinds["invalid_request"].status
@@ -69,7 +69,9 @@ def test_the_openai_client_raises_for_a_refusal_with_its_status(
 
 
 @pytest.mark.parametrize("dialect", ["mindie-2.3", "openai"])
-def test_the_openai_client_reads_logprobs_whose_bytes_are_the_text(addresses: dict[str, str], dialect: str) -> None:
+def test_the_openai_client_reads_logprobs_whose_bytes_add_up_to_the_text(
+    addresses: dict[str, str], dialect: str
+) -> None:
     messages: list[ChatCompletionMessageParam] = [{"role": "user", "content": "Repeat: 你好，世界 🙂"}]
     with client(addresses[dialect], dialect, strict=True) as opened:
         create: Any = functools.partial(
@@ -77,22 +79,22 @@ def test_the_openai_client_reads_logprobs_whose_bytes_are_the_text(addresses: di
         )
         plain = create(logprobs=True, top_logprobs=3).choices[0]
         chunks = list(create(logprobs=True, top_logprobs=3, stream=True))
-        unasked = create().choices[0]
+        without = create().choices[0]
     assert plain.logprobs is not None
-    told = plain.logprobs.content or []
-    assert bytes(byte for each in told for byte in each.bytes or ()).decode() == plain.message.content != ""
-    assert {len(each.top_logprobs) for each in told} == {3}
-    assert all(each.logprob == each.top_logprobs[0].logprob <= 0 for each in told)
+    entries = plain.logprobs.content or []
+    assert bytes(byte for entry in entries for byte in entry.bytes or ()).decode() == plain.message.content != ""
+    assert {len(entry.top_logprobs) for entry in entries} == {3}
+    assert all(entry.logprob == entry.top_logprobs[0].logprob <= 0 for entry in entries)
     streamed = [
-        each
+        entry
         for chunk in chunks
         for choice in chunk.choices
         if choice.logprobs
-        for each in choice.logprobs.content or []
+        for entry in choice.logprobs.content or []
     ]
-    assert streamed == told
-    assert unasked.logprobs is None
-    assert unasked.message == plain.message
+    assert streamed == entries
+    assert without.logprobs is None
+    assert without.message == plain.message
 
 
 def test_a_wrong_key_is_an_authentication_error(addresses: dict[str, str]) -> None:

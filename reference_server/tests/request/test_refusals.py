@@ -1,4 +1,4 @@
-"""RequestReader: what cannot be taken is refused with its reason."""
+"""Tests that invalid requests are refused with a reason."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ def refusal(body: bytes) -> tuple[str, str]:
 
 
 @pytest.mark.parametrize(
-    ("body", "kind", "words"),
+    ("body", "kind", "phrase"),
     [
         (b"", "invalid_json", "empty"),
         (b" \n", "invalid_json", "empty"),
-        (b"{", "invalid_json", "not JSON"),
+        (b"{", "invalid_json", "not valid JSON"),
         (b'{"model":"\xff"}', "invalid_json", "not UTF-8: byte 10 is 0xff"),
-        (b'\xef\xbb\xbf{"model":"m"}', "invalid_json", "not JSON"),
+        (b'\xef\xbb\xbf{"model":"m"}', "invalid_json", "not valid JSON"),
         (b'{"temperature":NaN}', "invalid_json", "NaN"),
         (b'{"temperature":-Infinity}', "invalid_json", "-Infinity"),
         (b'{"temperature":1e400}', "invalid_json", "1e400"),
@@ -46,14 +46,14 @@ def refusal(body: bytes) -> tuple[str, str]:
         (b'{"model":"other","messages":[{"role":"user","content":"x"}]}', "unknown_model", "'other'"),
     ],
 )
-def test_a_body_that_cannot_be_taken_is_refused_with_its_reason(body: bytes, kind: str, words: str) -> None:
-    found, message = refusal(body)
-    assert kind == found
-    assert words in message
+def test_an_invalid_body_is_refused_with_a_reason(body: bytes, kind: str, phrase: str) -> None:
+    refused_as, message = refusal(body)
+    assert kind == refused_as
+    assert phrase in message
     assert "\n" not in message
 
 
-def test_what_only_looks_dangerous_is_taken() -> None:
+def test_unusual_but_valid_bodies_are_accepted() -> None:
     nested = reader().read(DEEP % (b"[" * 63 + b"]" * 63))
     assert nested.messages == [{"role": "user", "content": "x"}]
     text = 'brackets [[[{{{ "quoted" \\ud800 \ud83d\ude00'.encode("utf-16", "surrogatepass").decode("utf-16")
@@ -90,7 +90,7 @@ def test_what_only_looks_dangerous_is_taken() -> None:
         ("chat_template_kwargs", {"add_generation_prompt": False}),
     ],
 )
-def test_a_value_that_is_not_served_is_refused_by_the_name_of_its_parameter(parameter: str, value: Any) -> None:
+def test_an_invalid_value_is_refused_with_the_name_of_its_parameter(parameter: str, value: Any) -> None:
     with pytest.raises(ApiError) as caught:
         read(**{parameter: value})
     assert caught.value.kind == "invalid_request"
@@ -112,7 +112,7 @@ def test_media_are_refused(parts: list[dict[str, str]]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("dialect", "sent", "words"),
+    ("dialect", "sent", "phrase"),
     [
         ("vllm", {"chat_template": "{{ messages }}"}, "chat_template"),
         ("vllm", {"continue_final_message": True}, "continue_final_message"),
@@ -122,7 +122,7 @@ def test_media_are_refused(parts: list[dict[str, str]]) -> None:
         ("ovms", {"n": 3, "best_of": 2}, "best_of"),
         ("openai", {"top_logprobs": 2}, "logprobs"),
         ("vllm", {"n": 1000}, "n is 1000"),
-        ("vllm", {"logprobs": True, "top_logprobs": -1}, "top_logprobs is -1: this server lists 20 at most"),
+        ("vllm", {"logprobs": True, "top_logprobs": -1}, "top_logprobs is -1: expected 0 to 20"),
         ("vllm", {"prompt_logprobs": 1, "stream": True}, "prompt_logprobs"),
         ("vllm", {"prompt_logprobs": -1}, "prompt_logprobs is -1"),
         ("vllm", {"min_tokens": 3, "max_tokens": 2}, "min_tokens is 3"),
@@ -138,16 +138,14 @@ def test_media_are_refused(parts: list[dict[str, str]]) -> None:
         ("openai", {"logit_bias": {"5": 101}}, "logit_bias"),
     ],
 )
-def test_values_that_exclude_each_other_or_that_are_not_served_are_refused(
-    dialect: str, sent: dict[str, Any], words: str
-) -> None:
+def test_conflicting_or_unsupported_values_are_refused(dialect: str, sent: dict[str, Any], phrase: str) -> None:
     with pytest.raises(ApiError) as caught:
         read(dialect, **sent)
     assert caught.value.kind == "invalid_request"
-    assert words in caught.value.message
+    assert phrase in caught.value.message
 
 
-def test_a_huge_broken_list_is_refused_by_its_first_items() -> None:
+def test_a_long_invalid_list_is_refused_with_its_first_items() -> None:
     body = {"model": "m", "messages": [{"role": "wizard", "content": 1}] * 50_000}
     kind, message = refusal(json.dumps(body).encode())
     assert kind == "invalid_request"

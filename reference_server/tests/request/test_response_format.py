@@ -1,4 +1,4 @@
-"""Answers that keep a form: JSON, a schema, a choice, an expression, a grammar, however hot the sampling."""
+"""Tests that constrained responses match their format at any temperature: JSON, schemas, choices, regexes, grammars."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ CITY = {
 TIME: list[dict[str, Any]] = [{"type": "function", "function": {"name": "get_time"}}]
 
 
-def answer(engine: LocalEngine, form: dict[str, Any], template_kwargs: Any = None, **params: Any) -> list[Delta]:
-    """Every delta of an answer that keeps a form, hot unless told otherwise."""
-    grammar = text_grammar(form)
-    asked = SamplingParams(grammar=grammar, **{"temperature": 3.0, "max_tokens": 120, **params})
+def answer(engine: LocalEngine, given: dict[str, Any], template_kwargs: Any = None, **params: Any) -> list[Delta]:
+    """Return every delta of a constrained answer; the default temperature is 3."""
+    grammar = text_grammar(given)
+    sampling = SamplingParams(grammar=grammar, **{"temperature": 3.0, "max_tokens": 120, **params})
 
     async def read() -> list[Delta]:
         prompt = engine.encode_chat([{"role": "user", "content": "Hello!"}], None, template_kwargs)
-        engine.prepare(prompt, asked)
-        return [delta async for delta in engine.submit(prompt, asked)]
+        engine.prepare(prompt, sampling)
+        return [delta async for delta in engine.submit(prompt, sampling)]
 
     return asyncio.run(read())
 
 
-def said(deltas: list[Delta]) -> str:
+def answer_text(deltas: list[Delta]) -> str:
     assert "stop" == deltas[-1].finish_reason
     return "".join(delta.text for delta in deltas)
 
@@ -54,57 +54,59 @@ def tagged(structures: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_json_of_a_schema_fits_it(tiny_engine: LocalEngine, seed: int) -> None:
-    for form in (
+def test_json_matches_its_schema(tiny_engine: LocalEngine, seed: int) -> None:
+    for given in (
         schema(CITY),
         {"structured_outputs": {"json": CITY}},
         {"structured_outputs": {"json": json.dumps(CITY)}},
     ):
-        jsonschema_rs.validate(CITY, json.loads(said(answer(tiny_engine, form, seed=seed))))
+        jsonschema_rs.validate(CITY, json.loads(answer_text(answer(tiny_engine, given, seed=seed))))
 
 
-def test_any_json_is_an_object(tiny_engine: LocalEngine) -> None:
-    for form in ({"response_format": {"type": "json_object"}}, {"structured_outputs": {"json_object": True}}):
-        assert isinstance(json.loads(said(answer(tiny_engine, form, temperature=0.0))), dict)
+def test_json_without_a_schema_is_an_object(tiny_engine: LocalEngine) -> None:
+    for given in ({"response_format": {"type": "json_object"}}, {"structured_outputs": {"json_object": True}}):
+        assert isinstance(json.loads(answer_text(answer(tiny_engine, given, temperature=0.0))), dict)
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_a_choice_an_expression_and_a_grammar_are_kept(tiny_engine: LocalEngine, seed: int) -> None:
+def test_a_choice_a_regex_and_a_grammar_are_matched(tiny_engine: LocalEngine, seed: int) -> None:
     texts = ["yes", 'a "quoted"\nno\\', "你好"]
-    assert said(answer(tiny_engine, {"structured_outputs": {"choice": texts}}, seed=seed)) in texts
+    assert answer_text(answer(tiny_engine, {"structured_outputs": {"choice": texts}}, seed=seed)) in texts
     pattern = r"^[a-c]{2,4}/\d+\.(x|y\"z)$"
     assert re.fullmatch(
         pattern,
-        said(answer(tiny_engine, {"structured_outputs": {"regex": r"^[a-c]{2,4}/\d{1,3}\.(x|y\"z)$"}}, seed=seed)),
+        answer_text(
+            answer(tiny_engine, {"structured_outputs": {"regex": r"^[a-c]{2,4}/\d{1,3}\.(x|y\"z)$"}}, seed=seed)
+        ),
     )
     for grammar in ('root ::= "a" ("b" | "c")\n', 'start: "a" end\nend: "b" | "c"\n'):
-        assert said(answer(tiny_engine, {"structured_outputs": {"grammar": grammar}}, seed=seed)) in ("ab", "ac")
+        assert answer_text(answer(tiny_engine, {"structured_outputs": {"grammar": grammar}}, seed=seed)) in ("ab", "ac")
 
 
-def test_white_space_is_as_asked_for(tiny_engine: LocalEngine) -> None:
+def test_white_space_is_as_requested(tiny_engine: LocalEngine) -> None:
     tight = {"structured_outputs": {"json": CITY, "disable_any_whitespace": True}}
-    found = said(answer(tiny_engine, tight, seed=2))
-    assert json.dumps(json.loads(found), separators=(",", ":"), ensure_ascii=False) == found
+    text = answer_text(answer(tiny_engine, tight, seed=2))
+    assert json.dumps(json.loads(text), separators=(",", ":"), ensure_ascii=False) == text
 
     patterned = {"structured_outputs": {"json": CITY, "whitespace_pattern": "\t"}}
-    found = said(answer(tiny_engine, patterned, seed=3))
-    assert "\t" in found
-    assert json.dumps(json.loads(found), separators=(",", ":"), ensure_ascii=False) == found.replace("\t", "")
+    text = answer_text(answer(tiny_engine, patterned, seed=3))
+    assert "\t" in text
+    assert json.dumps(json.loads(text), separators=(",", ":"), ensure_ascii=False) == text.replace("\t", "")
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_whatever_begins_like_a_tag_is_one(tiny_engine: LocalEngine, seed: int) -> None:
+def test_every_trigger_begins_a_complete_tag(tiny_engine: LocalEngine, seed: int) -> None:
     size = {"begin": "<f=size>", "schema": {"enum": [1, 2]}, "end": "</f>"}
-    form = tagged(
+    given = tagged(
         [size, {"begin": "<f=on>", "schema": {"type": "boolean"}, "end": "!"}, {**size, "begin": "[", "end": "]"}]
     )
-    inside = {key: form["response_format"][key] for key in ("structures", "triggers")}
-    # Brackets are made likely, so that there is something to hold to.
+    inside = {key: given["response_format"][key] for key in ("structures", "triggers")}
+    # A bias makes the triggers likely, so that the text has tags.
     opened = tuple(
         (tiny_engine._vocabulary.encode(text)[0], bias) for text, bias in (("<", 22.0), ("f", 22.0), ("[", 20.0))
     )
-    for asked in (form, {"structured_outputs": {"structural_tag": json.dumps(inside)}}):
-        deltas = answer(tiny_engine, asked, seed=seed, logit_bias=opened)
+    for request in (given, {"structured_outputs": {"structural_tag": json.dumps(inside)}}):
+        deltas = answer(tiny_engine, request, seed=seed, logit_bias=opened)
         text = "".join(delta.text for delta in deltas)
         begun = re.findall(r"<f|\[", text)
         whole = re.findall(r"<f=size>\s*[12]\s*</f>|<f=on>\s*(?:true|false)\s*!|\[\s*[12]\s*\]", text)
@@ -112,26 +114,26 @@ def test_whatever_begins_like_a_tag_is_one(tiny_engine: LocalEngine, seed: int) 
         assert len(begun) - len(whole) in ((0,) if deltas[-1].finish_reason == "stop" else (0, 1))
 
 
-def test_objects_are_closed_where_that_is_asked_for() -> None:
+def test_objects_are_closed_on_request() -> None:
     nested = {
         "type": "object",
         "properties": {"a": {"type": "object", "properties": {"enum": {"enum": [{"properties": 1}]}}}},
     }
     grammar = text_grammar({"structured_outputs": {"json": nested, "disable_additional_properties": True}})
     assert grammar is not None
-    found = json.loads(grammar.removeprefix("content: %json "))
-    assert (False, False) == (found["additionalProperties"], found["properties"]["a"]["additionalProperties"])
-    assert {"enum": [{"properties": 1}]} == found["properties"]["a"]["properties"]["enum"]
+    closed = json.loads(grammar.removeprefix("content: %json "))
+    assert (False, False) == (closed["additionalProperties"], closed["properties"]["a"]["additionalProperties"])
+    assert {"enum": [{"properties": 1}]} == closed["properties"]["a"]["properties"]["enum"]
 
 
-def test_a_thought_comes_before_the_form(tiny_engine: LocalEngine) -> None:
+def test_reasoning_comes_before_the_constrained_text(tiny_engine: LocalEngine) -> None:
     thinking = {"enable_thinking": True}
     deltas = answer(tiny_engine, schema(CITY), thinking, temperature=0.0, reasoning=True, max_tokens=200)
-    jsonschema_rs.validate(CITY, json.loads(said(deltas)))
+    jsonschema_rs.validate(CITY, json.loads(answer_text(deltas)))
     assert "".join(delta.reasoning for delta in deltas)
 
 
-def test_beside_tools_an_answer_is_a_call_or_keeps_the_form(tiny_engine: LocalEngine) -> None:
+def test_with_tools_a_response_is_a_call_or_matches_the_format(tiny_engine: LocalEngine) -> None:
     for choice, called in (("auto", False), ("required", True)):
         use = select_tools({"tools": TIME, "tool_choice": choice}).use
         deltas = answer(tiny_engine, schema(CITY), tools=use, temperature=0.0)
@@ -142,7 +144,7 @@ def test_beside_tools_an_answer_is_a_call_or_keeps_the_form(tiny_engine: LocalEn
             jsonschema_rs.validate(CITY, json.loads(text))
 
 
-def test_penalties_bans_and_choices_go_with_a_form(tiny_engine: LocalEngine) -> None:
+def test_sampling_parameters_can_be_combined_with_a_format(tiny_engine: LocalEngine) -> None:
     deltas = answer(
         tiny_engine,
         {"structured_outputs": {"choice": ["yes", "no"]}},
@@ -163,32 +165,32 @@ def test_penalties_bans_and_choices_go_with_a_form(tiny_engine: LocalEngine) -> 
 
 
 @pytest.mark.parametrize(
-    ("form", "words"),
+    ("given", "phrase"),
     [
         (schema({"uniqueItems": True, "type": "array"}), "the keyword uniqueItems is not supported"),
         ({"structured_outputs": {"regex": "(?=a)b"}}, "look-around"),
         ({"structured_outputs": {"grammar": "start: missing"}}, "missing"),
     ],
 )
-def test_a_form_that_no_grammar_can_hold_to_is_refused(tiny_engine: LocalEngine, form: Any, words: str) -> None:
-    with pytest.raises(UnusableGrammar, match=words):
-        answer(tiny_engine, form)
+def test_a_format_that_no_grammar_can_express_is_refused(tiny_engine: LocalEngine, given: Any, phrase: str) -> None:
+    with pytest.raises(UnusableGrammar, match=phrase):
+        answer(tiny_engine, given)
 
 
 @pytest.mark.parametrize(
-    ("form", "words"),
+    ("given", "phrase"),
     [
         ({"structured_outputs": {"choice": []}}, "choice is empty"),
-        ({"structured_outputs": {"json": "[1"}}, "no JSON Schema"),
-        ({"structured_outputs": {"grammar": "root = 1"}}, "cannot be read"),
-        ({"structured_outputs": {"structural_tag": "[]"}}, "no JSON object"),
+        ({"structured_outputs": {"json": "[1"}}, "expected a JSON Schema object"),
+        ({"structured_outputs": {"grammar": "root = 1"}}, "invalid structured_outputs.grammar"),
+        ({"structured_outputs": {"structural_tag": "[]"}}, "expected a JSON object"),
         ({"structured_outputs": {"structural_tag": "{}"}}, "need structures and triggers"),
         ({"response_format": {"type": "structural_tag", "format": {}}}, "need structures and triggers"),
         (tagged([{"begin": "<f>"}]), "a begin, a schema and an end"),
-        (tagged([{"begin": "(f)", "schema": {}, "end": ""}]), "no trigger begins"),
-        ({"response_format": {"type": "json_object"}, "structured_outputs": {"regex": "a"}}, "leave one out"),
+        (tagged([{"begin": "(f)", "schema": {}, "end": ""}]), "no trigger matches"),
+        ({"response_format": {"type": "json_object"}, "structured_outputs": {"regex": "a"}}, "remove one"),
     ],
 )
-def test_a_form_that_says_nothing_clear_is_refused(form: Any, words: str) -> None:
-    with pytest.raises(ApiError, match=words):
-        text_grammar(form)
+def test_an_invalid_or_ambiguous_format_is_refused(given: Any, phrase: str) -> None:
+    with pytest.raises(ApiError, match=phrase):
+        text_grammar(given)

@@ -1,4 +1,4 @@
-"""RequestReader: what an answer is to tell of itself, and how."""
+"""Tests of the options that decide which optional fields a response has."""
 
 from __future__ import annotations
 
@@ -22,7 +22,11 @@ from reference_server.tests.request_reader import MESSAGES, read
             ResponseOptions(usage=True, continuous_usage=True),
         ),
         ("vllm", {"stream_options": {"continuous_usage_stats": True}, "stream": True}, ResponseOptions()),
-        ("openai", {"stream_options": {"include_obfuscation": True}, "stream": True}, ResponseOptions(obfuscation=True)),
+        (
+            "openai",
+            {"stream_options": {"include_obfuscation": True}, "stream": True},
+            ResponseOptions(obfuscation=True),
+        ),
         ("vllm", {"stream_interval": 3}, ResponseOptions(stream_interval=3)),
         ("vllm", {"return_token_ids": True}, ResponseOptions(token_ids=True)),
         ("vllm", {"return_prompt_text": True}, ResponseOptions(prompt_text=True)),
@@ -36,20 +40,22 @@ from reference_server.tests.request_reader import MESSAGES, read
         ("mindie", {"request_id": "one", "stream_interval": 3, "service_tier": "flex"}, ResponseOptions()),
     ],
 )
-def test_what_a_request_wants_told_is_read(dialect: str, sent: dict[str, Any], expected: ResponseOptions) -> None:
-    found = read(dialect, **sent).options
-    assert expected == (found if "service_tier" in sent else replace(found, service_tier=None))
+def test_response_options_are_read_from_the_request(
+    dialect: str, sent: dict[str, Any], expected: ResponseOptions
+) -> None:
+    options = read(dialect, **sent).options
+    assert expected == (options if "service_tier" in sent else replace(options, service_tier=None))
 
 
-def test_random_characters_fill_a_text_up_to_whole_blocks() -> None:
+def test_padding_fills_a_text_up_to_whole_blocks() -> None:
     for length in range(100):
         text = "a\n" * length
         assert (len(json.dumps(text)) + len(obfuscation_padding(text))) % OBFUSCATION_BLOCK == 0
     assert len({obfuscation_padding("abc") for _ in range(20)}) == 20
 
 
-def test_an_answer_repeats_the_last_message_where_it_is_the_assistants() -> None:
-    said = [*MESSAGES, {"role": "assistant", "content": [{"type": "text", "text": "Good"}]}]
-    assert read("vllm", messages=said, echo=True).options == ResponseOptions(echo="Good")
-    assert read("vllm", messages=said).options == ResponseOptions()
+def test_echo_repeats_the_last_message_if_it_is_the_assistants() -> None:
+    messages = [*MESSAGES, {"role": "assistant", "content": [{"type": "text", "text": "Good"}]}]
+    assert read("vllm", messages=messages, echo=True).options == ResponseOptions(echo="Good")
+    assert read("vllm", messages=messages).options == ResponseOptions()
     assert read("vllm", echo=True).options == ResponseOptions()

@@ -1,4 +1,4 @@
-"""RequestReader: every parameter reaches the engine, and what is not said has its documented default."""
+"""Tests that parameters reach the engine, and that missing ones have their documented defaults."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from reference_server.tests.request_reader import contract_of, read
 DIALECTS = sorted(set(names().values()))
 
 
-def test_nothing_asked_for_gives_the_documented_defaults() -> None:
+def test_missing_parameters_have_their_documented_defaults() -> None:
     request = read()
     assert SamplingParams(reasoning=True) == request.params
     assert (request.stream, request.options) == (False, ResponseOptions())
@@ -61,11 +61,11 @@ SEARCH = SamplingParams(beam_search=True)
         ("openai", {"n": 2, "best_of": 4, "use_beam_search": True}, replace(PLAIN, n=2)),
     ],
 )
-def test_choices_and_searches_are_those_of_the_dialect(
+def test_choices_and_beam_searches_follow_the_dialect(
     dialect: str, sent: dict[str, Any], expected: SamplingParams
 ) -> None:
-    found = read(dialect, **sent).params
-    assert expected == replace(found, reasoning=False, seed=None)
+    params = read(dialect, **sent).params
+    assert expected == replace(params, reasoning=False, seed=None)
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_choices_and_searches_are_those_of_the_dialect(
         ("mindie-1.0", {"logprobs": True, "top_logprobs": 3}, None),
     ],
 )
-def test_logprobs_are_asked_for_as_the_dialect_says(dialect: str, sent: dict[str, Any], expected: int | None) -> None:
+def test_logprobs_are_requested_as_in_the_dialect(dialect: str, sent: dict[str, Any], expected: int | None) -> None:
     assert expected == read(dialect, **sent).params.logprobs
 
 
@@ -101,7 +101,7 @@ def test_null_means_the_default_wherever_it_is_accepted(dialect: str) -> None:
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_neutral_values_of_what_the_server_lacks_change_nothing(dialect: str) -> None:
+def test_neutral_values_of_lacking_parameters_change_nothing(dialect: str) -> None:
     lacking = [parameter for parameter in contract_of(dialect).parameters.values() if parameter.lacking]
     for parameter in lacking:
         for value in parameter.neutral:
@@ -150,11 +150,11 @@ def test_every_sampling_parameter_reaches_the_engine() -> None:
     assert request.stream
 
 
-def test_ids_that_are_no_32_bit_integers_end_nothing() -> None:
+def test_stop_token_ids_that_are_not_32_bit_integers_are_ignored() -> None:
     assert read(stop_token_ids=["2", None, 1.5, True, [2], {}, 7, 2**31]).params.stop_token_ids == frozenset({7})
 
 
-def test_one_stop_text_needs_no_list() -> None:
+def test_a_single_stop_string_needs_no_list() -> None:
     assert read(stop="stop1").params.stop == ("stop1",)
     assert read(stop=[]).params.stop == ()
 
@@ -203,13 +203,13 @@ VLLM = replace(PLAIN, reasoning=True)
         ("openai", {"reasoning_effort": "none"}, replace(PLAIN, thinking_budget=0)),
     ],
 )
-def test_what_a_dialect_documents_reaches_the_engine(
+def test_documented_parameters_of_each_dialect_reach_the_engine(
     dialect: str, sent: dict[str, Any], expected: SamplingParams
 ) -> None:
     assert expected == read(dialect, **sent).params
 
 
-def test_an_endless_answer_is_capped_where_the_document_says_so() -> None:
+def test_ignore_eos_caps_the_tokens_if_the_document_says_so() -> None:
     assert [4000, 7, None] == [
         read("ovms", ignore_eos=True).params.max_tokens,
         read("ovms", ignore_eos=True, max_tokens=7).params.max_tokens,

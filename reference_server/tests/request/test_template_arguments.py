@@ -1,4 +1,4 @@
-"""RequestReader: what the template is given to write the prompt."""
+"""Tests of the arguments and messages that the chat template gets."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from reference_server.tests.request_reader import MESSAGES, read
         ("ovms", None, {"enable_thinking": False}, False),
     ],
 )
-def test_thoughts_are_told_apart_unless_they_are_turned_off_or_the_dialect_has_none(
+def test_reasoning_is_separated_unless_it_is_turned_off_or_missing_in_the_dialect(
     dialect: str, sent: dict[str, bool] | None, template: dict[str, bool], reasoning: bool
 ) -> None:
     request = read(dialect) if sent is None else read(dialect, chat_template_kwargs=sent)
     assert (request.template_kwargs, request.params.reasoning) == (template, reasoning)
 
 
-def test_text_parts_become_lines_and_only_documented_members_reach_the_template() -> None:
+def test_text_parts_become_lines_and_only_documented_fields_reach_the_template() -> None:
     parts = [{"type": "text", "text": "one"}, {"type": "text", "text": "two"}]
     request = read(messages=[{"role": "user", "content": parts, "name": "Ann"}])
     assert request.messages == [{"role": "user", "content": "one\ntwo"}]
@@ -37,7 +37,7 @@ def test_template_arguments_are_passed_on() -> None:
     assert sent == read(chat_template_kwargs=sent).template_kwargs
 
 
-def test_an_effort_turns_thoughts_on_and_tells_the_template() -> None:
+def test_an_effort_turns_reasoning_on_and_reaches_the_template() -> None:
     assert read("openai").template_kwargs == {"enable_thinking": False}
     assert read("vllm").template_kwargs == {}
     for dialect in ("openai", "vllm"):
@@ -46,21 +46,21 @@ def test_an_effort_turns_thoughts_on_and_tells_the_template() -> None:
         assert read(dialect, reasoning_effort="none").template_kwargs["enable_thinking"] is False
 
 
-def test_how_the_prompt_is_written_is_told_to_the_template() -> None:
+def test_prompt_options_reach_the_template() -> None:
     assert read("vllm", add_generation_prompt=False).template_kwargs == {"add_generation_prompt": False}
     continued = read("vllm", add_generation_prompt=False, continue_final_message=True)
     assert continued.template_kwargs == {"add_generation_prompt": False, "continue_final_message": True}
     page = [{"title": "Rome", "text": "Rome is a city."}]
-    asked = read("vllm", documents=page, add_special_tokens=True)
-    assert asked.template_kwargs == {"documents": page, "add_special_tokens": True}
+    request = read("vllm", documents=page, add_special_tokens=True)
+    assert request.template_kwargs == {"documents": page, "add_special_tokens": True}
     assert read("mindie", documents=page, add_special_tokens=True).template_kwargs == {}
 
 
 @pytest.mark.parametrize(
     "turn", [{"content": [{"type": "refusal", "refusal": "I cannot."}]}, {"content": None, "refusal": "I cannot."}]
 )
-def test_what_the_model_refused_is_what_it_said(turn: dict[str, Any]) -> None:
+def test_a_refusal_of_the_model_becomes_its_content(turn: dict[str, Any]) -> None:
     if turn["content"] is None:
         turn = {**turn, "content": "I cannot."}
-    asked = read("openai", messages=[*MESSAGES, {"role": "assistant", **turn}, *MESSAGES])
-    assert {"role": "assistant", "content": "I cannot."} == asked.messages[1]
+    request = read("openai", messages=[*MESSAGES, {"role": "assistant", **turn}, *MESSAGES])
+    assert {"role": "assistant", "content": "I cannot."} == request.messages[1]
