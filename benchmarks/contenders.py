@@ -1,4 +1,4 @@
-"""Who takes part: this server, the one that transformers ships, and a loop in a process of its own."""
+"""The servers of the serving benchmark: chatproof, `transformers serve`, and a bare loop over the model."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from typing import TYPE_CHECKING, Any, Final
 
 import httpx
 
-from benchmarks.streams import BenchmarkError, Target
+from benchmarks.streams import BenchmarkError, BenchmarkTarget
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 HOST: Final = "127.0.0.1"
-PATIENCE_S: Final = 180.0
-NO_THOUGHTS: Final = {"chat_template_kwargs": {"enable_thinking": False}}
+START_TIMEOUT_S: Final = 180.0
+WITHOUT_REASONING: Final = {"chat_template_kwargs": {"enable_thinking": False}}
 
 
-def endless(checkpoint: Path, target: Path) -> Path:
-    """A copy of a checkpoint without a token that ends answers, for servers that cannot ignore it."""
+def without_end_token(checkpoint: Path, target: Path) -> Path:
+    """Copy a checkpoint without its end token, for servers that cannot ignore the token."""
     shutil.copytree(checkpoint, target)
     for name in ("config.json", "generation_config.json"):
         settings = json.loads((target / name).read_text())
@@ -36,32 +36,32 @@ def endless(checkpoint: Path, target: Path) -> Path:
 
 
 @contextmanager
-def chatproof(checkpoint: Path, slots: int, *options: str) -> Iterator[Target]:
-    """This server."""
+def chatproof(checkpoint: Path, slots: int, *options: str) -> Iterator[BenchmarkTarget]:
+    """Start chatproof's reference server."""
     command = [sys.executable, "-m", "reference_server", "--dialect", "mindie", "--port", "0"]
     command += ["--checkpoint", str(checkpoint), "--slots", str(slots), "--device", "cpu", *options]
     with _process(command) as process:
         line = process.stdout.readline() if process.stdout else ""
         if " at http" not in line:
-            raise BenchmarkError(f"this server did not start: {line}")
+            raise BenchmarkError(f"chatproof did not start: {line}")
         port = int(line.rpartition(":")[2])
-        yield Target(
+        yield BenchmarkTarget(
             HOST,
             port,
             "/v1/chat/completions",
             process.pid,
-            {"model": "mindie", "ignore_eos": True, **NO_THOUGHTS},
+            {"model": "mindie", "ignore_eos": True, **WITHOUT_REASONING},
         )
 
 
 @contextmanager
-def transformers(checkpoint: Path, port: int, *options: str) -> Iterator[Target]:
-    """`transformers serve`."""
+def transformers(checkpoint: Path, port: int, *options: str) -> Iterator[BenchmarkTarget]:
+    """Start `transformers serve`."""
     program = Path(sys.executable).with_name("transformers")
     command = [str(program), "serve", str(checkpoint), "--host", HOST, "--port", str(port)]
     command += ["--device", "cpu", "--dtype", "float32", *options]
     with _process(command) as process:
-        end = time.monotonic() + PATIENCE_S
+        end = time.monotonic() + START_TIMEOUT_S
         while True:
             try:
                 if httpx.get(f"http://{HOST}:{port}/health", timeout=5).is_success:
@@ -71,13 +71,15 @@ def transformers(checkpoint: Path, port: int, *options: str) -> Iterator[Target]
             if process.poll() is not None or time.monotonic() > end:
                 raise BenchmarkError(f"`{' '.join(command)}` did not start")
             time.sleep(0.2)
-        yield Target(HOST, port, "/v1/chat/completions", process.pid, {"model": str(checkpoint), **NO_THOUGHTS})
+        yield BenchmarkTarget(
+            HOST, port, "/v1/chat/completions", process.pid, {"model": str(checkpoint), **WITHOUT_REASONING}
+        )
 
 
 @contextmanager
 def _process(command: Sequence[str]) -> Iterator[subprocess.Popen[str]]:
     environment = os.environ | {"PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
-    with subprocess.Popen(  # noqa: S603  # our own words
+    with subprocess.Popen(  # noqa: S603 - our own arguments
         command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     ) as process:
         try:
@@ -92,8 +94,8 @@ def _process(command: Sequence[str]) -> Iterator[subprocess.Popen[str]]:
 
 
 @contextmanager
-def alone(target: Target, others: Sequence[Target]) -> Iterator[Target]:
-    """Stops all processes but one for a while: some servers compute even when nobody asks."""
+def alone(target: BenchmarkTarget, others: Sequence[BenchmarkTarget]) -> Iterator[BenchmarkTarget]:
+    """Suspend all servers except one: some servers use the CPU even without requests."""
     for other in others:
         if other.pid != target.pid:
             os.kill(other.pid, signal.SIGSTOP)
@@ -105,7 +107,7 @@ def alone(target: Target, others: Sequence[Target]) -> Iterator[Target]:
 
 
 class Loop:
-    """A batch of equal prompts through transformers' own model and DynamicCache, greedy, nothing else."""
+    """A loop over transformers' own model and DynamicCache: a batch of prompts of equal length, greedy."""
 
     def __init__(self, checkpoint: Path) -> None:
         from reference_server.engine.device import torch
@@ -119,7 +121,7 @@ class Loop:
         ).eval()
 
     def figures(self, batch: int, prompt_tokens: int, new_tokens: int, repeats: int) -> Mapping[str, float]:
-        """Tokens a second, and CPU time for each; `repeats` batches, one after the other."""
+        """Return tokens per second and CPU time per token, over `repeats` batches one after another."""
         began, cpu = time.perf_counter(), time.process_time()
         for _ in range(repeats):
             self._generate(batch, prompt_tokens, new_tokens)

@@ -1,7 +1,7 @@
-"""The request of MindIE 2.3 as a server usually states it: by hand, as strict pydantic models.
+"""The request of MindIE 2.3 as hand-written strict pydantic models, as many servers define it.
 
-Written to be measured beside the contract, and to show what such models leave out: the limits over several members,
-rules between parameters other than the one below, and where each of them comes from.
+The benchmark compares these models with the contract. They omit the limits over several fields, all rules between
+parameters except one, and the sources.
 """
 
 from __future__ import annotations
@@ -15,34 +15,34 @@ Penalty = Annotated[float, Field(ge=-2, le=2)]
 
 
 class Strict(BaseModel):
-    """Nothing is coerced; unknown members pass, as in the contract."""
+    """A model without type coercion that ignores unknown fields, like the contract."""
 
     model_config = ConfigDict(strict=True, extra="ignore")
 
 
 class TextPart(Strict):
-    """A text."""
+    """A text part."""
 
     type: Literal["text"]
     text: Text
 
 
 class ImagePart(Strict):
-    """An image."""
+    """An image part."""
 
     type: Literal["image_url"]
     image_url: str
 
 
 class VideoPart(Strict):
-    """A video."""
+    """A video part."""
 
     type: Literal["video_url"]
     video_url: str
 
 
 class AudioPart(Strict):
-    """A sound."""
+    """An audio part."""
 
     type: Literal["audio_url"]
     audio_url: str
@@ -53,14 +53,14 @@ Content = Text | Annotated[list[Part], Field(min_length=1)]
 
 
 class CallFunction(Strict):
-    """What is called, and with what."""
+    """The name and arguments of a call."""
 
     name: str
     arguments: str
 
 
-class Call(Strict):
-    """One call of a function."""
+class PydanticCall(Strict):
+    """One tool call."""
 
     id: str
     type: Literal["function"]
@@ -68,36 +68,36 @@ class Call(Strict):
 
 
 class SystemMessage(Strict):
-    """Instructions."""
+    """A system message."""
 
     role: Literal["system"]
     content: Content
 
 
 class UserMessage(Strict):
-    """What the user says."""
+    """A user message."""
 
     role: Literal["user"]
     content: Content
 
 
 class AssistantMessage(Strict):
-    """What the model said."""
+    """An assistant message."""
 
     role: Literal["assistant"]
     content: Content | Literal[""] | None = None
-    tool_calls: list[Call] | None = None
+    tool_calls: list[PydanticCall] | None = None
 
     @model_validator(mode="after")
-    def speaks(self) -> Self:
-        """Content or calls."""
+    def require_content(self) -> Self:
+        """Require content or tool calls."""
         if not self.content and not self.tool_calls:
             raise ValueError("an assistant message needs content or tool calls")
         return self
 
 
 class ToolMessage(Strict):
-    """What a tool returned."""
+    """The result of a tool call."""
 
     role: Literal["tool"]
     content: Content
@@ -108,7 +108,7 @@ Message = Annotated[SystemMessage | UserMessage | AssistantMessage | ToolMessage
 
 
 class Function(Strict):
-    """A declared function."""
+    """The definition of a function."""
 
     name: str
     strict: bool = False
@@ -116,27 +116,27 @@ class Function(Strict):
     parameters: dict[str, Any] | None = None
 
 
-class Tool(Strict):
-    """A declared tool."""
+class PydanticTool(Strict):
+    """The definition of a tool."""
 
     type: Literal["function"]
     function: Function
 
 
 class Name(Strict):
-    """A name alone."""
+    """A function name."""
 
     name: str
 
 
 class NamedChoice(Strict):
-    """One function that must be called."""
+    """A tool_choice that names a function."""
 
     type: Literal["function"]
     function: Name
 
 
-class Request(Strict):
+class PydanticRequest(Strict):
     """The body of a chat request."""
 
     model: Text
@@ -159,7 +159,7 @@ class Request(Strict):
     skip_special_tokens: bool | None = True
     ignore_eos: bool | None = False
     max_tokens: Annotated[int, Field(gt=0, le=2**31 - 1)] | None = None
-    tools: list[Tool] | None = None
+    tools: list[PydanticTool] | None = None
     tool_choice: Literal["none", "auto", "required"] | NamedChoice | None = "auto"
     use_beam_search: bool | None = False
     best_of: Annotated[int, Field(ge=1, le=128)] | None = 1
@@ -169,8 +169,8 @@ class Request(Strict):
     chat_template_kwargs: dict[str, Any] | None = None
 
     @model_validator(mode="after")
-    def samples(self) -> Self:
-        """Several choices need a temperature."""
+    def require_temperature(self) -> Self:
+        """Require a temperature above 0 for several choices."""
         if (self.n or 1) > 1 and self.temperature == 0:
             raise ValueError("n greater than 1 needs a temperature greater than 0")
         return self

@@ -1,9 +1,9 @@
-"""How fast the reference server generates, beside `transformers serve` and a loop over the same model.
+"""Compares the speed of the reference server with `transformers serve` and a bare loop over the same model.
 
     python -m benchmarks.serving [--rounds 4] [--json FILE]
 
-All take turns within one run, in another order each round, while the others are stopped, so that what else the machine
-does falls on all of them alike. A ratio is the median of the ratios within a round.
+The contenders take turns in a random order each round while the others are suspended, so that other load on the machine
+affects all of them alike. A ratio is the median of the ratios within each round.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.contenders import Loop, alone, chatproof, endless, transformers
-from benchmarks.streams import WORDS, Target, load, worst_gap_s
+from benchmarks.contenders import Loop, alone, chatproof, transformers, without_end_token
+from benchmarks.streams import WORDS, BenchmarkTarget, load, worst_gap_s
 from reference_server.tiny import CHECKPOINT
 
 if TYPE_CHECKING:
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 
 SLOTS: Final = 32
 STREAMS: Final = {1: 8, 8: 6, 32: 5}
-"""Clients at once -> answers that each asks for, one after the other: for every contender as many, but for one."""
+"""Number of concurrent clients -> requests per client, one after another; for all contenders except one."""
 FEWER: Final = {1: 4, 8: 1, 32: 1}
-"""As above, for the server that answers one after the other anyway, and takes ten times as long."""
+"""The same for the server that answers one request at a time and takes ten times as long."""
 PLAIN: Final = {"temperature": 0.8}
 FEATURES: Final = {
     "presence_penalty": 0.5,
@@ -46,7 +46,7 @@ FEATURES: Final = {
     "logprobs": True,
     "top_logprobs": 5,
 }
-CALLED: Final = {
+REQUIRED_CALL: Final = {
     "tools": [
         {
             "type": "function",
@@ -63,9 +63,9 @@ CALLED: Final = {
     ],
     "tool_choice": "required",
 }
-"""A call that a grammar holds to its schema, too long to end within an answer."""
-AS_LONG: Final = {"before": [{"role": "system", "content": " ".join(WORDS[at % len(WORDS)] for at in range(54))}]}
-"""A beginning that all prompts share and that has as many tokens as the tool above: without a tool, or a grammar."""
+"""A tool call constrained to its schema by a grammar, and too long to end within an answer."""
+LONG_PROMPT: Final = {"before": [{"role": "system", "content": " ".join(WORDS[at % len(WORDS)] for at in range(54))}]}
+"""A shared system message with as many tokens as the tool above, but without a tool or a grammar."""
 OURS: Final = "chatproof"
 OURS_FULL: Final = "chatproof, all sampling features"
 OURS_LONGER: Final = "chatproof, prompts as long as with a tool"
@@ -75,7 +75,11 @@ BATCHING: Final = "transformers serve, continuous batching"
 LOOP: Final = "DynamicCache loop, in process"
 THEIRS: Final[Mapping[str, Sequence[str]]] = {
     SEQUENTIAL: (),
-    BATCHING: ("--continuous-batching", "--cb-max-memory-percent", "0.1"),  # unless told, it takes over half of all
+    BATCHING: (
+        "--continuous-batching",
+        "--cb-max-memory-percent",
+        "0.1",
+    ),  # the default is more than half of the memory
 }
 RATIOS: Final[tuple[tuple[str, str, Mapping[int, float]], ...]] = (
     (OURS, BATCHING, {1: 1.4, 8: 1.8, 32: 2.4}),
@@ -84,7 +88,7 @@ RATIOS: Final[tuple[tuple[str, str, Mapping[int, float]], ...]] = (
     (OURS_FULL, OURS, {32: 0.8}),
     (OURS_GRAMMAR, OURS_LONGER, {32: 0.8}),
 )
-"""(who, beside whom, streams -> the least ratio of tokens a second that the project wants)."""
+"""(contender, baseline, number of streams -> target ratio of tokens per second)."""
 COLUMNS: Final = {
     "tokens_per_s": "tokens/s",
     "ttft_p50_ms": "TTFT p50 ms",
@@ -100,31 +104,41 @@ Figures = dict[tuple[str, int], list["Mapping[str, float]"]]
 
 @click.command()
 @click.option("--rounds", default=4, show_default=True, type=click.IntRange(1))
-@click.option("--tokens", default=64, show_default=True, type=click.IntRange(2), help="Length of every answer.")
-@click.option("--checkpoint", type=click.Path(path_type=Path), default=CHECKPOINT, help="Default: the embedded one.")
-@click.option("--only", multiple=True, metavar="NAME", help="Only contenders whose name begins so. Repeatable.")
-@click.option("--json", "target", type=click.Path(path_type=Path), help="Write all figures here.")
+@click.option("--tokens", default=64, show_default=True, type=click.IntRange(2), help="Tokens per answer.")
+@click.option(
+    "--checkpoint",
+    type=click.Path(path_type=Path),
+    default=CHECKPOINT,
+    help="Checkpoint folder (default: the embedded one).",
+)
+@click.option("--only", multiple=True, metavar="NAME", help="Only contenders whose name begins with NAME; repeatable.")
+@click.option("--json", "target", type=click.Path(path_type=Path), help="File for all figures.")
 def main(rounds: int, tokens: int, checkpoint: Path, only: tuple[str, ...], target: Path | None) -> None:
-    """Measure, print the tables."""
+    """Run the benchmark and print the tables."""
     figures: Figures = {}
     gaps: dict[str, list[float]] = {}
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        copy = endless(checkpoint, folder / "endless")
-        ways: dict[str, tuple[Target, Mapping[str, Any]]] = {}
+        copy = without_end_token(checkpoint, folder / "without-end-token")
+        ways: dict[str, tuple[BenchmarkTarget, Mapping[str, Any]]] = {}
         ours = stack.enter_context(chatproof(checkpoint, SLOTS))
         whole = stack.enter_context(chatproof(checkpoint, SLOTS, "--prefill-tokens", "4096"))
-        for name, extra in ((OURS, {}), (OURS_FULL, FEATURES), (OURS_LONGER, AS_LONG), (OURS_GRAMMAR, CALLED)):
+        for name, extra in (
+            (OURS, {}),
+            (OURS_FULL, FEATURES),
+            (OURS_LONGER, LONG_PROMPT),
+            (OURS_GRAMMAR, REQUIRED_CALL),
+        ):
             ways[name] = ours, {**PLAIN, **extra}
         for name, flags in THEIRS.items():
-            if not only or any(name.startswith(each) for each in only):
+            if not only or any(name.startswith(prefix) for prefix in only):
                 ways[name] = stack.enter_context(transformers(copy, _free_port(), *flags)), PLAIN
-        ways = {name: way for name, way in ways.items() if not only or any(name.startswith(each) for each in only)}
-        others = [ours, whole, *(each for each, _ in ways.values())]
+        ways = {name: way for name, way in ways.items() if not only or any(name.startswith(prefix) for prefix in only)}
+        others = [ours, whole, *(server for server, _ in ways.values())]
         loop = Loop(copy)
-        for name, (each, options) in ways.items():  # the first answers compile, allocate and import
-            with alone(each, others):
-                _run(each, min(8, SLOTS), 1, tokens, options, seed=-1)
+        for name, (server, options) in ways.items():  # the first answers compile, allocate and import
+            with alone(server, others):
+                _run(server, min(8, SLOTS), 1, tokens, options, seed=-1)
                 click.echo(f"{name} is warm", err=True)
         for number in range(rounds):
             order = random.Random(number).sample(sorted([*ways, LOOP]), len(ways) + 1)
@@ -132,22 +146,20 @@ def main(rounds: int, tokens: int, checkpoint: Path, only: tuple[str, ...], targ
                 for name in order:
                     repeats = (FEWER if name == SEQUENTIAL else STREAMS)[streams]
                     if name == LOOP:
-                        with alone(Target("", 0, "", os.getpid(), {}), others):
-                            made = loop.figures(streams, 48, tokens, repeats)
+                        with alone(BenchmarkTarget("", 0, "", os.getpid(), {}), others):
+                            measured = loop.figures(streams, 48, tokens, repeats)
                     else:
                         with alone(ways[name][0], others):
-                            made = _run(ways[name][0], streams, repeats, tokens, ways[name][1], seed=number)
-                    figures.setdefault((name, streams), []).append(made)
+                            measured = _run(ways[name][0], streams, repeats, tokens, ways[name][1], seed=number)
+                    figures.setdefault((name, streams), []).append(measured)
             for name, server, words in (
                 ("no long prompt", ours, 0),
                 ("in chunks of 256", ours, 1600),
                 ("in one piece", whole, 1600),
             ):
                 with alone(server, others):
-                    measured = worst_gap_s(
-                        server, running=4, words=words, max_tokens=300, options=PLAIN, seed=1000 + number
-                    )
-                    gaps.setdefault(name, []).append(asyncio.run(measured) * 1e3)
+                    gap = worst_gap_s(server, running=4, words=words, max_tokens=300, options=PLAIN, seed=1000 + number)
+                    gaps.setdefault(name, []).append(asyncio.run(gap) * 1e3)
             click.echo(f"round {number + 1} of {rounds}, load average {os.getloadavg()[0]:.1f}", err=True)
     console = Console(width=150)
     console.print(f"{platform.machine()}, {os.cpu_count()} cores, CPU only, load average {os.getloadavg()[0]:.1f}")
@@ -155,12 +167,12 @@ def main(rounds: int, tokens: int, checkpoint: Path, only: tuple[str, ...], targ
     console.print(_ratios(figures))
     console.print(_gaps(gaps))
     if target is not None:
-        rows = [{"name": name, "streams": streams, "rounds": each} for (name, streams), each in figures.items()]
+        rows = [{"name": name, "streams": streams, "rounds": rounds_} for (name, streams), rounds_ in figures.items()]
         target.write_text(json.dumps({"loads": rows, "worst_gap_ms": gaps}, indent=1))
 
 
 def _run(
-    target: Target, streams: int, repeats: int, tokens: int, options: Mapping[str, Any], seed: int
+    target: BenchmarkTarget, streams: int, repeats: int, tokens: int, options: Mapping[str, Any], seed: int
 ) -> Mapping[str, float]:
     measured = load(target, streams=streams, repeats=repeats, max_tokens=tokens, options=options, seed=seed)
     return asyncio.run(measured).figures()
@@ -173,43 +185,43 @@ def _free_port() -> int:
 
 
 def _table(figures: Figures) -> Table:
-    table = Table("streams", "who", title="median of all rounds")
+    table = Table("streams", "contender", title="median of all rounds")
     for title in COLUMNS.values():
         table.add_column(title, justify="right")
     for (name, streams), rounds in sorted(figures.items(), key=lambda item: (item[0][1], item[0][0])):
-        cells = [f"{median(each[key] for each in rounds):,.1f}" if key in rounds[0] else "" for key in COLUMNS]
+        cells = [f"{median(row[key] for row in rounds):,.1f}" if key in rounds[0] else "" for key in COLUMNS]
         table.add_row(str(streams), name, *cells)
     return table
 
 
 def _ratios(figures: Figures) -> Table:
     table = Table("ratio", "of", *(f"{streams} streams" for streams in STREAMS), title="ratios, median of all rounds")
-    for who, beside, wanted in RATIOS:
-        cells = [_ratio(figures, who, beside, streams, wanted.get(streams)) for streams in STREAMS]
-        table.add_row("tokens/s", f"{who} / {beside}", *cells)
+    for contender, baseline, target in RATIOS:
+        cells = [_ratio(figures, contender, baseline, streams, target.get(streams)) for streams in STREAMS]
+        table.add_row("tokens/s", f"{contender} / {baseline}", *cells)
     cells = [_ratio(figures, OURS, BATCHING, streams, None, "ttft_p50_ms") for streams in STREAMS]
     table.add_row("TTFT p50", f"{OURS} / {BATCHING}", *cells)
-    for who, beside, _ in RATIOS:
-        cells = [_ratio(figures, who, beside, streams, None, "cpu_us_per_token") for streams in STREAMS]
-        table.add_row("CPU/token", f"{who} / {beside}", *cells)
+    for contender, baseline, _ in RATIOS:
+        cells = [_ratio(figures, contender, baseline, streams, None, "cpu_us_per_token") for streams in STREAMS]
+        table.add_row("CPU/token", f"{contender} / {baseline}", *cells)
     return table
 
 
 def _ratio(
-    figures: Figures, who: str, beside: str, streams: int, wanted: float | None, key: str = "tokens_per_s"
+    figures: Figures, contender: str, baseline: str, streams: int, target: float | None, key: str = "tokens_per_s"
 ) -> str:
-    rounds = list(zip(figures.get((who, streams), []), figures.get((beside, streams), []), strict=False))
+    rounds = list(zip(figures.get((contender, streams), []), figures.get((baseline, streams), []), strict=False))
     if not rounds:
         return ""
     ratios = [ours[key] / theirs[key] for ours, theirs in rounds]
     spread = f"{median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
-    return spread if wanted is None else f"{spread}, wanted {wanted}"
+    return spread if target is None else f"{spread}, target {target}"
 
 
 def _gaps(gaps: Mapping[str, Sequence[float]]) -> Table:
     table = Table("a prompt of 2,000 tokens", "worst gap, ms", title="worst gap of 4 running streams")
-    for name, each in gaps.items():
-        table.add_row(name, f"{median(each):.0f} ({min(each):.0f} to {max(each):.0f})")
+    for name, gaps_ms in gaps.items():
+        table.add_row(name, f"{median(gaps_ms):.0f} ({min(gaps_ms):.0f} to {max(gaps_ms):.0f})")
     return table
 
 

@@ -1,4 +1,4 @@
-"""Streams of one server, read as they come: when each token arrived, and what it cost the server."""
+"""Reads streams of one server and measures when each token arrives and how much CPU time it costs the server."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ DEADLINE_S: Final = 300.0
 
 
 class BenchmarkError(Exception):
-    """A server did not answer as the measurement needs it."""
+    """A server did not start, or did not answer as the benchmark requires."""
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
-    """A server. pid: its process. fixed: members of every body that it is sent."""
+class BenchmarkTarget:
+    """A server. pid: its process id. fixed: fields of every request body."""
 
     host: str
     port: int
@@ -51,20 +51,20 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """One answer. arrivals_s: since it was asked for, of every event with text; tokens: that it counts itself."""
+    """One answer. arrivals_s: times of events with text, since the request; tokens: completion_tokens of its usage."""
 
     arrivals_s: tuple[float, ...]
     tokens: int
 
     @property
     def gaps_s(self) -> list[float]:
-        """Between two events with text."""
+        """The gaps between consecutive events with text."""
         return [later - earlier for earlier, later in zip(self.arrivals_s, self.arrivals_s[1:], strict=False)]
 
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What one load measured. wall_s, cpu_s: for all tokens; rss_bytes: after it."""
+    """The measurements of one load. wall_s, cpu_s: for all tokens; rss_bytes: afterwards."""
 
     streams: tuple[Stream, ...]
     wall_s: float
@@ -72,7 +72,7 @@ class Load:
     rss_bytes: int
 
     def figures(self) -> dict[str, float]:
-        """The figures of the table, by name."""
+        """Return the figures of the table, by name."""
         tokens = sum(stream.tokens for stream in self.streams)
         first = [stream.arrivals_s[0] for stream in self.streams]
         gaps = [gap for stream in self.streams for gap in stream.gaps_s] or [0.0]
@@ -88,20 +88,20 @@ class Load:
 
 
 def quantile(values: Sequence[float], share: float) -> float:
-    """The value that a share of all do not exceed."""
+    """Return the value that a share of all values do not exceed."""
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
 
 
 def prompt(generator: random.Random, words: int = 24) -> str:
-    """A question that no other begins like."""
+    """Return a random question, so that no two prompts share a prefix."""
     return " ".join(generator.choice(WORDS) for _ in range(words))
 
 
-class _Reading(asyncio.Protocol):
-    """One request, and what comes back until the server is done: as little work for each piece as can be.
+class _RequestProtocol(asyncio.Protocol):
+    """Sends one request and records the response with as little work per read as possible.
 
-    pieces: (time on the clock of time.perf_counter, in seconds; bytes).
+    pieces: (time.perf_counter in seconds, bytes) of every read.
     """
 
     def __init__(self, sent: bytes) -> None:
@@ -122,8 +122,8 @@ class _Reading(asyncio.Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class _Read:
-    """What came of one request, not yet looked at: that is left for when nobody is being measured."""
+class _Recording:
+    """The recorded response to one request. It is parsed after the measurement."""
 
     began: float
     pieces: list[tuple[float, bytes]]
@@ -133,12 +133,12 @@ class _Read:
         return _stream([(at - self.began, piece) for at, piece in self.pieces], self.max_tokens)
 
 
-async def ask(target: Target, content: str, max_tokens: int, options: Mapping[str, Any]) -> Stream:
-    """One streamed answer, over a connection of its own; options: members of its body, and `before`: earlier turns."""
+async def ask(target: BenchmarkTarget, content: str, max_tokens: int, options: Mapping[str, Any]) -> Stream:
+    """Request one streamed answer on a new connection. options: fields of the body, and `before`: earlier messages."""
     return (await _read(target, content, max_tokens, options)).stream()
 
 
-async def _read(target: Target, content: str, max_tokens: int, options: Mapping[str, Any]) -> _Read:
+async def _read(target: BenchmarkTarget, content: str, max_tokens: int, options: Mapping[str, Any]) -> _Recording:
     messages = [*options.get("before", ()), {"role": "user", "content": content}]
     body = {**target.fixed, **options, "messages": messages, "stream": True, "max_tokens": max_tokens}
     body.pop("before", None)
@@ -149,16 +149,18 @@ async def _read(target: Target, content: str, max_tokens: int, options: Mapping[
     )
     loop = asyncio.get_running_loop()
     began = time.perf_counter()
-    transport, reading = await loop.create_connection(lambda: _Reading(head.encode() + sent), target.host, target.port)
+    transport, protocol = await loop.create_connection(
+        lambda: _RequestProtocol(head.encode() + sent), target.host, target.port
+    )
     try:
-        await reading.over
+        await protocol.over
     finally:
         transport.close()
-    return _Read(began, reading.pieces, max_tokens)
+    return _Recording(began, protocol.pieces, max_tokens)
 
 
 def _stream(reads: Sequence[tuple[float, bytes]], max_tokens: int) -> Stream:
-    """Events in the order of their arrival; HTTP's own lines between them are no events."""
+    """Parse the events in the order of arrival; lines of the chunked encoding are skipped."""
     arrivals: list[float] = []
     tokens = 0
     rest = b""
@@ -170,27 +172,27 @@ def _stream(reads: Sequence[tuple[float, bytes]], max_tokens: int) -> Stream:
             chunk = json.loads(line[5:])
             if "choices" not in chunk:
                 raise BenchmarkError(f"the server failed: {line[5:].decode()}")
-            if any(_says(choice["delta"]) for choice in chunk["choices"]):
+            if any(_has_content(choice["delta"]) for choice in chunk["choices"]):
                 arrivals.append(arrived)
             tokens = (chunk.get("usage") or {}).get("completion_tokens", tokens)
     if not arrivals or tokens != max_tokens:
         answer = b"".join(part for _, part in reads)[:300].decode(errors="replace")
-        raise BenchmarkError(f"{tokens} tokens and {len(arrivals)} texts came of {max_tokens}: {answer}")
+        raise BenchmarkError(f"expected {max_tokens} tokens, got {tokens} in {len(arrivals)} events: {answer}")
     return Stream(tuple(arrivals), tokens)
 
 
-def _says(delta: Mapping[str, Any]) -> bool:
+def _has_content(delta: Mapping[str, Any]) -> bool:
     return any(delta.get(name) for name in ("content", "reasoning_content", "tool_calls"))
 
 
 async def load(
-    target: Target, *, streams: int, repeats: int, max_tokens: int, options: Mapping[str, Any], seed: int
+    target: BenchmarkTarget, *, streams: int, repeats: int, max_tokens: int, options: Mapping[str, Any], seed: int
 ) -> Load:
-    """So many clients at once, each of which asks a few times, one answer after the other."""
+    """Run concurrent clients, each of which sends `repeats` requests one after another."""
     generator = random.Random(seed)
     questions = [[prompt(generator) for _ in range(repeats)] for _ in range(streams)]
 
-    async def client(number: int) -> list[_Read]:
+    async def client(number: int) -> list[_Recording]:
         return [
             await _read(target, question, max_tokens, {**options, "seed": number * repeats + at})
             for at, question in enumerate(questions[number])
@@ -201,16 +203,16 @@ async def load(
         answers = await asyncio.gather(*map(client, range(streams)))
     wall = time.perf_counter() - began
     spent = cpu_s(target.pid) - cpu_before
-    made = tuple(read.stream() for answer in answers for read in answer)
-    return Load(made, wall, spent, rss_bytes(target.pid))
+    measured = tuple(read.stream() for answer in answers for read in answer)
+    return Load(measured, wall, spent, rss_bytes(target.pid))
 
 
 async def worst_gap_s(
-    target: Target, *, running: int, words: int, max_tokens: int, options: Mapping[str, Any], seed: int
+    target: BenchmarkTarget, *, running: int, words: int, max_tokens: int, options: Mapping[str, Any], seed: int
 ) -> float:
-    """The longest wait of running streams between two texts, while a long prompt comes in.
+    """Return the longest gap of running streams while a long prompt is processed.
 
-    seed: another one for each time, or the prompt would be known already.
+    seed: must differ between calls, otherwise the prompt is in the prefix cache.
     """
     generator = random.Random(seed)
     streams = [asyncio.create_task(ask(target, prompt(generator), max_tokens, options)) for _ in range(running)]
@@ -221,11 +223,11 @@ async def worst_gap_s(
 
 
 def cpu_s(pid: int) -> float:
-    """CPU time of a process, in user and kernel mode."""
+    """Return the CPU time of a process, in user and kernel mode."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / TICKS_PER_S
 
 
 def rss_bytes(pid: int) -> int:
-    """Resident memory of a process."""
+    """Return the resident memory of a process."""
     return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * PAGE_BYTES

@@ -1,8 +1,8 @@
-"""How long the suite takes: the whole plan against a stub that answers after 50 ms, beside schemathesis.
+"""Measures the speed of the suite with a stub server that answers after 50 ms, compared with schemathesis.
 
-`python benchmarks/suite_speed.py` prints a table: wall time as a multiple of what the latency alone costs, CPU time for
-each exchange, and the wall time of the command line of schemathesis for as many requests to the same stub, in turns.
-With `--memory` it also prints the memory that hostile answers cost.
+`python benchmarks/suite_speed.py` prints wall time as a multiple of the pure latency, CPU time per exchange, and the
+wall time of schemathesis' command line for the same number of requests to the same stub, in alternating rounds. With
+`--memory` it also prints the memory used for hostile responses.
 """
 
 from __future__ import annotations
@@ -26,8 +26,10 @@ from typing import TYPE_CHECKING, Final
 
 from conformance.client.call import Call
 from conformance.client.client import Client
-from conformance.run.run import Budget, Run
-from conformance.run.session import Wishes, conclude, prepare_server
+from conformance.record import BudgetLimits
+from conformance.run.calls import ServerUnderTest
+from conformance.run.run import Run
+from conformance.run.session import RunOptions, conclude, prepare_server
 from openapi.contract.contract import load
 from openapi.description.description import describe
 
@@ -51,8 +53,8 @@ STREAM: Final = b"".join(
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
-    """One turn. Seconds, seconds of CPU, and requests."""
+class SuiteFigures:
+    """One round: wall time, CPU time and number of requests."""
 
     wall_s: float
     cpu_s: float
@@ -60,7 +62,7 @@ class Figures:
 
 
 def serve(line: Line[int]) -> None:
-    """The stub: a process of its own, answers every request after the latency, streams where asked to."""
+    """Run the stub server: it answers every request after the latency, as a stream if requested."""
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -86,13 +88,13 @@ def serve(line: Line[int]) -> None:
 
 
 def plain(writer: asyncio.StreamWriter, streams: bool) -> None:
-    """A good answer."""
+    """Write a valid answer."""
     body, kind = (STREAM + b"data: [DONE]\n\n", b"text/event-stream") if streams else (ANSWER, b"application/json")
     writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: %b\r\nContent-Length: %d\r\n\r\n%b" % (kind, len(body), body))
 
 
 async def hostile(writer: asyncio.StreamWriter, head: bytes) -> None:
-    """An answer that means to fill the memory."""
+    """Write a response that tries to exhaust the memory."""
     kind = head.split(b"/hostile/")[1].split(b" ")[0].decode()
     start = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
     if kind == "headers":
@@ -115,17 +117,17 @@ async def hostile(writer: asyncio.StreamWriter, head: bytes) -> None:
     writer.close()
 
 
-def ours(url: str) -> Figures:
-    """The whole plan, from the first request to the verdict."""
-    wishes = Wishes(url=url, dialect=DIALECT, model="stub", budget=Budget(concurrency=CONCURRENCY))
-    prepared = asyncio.run(prepare_server(wishes, None))
+def ours(url: str) -> SuiteFigures:
+    """Run the whole plan, from the first request to the verdict."""
+    options = RunOptions(url=url, dialect=DIALECT, model="stub", budget=BudgetLimits(concurrency=CONCURRENCY))
+    prepared = asyncio.run(prepare_server(options, None))
 
-    async def run() -> tuple[Figures, Run]:
+    async def run() -> tuple[SuiteFigures, Run]:
         wall, cpu = time.perf_counter(), time.process_time()
         async with Client(url) as client:
-            run = Run(prepared.plan, client, prepared.target, prepared.contract, "stub", wishes.budget)
+            run = Run(prepared.plan, ServerUnderTest(client, prepared.target, "stub"), options.budget)
             record = await run.execute()
-        return Figures(time.perf_counter() - wall, time.process_time() - cpu, record.requests), run
+        return SuiteFigures(time.perf_counter() - wall, time.process_time() - cpu, record.requests), run
 
     figures, run_ = asyncio.run(run())
     conclude(prepared, run_.record, "2026-01-01T00:00:00+00:00", figures.wall_s)
@@ -133,7 +135,7 @@ def ours(url: str) -> Figures:
 
 
 def bare(url: str, requests: int) -> float:
-    """Seconds that the same number of requests takes without any of our code: what the machine allows just now."""
+    """Return the seconds that the same number of requests takes with bare sockets, the limit of the machine."""
     host, port = url.removeprefix("http://").split(":")
     head = b"POST /v1/chat/completions HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\n{}"
 
@@ -153,8 +155,8 @@ def bare(url: str, requests: int) -> float:
     return asyncio.run(run())
 
 
-def theirs(url: str, requests: int, folder: Path) -> Figures:
-    """The command line of schemathesis, stopped after as many requests."""
+def theirs(url: str, requests: int, folder: Path) -> SuiteFigures:
+    """Run the command line of schemathesis; its time is scaled to the number of requests."""
     path = folder / "description.json"
     path.write_text(json.dumps(describe(load(DIALECT))), encoding="utf-8")
     command = [shutil.which("st") or str(Path(sys.executable).with_name("st")), "run", str(path), "--url", url]
@@ -162,22 +164,22 @@ def theirs(url: str, requests: int, folder: Path) -> Figures:
     command += ["--checks", "not_a_server_error"]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     wall = time.perf_counter()
-    said = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder)  # noqa: S603 - our own
+    result = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder)  # noqa: S603 - our own
     wall_s = time.perf_counter() - wall
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    told = [line.split() for line in said.stdout.splitlines() if "generated" in line]
-    found = [word for words in told for word in words if word.isdigit()]
-    sent = int(found[0]) if found else 0
+    lines = [line.split() for line in result.stdout.splitlines() if "generated" in line]
+    counts = [word for words in lines for word in words if word.isdigit()]
+    sent = int(counts[0]) if counts else 0
     if not sent:
-        raise SystemExit(f"schemathesis said nothing of its cases: {said.stdout[-2000:]}{said.stderr[-500:]}")
+        raise SystemExit(f"schemathesis printed no number of cases: {result.stdout[-2000:]}{result.stderr[-500:]}")
     cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return Figures(wall_s * requests / sent, cpu_s * requests / sent, requests)
+    return SuiteFigures(wall_s * requests / sent, cpu_s * requests / sent, requests)
 
 
 def memory(url: str) -> None:
-    """What hostile answers cost, each in this process: the most that it ever held."""
+    """Print the peak memory of this process after each kind of hostile response."""
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(f"  before   most memory so far {before:.0f} MiB")  # noqa: T201 - a benchmark prints
+    print(f"  before   peak memory {before:.0f} MiB")
     for kind in ("headers", "line", "stream", "bomb"):
 
         async def send(kind: str = kind) -> str:
@@ -186,18 +188,18 @@ def memory(url: str) -> None:
                 exchange = await client.send(call)
                 return exchange.failure.kind if exchange.failure else "answered"
 
-        came = asyncio.run(send())
+        outcome = asyncio.run(send())
         most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        print(f"  {kind:<8} {came:<12} most memory so far {most:.0f} MiB")  # noqa: T201 - a benchmark prints
+        print(f"  {kind:<8} {outcome:<12} peak memory {most:.0f} MiB")
 
 
 def main() -> None:
-    """Prints the table."""
+    """Run the benchmark and print the table."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--memory", action="store_true")
     parser.add_argument("--alone", action="store_true", help="without schemathesis")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     line: Line[int] = Queue()
     stub = Process(target=serve, args=(line,), daemon=True)
     stub.start()
@@ -205,25 +207,29 @@ def main() -> None:
     try:
         mine, other, least = [], [], []
         with tempfile.TemporaryDirectory() as folder:
-            for _ in range(asked.rounds):
+            for _ in range(options.rounds):
                 mine.append(ours(url))
                 least.append(bare(url, mine[-1].requests))
-                if not asked.alone:
+                if not options.alone:
                     other.append(theirs(url, mine[-1].requests, Path(folder)))
         requests = mine[0].requests
-        floor_s = requests * LATENCY_S / CONCURRENCY
-        wall_s = statistics.median(each.wall_s for each in mine)
-        cpu_ms = 1000 * statistics.median(each.cpu_s / each.requests for each in mine)
+        latency_s = requests * LATENCY_S / CONCURRENCY
+        wall_s = statistics.median(round_.wall_s for round_ in mine)
+        cpu_ms = 1000 * statistics.median(round_.cpu_s / round_.requests for round_ in mine)
         load = ", ".join(f"{number:.1f}" for number in os.getloadavg())
-        print(f"{requests} requests, load {load}")  # noqa: T201
-        print(f"  chatproof     {wall_s:.2f} s = {wall_s / floor_s:.2f} x latency; {cpu_ms:.2f} ms CPU per exchange")  # noqa: T201
-        print(f"  bare sockets  {statistics.median(least):.2f} s = {statistics.median(least) / floor_s:.2f} x latency")  # noqa: T201
+        print(f"{requests} requests, load {load}")
+        print(f"  chatproof     {wall_s:.2f} s = {wall_s / latency_s:.2f} x latency; {cpu_ms:.2f} ms CPU per exchange")
+        print(
+            f"  bare sockets  {statistics.median(least):.2f} s = {statistics.median(least) / latency_s:.2f} x latency"
+        )
         if other:
             ratio = statistics.median(two.wall_s / one.wall_s for one, two in zip(mine, other, strict=True))
-            st_ms = 1000 * statistics.median(each.cpu_s / each.requests for each in other)
-            st_s = statistics.median(each.wall_s for each in other)
-            print(f"  schemathesis  {st_s:.2f} s for as many: {ratio:.1f} x ours; {st_ms:.2f} ms CPU")  # noqa: T201
-        if asked.memory:
+            st_ms = 1000 * statistics.median(round_.cpu_s / round_.requests for round_ in other)
+            st_s = statistics.median(round_.wall_s for round_ in other)
+            print(
+                f"  schemathesis  {st_s:.2f} s for the same number of requests: {ratio:.1f} x ours; {st_ms:.2f} ms CPU"
+            )
+        if options.memory:
             memory(url)
     finally:
         stub.terminate()

@@ -1,7 +1,7 @@
-"""What other tools make of the committed descriptions, in figures: linters, generators, validators.
+"""Check the committed descriptions with other tools: linters, generators and validators.
 
-Called with the npm package to lint with, pinned: `python lint/descriptions.py @redocly/cli@2.77.0`. Needs node.
-Exit 1 when a linter finds an error, a generator's valid case is refused, or two validators disagree.
+The argument is the npm package of the linter, pinned: `python lint/descriptions.py @redocly/cli@2.77.0`. Needs node.
+Exits with 1 if a linter finds an error, a generator's valid case is refused, or two validators disagree.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ from openapi.tests.contract.validators import (
 ROOT = Path(__file__).resolve().parent.parent
 SPECS = ROOT / "openapi" / "specs"
 COUNT = 500
-WIDTH = 160  # characters: a table in a log is wider than its terminal
+WIDTH = 160  # characters; fixed, because logs are wider than the default terminal
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
-    """One dialect. Of two figures, the first is of the 3.2 file and the second of the 3.1 file.
+class DescriptionFigures:
+    """The figures of one dialect. Of two figures, the first is for the 3.2 file and the second for the 3.1 file.
 
-    `bodies`: requests that jsonschema-rs takes, and that it refuses; the last three count on how many the others agree.
+    `bodies`: numbers of requests that jsonschema-rs accepts and refuses; the last three count the agreement of others.
     """
 
     dialect: str
@@ -57,37 +57,37 @@ class Figures:
 
     @property
     def good(self) -> bool:
-        """Whether nothing is wrong in any column."""
-        wanted = 2 * COUNT
+        """Whether every figure is as it should be."""
+        expected = 2 * COUNT
         return (
             self.spec_validator_errors == self.lint_errors == "0, 0"
             and len(set(self.coverage_cases.split(", "))) == 1
             and self.positive_cases == self.positive_cases_valid
-            and (self.openapi_core_agrees, self.jsonschema_agrees, self.server_agrees) == (wanted, wanted, wanted)
+            and (self.openapi_core_agrees, self.jsonschema_agrees, self.server_agrees) == (expected, expected, expected)
         )
 
 
 def lint(package: str, paths: list[Path]) -> list[dict[str, Any]]:
-    """One report per path, as Redocly writes them. Raises SystemExit where node or the package is missing."""
+    """Return one report of Redocly per path. Raises SystemExit if node or the package is missing."""
     npx = shutil.which("npx")
     if npx is None:
         raise SystemExit("lint: npx is not installed: install node 20 or newer")
     config = ROOT / "lint" / "redocly.yaml"
     command = [npx, "--yes", package, "lint", "--format=json", f"--config={config}", *map(str, paths)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - our own arguments
+    result = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - our own arguments
     reports: list[dict[str, Any]] = []
-    decoder, rest = json.JSONDecoder(), done.stdout.strip()
+    decoder, rest = json.JSONDecoder(), result.stdout.strip()
     while rest.startswith("{"):
         report, end = decoder.raw_decode(rest)
         reports.append(report)
         rest = rest[end:].strip()
     if len(reports) != len(paths):
-        raise SystemExit(f"lint: {package} gave no report for every file:\n{done.stderr or done.stdout}")
+        raise SystemExit(f"lint: {package} did not report on every file:\n{result.stderr or result.stdout}")
     return reports
 
 
-def measure(contract: Contract, reports: list[dict[str, Any]]) -> Figures:
-    """The figures of one dialect; `reports` are the linter's, of both files."""
+def measure(contract: Contract, reports: list[dict[str, Any]]) -> DescriptionFigures:
+    """Return the figures of one dialect. reports: those of the linter for both files."""
     new, old = (json.loads(path.read_text(encoding="utf-8")) for path in files(contract.name))
     cases = [coverage_cases(contract, document) for document in (new, old)]
     spec_errors = [
@@ -101,7 +101,7 @@ def measure(contract: Contract, reports: list[dict[str, Any]]) -> Figures:
         sum(map(accepts, valid)) + sum(not accepts(body) for body in invalid)
         for accepts in (openapi_core(contract), independent, server(contract))
     ]
-    return Figures(
+    return DescriptionFigures(
         contract.name,
         "{}, {}".format(*spec_errors),
         "{}, {}".format(*(report["totals"]["errors"] for report in reports)),
@@ -115,7 +115,7 @@ def measure(contract: Contract, reports: list[dict[str, Any]]) -> Figures:
 
 
 def files(dialect: str) -> tuple[Path, Path]:
-    """The committed descriptions of a dialect, 3.2 and 3.1."""
+    """Return the paths of a dialect's committed descriptions, 3.2 and 3.1."""
     return SPECS / f"{dialect}.json", SPECS / f"{dialect}{OAS31_SUFFIX}"
 
 
@@ -129,7 +129,7 @@ def main(package: str) -> None:
     table = Table("")
     for dialect in dialects:
         table.add_column(dialect, justify="right", no_wrap=True)
-    for at, field in enumerate(fields(Figures)[1:], start=1):
+    for at, field in enumerate(fields(DescriptionFigures)[1:], start=1):
         table.add_row(field.name.replace("_", " "), *(str(astuple(row)[at]) for row in rows))
     Console(width=WIDTH).print(table)
     for problem in (problem for report in reports for problem in report["problems"]):
