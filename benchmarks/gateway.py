@@ -3,8 +3,9 @@
     python -m benchmarks.gateway [--rounds 5] [--streams 1 --streams 16]
 
 A scripted upstream writes the time into every chunk, on a clock that all processes share, so the reader knows how
-long the chunk was in transit. Clients read it directly and through the gateway, alternating within each round. The table
-contains the medians of the rounds and of their differences. With chatproof as upstream only the first chunk is measured.
+long the chunk was in transit. Clients read it directly and through the gateway, alternating within each round. The
+table contains the medians of the rounds and of their differences. With chatproof as upstream only the first chunk is
+measured.
 """
 
 from __future__ import annotations

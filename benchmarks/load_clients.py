@@ -88,7 +88,7 @@ def _as_peer(arguments: argparse.Namespace) -> None:
     client(arguments.url, str(Schedule(1)), 1)
     cpu_s = time.process_time()
     times = client(arguments.url, arguments.schedule, arguments.streams[0])
-    print(json.dumps({"cpu_s": time.process_time() - cpu_s, "times": times}))  # noqa: T201 - for the parent
+    print(json.dumps({"cpu_s": time.process_time() - cpu_s, "times": times}))  # the parent process reads it
 
 
 def main() -> None:
