@@ -1,1 +1,1 @@
-"""Load tests that tell the truth: Locust with a clock of our own. Knows only a URL."""
+"""Load tests of chat-completions servers: Locust with accurate latencies of streams."""

@@ -1,4 +1,4 @@
-"""`python -m loadtests`: what `chatproof load` is."""
+"""`python -m loadtests`: the same as `chatproof load`."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""What can go wrong on our side of a load test."""
+"""Errors of a load test that are caused by its options or its environment."""
 
 from __future__ import annotations
 
 
 class UsageError(Exception):
-    """An option, a file or an installation that cannot work; its text is the one line that the user reads."""
+    """An invalid option, file or installation; the message is printed as one line."""
 
 
 class UnreachableError(Exception):
-    """A server that cannot be reached; its text is the one line that the user reads."""
+    """A server that cannot be reached; the message is printed as one line."""

@@ -1,4 +1,4 @@
-"""The locustfile: `locust -f` this file, or `chatproof load`, which does so with better defaults."""
+"""The locustfile: run it with `locust -f`, or with `chatproof load`, which has better defaults."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from locust.exception import RescheduleTaskImmediately
 from locust.runners import STATE_INIT
 
 from loadtests.errors import UsageError
-from loadtests.measure import locust_rows as rows
-from loadtests.run import finalization as outcome
-from loadtests.run import options
+from loadtests.measure.locust_rows import widen_buckets
+from loadtests.run.finalization import register_handlers
+from loadtests.run.options import add_options
 from loadtests.run.session import Session
-from loadtests.run.settings import settings
+from loadtests.run.settings import build_settings
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
@@ -24,70 +24,70 @@ if TYPE_CHECKING:
 
 USAGE = 2
 IDLE_S = 1.0
-LOOK_S = 0.05
+POLL_S = 0.05
 
 
-class Client(User):
-    """One user of a closed loop. In an open one users wait, and the session sends by its plan."""
+class LoadUser(User):
+    """One user of a closed loop. In an open loop users wait, and the session sends requests by its plan."""
 
     wait_time = constant(0)
 
     def on_start(self) -> None:
-        """Takes a connection of its own."""
+        """Create a connection for this user."""
         while not hasattr(self.environment, "chatproof"):  # a worker gets users as soon as it is connected
-            gevent.sleep(LOOK_S)
+            gevent.sleep(POLL_S)
         self._session: Session = self.environment.chatproof
-        self._caller = self._session.sending.caller()
+        self._caller = self._session.generator.create_caller()
 
     @task
     def load(self) -> None:
-        """Sends the next request. It is the session that lets users think: Locust's own wait, a turn of the loop for
-        each request, is left out."""
-        if self._session.settings.open:
+        """Send the next request. The load generator waits for the think time: Locust's own wait would cost a turn of
+        the event loop for each request."""
+        if self._session.settings.open_loop:
             gevent.sleep(IDLE_S)
         else:
-            self._session.sending.next_request(self._caller)
+            self._session.generator.send_next(self._caller)
         raise RescheduleTaskImmediately
 
     def on_stop(self) -> None:
-        """Gives the connection back."""
+        """Close the connection."""
         self._caller.close()
 
     def stop(self, force: bool = False) -> bool:
-        """Ends: with the test, or before it, as users become fewer or go to another worker."""
+        """End this user: with the test, or before it if there are fewer users or another worker takes them over."""
         if "_caller" in vars(self):
-            self._session.sending.let_go(self._caller)
+            self._session.generator.count_interrupted(self._caller)
         return bool(super().stop(force))
 
 
 @events.init_command_line_parser.add_listener
 def _options(parser: ArgumentParser, **_: Any) -> None:
-    options.add(parser)
+    add_options(parser)
 
 
 @events.init.add_listener
 def _init(environment: Environment, **_: Any) -> None:
-    rows.widen_buckets()
+    widen_buckets()
     if environment.parsed_options is None:
         return
     try:
-        session = Session(environment, settings(environment.parsed_options))
-        outcome.listen(environment, session)
+        session = Session(environment, build_settings(environment.parsed_options))
+        register_handlers(environment, session)
     except UsageError as error:
-        print(f"Error: {error}", file=sys.stderr)  # noqa: T201 - before Locust logs anything
+        print(f"Error: {error}", file=sys.stderr)  # noqa: T201 - Locust has not set up logging yet
         raise SystemExit(USAGE) from None
     environment.chatproof = session  # type: ignore[attr-defined]
-    session.listen()
-    if session.settings.shape != "steady" and not session.settings.open:
+    session.register_handlers()
+    if session.settings.shape != "steady" and not session.settings.open_loop:
         environment.shape_class = _Shape(session)
     if getattr(environment.runner, "worker_state", STATE_INIT) != STATE_INIT:
-        session.begin()
+        session.start()
 
 
 @events.test_start.add_listener
 def _start(environment: Environment, **_: Any) -> None:
-    if hasattr(environment, "chatproof"):  # else this is a worker whose test began before it was ready
-        environment.chatproof.begin()
+    if hasattr(environment, "chatproof"):  # missing on a worker whose test began before it was ready
+        environment.chatproof.start()
 
 
 @events.test_stopping.add_listener
@@ -96,7 +96,7 @@ def _stop(environment: Environment, **_: Any) -> None:
 
 
 class _Shape(LoadTestShape):
-    """Users over time, by the profile of the session."""
+    """The number of users over time, by the profile of the session."""
 
     abstract = True
 
@@ -106,8 +106,10 @@ class _Shape(LoadTestShape):
         self._users = 1
 
     def tick(self) -> tuple[int, float]:
-        """How many users there should be now, and how fast they may come. The end of the profile leaves them as they
-        are: the session ends the test, when the answers on their way have come."""
+        """Return the current number of users and the spawn rate.
+
+        After the end of the profile the number stays: the session ends the test when the answers in flight have ended.
+        """
         level = self._session.settings.profile.level(self.get_run_time())  # type: ignore[no-untyped-call]
         if level is not None:
             self._users = max(1, round(level))

@@ -1,5 +1,7 @@
-"""The secret: the API key and headers like it, which some servers repeat in their refusals and no report may show; and
-what else of their words is not for a terminal. Pure."""
+"""Remove secrets and control characters from the text of a server. Does no I/O.
+
+Some servers repeat the API key, or other secret headers, in their error messages; no report may show them.
+"""
 
 from __future__ import annotations
 
@@ -8,20 +10,20 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-SHOWN: Final = "[hidden]"
-SHORTEST: Final = 4
-"""Characters of a secret's beginning that are hidden where a text was cut off within it."""
+REPLACEMENT: Final = "[hidden]"
+MIN_PREFIX: Final = 4
+"""The least number of characters at which the beginning of a secret is hidden at the end of a cut-off text."""
 
 
-def plain(text: str) -> str:
-    """A server's words on one line, with nothing that a terminal would obey."""
-    return "".join(each if each.isprintable() else "?" for each in text)
+def to_printable(text: str) -> str:
+    """Return the text on one line, with control characters, which a terminal would interpret, replaced."""
+    return "".join(character if character.isprintable() else "?" for character in text)
 
 
-def hidden(text: str, secrets: Iterable[str]) -> str:
-    """A server's words without these, nor the beginning of one at their end."""
+def redact(text: str, secrets: Iterable[str]) -> str:
+    """Replace secrets in a text, and the beginning of a secret at its end."""
     for secret in secrets:
-        text = text.replace(secret, SHOWN)
-        cut = next((size for size in range(len(secret) - 1, SHORTEST - 1, -1) if text.endswith(secret[:size])), 0)
-        text = text[:-cut] + SHOWN if cut else text
+        text = text.replace(secret, REPLACEMENT)
+        cut = next((size for size in range(len(secret) - 1, MIN_PREFIX - 1, -1) if text.endswith(secret[:size])), 0)
+        text = text[:-cut] + REPLACEMENT if cut else text
     return text

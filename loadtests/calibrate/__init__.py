@@ -1,1 +1,1 @@
-"""The load client measured against a server with known timings."""
+"""Calibration: measurements of the load client against a server with known timings."""

@@ -1,4 +1,4 @@
-"""Weight: how much disk the load tests need, with everything that they pull in."""
+"""Measure how much disk space the load tests need, including all dependencies."""
 
 from __future__ import annotations
 
@@ -16,30 +16,32 @@ EXTRA: Final = "load"
 
 
 def installed_mb(name: str = "chatproof", extra: str = EXTRA) -> float:
-    """Megabytes (of 10^6 bytes) of all distributions that `name[extra]` needs, found in this environment."""
-    return sum(map(_size_bytes, _needed(name, extra).values())) / 1e6
+    """Return the megabytes (10^6 bytes) of all installed distributions that `name[extra]` requires."""
+    return sum(map(_size_bytes, _find_required(name, extra).values())) / 1e6
 
 
-def _needed(name: str, extra: str) -> dict[str, Distribution]:
-    """The distributions by name, `name` itself left out: it may be a working copy."""
-    found: dict[str, Distribution] = {}
-    waiting, seen = [(name, frozenset({extra, ""}))], set()
-    while waiting:
-        wanted = waiting.pop()
-        if wanted in seen:
+def _find_required(name: str, extra: str) -> dict[str, Distribution]:
+    """Return the distributions by name, without `name` itself, which may be a working copy."""
+    required: dict[str, Distribution] = {}
+    queue, seen = [(name, frozenset({extra, ""}))], set()
+    while queue:
+        item = queue.pop()
+        if item in seen:
             continue
-        seen.add(wanted)
+        seen.add(item)
         try:
-            distribution = metadata.distribution(wanted[0])
+            distribution = metadata.distribution(item[0])
         except metadata.PackageNotFoundError:  # for another platform, or optional
             continue
-        if wanted[0] != name:
-            found[wanted[0]] = distribution
+        if item[0] != name:
+            required[item[0]] = distribution
         for line in distribution.requires or ():
-            needed = Requirement(line)
-            if needed.marker is None or any(needed.marker.evaluate({"extra": each}) for each in wanted[1]):
-                waiting.append((re.sub(r"[-_.]+", "-", needed.name).lower(), frozenset({*needed.extras, ""})))
-    return found
+            requirement = Requirement(line)
+            marker = requirement.marker
+            if marker is None or any(marker.evaluate({"extra": chosen}) for chosen in item[1]):
+                normalized = re.sub(r"[-_.]+", "-", requirement.name).lower()
+                queue.append((normalized, frozenset({*requirement.extras, ""})))
+    return required
 
 
 def _size_bytes(distribution: Distribution) -> int:

@@ -1,7 +1,7 @@
-"""A known schedule, written as the name of a model: what the calibration server sends, and when.
+"""The schedule of the calibration server: what it sends and when, encoded in the name of the model.
 
-`schedule-T200-D20-N100`: the first content 200 ms after the request, then one every 20 ms, 100 in all.
-`schedule-N2000`: 2,000 events as fast as they go.
+`schedule-T200-D20-N100`: the first event 200 ms after the request, then one every 20 ms, 100 in total.
+`schedule-N2000`: 2,000 events as fast as possible.
 """
 
 from __future__ import annotations
@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from typing import Final
 
 NAME: Final = re.compile(r"schedule(?:-T(?P<first>[\d.]+)-D(?P<gap>[\d.]+))?-N(?P<count>\d+)")
-MOST: Final = 10_000_000
+MAX_COUNT: Final = 10_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """`count` content events, the first after `first_ns`, the others `gap_ns` apart; both None: no pauses."""
+    """A stream of `count` events with content, the first after `first_ns`, then one every `gap_ns`; both None: no
+    pauses."""
 
     count: int
     first_ns: int | None = None
@@ -24,14 +25,14 @@ class Schedule:
 
     @classmethod
     def parse(cls, model: str) -> Schedule | None:
-        """The schedule that a model's name states, None if it states none."""
-        found = NAME.fullmatch(model)
-        if found is None or not 0 < int(found["count"]) <= MOST:
+        """Return the schedule in a model's name, None if there is none."""
+        match = NAME.fullmatch(model)
+        if match is None or not 0 < int(match["count"]) <= MAX_COUNT:
             return None
-        if found["first"] is None:
-            return cls(int(found["count"]))
+        if match["first"] is None:
+            return cls(int(match["count"]))
         try:
-            return cls(int(found["count"]), int(float(found["first"]) * 1e6), int(float(found["gap"]) * 1e6))
+            return cls(int(match["count"]), int(float(match["first"]) * 1e6), int(float(match["gap"]) * 1e6))
         except ValueError:
             return None
 

@@ -1,11 +1,10 @@
-"""The calibration server: streams on a known schedule, and tells when it really sent each event.
+"""Serve streams on a known schedule, and report when each event was actually sent.
 
-A request's `user` comes back in the truth, so that every stream can be held against its own times.
-
-One thread over epoll and a timerfd; a few microseconds before an event is due it spins. `GET /truth` answers with the
-times of all streams since `POST /reset`, in nanoseconds of CLOCK_MONOTONIC, which all processes of a machine share. A
-request counts as read when the kernel had it: what it then waits for this process's turn is no error of the client.
-Linux only. Run as `python -m loadtests.calibrate.schedule_server [PORT]`; it prints its URL.
+The server is one thread with epoll and a timerfd; it spins for some microseconds before an event is due. `GET /truth`
+returns the times of all streams since `POST /reset`, in nanoseconds of CLOCK_MONOTONIC, which all processes of a
+machine share, with the `user` of the request, so that each stream can be compared with its own times. A request
+counts as read when the kernel received it: the time until this process runs is not an error of the client. Linux
+only. Run it with `python -m loadtests.calibrate.schedule_server [PORT]`; it prints its URL.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from typing import Any, Final
 
 from loadtests.calibrate.schedule import Schedule
 from loadtests.client.clock import Clock
-from loadtests.client.connection import ROOM, SO_TIMESTAMPNS, STAMP
+from loadtests.client.connection import ANCILLARY_BYTES, SO_TIMESTAMPNS, TIMESPEC
 
 SPIN_NS: Final = 30_000
 EARLY_NS: Final = 10_000
@@ -34,7 +33,6 @@ NONBLOCK: Final = 0o4000
 ABSOLUTE: Final = 1
 PROMPT_TOKENS: Final = 16
 BATCH: Final = 256
-LARGEST_BODY: Final = 1 << 20
 
 _ENVELOPE: Final = (
     b'{"id":"chatcmpl-0123456789abcdef","object":"chat.completion.chunk","created":1766000000,"model":"schedule",'
@@ -68,7 +66,7 @@ def _end(count: int) -> bytes:
 
 @dataclass(slots=True)
 class _Stream:
-    """One stream: when its request was read, what is due, and when its events left."""
+    """A stream: when its request was read, when the next event is due, and when its events were sent."""
 
     connection: _Connection
     schedule: Schedule
@@ -79,20 +77,20 @@ class _Stream:
 
 
 class _Connection:
-    """One client: bytes read so far, and bytes that the kernel would not take yet."""
+    """A client: the bytes read so far, and the bytes that the kernel has not accepted yet."""
 
-    __slots__ = ("closed", "held", "peer", "read_ns", "waiting")
+    __slots__ = ("closed", "peer", "read_ns", "received", "unsent")
 
     def __init__(self, peer: socket.socket) -> None:
         self.peer = peer
         self.read_ns = 0
-        self.held = b""
-        self.waiting = b""
+        self.received = b""
+        self.unsent = b""
         self.closed = False
 
 
 class _Timer:
-    """A timerfd; os.timerfd_create came with Python 3.13."""
+    """A timerfd; os.timerfd_create exists only since Python 3.13."""
 
     def __init__(self) -> None:
         self._libc = ctypes.CDLL(None, use_errno=True)
@@ -102,14 +100,14 @@ class _Timer:
         self._armed_ns = 0
 
     def arm(self, at_ns: int) -> None:
-        """Makes the descriptor readable at the given monotonic time."""
+        """Make the descriptor readable at a monotonic time."""
         if at_ns != self._armed_ns:
             self._armed_ns = at_ns
             when = (ctypes.c_long * 4)(0, 0, *divmod(at_ns, 1_000_000_000))
             self._libc.timerfd_settime(self.descriptor, ABSOLUTE, when, None)
 
     def read(self) -> None:
-        """Makes it unreadable again."""
+        """Make the descriptor unreadable again."""
         with contextlib.suppress(BlockingIOError):
             os.read(self.descriptor, 8)
 
@@ -132,15 +130,15 @@ class ScheduleServer:
 
     @property
     def url(self) -> str:
-        """Where it listens."""
+        """The URL of the server."""
         host, port = self._listener.getsockname()
         return f"http://{host}:{port}"
 
     def run(self) -> None:
-        """Serves for ever. Garbage collection is off: its pauses would be in every stream."""
+        """Serve forever, without garbage collection, whose pauses would affect every stream."""
         gc.disable()
         while True:
-            for descriptor, _ in self._poll.poll(self._pause(), 64):
+            for descriptor, _ in self._poll.poll(self._timeout_s(), 64):
                 if descriptor == self._listener.fileno():
                     self._accept()
                 elif descriptor == self._timer.descriptor:
@@ -149,8 +147,8 @@ class ScheduleServer:
                     self._serve(connection)
             self._send_due()
 
-    def _pause(self) -> float:
-        """Seconds until something may be due; the timer ends the pause exactly, as epoll counts milliseconds."""
+    def _timeout_s(self) -> float:
+        """Return the timeout for epoll. The timer ends the pause precisely, as epoll counts milliseconds."""
         if not self._due:
             return 1.0
         due_ns = self._due[0][0]
@@ -171,12 +169,12 @@ class ScheduleServer:
             self._send(stream.connection, data)
             if len(stream.sent_ns) < stream.schedule.count:
                 stream.due_ns += stream.schedule.gap_ns or 0
-                self._plan(stream)
+                self._schedule(stream)
             else:
                 self._record(stream)
                 self._send(stream.connection, _end(stream.schedule.count))
 
-    def _plan(self, stream: _Stream) -> None:
+    def _schedule(self, stream: _Stream) -> None:
         self._order += 1
         heapq.heappush(self._due, (stream.due_ns, self._order, stream))
 
@@ -194,10 +192,10 @@ class ScheduleServer:
                 self._poll.register(peer.fileno(), select.EPOLLIN)
 
     def _serve(self, connection: _Connection) -> None:
-        if connection.waiting:
+        if connection.unsent:
             self._send(connection, b"")
         try:
-            data, ancillary, _, _ = connection.peer.recvmsg(1 << 16, ROOM)
+            data, ancillary, _, _ = connection.peer.recvmsg(1 << 16, ANCILLARY_BYTES)
         except BlockingIOError:
             return
         except OSError:
@@ -207,10 +205,10 @@ class ScheduleServer:
             return
         connection.read_ns = time.monotonic_ns()
         if ancillary:
-            seconds, nanoseconds = STAMP.unpack_from(ancillary[0][2])
+            seconds, nanoseconds = TIMESPEC.unpack_from(ancillary[0][2])
             connection.read_ns = self._clock.monotonic_ns(seconds * 1_000_000_000 + nanoseconds)
-        connection.held += data
-        while not connection.closed and (request := _request(connection)) is not None:
+        connection.received += data
+        while not connection.closed and (request := _next_request(connection)) is not None:
             self._answer(connection, *request)
 
     def _answer(self, connection: _Connection, target: str, body: bytes) -> None:
@@ -235,13 +233,15 @@ class ScheduleServer:
             schedule, user = None, ""
         if schedule is None:
             self._send_json(
-                connection, {"error": {"message": "the model's name states no schedule"}}, "400 Bad Request"
+                connection,
+                {"error": {"message": "invalid model: expected a schedule such as schedule-T200-D20-N100"}},
+                "400 Bad Request",
             )
         elif schedule.first_ns is None:
             self._send(connection, _HEAD + _ROLE + _CONTENT * schedule.count + _end(schedule.count))
             self._record(_Stream(connection, schedule, user, read_ns, read_ns))
         else:
-            self._plan(_Stream(connection, schedule, user, read_ns, read_ns + schedule.first_ns))
+            self._schedule(_Stream(connection, schedule, user, read_ns, read_ns + schedule.first_ns))
 
     def _send_json(self, connection: _Connection, value: Any, status: str = "200 OK") -> None:
         data = json.dumps(value).encode()
@@ -249,9 +249,9 @@ class ScheduleServer:
         self._send(connection, head.encode() + data)
 
     def _send(self, connection: _Connection, data: bytes) -> None:
-        """Sends what the kernel takes; the rest when it takes more."""
-        if connection.waiting:
-            data = connection.waiting + data
+        """Send what the kernel accepts, and keep the rest until it accepts more."""
+        if connection.unsent:
+            data = connection.unsent + data
         sent = 0
         try:
             while sent < len(data):
@@ -261,10 +261,10 @@ class ScheduleServer:
         except OSError:
             self._close(connection)
             return
-        was, connection.waiting = connection.waiting, data[sent:]
-        if bool(was) != bool(connection.waiting):
-            wanted = select.EPOLLIN | (select.EPOLLOUT if connection.waiting else 0)
-            self._poll.modify(connection.peer.fileno(), wanted)
+        before, connection.unsent = connection.unsent, data[sent:]
+        if bool(before) != bool(connection.unsent):
+            events = select.EPOLLIN | (select.EPOLLOUT if connection.unsent else 0)
+            self._poll.modify(connection.peer.fileno(), events)
 
     def _close(self, connection: _Connection) -> None:
         if not connection.closed:
@@ -274,21 +274,21 @@ class ScheduleServer:
             connection.peer.close()
 
 
-def _request(connection: _Connection) -> tuple[str, bytes] | None:
-    """The next whole request of a connection: its target and its body."""
-    head, found, rest = connection.held.partition(b"\r\n\r\n")
-    if not found:
+def _next_request(connection: _Connection) -> tuple[str, bytes] | None:
+    """Return the next complete request of a connection: its target and its body; None if there is none yet."""
+    head, separator, rest = connection.received.partition(b"\r\n\r\n")
+    if not separator:
         return None
     line, *fields = head.decode("latin-1").split("\r\n")
-    size = next((int(each[15:]) for each in fields if each.lower().startswith("content-length:")), 0)
+    size = next((int(field[15:]) for field in fields if field.lower().startswith("content-length:")), 0)
     if len(rest) < size:
         return None
-    connection.held = rest[size:]
+    connection.received = rest[size:]
     return line.split(" ")[1], rest[:size]
 
 
 def main() -> None:
-    """Prints the URL and serves."""
+    """Print the URL and serve."""
     server = ScheduleServer(int(sys.argv[1]) if len(sys.argv) > 1 else 0)
     print(server.url, flush=True)  # noqa: T201 - the parent process reads it
     with contextlib.suppress(KeyboardInterrupt):

@@ -1,4 +1,5 @@
-"""`chatproof load calibrate`: the table of errors and costs, and whether each figure is within its budget."""
+"""`chatproof load calibrate`: print the errors and costs of the load client, and whether they are within their
+limits."""
 
 from __future__ import annotations
 
@@ -12,23 +13,23 @@ from rich.console import Console
 from rich.table import Table
 
 from loadtests.calibrate.calibration import (
-    BUDGET,
     FIREHOSE,
+    INSTALLATION,
+    LIMITS,
+    OPEN_LOOP_RATE,
     PACED,
-    RATE,
     STREAMS,
     TITLES,
-    WEIGHT,
-    WHOLE_S,
-    WHOLE_STREAMS,
-    Measured,
-    bare,
-    of_turns,
-    open_loop,
-    schedule_server,
-    start,
-    transport,
-    whole_tool,
+    WHOLE_TOOL_S,
+    WHOLE_TOOL_STREAMS,
+    CalibrationRow,
+    measure_baseline,
+    measure_open_loop,
+    measure_start_s,
+    measure_transport,
+    measure_whole_tool,
+    run_schedule_server,
+    summarize_turns,
 )
 from loadtests.calibrate.installed_size import installed_mb
 from loadtests.errors import UsageError
@@ -40,80 +41,85 @@ INVALID: Final = 4
 WIDTH: Final = 160
 STARTS: Final = 3
 ROUNDS: Final = 5
-"""In each round everything has a turn, so that the turns of one are spread over the whole run: a machine that is slow
-for a minute is not slow in all of them."""
+"""In each round every row has a turn, so that its turns are spread over the whole run: a machine that is slow for a
+minute is not slow in all of them."""
 
 
 @click.command(name="calibrate", context_settings={"help_option_names": ["-h", "--help"]})
-@click.option("--streams", "wanted", multiple=True, type=click.IntRange(1, 2000), help="Streams at a time. Repeatable.")
-@click.option("--quick", is_flag=True, help="Leave out the runs of the whole tool.")
-def calibrate(wanted: tuple[int, ...], quick: bool) -> None:
-    """Hold our clock against a server on a known schedule; exit 4 when it is over the budget."""
+@click.option(
+    "--streams", multiple=True, type=click.IntRange(1, 2000), help="Number of concurrent streams, repeatable."
+)
+@click.option("--quick", is_flag=True, help="Skip the runs of the whole tool.")
+def calibrate(streams: tuple[int, ...], quick: bool) -> None:
+    """Calibrate the timer against a server with known timings; exit with 4 if a figure exceeds its limit."""
     console = Console(highlight=False, width=None if sys.stdout.isatty() else WIDTH)
-    before = _ticks()
+    before = _read_cpu_ticks()
     try:
-        with schedule_server() as url, console.status("driving the calibration server") as status:
-            rows = _measure(url, wanted or STREAMS, quick=quick, tell=status.update)
+        with run_schedule_server() as url, console.status("calibrating") as status:
+            rows = _measure(url, streams or STREAMS, quick=quick, update_status=status.update)
     except UsageError as error:
         raise click.ClickException(str(error)) from error
-    _print(console, rows)
-    console.print(_machine(before))
-    verdicts = [(bound, *bound.kept(rows)) for bound in BUDGET]
-    for bound, value, kept in verdicts:
+    _print_rows(console, rows)
+    console.print(_describe_machine(before))
+    verdicts = [(limit, *limit.check(rows)) for limit in LIMITS]
+    for limit, value, met in verdicts:
         if value is not None:
-            sign, word = ">=" if bound.at_least else "<=", "within budget" if kept else "OVER BUDGET"
-            what = f"{bound.name}, {bound.streams}" if bound.name != WEIGHT else bound.name
-            console.print(f"{word}: {what}: {TITLES[bound.figure]} {value:.4g} {sign} {bound.limit:g}")
-    raise SystemExit(0 if all(kept for _, _, kept in verdicts) else INVALID)
+            sign, word = ">=" if limit.at_least else "<=", "met" if met else "MISSED"
+            row = f"{limit.name}, {limit.streams}" if limit.name != INSTALLATION else limit.name
+            console.print(f"{word}: {row}: {TITLES[limit.figure]} {value:.4g}, limit {sign} {limit.limit:g}")
+    raise SystemExit(0 if all(met for _, _, met in verdicts) else INVALID)
 
 
-def _measure(url: str, wanted: tuple[int, ...], *, quick: bool, tell: Callable[[str], None]) -> list[Measured]:
-    transport(url, 1)  # imports and caches
+def _measure(
+    url: str, streams: tuple[int, ...], *, quick: bool, update_status: Callable[[str], None]
+) -> list[CalibrationRow]:
+    measure_transport(url, 1)  # warms up imports and caches
     rounds = []
-    for at in range(1, ROUNDS + 1):
-        tell(f"round {at} of {ROUNDS}")
-        rounds.append(list(_turns(url, wanted, quick=quick)))
-    rows = [of_turns(turns) for turns in zip(*rounds, strict=True)]
+    for number in range(1, ROUNDS + 1):
+        update_status(f"round {number} of {ROUNDS}")
+        rounds.append(list(_measure_turns(url, streams, quick=quick)))
+    rows = [summarize_turns(turns) for turns in zip(*rounds, strict=True)]
     if not quick:
-        tell("open loop and start")
-        rows.append(open_loop(url, RATE, WHOLE_S))
-        starts = sorted(start(url) for _ in range(STARTS))
-        rows.append(Measured(WEIGHT, 1, {"installed_mb": installed_mb(), "start_s": starts[STARTS // 2]}))
+        update_status("open loop and start")
+        rows.append(measure_open_loop(url, OPEN_LOOP_RATE, WHOLE_TOOL_S))
+        starts = sorted(measure_start_s(url) for _ in range(STARTS))
+        figures = {"installed_mb": installed_mb(), "start_s": starts[STARTS // 2]}
+        rows.append(CalibrationRow(INSTALLATION, 1, figures))
     return rows
 
 
-def _turns(url: str, wanted: tuple[int, ...], *, quick: bool) -> Iterator[Measured]:
-    for streams in wanted:
-        yield bare(url, streams)
-        yield transport(url, streams)
+def _measure_turns(url: str, streams: tuple[int, ...], *, quick: bool) -> Iterator[CalibrationRow]:
+    for number in streams:
+        yield measure_baseline(url, number)
+        yield measure_transport(url, number)
     if not quick:
-        yield whole_tool(url, WHOLE_STREAMS, PACED, WHOLE_S)
-        yield whole_tool(url, 1, FIREHOSE, WHOLE_S / 2)
+        yield measure_whole_tool(url, WHOLE_TOOL_STREAMS, PACED, WHOLE_TOOL_S)
+        yield measure_whole_tool(url, 1, FIREHOSE, WHOLE_TOOL_S / 2)
 
 
-def _ticks() -> list[int]:
-    """The machine's processor time so far, by kind; empty where there is no /proc."""
+def _read_cpu_ticks() -> list[int]:
+    """Return the machine's processor time so far, by kind; empty if there is no /proc."""
     path = Path("/proc/stat")
     return [int(part) for part in path.read_text().split("\n", 1)[0].split()[1:]] if path.exists() else []
 
 
-def _machine(before: list[int]) -> str:
-    """What else the machine did: a figure over budget means little where the processors were taken."""
-    passed = [after - earlier for earlier, after in zip(before, _ticks(), strict=True)]
+def _describe_machine(before: list[int]) -> str:
+    """Describe the other work of the machine: a missed limit means little if the processors were busy."""
+    passed = [after - earlier for earlier, after in zip(before, _read_cpu_ticks(), strict=True)]
     stolen = f", {passed[7] / max(1, sum(passed)):.1%} of processor time stolen by the host" if passed else ""
     return f"{os.cpu_count()} cores, load average {os.getloadavg()[0]:.2g}{stolen}"
 
 
-def _print(console: Console, rows: list[Measured]) -> None:
+def _print_rows(console: Console, rows: list[CalibrationRow]) -> None:
     table = Table(box=None, pad_edge=False)
     table.add_column("", no_wrap=True)
     table.add_column("streams", justify="right")
     for title in TITLES.values():
         table.add_column(title, justify="right")
     for row in rows:
-        table.add_row(row.name, str(row.streams), *(_cell(row.figures.get(each)) for each in TITLES))
+        table.add_row(row.name, str(row.streams), *(_format_cell(row.figures.get(figure)) for figure in TITLES))
     console.print(table)
 
 
-def _cell(value: float | None) -> str:
+def _format_cell(value: float | None) -> str:
     return "" if value is None else f"{value:,.0f}" if value >= 1e3 else f"{value:.3g}"

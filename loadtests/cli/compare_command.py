@@ -1,4 +1,4 @@
-"""`chatproof load compare A B`: what changed between two load tests, with intervals."""
+"""`chatproof load compare A B`: compare two load tests, with confidence intervals."""
 
 from __future__ import annotations
 
@@ -13,59 +13,64 @@ import jsonschema_rs
 from rich.console import Console
 from rich.table import Table
 
-from loadtests.report.comparison import differences
+from loadtests.report.comparison import compare_results
 from loadtests.report.results import SCHEMA_VERSION
 
 if TYPE_CHECKING:
-    from loadtests.report.comparison import Figure
+    from loadtests.report.comparison import Estimate
 
 WIDTH: Final = 200
-SHOWN: Final = 200
-"""Characters of what is wrong in a file."""
-SAME: Final = (("target", "dialect"), ("load", "loop"), ("load", "users"), ("load", "rate_per_s"), ("load", "shape"))
+MAX_PROBLEM: Final = 200
+"""The most characters of a schema error."""
+COMPARED: Final = (
+    *(("target", "dialect"), ("load", "loop"), ("load", "users"), ("load", "rate_per_s"), ("load", "shape")),
+)
+"""Fields that should be equal in both tests."""
 
 
 @click.command(name="compare", context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("before", type=click.Path(path_type=Path))
 @click.argument("after", type=click.Path(path_type=Path))
-@click.option("--fail-on-worse", is_flag=True, help="Exit 3 when a figure is clearly worse.")
+@click.option("--fail-on-worse", is_flag=True, help="Exit with 3 if a value is clearly worse.")
 def compare(before: Path, after: Path, fail_on_worse: bool) -> None:
-    """Compare two load tests: their folders or their results.json."""
-    one, other = _read(before), _read(after)
+    """Compare two load tests, given as report folders or results.json files."""
+    one, other = _read_results(before), _read_results(after)
     console = Console(highlight=False, width=None if sys.stdout.isatty() else WIDTH)
-    for room, name in SAME:
-        if one[room][name] != other[room][name]:
-            words = f"not the same load: {room} {name} {one[room][name]} and {other[room][name]}"
-            console.print(words, markup=False, soft_wrap=True)
+    for section, name in COMPARED:
+        if one[section][name] != other[section][name]:
+            text = f"the loads differ: {section} {name} is {one[section][name]} before, {other[section][name]} after"
+            console.print(text, markup=False, soft_wrap=True)
     table = Table(box=None, pad_edge=False)
     table.add_column("", no_wrap=True)
     for title in ("before", "95 %", "after", "95 %", "ratio", ""):
         table.add_column(title, justify="right", no_wrap=True)
-    found = list(differences(one, other))
-    for each in found:
-        ratio = "" if each.ratio is None else f"{each.ratio:.3f}"
-        table.add_row(each.name, *_cells(each.before), *_cells(each.after), ratio, each.verdict)
+    changes = list(compare_results(one, other))
+    for change in changes:
+        ratio = "" if change.ratio is None else f"{change.ratio:.3f}"
+        cells = (*_format_estimate(change.before), *_format_estimate(change.after))
+        table.add_row(change.name, *cells, ratio, change.verdict)
     console.print(table)
-    if fail_on_worse and any(each.verdict == "worse" for each in found):
+    if fail_on_worse and any(change.verdict == "worse" for change in changes):
         raise SystemExit(3)
 
 
-def _cells(figure: Figure) -> tuple[str, str]:
-    return f"{figure.value:.4g}", f"{figure.least:.4g} to {figure.greatest:.4g}"
+def _format_estimate(estimate: Estimate) -> tuple[str, str]:
+    return f"{estimate.value:.4g}", f"{estimate.least:.4g} to {estimate.greatest:.4g}"
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _read_results(path: Path) -> dict[str, Any]:
     file = path / "results.json" if path.is_dir() else path
     try:
-        found = json.loads(file.read_text(encoding="utf-8"))
+        results = json.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
         raise click.UsageError(f"{file}: {error.strerror}") from error
     except (ValueError, RecursionError) as error:
-        raise click.UsageError(f"{file}: is no JSON: {error}") from error
-    if not isinstance(found, dict) or found.get("schema_version") != SCHEMA_VERSION or "latencies_ms" not in found:
-        raise click.UsageError(f"{file}: not the results of a load test, or of another version of chatproof")
+        raise click.UsageError(f"{file}: invalid JSON: {error}") from error
+    versioned = isinstance(results, dict) and results.get("schema_version") == SCHEMA_VERSION
+    if not versioned or "latencies_ms" not in results:
+        raise click.UsageError(f"{file}: expected the results of a load test by this version of chatproof")
     schema = json.loads(files("loadtests").joinpath("results.schema.json").read_text(encoding="utf-8"))
-    for problem in jsonschema_rs.validator_for(schema).iter_errors(found):
+    for problem in jsonschema_rs.validator_for(schema).iter_errors(results):
         where = "/".join(["", *map(str, problem.instance_path)]) or "/"
-        raise click.UsageError(f"{file}: not as a load test writes it: {where}: {problem.message[:SHOWN]}")
-    return found
+        raise click.UsageError(f"{file}: invalid results at {where}: {problem.message[:MAX_PROBLEM]}")
+    return results

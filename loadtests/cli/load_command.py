@@ -1,4 +1,4 @@
-"""`chatproof load`: Locust with our locustfile and better defaults, against a URL or the embedded server."""
+"""`chatproof load`: run Locust with the locustfile and better defaults, against a URL or the embedded server."""
 
 from __future__ import annotations
 
@@ -16,20 +16,19 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from loadtests.cli.locust_arguments import sorted_out
-from loadtests.cli.reachability import knock
-from loadtests.cli.reachability import wait as wait_for
+from loadtests.cli.locust_arguments import split_arguments
+from loadtests.cli.reachability import check_listening, wait_until_ready
 from loadtests.errors import UnreachableError, UsageError
-from loadtests.report.results import OWN_ERROR
-from loadtests.run import report_folder as folder
-from loadtests.run.options import OPTIONS, kind
+from loadtests.report.results import INTERNAL_ERROR
+from loadtests.run.options import OPTIONS, value_type
+from loadtests.run.report_folder import prepare_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
     from typing import Protocol
 
-    from loadtests.run.settings import Settings
+    from loadtests.run.settings import LoadSettings
     from openapi.contract.contract import Contract
 
     class Served(Protocol):
@@ -43,23 +42,23 @@ if TYPE_CHECKING:
     Embedder = Callable[[Contract], AbstractContextManager[Served]]
 
 
-LOCUSTFILE: Final = Path(__file__).with_name("locustfile.py")
+LOCUSTFILE: Final = Path(__file__).parents[1] / "locustfile.py"
 DURATION: Final = re.compile(r"\d+(?:\.\d+)?|(?:\d+(?:\.\d+)?(?:ms|s|m|h))+")
 PART: Final = re.compile(r"([\d.]+)(ms|s|m|h)?")
 SECONDS: Final = {"ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0, None: 1.0}
 OUT: Final = "load-report"
-GUARD_S: Final = 60
-"""Locust's own time limit is so much later than ours, which counts from the first request."""
-SOMEWHERE: Final = "http://127.0.0.1"
-"""Stands for the embedded server until it has its address."""
+LOCUST_EXTRA_S: Final = 60
+"""How much later Locust's own time limit is than that of the test, which counts from the first request."""
+PLACEHOLDER_URL: Final = "http://127.0.0.1"
+"""Used to check the options before the embedded server has an address."""
 INTERRUPTED: Final = 130
 KEY_VARIABLE: Final = "CHATPROOF_LOAD_KEY"
-ELSEWHERE: Final = ("--master", "--worker")
-"""Locust's options with which the load comes from other machines, who may reach a server that this one does not."""
+DISTRIBUTED: Final = ("--master", "--worker")
+"""Options of Locust with which other machines send the load; they may reach a server that this machine cannot reach."""
 
 
 class Duration(click.ParamType[float]):
-    """A length of time as `500ms`, `60s`, `5m` or `1h30m`; `positive`: more than none."""
+    """A duration such as `500ms`, `60s`, `5m` or `1h30m`. positive: 0 is invalid."""
 
     name = "duration"
 
@@ -67,51 +66,59 @@ class Duration(click.ParamType[float]):
         self._positive = positive
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Seconds."""
+        """Return the duration in seconds."""
         if isinstance(value, float | int):
             return float(value)
         text = str(value).strip()
         if DURATION.fullmatch(text) is None:
-            self.fail(f"{value!r} is no duration; write for example 60s, 1m30s or 500ms", param, ctx)
+            self.fail(f"invalid duration {value!r}: expected for example 60s, 1m30s or 500ms", param, ctx)
         seconds = sum(float(number) * SECONDS[unit or None] for number, unit in PART.findall(text))
         if self._positive and not seconds:
-            self.fail(f"{value!r} is no time at all; write for example 60s", param, ctx)
+            self.fail(f"invalid duration {value!r}: expected more than 0, for example 60s", param, ctx)
         return seconds
 
 
-def our_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Gives a command the options of the locustfile."""
+def add_load_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options of the locustfile to a command."""
     for option in reversed(OPTIONS):
         if option.default is False:
-            made = click.option(f"--{option.name}", is_flag=True, help=option.help)
+            decorate = click.option(f"--{option.name}", is_flag=True, help=option.help)
         else:
-            made = click.option(
+            decorate = click.option(
                 f"--{option.name}",
                 default=OUT if option.name == "out" else option.default or None,
                 show_default=True,
                 multiple=option.default == (),
-                type=click.Choice(option.choices) if option.choices else str if option.default == () else kind(option),
+                type=click.Choice(option.choices)
+                if option.choices
+                else str
+                if option.default == ()
+                else value_type(option),
                 metavar=None if option.choices else option.metavar,
                 help=option.help,
             )
-        command = made(command)
+        command = decorate(command)
     return command
 
 
-waiting_option = click.option(
-    "--wait", default=0.0, type=Duration(), metavar="SECONDS", help="Wait so long for a server that is still starting."
+wait_option = click.option(
+    "--wait",
+    default=0.0,
+    type=Duration(),
+    metavar="SECONDS",
+    help="Maximum time to wait for a server that is still starting.",
 )
 
 
-def given(ours: dict[str, Any]) -> Iterator[str]:
-    """Our options as arguments for Locust."""
+def format_options(values: dict[str, Any]) -> Iterator[str]:
+    """Yield the options of the load test as arguments for Locust."""
     for option in OPTIONS:
-        value = ours.get(option.name.replace("-", "_"))
+        value = values.get(option.name.replace("-", "_"))
         if value is True:
             yield f"--{option.name}"
         elif value is not None and value is not False:
-            for each in value if isinstance(value, tuple) else (value,):
-                yield f"--{option.name}={each}"
+            for item in value if isinstance(value, tuple) else (value,):
+                yield f"--{option.name}={item}"
 
 
 @click.command(
@@ -119,14 +126,16 @@ def given(ours: dict[str, Any]) -> Iterator[str]:
     context_settings={"help_option_names": ["-h", "--help"], "ignore_unknown_options": True, "allow_extra_args": True},
 )
 @click.argument("url", required=False)
-@click.option("--users", default=10, show_default=True, type=click.IntRange(1), help="Users of a closed loop.")
+@click.option(
+    "--users", default=10, show_default=True, type=click.IntRange(1), help="Number of users of a closed loop."
+)
 @click.option(
     "--time", "seconds", default="30s", show_default=True, type=Duration(positive=True), help="Measured time."
 )
-@click.option("--warm-up", default="2s", show_default=True, type=Duration(), help="Time before it, not measured.")
-@click.option("--web", is_flag=True, help="Locust's web page on 127.0.0.1 instead of a run at once.")
-@waiting_option
-@our_options
+@click.option("--warm-up", default="2s", show_default=True, type=Duration(), help="Time before the measurement.")
+@click.option("--web", is_flag=True, help="Start Locust's web interface on 127.0.0.1 instead of a test.")
+@wait_option
+@add_load_options
 @click.argument("more", nargs=-1, type=click.UNPROCESSED)
 @click.pass_obj
 def load(
@@ -139,111 +148,114 @@ def load(
     web: bool,
     wait: float,
     more: tuple[str, ...],
-    **ours: Any,
+    **options: Any,
 ) -> None:
-    """Load-test a chat-completions server, or the embedded one when no URL is given.
+    """Load-test a chat-completions server, or the embedded server if no URL is given.
 
-    Options of Locust may follow, such as `--processes 2` or `--html FILE`; `locust --help` lists them.
+    Options of Locust are accepted too, such as `--processes 2` or `--html FILE`; see `locust --help`.
     """
-    url, more = passed_on(url, more)
-    writable(ours["out"])
+    url, more = parse_locust_arguments(url, more)
+    check_out_folder(options["out"])
     arguments = [
         *("-f", str(LOCUSTFILE)),
         *("--seconds", str(seconds), "--warm-up", str(warm_up)),
         *("--users", str(users), "--spawn-rate", str(max(1.0, users / max(0.5, warm_up / 2)))),
         *("--loglevel", "WARNING", "--stop-timeout", "0"),
-        *(("--web-host", "127.0.0.1") if web else ("--headless", "--run-time", most_time(seconds + warm_up))),
-        *given(ours),
-        *(("--csv", str(Path(ours["out"]) / "locust")) if ours["out"] else ()),
+        *(("--web-host", "127.0.0.1") if web else ("--headless", "--run-time", locust_time_limit(seconds + warm_up))),
+        *format_options(options),
+        *(("--csv", str(Path(options["out"]) / "locust")) if options["out"] else ()),
         *more,
     ]
     values = {
-        **ours,
+        **options,
         "seconds": seconds,
         "warm_up": warm_up,
         "num_users": users,
-        "host": SOMEWHERE if url is None else url,
+        "host": PLACEHOLDER_URL if url is None else url,
     }
-    if url is None:  # else the child checks, who would have to anyway: to do it twice would delay the first request
-        check(values)
+    if url is None:  # otherwise Locust's process checks the options: doing it twice would delay the first request
+        check_options(values)
     elif wait or not web:
-        reach(url, values, wait, more)
+        check_server(url, values, wait, more)
     with ExitStack() as stack:
         environment = dict(os.environ)
-        arguments += target(stack, embedded, url, ours["dialect"], environment)
-        raise SystemExit(run(arguments, environment))
+        arguments += server_arguments(stack, embedded, url, options["dialect"], environment)
+        raise SystemExit(run_locust(arguments, environment))
 
 
-def most_time(seconds: float) -> str:
-    """Locust's own time limit for a test that ours ends after so many seconds."""
-    return f"{math.ceil(seconds) + GUARD_S}s"
+def locust_time_limit(seconds: float) -> str:
+    """Return Locust's own time limit for a test of this duration."""
+    return f"{math.ceil(seconds) + LOCUST_EXTRA_S}s"
 
 
-def passed_on(url: str | None, more: tuple[str, ...]) -> tuple[str | None, tuple[str, ...]]:
-    """The URL and the arguments for Locust. Raises click.UsageError with the first that Locust would refuse."""
+def parse_locust_arguments(url: str | None, more: tuple[str, ...]) -> tuple[str | None, tuple[str, ...]]:
+    """Return the URL and the arguments for Locust. Raise click.UsageError for the first that Locust would reject."""
     try:
-        return sorted_out(url, more)
+        return split_arguments(url, more)
     except UsageError as error:
         raise click.UsageError(str(error)) from error
 
 
-def writable(out: str | None) -> None:
-    """Raises click.UsageError where reports cannot be written: Locust, who writes there too, would do so at length."""
+def check_out_folder(out: str | None) -> None:
+    """Raise click.UsageError if reports cannot be written; Locust, which writes there too, would print a traceback."""
     try:
         if out:
-            folder.prepared(out)
+            prepare_folder(out)
     except UsageError as error:
         raise click.UsageError(str(error)) from error
 
 
-def check(values: dict[str, Any]) -> Settings:
-    """What the options mean. Raises click.UsageError for what cannot work, before any server or process is started."""
-    from loadtests.run.settings import settings
+def check_options(values: dict[str, Any]) -> LoadSettings:
+    """Return the settings. Raise click.UsageError for invalid options, before any server or process is started."""
+    from loadtests.run.settings import build_settings
     from loadtests.shape.workload import Workload
 
     try:
         defaults = {option.name.replace("-", "_"): option.default for option in OPTIONS}
-        given_ones = {name: value for name, value in values.items() if value is not None}
-        made = settings(Namespace(**defaults | given_ones))
-        Workload(made.contract, made.scenario, made.model, made.seed)
+        given = {name: value for name, value in values.items() if value is not None}
+        settings = build_settings(Namespace(**defaults | given))
+        Workload(settings.contract, settings.scenario, settings.model, settings.seed)
     except UsageError as error:
         raise click.UsageError(str(error)) from error
-    return made
+    return settings
 
 
-def reach(url: str, values: dict[str, Any], wait_s: float, more: tuple[str, ...]) -> None:
-    """Says before the test where nothing listens, which is then counted; with `wait_s`, waits for a server that starts.
+def check_server(url: str, values: dict[str, Any], wait_s: float, more: tuple[str, ...]) -> None:
+    """Warn if the server does not listen; the test will count its failures. With `wait_s`, wait until it has started.
 
-    Raises click.ClickException, for exit code 1, where it does not come in that time, and click.UsageError.
+    Raise click.ClickException, for exit code 1, if it does not start in that time, and click.UsageError for invalid
+    options.
     """
     try:
         if wait_s:
-            wait_for(check(values), wait_s)
-        elif not {*ELSEWHERE} & {*more}:
-            knock(url)
+            wait_until_ready(check_options(values), wait_s)
+        elif not {*DISTRIBUTED} & {*more}:
+            check_listening(url)
     except UsageError as error:
         raise click.UsageError(str(error)) from error
     except UnreachableError as error:
         if wait_s:
             raise click.ClickException(str(error)) from error
-        click.echo(f"{error}; the test goes on and counts what fails", err=True)
+        click.echo(f"{error}; starting the test anyway, failed requests are counted", err=True)
 
 
-def target(
+def server_arguments(
     stack: ExitStack, embedded: Embedder | None, url: str | None, dialect: str, environment: dict[str, str]
 ) -> list[str]:
-    """The arguments that name the server: the one at the URL, else the embedded one, which lives as long as the stack
-    does and whose key goes into the environment."""
+    """Return the arguments that name the server: at the URL, else the embedded one.
+
+    The embedded server runs as long as the stack is open, and its key is passed in the environment.
+    """
     if url is not None:
         return ["--host", url]
     if embedded is None:
-        raise click.UsageError("name the URL of the server to load")
+        raise click.UsageError("missing argument: pass the URL of the server")
     from openapi.contract.contract import ContractError
     from openapi.contract.contract import load as load_contract
 
     try:
         contract = load_contract(dialect)
-        click.echo("No URL was named: starting the embedded server.", err=True)
+        click.echo("No URL given: starting the embedded server.", err=True)
         server = stack.enter_context(embedded(contract))
     except ContractError as error:
         raise click.UsageError(f"--dialect: {error}") from error
@@ -253,37 +265,39 @@ def target(
     return ["--host", server.url, "--api-key-env", KEY_VARIABLE]
 
 
-def run(arguments: list[str], environment: dict[str, str], *, quiet: bool = False) -> int:
-    """Runs Locust as a child and gives its exit code. An interrupt, or the end of the terminal, is passed on once,
-    whoever else the terminal tells, so that the child ends its test and writes its reports. `quiet`: without its
-    report, and INTERRUPTED is the code after an interrupt, whatever the child has measured until then."""
+def run_locust(arguments: list[str], environment: dict[str, str], *, quiet: bool = False) -> int:
+    """Run Locust in a child process and return its exit code.
+
+    The child has its own session, and one interrupt or hang-up is forwarded to it, so that it ends its test and
+    writes its reports. A second one kills it. quiet: hide its report, and return INTERRUPTED after an interrupt.
+    """
     if find_spec("locust") is None:
-        raise click.UsageError("`chatproof load` needs locust: pip install 'chatproof[load]'")
+        raise click.UsageError("`chatproof load` requires locust: pip install 'chatproof[load]'")
     command = [sys.executable, "-m", "locust", *arguments]
-    words = subprocess.DEVNULL if quiet else None
-    with subprocess.Popen(command, env=environment, stdout=words, start_new_session=True) as process:  # noqa: S603
-        told = False
+    output = subprocess.DEVNULL if quiet else None
+    with subprocess.Popen(command, env=environment, stdout=output, start_new_session=True) as process:  # noqa: S603
+        interrupted = False
 
-        def end(_number: int, _frame: object) -> None:
-            nonlocal told
-            process.send_signal(signal.SIGKILL if told else signal.SIGTERM)
-            told = True
+        def forward(_number: int, _frame: object) -> None:
+            nonlocal interrupted
+            process.send_signal(signal.SIGKILL if interrupted else signal.SIGTERM)
+            interrupted = True
 
-        heard = [signal.SIGINT, signal.SIGTERM]
+        handled = [signal.SIGINT, signal.SIGTERM]
         if (hang_up := getattr(signal, "SIGHUP", None)) and signal.getsignal(hang_up) is not signal.SIG_IGN:  # nohup
-            heard.append(hang_up)
-        before = {each: signal.signal(each, end) for each in heard}
+            handled.append(hang_up)
+        before = {number: signal.signal(number, forward) for number in handled}
         try:
             code = process.wait()
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
-    if told and quiet:
+    if interrupted and quiet:
         return INTERRUPTED
     if code >= 0:
         return code
-    if told:
-        click.echo("Interrupted before anything was measured.", err=True)
+    if interrupted:
+        click.echo("Interrupted before the test began.", err=True)
         return INTERRUPTED
-    click.echo(f"Error: Locust was ended by {signal.Signals(-code).name}.", err=True)
-    return OWN_ERROR
+    click.echo(f"Error: Locust was terminated by {signal.Signals(-code).name}.", err=True)
+    return INTERNAL_ERROR

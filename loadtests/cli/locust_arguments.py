@@ -1,4 +1,4 @@
-"""Arguments that are passed on to Locust: held against its own parser before anything is started."""
+"""Check the arguments for Locust with its own parser before anything is started."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ import os
 from typing import TYPE_CHECKING, Final
 
 from loadtests.errors import UsageError
-from loadtests.run.options import add
+from loadtests.run.options import add_options
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 UNPATCHED: Final = "LOCUST_SKIP_MONKEY_PATCH"
-PER_CORE: Final = 16
-"""Processes that this machine may be asked for; more could only slow each other."""
+PROCESSES_PER_CORE: Final = 16
+"""The most processes for each core of this machine; more would only slow each other down."""
 HOST: Final = ("-H", "--host")
 
 
-def sorted_out(url: str | None, more: Sequence[str]) -> tuple[str | None, tuple[str, ...]]:
-    """The URL of the server and the arguments for Locust, from what stood where the URL may stand and what followed.
+def split_arguments(url: str | None, more: Sequence[str]) -> tuple[str | None, tuple[str, ...]]:
+    """Return the URL of the server and the arguments for Locust.
 
-    The URL may stand after options of Locust too, or be named as Locust names it. Raises UsageError with what Locust's
-    parser says. Where there is anything to hold against it, that costs the import of Locust, without the patches that
-    it makes to the process that imports it.
+    url: the first positional argument; more: the rest. The URL may also follow options of Locust, or be given by
+    Locust's `--host`. Raise UsageError with the message of Locust's parser. If there are arguments to check, that
+    costs the import of Locust, without the patches that it applies to the process.
     """
     if url is not None and url.startswith("-"):
         more, url = (url, *more), None
@@ -34,27 +34,27 @@ def sorted_out(url: str | None, more: Sequence[str]) -> tuple[str | None, tuple[
     finally:
         del os.environ[UNPATCHED]
 
-    def leave(status: int = 0, message: str | None = None) -> None:
+    def exit_parser(status: int = 0, message: str | None = None) -> None:
         if not status:
-            raise SystemExit(0)  # as after --version
-        words = "; ".join((message or "").removeprefix(f"{parser.prog}: error: ").split("\n")).strip("; ")
-        raise UsageError(f"{words} (`locust --help` lists what may be passed on to Locust)")
+            raise SystemExit(0)  # for example after --version
+        text = "; ".join((message or "").removeprefix(f"{parser.prog}: error: ").split("\n")).strip("; ")
+        raise UsageError(f"{text} (`locust --help` lists the options of Locust)")
 
     parser = get_parser()
-    parser.exit = leave
-    add(parser)
+    parser.exit = exit_parser
+    add_options(parser)
     known, unknown = parser.parse_known_args(list(more))
-    unknown += known.user_classes  # Locust's positional arguments; there is one class of users to choose from
-    if url is None and (found := next((each for each in unknown if "://" in each), None)) is not None:
-        unknown.remove(found)
-        url, more = found, tuple(each for each in more if each != found)
+    unknown += known.user_classes  # Locust's positional arguments; there is only one class of users
+    if url is None and (late := next((argument for argument in unknown if "://" in argument), None)) is not None:
+        unknown.remove(late)
+        url, more = late, tuple(argument for argument in more if argument != late)
     if unknown:
         parser.error(f"unrecognized arguments: {' '.join(unknown)}")
-    most = PER_CORE * (os.cpu_count() or 1)
-    if known.processes is not None and not -1 <= known.processes <= most:
-        raise UsageError(f"--processes {known.processes}: write 1 to {most}, or -1 for one for each core")
-    if any(each.partition("=")[0] in HOST for each in more):
+    limit = PROCESSES_PER_CORE * (os.cpu_count() or 1)
+    if known.processes is not None and not -1 <= known.processes <= limit:
+        raise UsageError(f"--processes {known.processes}: expected 1 to {limit}, or -1 for one per core")
+    if any(argument.partition("=")[0] in HOST for argument in more):
         if url is not None:
-            raise UsageError(f"the server is named twice: {url} and --host {known.host}")
+            raise UsageError(f"the server is given twice: {url} and --host {known.host}")
         url = known.host
     return url, tuple(more)

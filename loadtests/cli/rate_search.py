@@ -1,4 +1,5 @@
-"""The search for the highest rate whose objectives hold: geometric up, then bisection. Pure."""
+"""Search for the highest rate at which the objectives are met: double it until they are not, then bisect. Does no
+I/O."""
 
 from __future__ import annotations
 
@@ -6,15 +7,18 @@ import math
 from dataclasses import dataclass, field
 from typing import Final
 
+from loadtests.measure.confidence import wilson_interval
+
 FACTOR: Final = 2.0
-CONFIDENCE: Final = 1.96
-"""Standard deviations of a two-sided interval of 95 %."""
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """One rate that was tried. `requests` of it were answered or failed, `good` met every objective by themselves;
-    `saturated`: answers fell ever further behind; `given_up`: the test of it ended before its time, as hopeless."""
+class RateStep:
+    """One rate that was tried.
+
+    requests: how many were answered or failed. good: how many answers met every objective by themselves. saturated: the
+    answers fell further and further behind. aborted: the test was aborted because of its failures.
+    """
 
     rate_per_s: float
     requests: int
@@ -22,46 +26,47 @@ class Step:
     goodput_per_s: float
     met: bool
     saturated: bool
-    given_up: bool = False
+    aborted: bool = False
 
     def holds(self, share: float) -> bool:
-        """Whether the rate can be called good: objectives met, and surely at least this share of good answers."""
-        if self.given_up:  # what it had until then says nothing of the rest
+        """Return whether the objectives are met, and at least this share of answers is good with 95 % confidence."""
+        if self.aborted:  # what was measured until then does not predict the rest
             return False
-        return self.met and not self.saturated and wilson_lower(self.good, self.requests) >= share
+        return self.met and not self.saturated and wilson_interval(self.good, self.requests)[0] >= share
 
 
 @dataclass(slots=True)
-class Search:
-    """Says which rate to try next, until the highest that holds is known to `precision` (0.1: 10 %)."""
+class RateSearch:
+    """Chooses the next rate to try, until the highest that holds is known to `precision` (0.1 means 10 %)."""
 
     first: float
-    most: float
+    greatest: float
     share: float
     precision: float = 0.1
-    steps: list[Step] = field(default_factory=list)
+    steps: list[RateStep] = field(default_factory=list)
 
-    def note(self, step: Step) -> None:
-        """Takes what came of the last rate."""
+    def record(self, step: RateStep) -> None:
+        """Record the result of the last rate."""
         self.steps.append(step)
 
     @property
-    def holding(self) -> float | None:
-        """The highest rate that held; None when none did."""
+    def highest_holding(self) -> float | None:
+        """The highest rate that held; None if none did."""
         return max((step.rate_per_s for step in self.steps if step.holds(self.share)), default=None)
 
     @property
-    def failing(self) -> float | None:
-        """The lowest rate that did not."""
+    def lowest_failing(self) -> float | None:
+        """The lowest rate that did not hold; None if all did."""
         return min((step.rate_per_s for step in self.steps if not step.holds(self.share)), default=None)
 
     def next_rate(self) -> float | None:
-        """The next rate to try; None when the answer is known, or when even a hundredth of the first does not hold."""
-        held, failed = self.holding, self.failing
+        """Return the next rate to try; None if the result is known, or if a hundredth of the first rate does not
+        hold."""
+        held, failed = self.highest_holding, self.lowest_failing
         if held is None and failed is None:
-            return min(self.first, self.most)
+            return min(self.first, self.greatest)
         if failed is None and held is not None:
-            return None if held >= self.most else min(self.most, held * FACTOR)
+            return None if held >= self.greatest else min(self.greatest, held * FACTOR)
         if held is None and failed is not None:
             return failed / FACTOR if failed / FACTOR >= self.first / 100 else None
         if held is None or failed is None or failed <= held or failed / held <= 1 + self.precision:
@@ -69,29 +74,17 @@ class Search:
         return math.sqrt(held * failed)
 
 
-def wilson_lower(successes: int, trials: int) -> float:
-    """The lower end of Wilson's 95 % interval of a share: what the share surely is, from so few trials."""
-    if trials == 0:
-        return 0.0
-    share, z2 = successes / trials, CONFIDENCE**2
-    middle = share + z2 / (2 * trials)
-    spread = CONFIDENCE * math.sqrt(share * (1 - share) / trials + z2 / (4 * trials**2))
-    return max(0.0, (middle - spread) / (1 + z2 / trials))
+def is_saturated(sent_per_s: list[int], answers_per_s: list[int]) -> bool:
+    """Return whether the answers fell further and further behind.
 
-
-def requests_needed(share: float) -> int:
-    """How many requests, all good, are needed before Wilson's bound reaches a share."""
-    return math.ceil(CONFIDENCE**2 * share / (1 - share))
-
-
-def saturated(sent_per_s: list[int], answers_per_s: list[int]) -> bool:
-    """Whether answers fell ever further behind: what was waiting grew in both halves of the run, and at its end was
-    more than a tenth of all that had been sent."""
-    waiting, open_ = [], 0
+    That is so if the number of requests without an answer grew in both halves of the test, and at its end was more
+    than a tenth of all requests.
+    """
+    backlog, unanswered = [], 0
     for sent, answered in zip(sent_per_s, answers_per_s, strict=True):
-        open_ += sent - answered
-        waiting.append(open_)
-    if len(waiting) < 4:
+        unanswered += sent - answered
+        backlog.append(unanswered)
+    if len(backlog) < 4:
         return False
-    middle = len(waiting) // 2
-    return waiting[-1] > waiting[middle] > waiting[0] and waiting[-1] > 0.1 * sum(sent_per_s)
+    middle = len(backlog) // 2
+    return backlog[-1] > backlog[middle] > backlog[0] and backlog[-1] > 0.1 * sum(sent_per_s)

@@ -1,4 +1,4 @@
-"""The knock: whether a server is there, before a load is put on it, for a line that is read before the report."""
+"""Check whether a server is reachable before load is sent to it, or wait until it has started."""
 
 from __future__ import annotations
 
@@ -10,23 +10,26 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from loadtests.errors import UnreachableError, UsageError
-from loadtests.secret import hidden, plain
+from loadtests.secret import redact, to_printable
 from openapi import waiting
 from openapi.address import AddressError, parse
 
 if TYPE_CHECKING:
-    from loadtests.run.settings import Settings
+    from loadtests.run.settings import LoadSettings
 
 CONNECT_S: Final = 10.0
 ANY_PATHS: Final = ("/v1/chat/completions", "/v1/models")
-"""Host and port are the same by any contract."""
+"""Host and port do not depend on the contract's paths."""
 HINT: Final = "--wait S waits for a server that is still starting"
-SHOWN: Final = 200
-"""Bytes of an answer that are looked at."""
+MAX_BODY: Final = 200
+"""The most bytes of an answer that an error message shows."""
 
 
-def knock(url: str) -> None:
-    """Opens a connection and closes it. Raises UnreachableError where nothing listens, UsageError for no address."""
+def check_listening(url: str) -> None:
+    """Open a connection and close it.
+
+    Raise UnreachableError if no server listens, and UsageError if the address is invalid.
+    """
     try:
         parts = urlsplit(parse(url, *ANY_PATHS).base)
     except AddressError as error:
@@ -35,54 +38,54 @@ def knock(url: str) -> None:
     try:
         socket.create_connection((host, port), CONNECT_S).close()
     except OSError as error:
-        raise UnreachableError(f"{_why(error, host, port)}; {HINT}") from error
+        raise UnreachableError(f"{_describe_error(error, host, port)}; {HINT}") from error
 
 
-def wait(settings: Settings, most_s: float) -> None:
-    """Waits until the server answers the question for its models otherwise than with 502, 503 or 504.
+def wait_until_ready(settings: LoadSettings, limit_s: float) -> None:
+    """Wait until the server answers a request for its models with a status other than 502, 503 and 504.
 
-    Raises UnreachableError when it has not within `most_s` seconds; the last try says why.
+    Raise UnreachableError with the result of the last attempt if it does not within `limit_s` seconds.
     """
-    origin, left = settings.origin, waiting.Waiting(most_s)
+    endpoint, left = settings.endpoint, waiting.StartupWait(limit_s)
     while True:
         try:
-            status, body = _ask(settings, left.deadline_s)
-        except ssl.SSLError as error:  # waiting mends no certificate
-            raise UnreachableError(f"no TLS with {origin.authority}: {error.reason or error}") from error
+            status, body = _request_models(settings, left.attempt_timeout_s)
+        except ssl.SSLError as error:  # waiting does not help
+            raise UnreachableError(f"TLS with {endpoint.authority} failed: {error.reason or error}") from error
         except (OSError, http.client.HTTPException) as error:
-            why = _why(error, origin.host, origin.port)
+            result = _describe_error(error, endpoint.host, endpoint.port)
         else:
-            if status not in waiting.ABSENT:
+            if status not in waiting.NOT_READY_STATUSES:
                 return
-            said = " ".join(body.decode(errors="replace").split())
-            why = f"it answers {status}: {plain(hidden(said, settings.secrets))}"
-        if left.over:
-            raise UnreachableError(left.given_up(why))
-        time.sleep(waiting.KNOCK_S)
+            text = " ".join(body.decode(errors="replace").split())
+            result = f"the server answers {status}: {to_printable(redact(text, settings.secrets))}"
+        if left.expired:
+            raise UnreachableError(left.timeout_message(result))
+        time.sleep(waiting.RETRY_INTERVAL_S)
 
 
-def _ask(settings: Settings, deadline_s: float) -> tuple[int, bytes]:
-    origin = settings.origin
-    path = settings.origin.path.removesuffix(settings.contract.path) + settings.contract.models_path
-    asked: http.client.HTTPConnection
-    if origin.tls is None:
-        asked = http.client.HTTPConnection(origin.host, origin.port, timeout=deadline_s)
+def _request_models(settings: LoadSettings, timeout_s: float) -> tuple[int, bytes]:
+    endpoint = settings.endpoint
+    path = endpoint.path.removesuffix(settings.contract.path) + settings.contract.models_path
+    connection: http.client.HTTPConnection
+    if endpoint.tls is None:
+        connection = http.client.HTTPConnection(endpoint.host, endpoint.port, timeout=timeout_s)
     else:
-        asked = http.client.HTTPSConnection(origin.host, origin.port, timeout=deadline_s, context=origin.tls)
+        connection = http.client.HTTPSConnection(endpoint.host, endpoint.port, timeout=timeout_s, context=endpoint.tls)
     try:
-        asked.request("GET", path, headers={header.name: header.value for header in settings.headers})
-        answer = asked.getresponse()
-        return answer.status, answer.read(SHOWN)
+        connection.request("GET", path, headers={header.name: header.value for header in settings.headers})
+        answer = connection.getresponse()
+        return answer.status, answer.read(MAX_BODY)
     finally:
-        asked.close()
+        connection.close()
 
 
-def _why(error: OSError | http.client.HTTPException, host: str, port: int) -> str:
+def _describe_error(error: OSError | http.client.HTTPException, host: str, port: int) -> str:
     where = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     if isinstance(error, socket.gaierror):
-        return f"the name {host} cannot be resolved: {error.strerror}"
+        return f"cannot resolve the host name {host}: {error.strerror}"
     if isinstance(error, ConnectionRefusedError):
-        return f"{where} refuses connections: nothing listens there"
+        return f"{where} refuses connections: no server listens there"
     if isinstance(error, TimeoutError):
         return f"{where} does not answer"
-    return f"{where} cannot be asked: {error or type(error).__name__}"
+    return f"{where} cannot be reached: {error or type(error).__name__}"

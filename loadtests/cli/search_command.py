@@ -1,4 +1,4 @@
-"""`chatproof load search`: the highest rate whose objectives hold, and the curve of goodput by rate."""
+"""`chatproof load search`: find the highest rate at which the objectives are met, and plot the goodput by rate."""
 
 from __future__ import annotations
 
@@ -18,22 +18,23 @@ from loadtests.cli.load_command import (
     INTERRUPTED,
     LOCUSTFILE,
     OUT,
-    SOMEWHERE,
+    PLACEHOLDER_URL,
     Duration,
-    check,
-    given,
-    most_time,
-    our_options,
-    passed_on,
-    reach,
-    run,
-    target,
-    waiting_option,
+    add_load_options,
+    check_options,
+    check_server,
+    format_options,
+    locust_time_limit,
+    parse_locust_arguments,
+    run_locust,
+    server_arguments,
+    wait_option,
 )
-from loadtests.cli.rate_search import Search, Step, requests_needed, saturated, wilson_lower
-from loadtests.report import html as page
-from loadtests.report.results import FAILURES, INVALID, MET, MISSED, OWN_ERROR
-from loadtests.secret import plain
+from loadtests.cli.rate_search import RateSearch, RateStep, is_saturated
+from loadtests.measure.confidence import min_trials, wilson_interval
+from loadtests.report.html import render_report
+from loadtests.report.results import FAILURES, INTERNAL_ERROR, INVALID, MET, MISSED
+from loadtests.secret import to_printable
 
 if TYPE_CHECKING:
     from loadtests.cli.load_command import Embedder
@@ -47,25 +48,29 @@ if TYPE_CHECKING:
     default=1.0,
     show_default=True,
     type=click.FloatRange(0, min_open=True),
-    help="First rate, per second.",
+    help="First rate to try, requests per second.",
 )
 @click.option(
     "--to",
-    "most",
+    "greatest",
     default=1000.0,
     show_default=True,
     type=click.FloatRange(0, min_open=True),
-    help="Highest rate to try.",
+    help="Highest rate to try, requests per second.",
 )
 @click.option(
     "--share",
     default=0.95,
     show_default=True,
     type=click.FloatRange(0.5, 0.999),
-    help="Share of answers that must be good, by Wilson's lower bound.",
+    help="Share of answers that must be good, by the lower end of Wilson's 95 % interval.",
 )
 @click.option(
-    "--precision", default=0.1, show_default=True, type=click.FloatRange(0.01, 1), help="How closely to find it."
+    "--precision",
+    default=0.1,
+    show_default=True,
+    type=click.FloatRange(0.01, 1),
+    help="Relative precision of the result.",
 )
 @click.option(
     "--time",
@@ -73,95 +78,96 @@ if TYPE_CHECKING:
     default="20s",
     show_default=True,
     type=Duration(positive=True),
-    help="Measured time of each rate; longer where the share needs more requests.",
+    help="Measured time of each rate; longer if --share needs more requests.",
 )
-@click.option("--warm-up", default="2s", show_default=True, type=Duration(), help="Time before it, not measured.")
-@waiting_option
-@our_options
+@click.option("--warm-up", default="2s", show_default=True, type=Duration(), help="Time before the measurement.")
+@wait_option
+@add_load_options
 @click.argument("more", nargs=-1, type=click.UNPROCESSED)
 @click.pass_obj
-def search(embedded: Embedder | None, /, url: str | None, first: float, most: float, share: float, precision: float,
-           seconds: float, warm_up: float, wait: float, more: tuple[str, ...], **ours: Any) -> None:  # fmt: skip
-    """Find the highest rate at which the objectives hold: doubled until they do not, then halved towards it."""
-    if not ours["objective"]:
-        raise click.UsageError("name what must hold with --objective, for example ttft_p95=300ms")
-    if ours["rate"] is not None or ours["trace"] or ours["shape"] != "steady":
-        raise click.UsageError("a search chooses the rate and keeps it: leave out --rate, --trace and --shape")
-    if first > most:
-        raise click.UsageError(f"--from {first:g} is above --to {most:g}")
-    url, more = passed_on(url, more)
+def search(embedded: Embedder | None, /, url: str | None, first: float, greatest: float, share: float, precision: float,
+           seconds: float, warm_up: float, wait: float, more: tuple[str, ...], **options: Any) -> None:  # fmt: skip
+    """Find the highest rate at which the objectives are met: double it until they are not, then bisect."""
+    if not options["objective"]:
+        raise click.UsageError("missing option --objective: for example --objective ttft_p95=300ms")
+    if options["rate"] is not None or options["trace"] or options["shape"] != "steady":
+        raise click.UsageError("the search chooses constant rates: remove --rate, --trace and --shape")
+    if first > greatest:
+        raise click.UsageError(f"--from {first:g} is greater than --to {greatest:g}")
+    url, more = parse_locust_arguments(url, more)
     values = {
-        **ours,
+        **options,
         "rate": first,
         "seconds": seconds,
         "warm_up": warm_up,
         "num_users": 1,
-        "host": SOMEWHERE if url is None else url,
+        "host": PLACEHOLDER_URL if url is None else url,
     }
-    check(values)
+    check_options(values)
     if url is not None:
-        reach(url, values, wait, more)
-    out = Path(ours.pop("out") or OUT)
+        check_server(url, values, wait, more)
+    out = Path(options.pop("out") or OUT)
     console = Console(highlight=False)
-    looked = Search(first, most, share, precision)
+    rate_search = RateSearch(first, greatest, share, precision)
     last: dict[str, Any] | None = None
-    ended = False
+    interrupted = False
     with ExitStack() as stack:
         environment = dict(os.environ)
-        address = target(stack, embedded, url, ours["dialect"], environment)
-        while (rate := looked.next_rate()) is not None:
-            time_s = max(seconds, math.ceil(requests_needed(share) * 1.2 / rate))
+        address = server_arguments(stack, embedded, url, options["dialect"], environment)
+        while (rate := rate_search.next_rate()) is not None:
+            time_s = max(seconds, math.ceil(min_trials(share) * 1.2 / rate))
             console.print(f"{rate:.4g}/s for {time_s:g} s")
-            made, code = _try(
-                time_s, warm_up, [*address, *given({**ours, "rate": rate, "out": None}), *more], environment
+            results, code = _run_test(
+                time_s, warm_up, [*address, *format_options({**options, "rate": rate, "out": None}), *more], environment
             )
-            if ended := code == INTERRUPTED:
+            if interrupted := code == INTERRUPTED:
                 break
-            if made is None:
+            if results is None:
                 raise SystemExit(code)
-            if made["failures"] and made["counts"]["failures"] == made["counts"]["requests"]:
-                why = made["failures"][0]
-                words = (
-                    f"not one of {made['counts']['requests']} requests succeeded: {why['kind']}: {plain(why['first'])}"
+            if results["failures"] and results["counts"]["failures"] == results["counts"]["requests"]:
+                failure = results["failures"][0]
+                text = (
+                    f"all {results['counts']['requests']} requests failed: "
+                    f"{failure['kind']}: {to_printable(failure['first'])}"
                 )
-                console.print(words, markup=False, soft_wrap=True)
-                if looked.holding is None:  # a lower rate would not help
+                console.print(text, markup=False, soft_wrap=True)
+                if rate_search.highest_holding is None:  # a lower rate would not help
                     raise SystemExit(FAILURES)
-            for doubt in made["doubts"]:
+            for doubt in results["doubts"]:
                 if doubt["invalid"]:
                     console.print(f"in doubt: {doubt['text']}", markup=False, soft_wrap=True)
-            step = _step(rate, made)
-            looked.note(step)
-            if looked.holding == rate or last is None:
-                last = made
-    if looked.steps or not ended:
-        _print(console, looked)
+            step = _build_step(rate, results)
+            rate_search.record(step)
+            if rate_search.highest_holding == rate or last is None:
+                last = results
+    if rate_search.steps or not interrupted:
+        _print_steps(console, rate_search)
     if last is not None:
         last["search"] = {
             "share": share,
-            "highest_rate_per_s": looked.holding,
-            "steps": [_plain(each, share) for each in looked.steps],
+            "highest_rate_per_s": rate_search.highest_holding,
+            "steps": [_step_to_json(step, share) for step in rate_search.steps],
         }
         out.mkdir(parents=True, exist_ok=True)
         (out / "results.json").write_text(json.dumps(last, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-        (out / "report.html").write_text(page.page(last), encoding="utf-8")
-        console.print(f"written to {out}", markup=False, soft_wrap=True)
-    if ended:
-        click.echo(f"Interrupted; rates tried: {len(looked.steps)}.", err=True)
+        (out / "report.html").write_text(render_report(last), encoding="utf-8")
+        console.print(f"written: {out}", markup=False, soft_wrap=True)
+    if interrupted:
+        click.echo(f"Interrupted; rates tried: {len(rate_search.steps)}.", err=True)
         raise SystemExit(INTERRUPTED)
-    raise SystemExit(MET if looked.holding is not None else MISSED)
+    raise SystemExit(MET if rate_search.highest_holding is not None else MISSED)
 
 
-def _try(
+def _run_test(
     seconds: float, warm_up: float, arguments: list[str], environment: dict[str, str]
 ) -> tuple[dict[str, Any] | None, int]:
-    """One rate: its results, or None and the exit code of what went wrong on our side."""
+    """Test one rate; return its results and exit code, or None and the exit code of an error."""
     with tempfile.TemporaryDirectory() as folder:
-        code = run(
+        code = run_locust(
             [
                 *("-f", str(LOCUSTFILE), "--headless", "--loglevel", "WARNING", "--stop-timeout", "0", "--users", "1"),
                 *("--seconds", str(seconds), "--warm-up", str(warm_up), "--out", folder),
-                *("--run-time", most_time(seconds + warm_up)),
+                *("--run-time", locust_time_limit(seconds + warm_up)),
                 *arguments,
             ],
             environment,
@@ -172,44 +178,44 @@ def _try(
         try:
             return json.loads((Path(folder) / "results.json").read_text(encoding="utf-8")), code
         except OSError:
-            return None, OWN_ERROR
+            return None, INTERNAL_ERROR
 
 
-def _step(rate: float, made: dict[str, Any]) -> Step:
-    counts, seconds = made["counts"], made["seconds"]
-    behind = saturated([second["sent"] for second in seconds], [second["answers"] for second in seconds])
-    met = all(objective["met"] for objective in made["objectives"])
-    return Step(
-        rate, counts["requests"] + counts["dropped"], counts["good"], made["rates_per_s"]["goodput"] or 0.0, met,
-        behind, given_up=made["given_up"] is not None,
+def _build_step(rate: float, results: dict[str, Any]) -> RateStep:
+    counts, seconds = results["counts"], results["seconds"]
+    saturated = is_saturated([second["sent"] for second in seconds], [second["answers"] for second in seconds])
+    met = all(objective["met"] for objective in results["objectives"])
+    return RateStep(
+        rate, counts["requests"] + counts["dropped"], counts["good"], results["rates_per_s"]["goodput"] or 0.0, met,
+        saturated, aborted=results["given_up"] is not None,
     )  # fmt: skip
 
 
-def _plain(step: Step, share: float) -> dict[str, Any]:
+def _step_to_json(step: RateStep, share: float) -> dict[str, Any]:
     return {
         "rate_per_s": step.rate_per_s, "requests": step.requests, "good": step.good,
         "goodput_per_s": step.goodput_per_s, "objectives_met": step.met,
         "saturated": step.saturated, "holds": step.holds(share),
-        "given_up": step.given_up,
+        "given_up": step.aborted,
     }  # fmt: skip
 
 
-def _print(console: Console, looked: Search) -> None:
+def _print_steps(console: Console, rate_search: RateSearch) -> None:
     table = Table(box=None, pad_edge=False)
-    for title in ("rate/s", "requests", "goodput/s", "surely good", "objectives", ""):
+    for title in ("rate/s", "requests", "goodput/s", "good (95 %)", "objectives", ""):
         table.add_column(title, justify="right")
-    for each in sorted(looked.steps, key=lambda step: step.rate_per_s):
-        surely = f"{wilson_lower(each.good, each.requests):.1%}"
-        words = "holds" if each.holds(looked.share) else "saturated" if each.saturated else "does not hold"
-        words = "given up" if each.given_up else words
+    for step in sorted(rate_search.steps, key=lambda step: step.rate_per_s):
+        good = f"{wilson_interval(step.good, step.requests)[0]:.1%}"
+        verdict = "holds" if step.holds(rate_search.share) else "saturated" if step.saturated else "does not hold"
+        verdict = "aborted" if step.aborted else verdict
         table.add_row(
-            f"{each.rate_per_s:.4g}",
-            str(each.requests),
-            f"{each.goodput_per_s:.4g}",
-            surely,
-            "met" if each.met else "missed",
-            words,
+            f"{step.rate_per_s:.4g}",
+            str(step.requests),
+            f"{step.goodput_per_s:.4g}",
+            good,
+            "met" if step.met else "missed",
+            verdict,
         )
     console.print(table)
-    found = looked.holding
-    console.print(f"highest rate that holds: {found:.4g}/s" if found is not None else "no rate was found that holds")
+    highest = rate_search.highest_holding
+    console.print("no rate holds" if highest is None else f"highest rate that holds: {highest:.4g}/s")

@@ -1,1 +1,1 @@
-"""The HTTP client of the load test, which timestamps every event of a stream."""
+"""The HTTP client: connections whose reads carry the time at which the bytes arrived."""

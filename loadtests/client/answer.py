@@ -1,4 +1,4 @@
-"""An answer: what came back for one request, and when. Times are monotonic nanoseconds."""
+"""The answer to one request: what was received and when, in nanoseconds of the monotonic clock."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Answer:
-    """One exchange. `failure` names what went wrong, None if nothing did; names are stable, details are in `detail`.
+    """The answer to one request.
 
-    `intended_ns` is when the request should have left by the plan, `sent_ns` when it did; `connect_ns` is how long
-    the connection took, None for one that was kept alive. `stamps_ns` and `counts` are those of `scan.Scan`.
-    `segments` is what was received, for sampled streams only. Both fill while the stream runs: `looked_at` is how many
-    stamps `live.fresh` has seen, `events_counted` how many events it has counted in the measured time, `longest_gap_ms`
-    the longest of the gaps that it has counted.
+    intended_ns: when the request should have been sent by the plan. sent_ns: when it was sent. connect_ns: how long
+    opening the connection took; None for a connection that was kept alive.
+    failure: the stable name of what went wrong, None if nothing did. detail: a description of it.
+    stamps_ns, counts: see `sse_scan.EventScan`; they grow while the stream runs.
+    segments: the received bytes with their times, for sampled streams only.
+    reads_counted: how many stamps `live_progress.take_new` has counted. events_counted: how many events it has counted
+    in the measured time. longest_gap_ms: the longest gap that it has counted.
     """
 
     intended_ns: int
@@ -36,17 +38,17 @@ class Answer:
     finish_reason: str | None = None
     retry_after_s: float | None = None
     segments: list[tuple[int, bytes]] = field(default_factory=list)
-    looked_at: int = 0
+    reads_counted: int = 0
     events_counted: int = 0
     longest_gap_ms: float = 0.0
 
     @property
     def succeeded(self) -> bool:
-        """Whether the answer came as it should."""
+        """Whether nothing went wrong."""
         return self.failure is None
 
     @property
     def completion_tokens(self) -> int | None:
-        """Tokens by the server's own count; None if it gave none."""
+        """The number of tokens by the server's usage; None if the server sent none."""
         count = (self.usage or {}).get("completion_tokens")
         return count if isinstance(count, int) and not isinstance(count, bool) and count >= 0 else None

@@ -1,4 +1,4 @@
-"""The conclusion: what an answer that has ended is, a success or a failure of which name. Pure."""
+"""Classify an answer that has ended: a success, or a failure with a stable name. Does no I/O."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from loadtests.client.answer import Answer
-    from loadtests.client.sse_scan import Scan
+    from loadtests.client.sse_scan import EventScan
 
-DETAIL: Final = 200
-"""Characters of a failure's detail."""
-LONGEST_WAIT_S: Final = 3600.0
+MAX_DETAIL: Final = 200
+"""The most characters of a failure's detail."""
+MAX_RETRY_AFTER_S: Final = 3600.0
 REDIRECTS: Final = range(300, 400)
 
 
-def of_refusal(answer: Answer, body: bytes, header: Callable[[str], str | None]) -> None:
-    """An answer by its status alone: where it points, and how long its server wants to be left in peace."""
+def classify_error_status(answer: Answer, body: bytes, header: Callable[[str], str | None]) -> None:
+    """Classify an answer whose status is not 2xx, with the target of a redirect and the delay of Retry-After."""
     answer.failure = f"http-{answer.status}"
-    place = header("location") if answer.status in REDIRECTS else None
-    words = body[:DETAIL].decode(errors="replace")
-    answer.detail = words if place is None else f"to {place}: {words}"[:DETAIL]
-    wait_s = _wait_s(header("retry-after") or "", header("date") or "")
-    if wait_s is not None:
-        answer.retry_after_s = min(max(0.0, wait_s), LONGEST_WAIT_S)
+    location = header("location") if answer.status in REDIRECTS else None
+    text = body[:MAX_DETAIL].decode(errors="replace")
+    answer.detail = text if location is None else f"to {location}: {text}"[:MAX_DETAIL]
+    delay_s = _parse_retry_after(header("retry-after") or "", header("date") or "")
+    if delay_s is not None:
+        answer.retry_after_s = min(max(0.0, delay_s), MAX_RETRY_AFTER_S)
 
 
-def _wait_s(retry_after: str, date: str) -> float | None:
-    """Seconds, or a time that is held against the server's own clock (RFC 9110, section 10.2.3)."""
+def _parse_retry_after(retry_after: str, date: str) -> float | None:
+    """Return the delay in seconds; a date is compared with the server's own clock (RFC 9110, section 10.2.3)."""
     if retry_after.isascii() and retry_after.isdigit():
         return float(retry_after)
     try:
@@ -39,27 +39,27 @@ def _wait_s(retry_after: str, date: str) -> float | None:
         return None
 
 
-def of_stream(answer: Answer, scan: Scan) -> None:
-    """A stream: it holds content, no error, and ends once."""
+def classify_stream(answer: Answer, scan: EventScan) -> None:
+    """Classify a stream: a success has content, no error event and exactly one [DONE]."""
     if scan.error is not None:
-        answer.failure, answer.detail = "error-event", json.dumps(scan.error)[:DETAIL]
+        answer.failure, answer.detail = "error-event", json.dumps(scan.error)[:MAX_DETAIL]
     elif not scan.done:
         answer.failure, answer.detail = "no-done", "the stream ended without [DONE]"
     elif scan.done > 1:
-        answer.failure, answer.detail = "done-twice", f"{scan.done} times [DONE]"
+        answer.failure, answer.detail = "done-twice", f"the stream had [DONE] {scan.done} times"
     elif not scan.counts:
-        answer.failure, answer.detail = "no-content", "the stream held no content"
+        answer.failure, answer.detail = "no-content", "the stream had no content"
 
 
-def of_plain(answer: Answer, body: bytes) -> None:
-    """An answer in one piece, with its usage and its finish reason."""
+def classify_json(answer: Answer, body: bytes) -> None:
+    """Classify an answer without streaming, and read its usage and finish reason."""
     try:
         value = json.loads(body)
     except (ValueError, RecursionError):
-        answer.failure, answer.detail = "no-json", body[:DETAIL].decode(errors="replace")
+        answer.failure, answer.detail = "no-json", body[:MAX_DETAIL].decode(errors="replace")
         return
     if not isinstance(value, dict) or value.get("error") is not None or "choices" not in value:
-        answer.failure, answer.detail = "error-answer", json.dumps(value)[:DETAIL]
+        answer.failure, answer.detail = "error-answer", json.dumps(value)[:MAX_DETAIL]
         return
     answer.usage = value["usage"] if isinstance(value.get("usage"), dict) else None
     choices = value["choices"] if isinstance(value["choices"], list) else []

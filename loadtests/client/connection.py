@@ -1,7 +1,7 @@
-"""The wire: one connection, plain or TLS, that is read without waiting and tells when the bytes came.
+"""One connection, plain or TLS, whose reads do not wait and carry the time at which the bytes arrived.
 
-TLS runs over memory buffers, so that its bytes are read like any other and carry the kernel's receive times too.
-Those are `SO_TIMESTAMPNS` of Linux; elsewhere the time of the read is taken.
+The time is the kernel's receive time (`SO_TIMESTAMPNS` on Linux); elsewhere it is the time of the read. TLS runs over
+memory buffers, so that its bytes are read like any others and have the kernel's receive time too.
 """
 
 from __future__ import annotations
@@ -25,74 +25,77 @@ if TYPE_CHECKING:
     from loadtests.client.clock import Clock
 
 READ_BYTES: Final = 4096
-"""What a read asks for while little comes: a buffer is made for each, and a small one costs a third less."""
-MOST_BYTES: Final = 65_536
-"""What it asks for after a read that was full; the allocator maps and unmaps a larger buffer at each read."""
-WHOLE: Final = b"\n\n\r\n"
-"""How a read ends that brought whole events in whole HTTP chunks. Nothing that ends so is the end of an answer."""
+"""The size of a read while little data comes: a buffer is allocated for each read, and a small one costs a third
+less."""
+MAX_READ_BYTES: Final = 65_536
+"""The size of a read after a full one. The allocator maps and unmaps a larger buffer at each read."""
+EVENT_END: Final = b"\n\n\r\n"
+"""How a read ends that brought whole events in whole HTTP chunks. The end of an answer never looks like this."""
 SO_TIMESTAMPNS: Final = 35
-"""Linux: receive times in nanoseconds. Python's socket module has no name for it."""
-STAMP: Final = struct.Struct("@ll")
-ROOM: Final = socket.CMSG_SPACE(STAMP.size)
-UNDER_WAY: Final = (errno.EINPROGRESS, errno.EWOULDBLOCK)
+"""Linux: receive times in nanoseconds. Python's socket module has no name for this option."""
+TIMESPEC: Final = struct.Struct("@ll")
+ANCILLARY_BYTES: Final = socket.CMSG_SPACE(TIMESPEC.size)
+CONNECTING: Final = (errno.EINPROGRESS, errno.EWOULDBLOCK)
 
 PlainSocket: Any = monkey.get_original("socket", "socket")
 
 
-class Wire:
-    """A connection to `host` and `port`. `read` returns at once, `send` when everything is on its way.
+class TimedConnection:
+    """A connection to `host` and `port`.
 
-    `read()` gives what has come, and when its last byte did: b"" at the end. It raises BlockingIOError if nothing is
-    there. Which method it is (stamped or not, TLS or not) is decided once, as it is called for every event of a test.
+    `read()` returns the received bytes and the time at which the last of them arrived; b"" at the end of the
+    connection. It raises BlockingIOError if there is nothing to read. `read` is bound to one of three methods (with
+    or without the kernel's time, TLS or not) when the connection is made, as it is called for every event of a test.
     """
 
     __slots__ = ("_clock", "_incoming", "_outgoing", "_receive", "_size", "_socket", "_tls", "read")
 
     def __init__(self, host: str, port: int, clock: Clock, tls: ssl.SSLContext | None, timeout_s: float) -> None:
-        """Connects. Raises OSError (ssl.SSLError among them) when that fails or takes longer than `timeout_s`."""
+        """Connect. Raise OSError (or its subclass ssl.SSLError) if that fails or takes longer than `timeout_s`."""
         with gevent.Timeout(timeout_s, TimeoutError(f"no connection within {timeout_s:g} s")):
-            self._socket = _connected(host, port)
+            self._socket = _connect(host, port)
             self._clock = clock
             self._size = READ_BYTES
             self._tls: ssl.SSLObject | None = None
-            self._receive: Callable[[], tuple[bytes, int]] = self._receive_timed
+            self._receive: Callable[[], tuple[bytes, int]] = self._receive_with_read_time
             try:
                 self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 if sys.platform == "linux":
                     self._socket.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
-                    self._receive = self._receive_stamped
+                    self._receive = self._receive_with_kernel_time
                 if tls is not None:
-                    self._shake_hands(tls, host)
+                    self._start_tls(tls, host)
                 self.read = self._receive if tls is None else self._read_tls
             except BaseException:
                 self.close()
                 raise
 
     def fileno(self) -> int:
-        """The descriptor to watch for bytes."""
+        """Return the file descriptor to watch."""
         return self._socket.fileno()  # type: ignore[no-any-return]
 
     @property
-    def plain_reader(self) -> Callable[[int, int], Any] | None:
-        """What receives bytes and the kernel's stamp as they are; None where bytes need more, or have no stamp."""
+    def recvmsg(self) -> Callable[[int, int], Any] | None:
+        """The socket's `recvmsg`; None if its bytes need decrypting or have no kernel time."""
         return self._socket.recvmsg if self._tls is None and sys.platform == "linux" else None
 
-    def hold_receipts(self) -> None:
-        """Lets the kernel acknowledge several reads at once, until a receipt has waited for 40 ms. Linux only."""
+    def delay_acks(self) -> None:
+        """Let the kernel acknowledge several reads at once, until an acknowledgement was delayed by 40 ms. Linux
+        only."""
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 0)
 
-    def give_up(self) -> None:
-        """Ends the connection in both directions; whoever still sends is told."""
+    def abort(self) -> None:
+        """End the connection in both directions; a `send` in progress fails."""
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
-        """Closes the connection."""
+        """Close the connection."""
         with contextlib.suppress(OSError):
             self._socket.close()
 
     def send(self, data: bytes) -> None:
-        """Sends everything, other greenlets running while the peer is slow. Raises OSError."""
+        """Send all bytes; other greenlets run while the peer is slow. Raise OSError on failure."""
         if self._tls is not None:
             self._tls.write(data)
             data = self._outgoing.read()
@@ -103,13 +106,13 @@ class Wire:
             except BlockingIOError:
                 gevent.socket.wait_write(self._socket.fileno())
 
-    def _receive_stamped(self) -> tuple[bytes, int]:
-        data, ancillary, _, _ = self._socket.recvmsg(self._size, ROOM)
-        self._size = MOST_BYTES if len(data) >= READ_BYTES else READ_BYTES
-        return data, stamped_ns(data, ancillary, self._clock)
+    def _receive_with_kernel_time(self) -> tuple[bytes, int]:
+        data, ancillary, _, _ = self._socket.recvmsg(self._size, ANCILLARY_BYTES)
+        self._size = MAX_READ_BYTES if len(data) >= READ_BYTES else READ_BYTES
+        return data, receive_time_ns(data, ancillary, self._clock)
 
-    def _receive_timed(self) -> tuple[bytes, int]:
-        return self._socket.recv(MOST_BYTES), time.monotonic_ns()
+    def _receive_with_read_time(self) -> tuple[bytes, int]:
+        return self._socket.recv(MAX_READ_BYTES), time.monotonic_ns()
 
     def _read_tls(self) -> tuple[bytes, int]:
         data, at_ns = self._receive()
@@ -119,17 +122,17 @@ class Wire:
         pieces = []
         while True:
             try:
-                piece = self._tls.read(MOST_BYTES)
+                piece = self._tls.read(MAX_READ_BYTES)
             except (ssl.SSLWantReadError, ssl.SSLZeroReturnError, ssl.SSLEOFError):
                 break
             if not piece:
                 break
             pieces.append(piece)
         if not pieces:
-            raise BlockingIOError  # a record is not complete yet, or it held no data
+            raise BlockingIOError  # a record is not complete yet, or it had no data
         return b"".join(pieces), at_ns
 
-    def _shake_hands(self, context: ssl.SSLContext, host: str) -> None:
+    def _start_tls(self, context: ssl.SSLContext, host: str) -> None:
         self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
         self._tls = context.wrap_bio(self._incoming, self._outgoing, server_hostname=host)
         while True:
@@ -140,16 +143,16 @@ class Wire:
             else:
                 done = True
             if out := self._outgoing.read():
-                self._push(out)
+                self._send_all(out)
             if done:
                 return
             gevent.socket.wait_read(self._socket.fileno())
-            data = self._socket.recv(MOST_BYTES)
+            data = self._socket.recv(MAX_READ_BYTES)
             if not data:
-                raise ConnectionError("the server ended the connection in the TLS handshake")
+                raise ConnectionError("the server closed the connection during the TLS handshake")
             self._incoming.write(data)
 
-    def _push(self, data: bytes) -> None:
+    def _send_all(self, data: bytes) -> None:
         while data:
             try:
                 data = data[self._socket.send(data) :]
@@ -157,39 +160,39 @@ class Wire:
                 gevent.socket.wait_write(self._socket.fileno())
 
 
-def stamped_ns(data: bytes, ancillary: Sequence[tuple[int, int, bytes]], clock: Clock) -> int:
-    """When the last byte of a read came."""
+def receive_time_ns(data: bytes, ancillary: Sequence[tuple[int, int, bytes]], clock: Clock) -> int:
+    """Return when the last byte of a read arrived."""
     if not ancillary:
-        clock.unstamped += bool(data)  # there is none at the end
+        clock.unstamped += bool(data)  # the end of a connection has no time
         return time.monotonic_ns()
-    seconds, nanoseconds = STAMP.unpack_from(ancillary[0][2])
+    seconds, nanoseconds = TIMESPEC.unpack_from(ancillary[0][2])
     return clock.monotonic_ns(seconds * 1_000_000_000 + nanoseconds)
 
 
-def _connected(host: str, port: int) -> Any:
-    """A connected socket that does not block. An address in figures is not looked up, which would take a thread."""
-    family = _family(host)
+def _connect(host: str, port: int) -> Any:
+    """Return a connected socket that does not block. A numeric address is not resolved, which would need a thread."""
+    family = _numeric_family(host)
     if family is None:
-        made = PlainSocket(fileno=gevent.socket.create_connection((host, port)).detach())
-        made.setblocking(False)
-        return made
-    made = PlainSocket(family, socket.SOCK_STREAM)
+        connected = PlainSocket(fileno=gevent.socket.create_connection((host, port)).detach())
+        connected.setblocking(False)
+        return connected
+    connected = PlainSocket(family, socket.SOCK_STREAM)
     try:
-        made.setblocking(False)
-        code = made.connect_ex((host, port))
-        if code in UNDER_WAY:
-            gevent.socket.wait_write(made.fileno())
-            code = made.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+        connected.setblocking(False)
+        code = connected.connect_ex((host, port))
+        if code in CONNECTING:
+            gevent.socket.wait_write(connected.fileno())
+            code = connected.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
         if code:
             raise OSError(code, os.strerror(code))
     except BaseException:
-        made.close()
+        connected.close()
         raise
-    return made
+    return connected
 
 
-def _family(host: str) -> socket.AddressFamily | None:
-    """The family of an address in figures, None for a name."""
+def _numeric_family(host: str) -> socket.AddressFamily | None:
+    """Return the family of a numeric address, None for a host name."""
     for family in (socket.AF_INET, socket.AF_INET6):
         with contextlib.suppress(OSError, ValueError):
             socket.inet_pton(family, host)

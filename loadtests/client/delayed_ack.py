@@ -1,10 +1,14 @@
-"""Receipts: whether TCP acknowledgements to a server may be held back, so that one stands for two reads. Pure.
+"""Decide whether TCP acknowledgements to a server may be delayed, so that one covers two reads. Does no I/O.
 
-The kernel acknowledges each event while we read it, which is half of what a read costs. It can hold receipts back and
-let one stand for two reads, as it does by itself on a connection where both sides talk. But a server that does not set
-TCP_NODELAY keeps a small segment until the last one is acknowledged (Nagle's algorithm): it would then pause for 40 ms,
-and we would report a pause of our own making. So one stream is tried first and has to prove that its server does not
-wait. Later streams are looked at too, as another server may have the same address.
+By default the kernel acknowledges each event as it is read, which is half of the kernel's cost of a read. With
+`TCP_QUICKACK` at 0 it delays acknowledgements and sends one for two reads, as on any connection where both sides
+send. But a server that does not set `TCP_NODELAY` holds a small segment back until the last one is acknowledged
+(Nagle's algorithm). It would pause for 40 ms, and the load test would report a pause that it caused itself.
+
+So one stream is tried first: nine reads without a gap of 35 ms prove that the server does not wait, and then all
+streams delay acknowledgements. Three trials with such a gap end the attempt. Later streams are checked too, as
+another server may answer at the same address; if more than 1 in 50 has such a gap, acknowledgements are no longer
+delayed. A server that does wait pauses once in a stream, since the kernel then leaves this mode by itself.
 """
 
 from __future__ import annotations
@@ -15,16 +19,19 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-SHORTEST_WAIT_NS: Final = 35_000_000
-"""A gap that is shorter shows that the server did not wait: Linux holds a receipt back for 40 ms."""
-TRIALS: Final = 3
-"""After so many streams with a longer gap no further one is tried. One proves nothing: the gap may be the server's."""
-PAUSED_SHARE: Final = 0.02
-"""How many of a proven server's streams may have such a gap before receipts are sent again."""
+MIN_WAIT_NS: Final = 35_000_000
+"""A shorter gap shows that the server did not wait: Linux delays an acknowledgement by 40 ms."""
+MAX_TRIALS: Final = 3
+"""Trials with a longer gap after which no further one is made. One proves nothing: the gap may be the server's own."""
+MAX_PAUSED_SHARE: Final = 0.02
+"""The share of a proven server's streams that may have such a gap before acknowledgements are no longer delayed."""
 
 
-class Receipts:
-    """What is known of one server. A stream to which `may_begin` said yes tells what came of it: `saw` or `gave_up`."""
+class DelayedAck:
+    """What is known about one server.
+
+    A stream for which `may_delay` returned True reports its result by `record_stream` or `abandon_trial`.
+    """
 
     __slots__ = ("_paused", "_prompt", "_trying")
 
@@ -33,26 +40,26 @@ class Receipts:
         self._paused = 0
         self._trying = False
 
-    def may_begin(self) -> bool:
-        """Whether a stream's receipts may be held back: any stream's of a proven server, else one's at a time."""
-        if self._paused >= TRIALS and self._paused > PAUSED_SHARE * self._prompt:
+    def may_delay(self) -> bool:
+        """Return whether a stream may delay acknowledgements: any stream of a proven server, else one at a time."""
+        if self._paused >= MAX_TRIALS and self._paused > MAX_PAUSED_SHARE * self._prompt:
             return False
         if self._prompt:
             return True
-        begins, self._trying = not self._trying, True
-        return begins
+        starts, self._trying = not self._trying, True
+        return starts
 
-    def saw(self, stamps_ns: Sequence[int]) -> bool:
-        """Judges a stream by the times of its reads, the first being the last one before its receipts were held back.
+    def record_stream(self, stamps_ns: Sequence[int]) -> bool:
+        """Record the times of a stream's reads; the first is the last read with immediate acknowledgement.
 
-        Returns whether this is the server's first proof.
+        Return whether this stream is the first proof that the server does not wait.
         """
         self._trying = False
-        prompt = max(map(sub, stamps_ns[1:], stamps_ns)) < SHORTEST_WAIT_NS
+        prompt = max(map(sub, stamps_ns[1:], stamps_ns)) < MIN_WAIT_NS
         self._prompt += prompt
         self._paused += not prompt
         return prompt and self._prompt == 1
 
-    def gave_up(self) -> None:
-        """A stream ended before there was anything to see."""
+    def abandon_trial(self) -> None:
+        """Record that a stream ended before it could prove anything."""
         self._trying = False

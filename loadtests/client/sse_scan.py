@@ -1,9 +1,11 @@
-"""A scan: what a load test needs to know of an event stream, found by counting bytes rather than by parsing.
+"""Count the events and the content of an event stream from its bytes, with as little parsing as possible.
 
-An event bears content when a delta of it holds text, reasoning or a tool call. Such events are recognised by the
-bytes in front of their text, which are learned from the first event that is parsed and differ between servers only
-by the key and by the space behind its colon. Bytes like these cannot stand inside a text, where quotes are escaped.
-What no known bytes mark is parsed. Nothing here does I/O or knows the time but by its arguments.
+An event has content when one of its deltas holds text, reasoning or a tool call. Such events are recognised by the
+bytes in front of the text. These bytes are learned from the first event that is parsed; they differ between servers
+only by the key and by the space after its colon, and they cannot occur inside a text, where quotes are escaped. After
+that an event costs one regular expression. Whatever the known bytes do not explain, such as a wrong count of line
+ends, is parsed. What one stream teaches is shared by the later streams of a connection, so that of these three events
+are parsed: the role, the finish and the usage. Does no I/O, and knows the time only from its arguments.
 """
 
 from __future__ import annotations
@@ -17,55 +19,55 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
 DONE: Final = b"[DONE]"
-SPOKEN: Final = ("content", "reasoning_content", "reasoning")
+CONTENT_KEYS: Final = ("content", "reasoning_content", "reasoning")
 DECODE: Final = json.JSONDecoder().raw_decode
-"""Without the search for an encoding that `json.loads` begins with; it takes no blanks around."""
-BLANK: Final = b" \t\n\r"
-NOTHING: Final = re.compile(rb"(?!)")
-LINE: Final = rb'[^"\n][^\n]*\n\n'
-"""The rest of an event of one line, so that none is counted twice."""
+"""Unlike `json.loads`, it does not detect the encoding first and does not accept surrounding whitespace."""
+WHITESPACE: Final = b" \t\n\r"
+MATCH_NOTHING: Final = re.compile(rb"(?!)")
+REST_OF_EVENT: Final = rb'[^"\n][^\n]*\n\n'
+"""The rest of an event of one line, so that no event is counted twice."""
 LAST: Final = 6
-"""Reads, and events of each, in which the end of a stream is looked for: finish, usage, [DONE] and comments."""
-LARGEST_EVENT: Final = 8 * 1024 * 1024
-"""Bytes of an event that is still not complete when the scan gives up."""
+"""How many reads, and events of each, are searched for the end of a stream: finish, usage, [DONE] and comments."""
+MAX_EVENT: Final = 8 * 1024 * 1024
+"""The most bytes of an event that is not complete yet."""
 
 
 class TooLarge(ValueError):
-    """An event that outgrows `LARGEST_EVENT`."""
+    """Part of an answer is larger than its limit."""
 
 
-class Marks:
-    """The bytes that stand before a text, as far as they were learned; a server's streams share them."""
+class ContentPatterns:
+    """The bytes in front of a text, as far as they have been learned; shared by the streams of a server."""
 
-    __slots__ = ("_known", "found")
+    __slots__ = ("_known", "find_all")
 
     def __init__(self) -> None:
         self._known: list[bytes] = []
-        self.found: Callable[[bytes], list[bytes]] = NOTHING.findall
-        """Finds what follows a mark: so many events of some bytes bear content."""
+        self.find_all: Callable[[bytes], list[bytes]] = MATCH_NOTHING.findall
+        """Returns one item for each event with content."""
 
     def learn(self, key: str, raw: bytes) -> None:
-        """Notes how a key that bears text stands in some bytes."""
+        """Learn how a key that has text is written in an event."""
         for colon in (b":", b": "):
-            mark = b'"%b"%b"' % (key.encode(), colon)
-            if mark in raw and mark not in self._known:
-                self._known.append(mark)
-                either = b"|".join(re.escape(each) for each in self._known)
-                either = b"(?:%b)" % either if len(self._known) > 1 else either  # bytes alone are searched faster
-                self.found = re.compile(either + b"()" + LINE).findall  # an empty group: nothing is copied
+            pattern = b'"%b"%b"' % (key.encode(), colon)
+            if pattern in raw and pattern not in self._known:
+                self._known.append(pattern)
+                either = b"|".join(re.escape(known) for known in self._known)
+                either = b"(?:%b)" % either if len(self._known) > 1 else either  # a literal is searched faster
+                self.find_all = re.compile(either + b"()" + REST_OF_EVENT).findall  # the empty group avoids copies
 
 
-class Scan:
-    """Reads one stream, with what other streams of its server have taught, if any.
+class EventScan:
+    """The state of one stream.
 
-    `stamps_ns` are the arrival times of reads that brought content-bearing events, `counts` how many each brought.
-    `events` counts all events, `content_reads` and `coalesced_reads` the reads with any and with several of them.
+    stamps_ns: the arrival times of the reads with content. counts: how many events with content each of them brought.
+    events: the number of all events. coalesced_reads: how many reads brought several events with content.
     """
 
     __slots__ = (
         "_last",
-        "_marks",
         "_parsed",
+        "_patterns",
         "_tail",
         "coalesced_reads",
         "counts",
@@ -75,7 +77,7 @@ class Scan:
         "stamps_ns",
     )
 
-    def __init__(self, marks: Marks | None = None) -> None:
+    def __init__(self, patterns: ContentPatterns | None = None) -> None:
         self.stamps_ns: list[int] = []
         self.counts: list[int] = []
         self.events = 0
@@ -83,23 +85,23 @@ class Scan:
         self.done = 0
         self.error: Any = None
         self._tail = b""
-        self._marks = Marks() if marks is None else marks
+        self._patterns = ContentPatterns() if patterns is None else patterns
         self._parsed: list[tuple[bytes, dict[str, Any]]] = []
         self._last: deque[bytes] = deque(maxlen=LAST)
 
     def feed(self, data: bytes, at_ns: int) -> None:
-        """Takes what one read brought. Raises TooLarge."""
+        """Scan the bytes of one read. Raise TooLarge for an event that is too long."""
         if self._tail:
             data = self._tail + data
             self._tail = b""
         if not data.endswith(b"\n\n"):
-            data = self._whole(data)
+            data = self._split_tail(data)
             if not data:
                 return
-        content = events = len(self._marks.found(data))
-        # Beginnings and ends, rarely more; all else is one line with content.
+        content = events = len(self._patterns.find_all(data))
+        # Only the beginning and the end of a stream, and rarely anything else, are not one line with content.
         if data.count(b"\n") != 2 * content or b"\r" in data:
-            data = _in_lines(data)
+            data = _normalize_line_ends(data)
             events = data.count(b"\n\n")
             content = self._parse(data)
         self._last.append(data)
@@ -109,10 +111,10 @@ class Scan:
             self.counts.append(content)
             self.coalesced_reads += content > 1
 
-    def feed_alike(self, pieces: Sequence[bytes | bytearray], stamps_ns: Sequence[int]) -> bool:
-        """Takes many reads at once, if each is one event with content; else takes nothing and says so.
+    def feed_single_events(self, pieces: Sequence[bytes | bytearray], stamps_ns: Sequence[int]) -> bool:
+        """Scan many reads at once if each is one event with content; else change nothing and return False.
 
-        A CR, which none may hold, is put behind each: so that no piece can lend another its line ends.
+        A CR, which no event may contain, is put after each piece, so that the line ends of one cannot complete another.
         """
         number, data = len(pieces), b"\r".join([*pieces, b""])
         if (
@@ -120,7 +122,7 @@ class Scan:
             or data.count(b"\n") != 2 * number
             or data.count(b"\n\n\r") != number
             or data.count(b"\r") != number
-            or len(self._marks.found(data)) != number
+            or len(self._patterns.find_all(data)) != number
         ):
             return False
         self._last.extend(map(bytes, pieces[-LAST:]))
@@ -130,44 +132,47 @@ class Scan:
         return True
 
     def close(self, at_ns: int) -> None:
-        """Ends the stream: a CR held back was a line end. An event without its blank line is none, as for browsers."""
-        data = _in_lines(self._tail)
+        """End the stream: a CR at the end was a line end. Like in browsers, an event without its blank line is
+        dropped."""
+        data = _normalize_line_ends(self._tail)
         self._tail = b""
         if data.endswith(b"\n\n"):
             self.feed(data, at_ns)
 
-    def _whole(self, data: bytes) -> bytes:
-        """The whole events of some bytes; the rest is held back."""
+    def _split_tail(self, data: bytes) -> bytes:
+        """Return the complete events, and keep the rest for the next read."""
         held = b""
         if b"\r" in data:
-            if data.endswith(b"\r"):  # its LF may be on the way
+            if data.endswith(b"\r"):  # its LF may follow
                 data, held = data[:-1], b"\r"
-            data = _in_lines(data)
+            data = _normalize_line_ends(data)
         cut = data.rfind(b"\n\n")
         cut = 0 if cut < 0 else cut + 2
         self._tail = data[cut:] + held
-        if len(self._tail) > LARGEST_EVENT:
-            raise TooLarge(f"an event of more than {LARGEST_EVENT} bytes")
+        if len(self._tail) > MAX_EVENT:
+            raise TooLarge(f"an event of more than {MAX_EVENT} bytes")
         return data[:cut]
 
     def _parse(self, data: bytes) -> int:
-        """How many events bear content, by parsing them where no known bytes tell it; learns the bytes that mark them,
-        notes ends and errors."""
-        content, parsed, marks = 0, [], self._marks
+        """Return how many events have content, parsing those without a known pattern.
+
+        Learn the patterns of the parsed events, and note errors and the end of the stream.
+        """
+        content, parsed, patterns = 0, [], self._patterns
         for event in data.removesuffix(b"\n\n").split(b"\n\n"):
-            if b"\n" not in event and marks.found(event + b"\n\n"):
+            if b"\n" not in event and patterns.find_all(event + b"\n\n"):
                 content += 1
                 continue
-            raw = _data(event)
+            raw = _event_data(event)
             if raw == DONE:
                 self.done += 1
                 continue
-            chunk = _object(raw) if raw else {}
+            chunk = _parse_object(raw) if raw else {}
             parsed.append((event, chunk))
-            spoken = [key for delta in _deltas(chunk) for key in _speaks(delta)]
-            content += bool(spoken)
-            for key in spoken:
-                marks.learn(key, raw)
+            keys = [key for delta in _deltas(chunk) for key in _content_keys(delta)]
+            content += bool(keys)
+            for key in keys:
+                patterns.learn(key, raw)
             if chunk.get("error") is not None or chunk.get("object") == "error" or b"event: error" in event:
                 self.error = chunk or event.decode(errors="replace")
         self._parsed = parsed[-LAST:]
@@ -175,9 +180,9 @@ class Scan:
 
     @property
     def usage(self) -> dict[str, Any] | None:
-        """The last usage that was sent, {} excluded."""
-        found = (chunk.get("usage") for chunk in self._last_chunks(b'"usage"'))
-        return next((each for each in found if isinstance(each, dict) and each), None)
+        """The last usage that was sent and is not empty."""
+        usages = (chunk.get("usage") for chunk in self._last_chunks(b'"usage"'))
+        return next((usage for usage in usages if isinstance(usage, dict) and usage), None)
 
     @property
     def finish_reason(self) -> str | None:
@@ -191,36 +196,36 @@ class Scan:
         return None
 
     def _last_chunks(self, name: bytes) -> Iterator[dict[str, Any]]:
-        """The chunks of the last reads, the last one first, that hold a name: what ends a stream stands in them."""
+        """Yield the chunks of the last reads that contain a name, the last one first."""
         parsed = dict(self._parsed)
         for data in reversed(self._last):
             for event in reversed(data.split(b"\n\n")[-LAST:]):
                 if name in event:
                     chunk = parsed.get(event)
-                    yield _object(_data(event)) if chunk is None else chunk
+                    yield _parse_object(_event_data(event)) if chunk is None else chunk
 
     @property
     def content_events(self) -> int:
-        """Events that bear content."""
+        """The number of events with content."""
         return sum(self.counts)
 
 
-def _in_lines(data: bytes) -> bytes:
-    """With LF for every line end: a raw CR is nothing else, as JSON escapes it."""
+def _normalize_line_ends(data: bytes) -> bytes:
+    """Replace every line end by LF; a raw CR is always a line end, as JSON escapes it."""
     return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in data else data
 
 
-def _data(event: bytes) -> bytes:
-    """The data of an event, its lines joined."""
+def _event_data(event: bytes) -> bytes:
+    """Return the data of an event, its lines joined."""
     if b"\n" not in event:
         return event[5:].removeprefix(b" ") if event.startswith(b"data:") else b""
     lines = [line[5:].removeprefix(b" ") for line in event.split(b"\n") if line.startswith(b"data:")]
     return lines[0] if len(lines) == 1 else b"\n".join(lines)
 
 
-def _object(raw: bytes) -> dict[str, Any]:
+def _parse_object(raw: bytes) -> dict[str, Any]:
     try:
-        text = raw.strip(BLANK).decode("utf-8", "surrogatepass")
+        text = raw.strip(WHITESPACE).decode("utf-8", "surrogatepass")
         value, end = DECODE(text)
     except (ValueError, RecursionError):
         return {}
@@ -235,7 +240,7 @@ def _deltas(chunk: dict[str, Any]) -> list[dict[str, Any]]:
     return [delta for delta in deltas if isinstance(delta, dict)]
 
 
-def _speaks(delta: dict[str, Any]) -> list[str]:
-    """The keys under which a delta holds text; a tool call's text is its arguments."""
-    spoken = [key for key in SPOKEN if isinstance(delta.get(key), str) and delta[key]]
-    return [*spoken, "arguments"] if delta.get("tool_calls") else spoken
+def _content_keys(delta: dict[str, Any]) -> list[str]:
+    """Return the keys under which a delta has text; the text of a tool call is its arguments."""
+    keys = [key for key in CONTENT_KEYS if isinstance(delta.get(key), str) and delta[key]]
+    return [*keys, "arguments"] if delta.get("tool_calls") else keys

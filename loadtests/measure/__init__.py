@@ -1,1 +1,1 @@
-"""Answers to latencies, tallies, objectives and validity."""
+"""What is measured: latencies, counts, objectives, the validity of the measurement, and checks of sampled streams."""

@@ -1,4 +1,4 @@
-"""Limits: when a test is hopeless, and ends before its time. Pure."""
+"""Decide when a test has so many failures that it is aborted. Does no I/O."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
-    """More failures than these end a test: a share of the requests, once there are `after`, or a number of them. None:
-    no such limit."""
+class AbortLimits:
+    """The failures above which a test is aborted: a share of the requests, once there are `after`, or a number of them.
+    None: no such limit."""
 
     share: float | None
     count: int | None
     after: int
 
-    def passed(self, requests: int, failures: int) -> str | None:
-        """The option whose limit has been passed, None while there is hope."""
+    def exceeded(self, requests: int, failures: int) -> str | None:
+        """Return the option whose limit is exceeded, None if there is none."""
         if self.count is not None and failures > self.count:
             return f"--give-up-count {self.count}"
         if self.share is not None and requests >= self.after and failures > self.share * requests:
@@ -24,8 +24,8 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class GivenUp:
-    """That a test was: how long it had been measured, by which option, and what had come until then."""
+class Aborted:
+    """When and why a test was aborted: the measured time, the option, and the counts until then."""
 
     at_s: float
     limit: str

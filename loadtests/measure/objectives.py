@@ -1,4 +1,4 @@
-"""Objectives: what a deployment must reach, as `ttft_p95=300ms`, and whether it did."""
+"""Parse objectives such as `ttft_p95=300ms`, and decide whether measured values meet them. Does no I/O."""
 
 from __future__ import annotations
 
@@ -31,8 +31,11 @@ EXAMPLE: Final = "ttft_p95=300ms, itl_p99=40ms, e2e_max=30s, failures=1%, goodpu
 
 @dataclass(frozen=True, slots=True)
 class Objective:
-    """One bound. `which`: a percentile as a number of percent, "mean" or "max"; latencies are in milliseconds,
-    `failures` a share, the others per second. `at_least` tells the direction."""
+    """A bound for one measured value.
+
+    which: a percentile such as "p95", "mean" or "max". limit: milliseconds for latencies, a share for `failures`,
+    else per second. at_least: whether the limit is a minimum.
+    """
 
     text: str
     name: str
@@ -40,56 +43,57 @@ class Objective:
     limit: float
     at_least: bool
 
-    def holds(self, value: float | None) -> bool:
-        """Whether a measured value reaches it. What was not measured did not."""
+    def is_met(self, value: float | None) -> bool:
+        """Return whether a measured value meets the objective; a value that was not measured does not."""
         if value is None:
             return False
         return value >= self.limit if self.at_least else value <= self.limit
 
     @property
     def row(self) -> str | None:
-        """The row of the statistics that it bounds, None for a share or a rate."""
+        """The row of the statistics that it limits, None for a share or a rate."""
         return ROWS.get(self.name)
 
 
 def parse(text: str) -> Objective:
-    """Reads one objective. Raises UsageError that shows the form."""
-    found = FORM.fullmatch(text.strip().lower())
-    if found is None:
-        raise UsageError(f"--objective {text!r} cannot be read; write for example {EXAMPLE}")
-    name, which, value, unit = found["name"], found["which"] or "", float(found["value"]), found["unit"]
+    """Parse one objective. Raise UsageError with an example."""
+    match = FORM.fullmatch(text.strip().lower())
+    if match is None:
+        raise UsageError(f"--objective {text!r}: invalid objective: expected for example {EXAMPLE}")
+    name, which, value, unit = match["name"], match["which"] or "", float(match["value"]), match["unit"]
     if name in ROWS:
         if unit not in UNITS_MS:
-            raise UsageError(f"--objective {text!r}: {unit!r} is no unit of time; write us, ms or s")
+            raise UsageError(f"--objective {text!r}: invalid unit: expected us, ms or s, got {unit!r}")
         return Objective(text, name, which or "p99", value * UNITS_MS[unit], at_least=False)
     if which:
-        raise UsageError(f"--objective {text!r}: {name} has no {which}; with percentiles there are {', '.join(ROWS)}")
+        raise UsageError(f"--objective {text!r}: {which} applies only to {', '.join(ROWS)}, not to {name}")
     if name == "failures" and unit in ("%", ""):
         share = value / 100 if unit else value
         if share > 1:
-            raise UsageError(f"--objective {text!r}: no more than all can fail; write a share to 1, or percent")
+            raise UsageError(f"--objective {text!r}: invalid share: expected 0 to 1, or 0% to 100%")
         return Objective(text, name, "", share, at_least=False)
     if name in AT_LEAST and unit in ("/s", ""):
         return Objective(text, name, "", value, at_least=True)
     known = ", ".join([*ROWS, "failures", *AT_LEAST])
-    raise UsageError(f"--objective {text!r}: write one of {known} with its unit, for example {EXAMPLE}")
+    raise UsageError(f"--objective {text!r}: expected one of {known} with its unit, for example {EXAMPLE}")
 
 
-def percent(which: str) -> float | None:
-    """The share that a percentile names (p95: 0.95); None for mean and max."""
+def percentile_share(which: str) -> float | None:
+    """Return the share that a percentile names (0.95 for p95); None for mean and max."""
     return float(which[1:]) / 100 if which.startswith("p") else None
 
 
-def samples_needed(which: str) -> int:
-    """Below so many samples a percentile is one of the few largest values and says little: ten must lie above it."""
-    share = percent(which)
+def min_samples(which: str) -> int:
+    """Return how many samples a percentile needs: at least ten must be above it, or it is one of a few extreme
+    values."""
+    share = percentile_share(which)
     return 1 if share is None else round(10 / max(1e-6, 1 - share))
 
 
-def met_by(objectives: tuple[Objective, ...]) -> Callable[[Mapping[str, float | None]], bool]:
-    """Whether one answer's own latencies stay within every bound: what goodput counts.
+def make_goodput_check(objectives: tuple[Objective, ...]) -> Callable[[Mapping[str, float | None]], bool]:
+    """Return a function that checks whether the latencies of one answer meet every objective, as goodput counts.
 
-    An answer has one TTFT, TPOT and E2E; a bound on ITL is held against its TPOT, the mean of its gaps.
+    An answer has one TTFT, TPOT and E2E; an objective for ITL is compared with its TPOT, the mean of its gaps.
     """
     bounds = [
         ("tpot" if objective.name == "itl" else objective.name, objective.limit)
@@ -97,8 +101,8 @@ def met_by(objectives: tuple[Objective, ...]) -> Callable[[Mapping[str, float | 
         if objective.row
     ]
 
-    def met(latencies: Mapping[str, float | None]) -> bool:
+    def is_good(latencies: Mapping[str, float | None]) -> bool:
         values = ((latencies.get(ROWS[name]), limit) for name, limit in bounds)
         return all(value is None or value <= limit for value, limit in values)
 
-    return met
+    return is_good

@@ -1,4 +1,4 @@
-"""The tally: what a run adds up besides Locust's rows, merged over workers by adding."""
+"""Count what a test adds up besides Locust's statistics; the counts of workers are merged by adding. Does no I/O."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from loadtests.measure import latency
-from loadtests.measure.live_progress import fresh
+from loadtests.measure.latency import MS, answer_latencies, bucket
+from loadtests.measure.live_progress import take_new
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from loadtests.client.answer import Answer
-    from loadtests.measure.live_progress import Fresh
+    from loadtests.measure.live_progress import NewReads
 
 WORST: Final = 20
-"""Streams kept for the picture of the worst, by TTFT and by longest gap."""
-MARKS: Final = 2000
-"""Arrival times kept of such a stream."""
+"""How many streams are kept for the chart of the worst streams, by TTFT and longest gap."""
+MAX_MARKS: Final = 2000
+"""The most arrival times that are kept of such a stream."""
 
 
 @dataclass(slots=True)
-class Second:
-    """What ended in one second of the run. `ttft_ms` and `gap_ms` count by bucket."""
+class SecondCounts:
+    """Counts of what ended in one second of the test. `ttft_ms` and `gap_ms` count by bucket."""
 
     answers: int = 0
     failures: int = 0
@@ -36,7 +36,7 @@ class Second:
 
 @dataclass(slots=True)
 class Tally:
-    """Counts of one run, or of one worker's share since its last report. Seconds count from the run's start."""
+    """Counts of a test, or of a worker since its last report. Seconds count from the end of the warm-up."""
 
     requests: int = 0
     failures: int = 0
@@ -55,28 +55,26 @@ class Tally:
     details: dict[str, str] = field(default_factory=dict)
     findings: Counter[str] = field(default_factory=Counter)
     finding_details: dict[str, str] = field(default_factory=dict)
-    seconds: defaultdict[int, Second] = field(default_factory=lambda: defaultdict(Second))
+    seconds: defaultdict[int, SecondCounts] = field(default_factory=lambda: defaultdict(SecondCounts))
     worst: list[dict[str, Any]] = field(default_factory=list)
 
-    def add(
-        self, answer: Answer, began_ns: int, met: Callable[[Mapping[str, float | None]], bool]
-    ) -> None:  # fmt: skip
-        """Counts one answer that has ended. `met`: whether its own latencies stay within the objectives.
+    def add(self, answer: Answer, began_ns: int, is_good: Callable[[Mapping[str, float | None]], bool]) -> None:
+        """Count one answer that has ended. is_good: whether its own latencies meet the objectives.
 
-        What was sent before the test began, in the warm-up, counts only towards what a second brought to its end:
-        without it the first seconds would seem empty.
+        A request that was sent in the warm-up counts only in the second in which its answer ended: without it the first
+        seconds would seem empty.
         """
-        if (new := fresh(answer, began_ns)) is not None:
-            self.hear(new)
+        if (new := take_new(answer, began_ns)) is not None:
+            self.add_new_reads(new)
         second = self.seconds[max(0, (answer.ended_ns - began_ns) // 1_000_000_000)]
-        singles = dict(latency.of(answer)) if answer.succeeded else {}
+        latencies = dict(answer_latencies(answer)) if answer.succeeded else {}
         tokens, content = answer.completion_tokens, sum(answer.counts)
-        good = answer.succeeded and met(singles)
+        good = answer.succeeded and is_good(latencies)
         if answer.ended_ns >= began_ns:
             second.answers += 1
             second.failures += not answer.succeeded
             second.good += good
-            if answer.succeeded and tokens is not None:  # its events stand in their own seconds
+            if answer.succeeded and tokens is not None:  # its events are counted in their own seconds
                 second.tokens += round((tokens - content) * answer.events_counted / content) if content else tokens
         if answer.sent_ns < began_ns:
             return
@@ -91,17 +89,17 @@ class Tally:
         self.tokens_unknown += tokens is None
         self.tokens += content if tokens is None else tokens
         self.events += content
-        if "TTFT" in singles:
-            longest_ms = max(singles["TTFT"], answer.longest_gap_ms)
+        if "TTFT" in latencies:
+            longest_ms = max(latencies["TTFT"], answer.longest_gap_ms)
             self._keep_worst(answer, began_ns, longest_ms, content - len(answer.counts))
 
-    def hear(self, new: Fresh) -> None:
-        """Counts what is new of a stream, ended or not, whatever comes of it: its tokens and gaps have been seen."""
+    def add_new_reads(self, new: NewReads) -> None:
+        """Count the new reads of a stream that has ended or not, even if it fails later."""
         if new.ttft_ms is not None:
-            self.seconds[new.second].ttft_ms[latency.bucket(new.ttft_ms)] += 1
+            self.seconds[new.second].ttft_ms[bucket(new.ttft_ms)] += 1
         for at, gaps in new.gaps_ms.items():
             gap_ms = self.seconds[at].gap_ms
-            for value_ms, count in gaps.items():  # Counter.update costs more for so few
+            for value_ms, count in gaps.items():  # Counter.update costs more for so few items
                 gap_ms[value_ms] += count
         for at, events in new.events.items():
             self.seconds[at].tokens += events
@@ -109,25 +107,25 @@ class Tally:
         self.coalesced_reads += new.coalesced_reads
 
     def _keep_worst(self, answer: Answer, began_ns: int, longest_ms: float, together: int) -> None:
-        """Keeps the streams whose longest wait was longest."""
+        """Keep the stream if its longest wait is among the longest."""
         if len(self.worst) >= WORST and longest_ms <= self.worst[-1]["longest_ms"]:
             return
         offset_ns = answer.sent_ns
-        marks = [round((at - offset_ns) / latency.MS, 3) for at in answer.stamps_ns[:MARKS]]
+        marks = [round((at - offset_ns) / MS, 3) for at in answer.stamps_ns[:MAX_MARKS]]
         self.worst.append(
             {
                 "sent_s": round((answer.sent_ns - began_ns) / 1e9, 3),
                 "longest_ms": round(longest_ms, 3),
-                "end_ms": round((answer.ended_ns - offset_ns) / latency.MS, 3),
+                "end_ms": round((answer.ended_ns - offset_ns) / MS, 3),
                 "marks_ms": marks,
                 "events_with_another": together,
             }
         )
-        self.worst.sort(key=lambda each: -each["longest_ms"])
+        self.worst.sort(key=lambda stream: -stream["longest_ms"])
         del self.worst[WORST:]
 
     def take(self) -> dict[str, Any]:
-        """Everything as plain data for a report to the master, and starts again from nothing."""
+        """Return the counts as plain data for a report to the master, and reset them."""
         taken = {
             "counts": {name: getattr(self, name) for name in COUNTS},
             "kinds": dict(self.kinds),
@@ -148,13 +146,13 @@ class Tally:
         return taken
 
     def clear(self) -> None:
-        """Forgets everything: after the warm-up."""
-        fresh = Tally()
+        """Reset all counts."""
+        empty = Tally()
         for name in self.__slots__:
-            setattr(self, name, getattr(fresh, name))
+            setattr(self, name, getattr(empty, name))
 
     def merge(self, taken: Mapping[str, Any]) -> None:
-        """Adds what a worker took."""
+        """Add the counts of a worker, as `take` returned them."""
         for name in COUNTS:
             setattr(self, name, getattr(self, name) + taken["counts"][name])
         self.kinds.update(taken["kinds"])
@@ -168,7 +166,7 @@ class Tally:
                 setattr(second, name, getattr(second, name) + other_second["counts"][name])
             second.ttft_ms.update(dict(other_second["ttft_ms"]))
             second.gap_ms.update(dict(other_second["gap_ms"]))
-        self.worst = sorted([*self.worst, *taken["worst"]], key=lambda each: -each["longest_ms"])[:WORST]
+        self.worst = sorted([*self.worst, *taken["worst"]], key=lambda stream: -stream["longest_ms"])[:WORST]
 
 
 COUNTS: Final = (

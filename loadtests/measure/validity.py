@@ -1,11 +1,14 @@
-"""Validity: whether the measurement itself can be trusted. A load generator that is late blames the server."""
+"""Find reasons not to trust a measurement: a late load generator, for example, is measured as a slow server.
+
+Does no I/O. Doubts come before objectives: with a doubt about it, an objective is neither met nor missed.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from loadtests.measure.objectives import percent, samples_needed
+from loadtests.measure.objectives import min_samples, percentile_share
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -13,24 +16,24 @@ if TYPE_CHECKING:
     from loadtests.measure.objectives import Objective
     from loadtests.measure.tally import Tally
 
-LAG_MS: Final = 5.0
-COALESCED: Final = 0.01
-CPU: Final = 0.9
-CPU_S: Final = 1.0
-"""Over less time a share of a core says nothing: what begins a test, connections and first answers, takes one whole."""
+MAX_LAG_MS: Final = 5.0
+MAX_COALESCED: Final = 0.01
+MAX_CPU: Final = 0.9
+MIN_CPU_S: Final = 1.0
+"""Over less time the share of a core is meaningless: the start of a test, with its connections, takes a whole core."""
 
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """One reason not to trust a measurement: what was seen, the bound, and what to do. `invalid`: it touches what was
-    asked for; else it is a note."""
+    """A reason not to trust a measurement, with the limit and what to do. invalid: it affects the requested objectives;
+    otherwise it is a note."""
 
     name: str
     text: str
     invalid: bool = True
 
 
-def doubts(
+def find_doubts(
     tally: Tally,
     objectives: Sequence[Objective],
     samples: Callable[[str], int],
@@ -40,43 +43,49 @@ def doubts(
     *,
     planned: bool,
 ) -> list[Doubt]:
-    """Everything that speaks against a measurement.
+    """Return all reasons not to trust a measurement.
 
-    `samples`: how many values a row holds. `cpu`: the busiest process's share of a core, over how many seconds.
-    `planned`: requests had times to leave at. Reads with several events hide gaps, which only a bound on gaps depends
-    on.
+    samples: returns the number of values in a row. cpu: the busiest process's share of a core, over `cpu_over_s`
+    seconds. planned: requests were sent at planned times. Reads with several events hide gaps, which affects only
+    objectives for gaps.
     """
-    found = []
-    if lag_p99_ms is not None and lag_p99_ms > LAG_MS:
-        text = f"requests left late: p99 {lag_p99_ms:.3g} ms, more than {LAG_MS:g} ms; use more --processes"
-        found.append(Doubt("send-lag", text, planned))
+    doubts = []
+    if lag_p99_ms is not None and lag_p99_ms > MAX_LAG_MS:
+        text = f"requests were sent late: p99 {lag_p99_ms:.3g} ms, limit {MAX_LAG_MS:g} ms; use more --processes"
+        doubts.append(Doubt("send-lag", text, planned))
     share = tally.coalesced_reads / tally.reads if tally.reads else 0.0
-    if share > COALESCED:
-        text = f"{share:.1%} of reads held several events, more than {COALESCED:.0%}: gaps between them are not seen"
-        found.append(Doubt("coalesced-reads", text, any(objective.name == "itl" for objective in objectives)))
-    if cpu > CPU and cpu_over_s < CPU_S:
+    if share > MAX_COALESCED:
+        text = f"{share:.1%} of reads had several events, limit {MAX_COALESCED:.0%}: the gaps between them are unknown"
+        doubts.append(Doubt("coalesced-reads", text, any(objective.name == "itl" for objective in objectives)))
+    if cpu > MAX_CPU and cpu_over_s < MIN_CPU_S:
         text = (
-            f"the test took {cpu_over_s:.2g} s, too short to tell whether the load generator was busy: {CPU_S:g} s do"
+            f"the test took {cpu_over_s:.2g} s, too short to tell whether the load generator was overloaded: "
+            f"use at least {MIN_CPU_S:g} s"
         )
-        found.append(Doubt("own-cpu", text, invalid=False))
-    elif cpu > CPU:
-        text = f"a process of the load generator used {cpu:.0%} of a core, more than {CPU:.0%}; use more --processes"
-        found.append(Doubt("own-cpu", text))
+        doubts.append(Doubt("own-cpu", text, invalid=False))
+    elif cpu > MAX_CPU:
+        text = f"a process of the load generator used {cpu:.0%} of a core, limit {MAX_CPU:.0%}; use more --processes"
+        doubts.append(Doubt("own-cpu", text))
     if tally.clock_steps:
-        found.append(Doubt("clock-step", f"the wall clock was set {tally.clock_steps} times during the run"))
+        doubts.append(Doubt("clock-step", f"the wall clock was set {tally.clock_steps} times during the run"))
     if tally.dropped:
-        text = f"{tally.dropped} requests were not sent because too many were in flight; raise --max-in-flight"
-        found.append(Doubt("dropped", text))
+        text = f"{tally.dropped} requests were not sent because too many were in flight; increase --max-in-flight"
+        doubts.append(Doubt("dropped", text))
     if tally.tokens_unknown:
-        text = f"{tally.tokens_unknown} answers had no usage: their events are counted for tokens"
-        found.append(Doubt("no-usage", text, invalid=False))
+        text = f"{tally.tokens_unknown} answers had no usage: their events are counted as tokens"
+        doubts.append(Doubt("no-usage", text, invalid=False))
     if tally.interrupted:
-        text = f"{tally.interrupted} answers were given up on their way: their tokens and gaps so far are counted"
-        found.append(Doubt("interrupted", text, invalid=False))
+        text = (
+            f"{tally.interrupted} answers were cut off when the test or their user ended: what had arrived is counted"
+        )
+        doubts.append(Doubt("interrupted", text, invalid=False))
     for objective in objectives:
-        if objective.row is not None and percent(objective.which) is not None:
-            needed, there = samples_needed(objective.which), samples(objective.row)
-            if 0 < there < needed:
-                text = f"{objective.text}: {there} values, {objective.which} needs {needed}; run longer or ask for a lower one"
-                found.append(Doubt("few-samples", text))
-    return found
+        if objective.row is not None and percentile_share(objective.which) is not None:
+            needed, actual = min_samples(objective.which), samples(objective.row)
+            if 0 < actual < needed:
+                text = (
+                    f"{objective.text}: {actual} values, but {objective.which} needs {needed}; "
+                    "run longer or use a lower percentile"
+                )
+                doubts.append(Doubt("few-samples", text))
+    return doubts

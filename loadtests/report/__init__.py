@@ -1,1 +1,1 @@
-"""The results file, the terminal report, the HTML page and comparisons."""
+"""The results file, the terminal report, the HTML report and the comparison of two tests."""

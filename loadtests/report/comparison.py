@@ -1,8 +1,8 @@
-"""Two load tests side by side: what changed, and whether the difference is more than chance. Pure.
+"""Compare two load tests: what changed, and whether the difference is statistically clear. Does no I/O.
 
-Percentiles carry the interval of their order statistics (95 %), shares Wilson's, rates that of their seconds. Two
-figures differ clearly when their intervals do not touch; requests that share a server's moment are not independent,
-so a difference that is not clear is not shown to be none.
+Percentiles have the 95 % interval of their order statistics, shares Wilson's interval, rates the interval of the mean
+over their seconds. Two values differ clearly if their intervals do not overlap. Requests that a server handled at the
+same time are not independent, so an unclear difference does not prove that there is none.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import statistics
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from loadtests.cli.rate_search import CONFIDENCE
+from loadtests.measure.confidence import CONFIDENCE, wilson_interval
 from loadtests.report.results import quantile
 
 if TYPE_CHECKING:
@@ -30,8 +30,8 @@ RATES: Final[Mapping[str, Callable[[dict[str, int]], int]]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
-    """A value and the ends of its interval."""
+class Estimate:
+    """A value and the ends of its 95 % interval."""
 
     value: float
     least: float
@@ -39,65 +39,60 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
-    """One line of a comparison. `lower_is_better` tells which way is good."""
+class MetricChange:
+    """One line of a comparison."""
 
     name: str
-    before: Figure
-    after: Figure
+    before: Estimate
+    after: Estimate
     lower_is_better: bool
 
     @property
     def ratio(self) -> float | None:
-        """After by before."""
+        """The value after divided by the value before; None if that is 0."""
         return self.after.value / self.before.value if self.before.value else None
 
     @property
     def verdict(self) -> str:
-        """better, worse, or unclear."""
+        """One of better, worse and unclear."""
         if self.before.least <= self.after.greatest and self.after.least <= self.before.greatest:
             return "unclear"
         return "better" if (self.after.value < self.before.value) == self.lower_is_better else "worse"
 
 
-def differences(before: dict[str, Any], after: dict[str, Any]) -> Iterator[Difference]:
-    """Every figure that both tests have."""
+def compare_results(before: dict[str, Any], after: dict[str, Any]) -> Iterator[MetricChange]:
+    """Yield the change of each value that both tests have."""
+    both = (before, after)
     for row in ROWS:
         if row in before["latencies_ms"] and row in after["latencies_ms"]:
+            buckets = [[tuple(pair) for pair in results["latencies_ms"][row]["buckets"]] for results in both]
             for share in SHARES:
-                figures = [
-                    _quantile([tuple(pair) for pair in each["latencies_ms"][row]["buckets"]], share)
-                    for each in (before, after)
-                ]
-                yield Difference(f"{row} p{share * 100:g} ms", figures[0], figures[1], lower_is_better=True)
+                one, other = (_estimate_quantile(pairs, share) for pairs in buckets)
+                yield MetricChange(f"{row} p{share * 100:g} ms", one, other, lower_is_better=True)
     for name, count in RATES.items():
-        figures = [_rate([count(second) for second in each["seconds"][:-1]]) for each in (before, after)]
-        yield Difference(name, figures[0], figures[1], lower_is_better=False)
-    figures = [_share(each["counts"]["failures"], each["counts"]["requests"]) for each in (before, after)]
-    yield Difference("failed share", figures[0], figures[1], lower_is_better=True)
+        one, other = (_estimate_rate([count(second) for second in results["seconds"][:-1]]) for results in both)
+        yield MetricChange(name, one, other, lower_is_better=False)
+    counts = [results["counts"] for results in both]
+    one, other = (_estimate_share(count["failures"], count["requests"]) for count in counts)
+    yield MetricChange("failed share", one, other, lower_is_better=True)
 
 
-def _quantile(buckets: Buckets, share: float) -> Figure:
-    """A percentile with the order statistics between which it lies."""
+def _estimate_quantile(buckets: Buckets, share: float) -> Estimate:
+    """Return a percentile with the order statistics that enclose it."""
     total = sum(count for _, count in buckets)
     spread = CONFIDENCE * math.sqrt(share * (1 - share) / total)
     ends = [quantile(buckets, min(1.0, max(0.0, share + sign * spread))) for sign in (0, -1, 1)]
     value, least, greatest = (0.0 if end is None else end for end in ends)
-    return Figure(value, least, greatest)
+    return Estimate(value, least, greatest)
 
 
-def _rate(per_second: list[int]) -> Figure:
+def _estimate_rate(per_second: list[int]) -> Estimate:
     if len(per_second) < 2:
-        return Figure(float(sum(per_second)), 0.0, math.inf)
+        return Estimate(float(sum(per_second)), 0.0, math.inf)
     mean = statistics.mean(per_second)
     spread = CONFIDENCE * statistics.stdev(per_second) / math.sqrt(len(per_second))
-    return Figure(mean, mean - spread, mean + spread)
+    return Estimate(mean, mean - spread, mean + spread)
 
 
-def _share(count: int, total: int) -> Figure:
-    if not total:
-        return Figure(0.0, 0.0, 1.0)
-    share, z2 = count / total, CONFIDENCE**2
-    middle = (share + z2 / (2 * total)) / (1 + z2 / total)
-    spread = CONFIDENCE * math.sqrt(share * (1 - share) / total + z2 / (4 * total**2)) / (1 + z2 / total)
-    return Figure(share, max(0.0, middle - spread), min(1.0, middle + spread))
+def _estimate_share(count: int, total: int) -> Estimate:
+    return Estimate(count / total if total else 0.0, *wilson_interval(count, total))

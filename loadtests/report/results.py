@@ -1,85 +1,110 @@
-"""results.json of a load test: the one file that reports and comparisons are made from. Pure.
+"""Build results.json, the file from which reports and comparisons are made. Does no I/O.
 
-`schema_version` 1; its JSON Schema is `results.schema.json` beside this module. Latencies are
-milliseconds; `buckets` are [value, count] pairs of three significant digits.
+`schema_version` is 1; the JSON Schema is `loadtests/results.schema.json`. Latencies are milliseconds; `buckets` are
+[value, count] pairs with values of three significant digits.
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Final
 
 from loadtests.measure.latency import DEFINITIONS
-from loadtests.measure.objectives import percent
-from loadtests.measure.validity import Doubt, doubts
-from loadtests.secret import hidden
+from loadtests.measure.objectives import percentile_share
+from loadtests.measure.validity import Doubt, find_doubts
+from loadtests.secret import redact
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from loadtests.measure.abort_limits import GivenUp
+    from loadtests.measure.abort_limits import Aborted
     from loadtests.measure.objectives import Objective
     from loadtests.measure.tally import Tally
-    from loadtests.run.settings import Settings
 
 SCHEMA_VERSION: Final = 1
 PERCENTILES: Final = (50, 90, 95, 99, 99.9)
-MET, FAILURES, USAGE, MISSED, INVALID, OWN_ERROR = range(6)
+MET, FAILURES, USAGE, MISSED, INVALID, INTERNAL_ERROR = range(6)
 """Exit codes, in the order of the README's table."""
 
 Buckets = list[tuple[float, int]]
 
 
-def build(
-    settings: Settings, tally: Tally, rows: Mapping[str, Buckets], extremes: Mapping[str, tuple[float, float, float]],
-    cpu: float, measured_s: float, cold: Mapping[str, str],
-    lost: int = 0, given_up: GivenUp | None = None,
-) -> dict[str, Any]:  # fmt: skip
-    """The whole document. `rows`: the buckets of each latency; `extremes`: its least, greatest and sum; `cold`: what
-    failed in the warm-up, by kind, with the first words about it; `lost`: workers that were heard no more; `given_up`:
-    that the test ended before its time, as hopeless."""
-    latencies = {name: _summary(rows[name], *extremes[name]) for name in DEFINITIONS if rows.get(name)}
-    counted = list(tally.seconds.items())  # at once: a thread may draw while the test runs
-    window = [second for at, second in counted if at < measured_s]  # not those waited for afterwards
+@dataclass(frozen=True, slots=True)
+class LoadPlan:
+    """What was to be measured: the target, the load and the objectives.
+
+    users: of a closed loop. trace_at_s: when the requests of a trace are sent. secrets: values that no report may show.
+    """
+
+    url: str
+    dialect: str
+    model: str
+    open_loop: bool
+    users: int
+    rate_per_s: float | None
+    process: str
+    shape: str
+    seed: int
+    warm_up_s: float
+    seconds: float
+    max_failures: float
+    objectives: tuple[Objective, ...] = ()
+    trace_at_s: tuple[float, ...] = ()
+    secrets: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """What was measured.
+
+    rows: the buckets of each latency. extremes: its least, greatest and sum. cpu: the busiest process's share of a
+    core. warm_up_failures: the first detail of each kind of failure in the warm-up. lost_workers: the number of
+    workers that no longer reported.
+    """
+
+    tally: Tally
+    rows: Mapping[str, Buckets] = field(default_factory=dict)
+    extremes: Mapping[str, tuple[float, float, float]] = field(default_factory=dict)
+    cpu: float = 0.0
+    measured_s: float = 0.0
+    warm_up_failures: Mapping[str, str] = field(default_factory=dict)
+    lost_workers: int = 0
+    aborted: Aborted | None = None
+
+
+def build_results(plan: LoadPlan, measured: Measurement) -> dict[str, Any]:
+    """Build the content of results.json."""
+    tally, measured_s, aborted = measured.tally, measured.measured_s, measured.aborted
+    latencies = {
+        name: _summarize(measured.rows[name], *measured.extremes[name])
+        for name in DEFINITIONS
+        if measured.rows.get(name)
+    }
+    counted = list(tally.seconds.items())  # copied, as a thread may build the results while the test runs
+    window = [second for at, second in counted if at < measured_s]  # without answers that ended after the test
     rates = {
-        "requests": _rate(sum(each.answers - each.failures for each in window), measured_s),
-        "tokens": _rate(sum(each.tokens for each in window), measured_s),
-        "goodput": _rate(sum(each.good for each in window), measured_s),
+        "requests": _rate(sum(second.answers - second.failures for second in window), measured_s),
+        "tokens": _rate(sum(second.tokens for second in window), measured_s),
+        "goodput": _rate(sum(second.good for second in window), measured_s),
     }
     failed = tally.failures / tally.requests if tally.requests else None
-    verdicts = [_verdict(objective, latencies, rates, failed) for objective in settings.objectives]
-    lag = latencies.get("SEND LAG", {}).get("percentiles", {}).get("99")
-    found = doubts(
-        tally, settings.objectives, lambda row: latencies.get(row, {}).get("count", 0), lag, cpu,
-        settings.warm_up_s + measured_s, planned=settings.open,
-    )  # fmt: skip
-    if lost:
-        text = (
-            f"workers lost while the test ran: {lost}; what they had not reported is missing, and so may be their share"
-        )
-        found.append(Doubt("lost-workers", text))
-    late = sum(each.at_s > settings.warm_up_s + settings.seconds for each in settings.trace)
-    if late:
-        text = f"{late} of the trace's {len(settings.trace)} requests lie after the end of the test; give it more time"
-        found.append(Doubt("trace", text, invalid=False))
-    found += [
-        Doubt("warm-up", f"failed in the warm-up: {kind}: {hidden(words, settings.secrets)}", invalid=False)
-        for kind, words in sorted(cold.items())
-    ]
+    verdicts = [_judge_objective(objective, latencies, rates, failed) for objective in plan.objectives]
+    doubts = _find_doubts(plan, measured, latencies)
+    code = exit_code(tally, plan.max_failures, verdicts, any(doubt.invalid for doubt in doubts))
     return {
         "schema_version": SCHEMA_VERSION,
         "tool": {"name": "chatproof", "version": version("chatproof")},
-        "target": {"url": settings.base, "dialect": settings.contract.name, "model": settings.model},
+        "target": {"url": plan.url, "dialect": plan.dialect, "model": plan.model},
         "load": {
-            "loop": "open" if settings.open else "closed",
-            "users": None if settings.open else settings.users,
-            "rate_per_s": settings.rate,
-            "arrivals": "trace" if settings.trace else settings.process if settings.open else None,
-            "shape": settings.shape,
-            "seed": settings.seed,
-            "warm_up_s": settings.warm_up_s,
-            "planned_s": settings.seconds,
+            "loop": "open" if plan.open_loop else "closed",
+            "users": None if plan.open_loop else plan.users,
+            "rate_per_s": plan.rate_per_s,
+            "arrivals": "trace" if plan.trace_at_s else plan.process if plan.open_loop else None,
+            "shape": plan.shape,
+            "seed": plan.seed,
+            "warm_up_s": plan.warm_up_s,
+            "planned_s": plan.seconds,
             "measured_s": round(measured_s, 3),
         },
         "counts": {
@@ -98,66 +123,104 @@ def build(
         },
         "rates_per_s": rates,
         "failures": [
-            {"kind": kind, "count": count, "first": hidden(tally.details.get(kind, ""), settings.secrets)}
-            for kind, count in sorted(tally.kinds.items(), key=lambda each: (-each[1], each[0]))
+            {"kind": kind, "count": count, "first": redact(tally.details.get(kind, ""), plan.secrets)}
+            for kind, count in sorted(tally.kinds.items(), key=_by_count)
         ],
         "conformance": {
             "streams_judged": tally.sampled,
             "findings": [
-                {"rule": rule, "count": count, "first": hidden(tally.finding_details.get(rule, ""), settings.secrets)}
-                for rule, count in sorted(tally.findings.items(), key=lambda each: (-each[1], each[0]))
+                {"rule": rule, "count": count, "first": redact(tally.finding_details.get(rule, ""), plan.secrets)}
+                for rule, count in sorted(tally.findings.items(), key=_by_count)
             ],
         },
         "latencies_ms": latencies,
         "definitions": dict(DEFINITIONS),
         "objectives": verdicts,
-        "doubts": [{"name": each.name, "text": each.text, "invalid": each.invalid} for each in found],
-        "own_cpu": round(cpu, 3),
+        "doubts": [{"name": doubt.name, "text": doubt.text, "invalid": doubt.invalid} for doubt in doubts],
+        "own_cpu": round(measured.cpu, 3),
         "seconds": [
-            {"at_s": at, "sent": second.sent, "answers": second.answers, "failures": second.failures,
-             "good": second.good, "tokens": second.tokens,
-             "ttft_ms": sorted(second.ttft_ms.items()), "gap_ms": sorted(second.gap_ms.items())}
+            {
+                "at_s": at,
+                "sent": second.sent,
+                "answers": second.answers,
+                "failures": second.failures,
+                "good": second.good,
+                "tokens": second.tokens,
+                "ttft_ms": sorted(second.ttft_ms.items()),
+                "gap_ms": sorted(second.gap_ms.items()),
+            }
             for at, second in sorted(tally.seconds.items())
         ],
         "worst_streams": tally.worst,
-        "given_up": None if given_up is None else asdict(given_up),
-        "exit_code": FAILURES if given_up
-        else exit_code(tally, settings.max_failures, verdicts, any(each.invalid for each in found)),
-    }  # fmt: skip
+        "given_up": None if aborted is None else asdict(aborted),
+        "exit_code": code if aborted is None else FAILURES,
+    }
+
+
+def _find_doubts(plan: LoadPlan, measured: Measurement, latencies: Mapping[str, Any]) -> list[Doubt]:
+    doubts = find_doubts(
+        measured.tally,
+        plan.objectives,
+        lambda row: latencies.get(row, {}).get("count", 0),
+        latencies.get("SEND LAG", {}).get("percentiles", {}).get("99"),
+        measured.cpu,
+        plan.warm_up_s + measured.measured_s,
+        planned=plan.open_loop,
+    )
+    if measured.lost_workers:
+        text = (
+            f"workers lost during the test: {measured.lost_workers}; what they had not reported is missing, and so may "
+            "be the requests that they had to send"
+        )
+        doubts.append(Doubt("lost-workers", text))
+    late = sum(at_s > plan.warm_up_s + plan.seconds for at_s in plan.trace_at_s)
+    if late:
+        text = f"{late} of the trace's {len(plan.trace_at_s)} requests are after the end of the test; increase --time"
+        doubts.append(Doubt("trace", text, invalid=False))
+    doubts += [
+        Doubt("warm-up", f"failed in the warm-up: {kind}: {redact(detail, plan.secrets)}", invalid=False)
+        for kind, detail in sorted(measured.warm_up_failures.items())
+    ]
+    return doubts
 
 
 def exit_code(tally: Tally, max_failures: float, verdicts: list[dict[str, Any]], doubted: bool) -> int:
-    """Failures first, since what failed was not measured; then doubts, since what is doubtful was neither met nor
-    missed; then objectives."""
+    """Return the exit code.
+
+    Failures come first, since what failed was not measured; then doubts, since an objective in doubt is neither met nor
+    missed; then objectives.
+    """
     if not tally.requests or tally.failures > max_failures * tally.requests or tally.findings:
         return FAILURES
     if doubted:
         return INVALID
-    return MET if all(each["met"] for each in verdicts) else MISSED
+    return MET if all(verdict["met"] for verdict in verdicts) else MISSED
 
 
-def verdict(made: Mapping[str, Any]) -> str:
-    """What the exit code says, in words."""
-    code, counts = made["exit_code"], made["counts"]
-    if given_up := made.get("given_up"):
-        after = f"given up after {given_up['at_s']:.3g} of {made['load']['planned_s']:g} s ({given_up['limit']})"
-        return f"{after}: {verdict({**made, 'given_up': None})}"
+def describe_verdict(results: Mapping[str, Any]) -> str:
+    """Describe the exit code in words."""
+    code, counts = results["exit_code"], results["counts"]
+    if aborted := results.get("given_up"):
+        after = f"aborted after {aborted['at_s']:.3g} of {results['load']['planned_s']:g} s ({aborted['limit']})"
+        return f"{after}: {describe_verdict({**results, 'given_up': None})}"
     if code == FAILURES:
         if not counts["requests"]:
             return "no request was measured"
-        if [(failure["kind"], failure["count"]) for failure in made["failures"]] == [("connect", counts["requests"])]:
-            return f"nothing answers at {made['target']['url']}: {made['failures'][0]['first']}"
+        kinds = [(failure["kind"], failure["count"]) for failure in results["failures"]]
+        if kinds == [("connect", counts["requests"])]:
+            return f"cannot connect to {results['target']['url']}: {results['failures'][0]['first']}"
         failed = [f"{counts['failures']} of {counts['requests']} requests failed"] if counts["failures"] else []
-        return " and ".join(
-            [*failed, *(["streams broke the contract's rules"] if made["conformance"]["findings"] else [])]
-        )
-    if code == MET and not made["objectives"]:
-        return "nothing failed, and no objective was stated"
-    return {MET: "objectives met", MISSED: "an objective is missed", INVALID: "the measurement cannot be trusted"}[code]
+        broken = ["streams violated the contract's rules"] if results["conformance"]["findings"] else []
+        return " and ".join([*failed, *broken])
+    if code == MET and not results["objectives"]:
+        return "nothing failed; no objective was given"
+    return {MET: "objectives met", MISSED: "an objective was missed", INVALID: "the measurement cannot be trusted"}[
+        code
+    ]
 
 
 def quantile(buckets: Buckets, share: float) -> float | None:
-    """The least bucket that at least this share of the values does not exceed."""
+    """Return the least bucket that at least this share of the values does not exceed."""
     total = sum(count for _, count in buckets)
     below = 0
     for value, count in sorted(buckets):
@@ -167,8 +230,12 @@ def quantile(buckets: Buckets, share: float) -> float | None:
     return None
 
 
-def _summary(buckets: Buckets, least: float, greatest: float, total: float) -> dict[str, Any]:
-    count = sum(each for _, each in buckets)
+def _by_count(item: tuple[str, int]) -> tuple[int, str]:
+    return -item[1], item[0]
+
+
+def _summarize(buckets: Buckets, least: float, greatest: float, total: float) -> dict[str, Any]:
+    count = sum(number for _, number in buckets)
     return {
         "count": count,
         "mean": round(total / count, 4),
@@ -179,7 +246,7 @@ def _summary(buckets: Buckets, least: float, greatest: float, total: float) -> d
     }
 
 
-def _verdict(
+def _judge_objective(
     objective: Objective, latencies: Mapping[str, Any], rates: Mapping[str, float | None], failed: float | None
 ) -> dict[str, Any]:
     value: float | None
@@ -187,14 +254,14 @@ def _verdict(
         value = failed if objective.name == "failures" else rates[objective.name]
     else:
         row = latencies.get(objective.row)
-        share = percent(objective.which)
+        share = percentile_share(objective.which)
         if row is None:
             value = None
         elif share is None:
             value = row[objective.which]
         else:
             value = quantile(row["buckets"], share)
-    return {"objective": objective.text, "limit": objective.limit, "value": value, "met": objective.holds(value)}
+    return {"objective": objective.text, "limit": objective.limit, "value": value, "met": objective.is_met(value)}
 
 
 def _rate(count: int, seconds: float) -> float | None:

@@ -1,4 +1,4 @@
-"""The report in the terminal: percentiles while the test runs, tables when it has ended."""
+"""Print the report in the terminal: a line of progress while the test runs, tables when it has ended."""
 
 from __future__ import annotations
 
@@ -12,111 +12,110 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from loadtests.measure import locust_rows as rows
-from loadtests.report.results import verdict
-from loadtests.run.progress import progress
-from loadtests.secret import plain
+from loadtests.measure.locust_rows import METHOD
+from loadtests.report.results import describe_verdict
+from loadtests.secret import to_printable
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from locust.env import Environment
 
-    from loadtests.run.session import Session
+    from loadtests.measure.tally import Tally
 
-EVERY_S: Final = {True: 1.0, False: 5.0}
-"""Seconds between two lines of progress, on a terminal and elsewhere."""
+INTERVAL_S: Final = {True: 1.0, False: 5.0}
+"""Seconds between two lines of progress, in a terminal and elsewhere."""
 WIDTH: Final = 200
 COLUMNS: Final = ("count", "mean", "p50", "p90", "p95", "p99", "p99.9", "max")
-FEW: Final = ("p50", "p95", "p99")
+FEW_COLUMNS: Final = ("p50", "p95", "p99")
 NARROW: Final = 72
-"""A terminal of fewer columns shows a few of ours."""
+"""A terminal with fewer characters in a line gets a few columns only."""
 
 
-def follow(environment: Environment, session: Session) -> None:
-    """Says on stderr how the test goes, while it runs."""
+def follow_progress(environment: Environment, tally: Tally, describe_progress: Callable[[], str]) -> None:
+    """Print the progress of each test to stderr while it runs."""
 
     def start(**_: Any) -> None:
         runner: Any = environment.runner
         if not isinstance(runner, WorkerRunner) and environment.parsed_options.headless:  # type: ignore[union-attr]
-            runner.greenlet.spawn(_tell, environment, session)
+            runner.greenlet.spawn(_print_progress, environment, tally, describe_progress)
 
     environment.events.test_start.add_listener(start)
 
 
-def _tell(environment: Environment, session: Session) -> None:
+def _print_progress(environment: Environment, tally: Tally, describe_progress: Callable[[], str]) -> None:
     live = sys.stderr.isatty()
     while True:
-        gevent.sleep(EVERY_S[live])
-        tally = session.sending.tally
-        parts = [progress(session), f"{tally.requests} done", f"{tally.failures} failed"]
+        gevent.sleep(INTERVAL_S[live])
+        parts = [describe_progress(), f"{tally.requests} done", f"{tally.failures} failed"]
         for name, share in (("TTFT", 0.5), ("TTFT", 0.99), ("ITL", 0.99)):
-            entry: Any = environment.stats.entries.get((name, rows.METHOD))
+            entry: Any = environment.stats.entries.get((name, METHOD))
             if entry is not None and entry.num_requests:
                 value = entry.get_response_time_percentile(share)
                 parts.append(f"{name} p{share * 100:g} {value:g} ms")
         line = ", ".join(part for part in parts if part)
-        width = shutil.get_terminal_size().columns  # a longer line would stay
+        width = shutil.get_terminal_size().columns  # a longer line would wrap and not be erased
         sys.stderr.write(f"\r\x1b[2K{line[: width - 1]}" if live else f"{line}\n")
         sys.stderr.flush()
 
 
-def complain(text: str) -> None:
-    """One line about what went wrong on our side."""
+def print_error(text: str) -> None:
+    """Print an error of the load test itself."""
     sys.stderr.write(f"Error: {text}\n")
 
 
-def show(made: dict[str, Any], out: Path | None) -> None:
-    """The tables of a finished test."""
+def print_report(results: dict[str, Any], out: Path | None) -> None:
+    """Print the tables of a test that has ended. out: the folder of the reports, if they were written."""
     if sys.stderr.isatty():
         sys.stderr.write("\r\x1b[2K")
     console = Console(highlight=False, width=None if sys.stdout.isatty() else WIDTH)
-    target, counts, load = made["target"], made["counts"], made["load"]
-    how = f"{load['users']} users" if load["loop"] == "closed" else f"{load['arrivals']} arrivals"
-    rate = f" of {load['rate_per_s']:g}/s" if load["rate_per_s"] else ""
+    target, counts, load = results["target"], results["counts"], results["load"]
+    generated = f"{load['users']} users" if load["loop"] == "closed" else f"{load['arrivals']} arrivals"
+    rate = f" at {load['rate_per_s']:g}/s" if load["rate_per_s"] else ""
     where = escape(f"{target['url']} as {target['dialect']}")
-    console.print(f"{where}, {how}{rate}, {load['measured_s']:g} s measured")
-    _print_latencies(console, made)
-    rates = made["rates_per_s"]
+    console.print(f"{where}, {generated}{rate}, {load['measured_s']:g} s measured")
+    _print_latencies(console, results)
+    rates = results["rates_per_s"]
     console.print(
-        f"{counts['requests']} requests, {counts['failures']} failed; {_number(rates['requests'])} answers/s, "
-        f"{_number(rates['tokens'])} tokens/s, goodput {_number(rates['goodput'])}/s"
+        f"{counts['requests']} requests, {counts['failures']} failed; {_format_number(rates['requests'])} answers/s, "
+        f"{_format_number(rates['tokens'])} tokens/s, goodput {_format_number(rates['goodput'])}/s"
     )
-    for failure in made["failures"]:
-        console.print(f"failed: {failure['count']} x {failure['kind']}: {_plain(failure['first'])}")
-    judged = made["conformance"]
-    for finding in judged["findings"]:
-        console.print(f"broken under load: {finding['count']} x {finding['rule']}: {_plain(finding['first'])}")
-    if judged["streams_judged"] and not judged["findings"]:
-        console.print(f"{judged['streams_judged']} streams judged by the contract's rules, nothing broken")
-    for objective in made["objectives"]:
+    for failure in results["failures"]:
+        console.print(f"failed: {failure['count']} x {failure['kind']}: {_escape(failure['first'])}")
+    checked = results["conformance"]
+    for finding in checked["findings"]:
+        console.print(f"rule violated: {finding['count']} x {finding['rule']}: {_escape(finding['first'])}")
+    if checked["streams_judged"] and not checked["findings"]:
+        console.print(f"{checked['streams_judged']} streams checked against the contract's rules, no violations")
+    for objective in results["objectives"]:
         word = "met" if objective["met"] else "MISSED"
-        console.print(f"{word}: {escape(objective['objective'])} ({_number(objective['value'])})")
-    for doubt in made["doubts"]:
+        console.print(f"{word}: {escape(objective['objective'])} ({_format_number(objective['value'])})")
+    for doubt in results["doubts"]:
         word = "measurement in doubt" if doubt["invalid"] else "note"
         console.print(f"{word}: {escape(doubt['text'])}")
-    console.print(f"{_plain(verdict(made))} (exit code {made['exit_code']})")
+    console.print(f"{_escape(describe_verdict(results))} (exit code {results['exit_code']})")
     if out is not None:
         console.print(f"written: {out / 'report.html'}, results.json and requests.csv", markup=False, soft_wrap=True)
 
 
-def _print_latencies(console: Console, made: dict[str, Any]) -> None:
+def _print_latencies(console: Console, results: dict[str, Any]) -> None:
     table = Table(box=None, pad_edge=False)
     table.add_column("ms", no_wrap=True)
-    shown = COLUMNS if console.width >= NARROW else FEW
+    shown = COLUMNS if console.width >= NARROW else FEW_COLUMNS
     for title in shown:
         table.add_column(title, justify="right", no_wrap=True)
-    for name, row in made["latencies_ms"].items():
+    for name, row in results["latencies_ms"].items():
         values = {"mean": row["mean"], "max": row["max"]}
         values |= {f"p{share}": value for share, value in row["percentiles"].items()}
-        cells = {"count": str(row["count"])} | {title: _number(value) for title, value in values.items()}
+        cells = {"count": str(row["count"])} | {title: _format_number(value) for title, value in values.items()}
         table.add_row(name, *(cells[title] for title in shown))
     console.print(table)
 
 
-def _number(value: float | None) -> str:
+def _format_number(value: float | None) -> str:
     return "not measured" if value is None else f"{value:.4g}"
 
 
-def _plain(text: str) -> str:
-    return escape(plain(text))
+def _escape(text: str) -> str:
+    return escape(to_printable(text))

@@ -1,1 +1,1 @@
-"""The life of one load test inside Locust."""
+"""A running test: its settings, its life cycle, the load generator and the distribution of work over processes."""

@@ -1,4 +1,4 @@
-"""The outcome: what happens when a load test ends. Tallies are merged, reports written, the exit code set."""
+"""Merge the counts of workers, write requests.csv, and write all reports and set the exit code when a test ends."""
 
 from __future__ import annotations
 
@@ -10,95 +10,142 @@ from typing import TYPE_CHECKING, Any, Final
 import gevent
 from locust.runners import WorkerRunner
 
-from loadtests.measure import locust_rows as rows
 from loadtests.measure.latency import DEFINITIONS
-from loadtests.measure.requests_csv import Ledger
-from loadtests.report import results
-from loadtests.report import terminal as report
-from loadtests.run import web_tab as web
-from loadtests.run.progress import measured_s, progress
+from loadtests.measure.locust_rows import METHOD
+from loadtests.measure.requests_csv import RequestsCsv
+from loadtests.report import terminal
+from loadtests.report.results import INTERNAL_ERROR, Measurement, build_results
+from loadtests.run import web_tab
+from loadtests.run.progress import describe_progress, measured_s
 
 if TYPE_CHECKING:
     from locust.env import Environment
 
+    from loadtests.report.results import Buckets
     from loadtests.run.session import Session
 
+WRITE_INTERVAL_S: Final = 1.0
 
-WRITE_S: Final = 1.0
 
+class _Finalizer:
+    """Handles Locust's events of one session."""
 
-def listen(environment: Environment, session: Session) -> None:
-    """Hears of workers' tallies and of the end."""
-    shares: dict[str, float] = {}
-    ledgers: list[Ledger] = []
+    def __init__(self, environment: Environment, session: Session) -> None:
+        self._environment = environment
+        self._session = session
+        self._worker_cpu: dict[str, float] = {}
+        self._csv: RequestsCsv | None = None
 
-    def write(lines: list[list[Any]]) -> None:
-        if ledgers:
-            ledgers[-1].write(lines)
+    def add_to_report(self, data: dict[str, Any], **_: Any) -> None:
+        """Add the counts of this worker to its report to the master."""
+        generator = self._session.generator
+        data["chatproof"] = generator.tally.take()
+        data["chatproof_cpu"] = self._session.cpu_share()
+        data["chatproof_warm_up_failures"] = generator.warm_up_failures
+        data["chatproof_csv_rows"], generator.csv_rows = generator.csv_rows, []
 
-    def write_down() -> None:
-        while True:
-            gevent.sleep(WRITE_S)
-            lines, session.sending.lines = session.sending.lines, []
-            write(lines)
-
-    def to_master(data: dict[str, Any], **_: Any) -> None:
-        data["chatproof"] = session.sending.tally.take()
-        data["chatproof_cpu"] = session.cpu()
-        data["chatproof_cold"] = session.sending.cold
-        data["chatproof_lines"], session.sending.lines = session.sending.lines, []
-
-    def from_worker(client_id: str, data: dict[str, Any], **_: Any) -> None:
+    def merge_report(self, client_id: str, data: dict[str, Any], **_: Any) -> None:
+        """Add the report of a worker to the counts of this master."""
         if "chatproof" in data:
-            session.sending.tally.merge(data["chatproof"])
-            shares[client_id] = data["chatproof_cpu"]
-            session.sending.cold.update(data["chatproof_cold"])
-            write(data["chatproof_lines"])
+            generator = self._session.generator
+            generator.tally.merge(data["chatproof"])
+            self._worker_cpu[client_id] = data["chatproof_cpu"]
+            generator.warm_up_failures.update(data["chatproof_warm_up_failures"])
+            self._write_rows(data["chatproof_csv_rows"])
 
-    def started(**_: Any) -> None:
-        runner: Any = environment.runner
-        if session.settings.out is not None and not isinstance(runner, WorkerRunner):
-            ledgers.append(Ledger(session.settings.out / "requests.csv"))
-            runner.greenlet.spawn(write_down)
+    def start(self, **_: Any) -> None:
+        """Begin a new requests.csv."""
+        runner: Any = self._environment.runner
+        out = self._session.settings.out
+        if out is not None and not isinstance(runner, WorkerRunner):
+            self._csv = RequestsCsv(out / "requests.csv")
+            runner.greenlet.spawn(self._write_periodically)
 
-    def stopped(**_: Any) -> None:
-        session.ended_ns = time.monotonic_ns()
+    def stop(self, **_: Any) -> None:
+        """Record the end of the test."""
+        self._session.ended_ns = time.monotonic_ns()
 
-    def so_far() -> dict[str, Any]:
-        cpu = max(shares.values(), default=session.cpu())
-        return results.build(
-            session.settings, session.sending.tally, *_rows(environment), cpu, measured_s(session),
-            session.sending.cold, len(session.lost), session.given_up,
-        )  # fmt: skip
+    def build_current_results(self) -> dict[str, Any]:
+        """Return the results of the test so far."""
+        session = self._session
+        rows, extremes = _read_rows(self._environment)
+        measured = Measurement(
+            session.generator.tally,
+            rows,
+            extremes,
+            cpu=max(self._worker_cpu.values(), default=session.cpu_share()),
+            measured_s=measured_s(session),
+            warm_up_failures=session.generator.warm_up_failures,
+            lost_workers=len(session.lost_workers),
+            aborted=session.aborted,
+        )
+        return build_results(session.settings.describe(), measured)
 
-    def quitting(environment: Environment, **_: Any) -> None:
+    def quit(self, environment: Environment, **_: Any) -> None:
+        """Write the reports and set the exit code."""
         runner: Any = environment.runner
         if isinstance(runner, WorkerRunner):
             environment.process_exit_code = 0
             return
         runner.quit()
-        if environment.web_ui and not session.began_ns:  # no test was started, so there is nothing to say
+        if environment.web_ui and not self._session.began_ns:  # no test was started, so there is nothing to report
             environment.process_exit_code = 0
             return
-        write(session.sending.lines)
-        environment.process_exit_code = _finish(session, so_far(), ledgers[-1].error if ledgers else None)
+        self._write_rows(self._session.generator.csv_rows)
+        environment.process_exit_code = self._write_reports(self.build_current_results())
 
-    environment.events.report_to_master.add_listener(to_master)
-    environment.events.worker_report.add_listener(from_worker)
-    environment.events.test_start.add_listener(started)
-    environment.events.test_stop.add_listener(stopped)
-    environment.events.quitting.add_listener(quitting)
-    logging.getLogger("locust.stats_logger").disabled = True  # our table says it, with our rows and units
-    report.follow(environment, session)
-    web.add(environment, so_far, lambda: progress(session))
+    def _write_rows(self, rows: list[list[Any]]) -> None:
+        if self._csv is not None:
+            self._csv.write(rows)
+
+    def _write_periodically(self) -> None:
+        generator = self._session.generator
+        while True:
+            gevent.sleep(WRITE_INTERVAL_S)
+            rows, generator.csv_rows = generator.csv_rows, []
+            self._write_rows(rows)
+
+    def _write_reports(self, results: dict[str, Any]) -> int:
+        """Print the report, write the files, and return the exit code."""
+        errors = [] if self._csv is None or self._csv.error is None else [self._csv.error]
+        out = self._session.settings.out
+        if out is not None:
+            from loadtests.report.html import render_report  # imported late, to start sending requests earlier
+
+            try:
+                out.mkdir(parents=True, exist_ok=True)
+                text = json.dumps(results, ensure_ascii=False, indent=1)
+                (out / "results.json").write_text(text + "\n", encoding="utf-8")
+                (out / "report.html").write_text(render_report(results), encoding="utf-8")
+            except OSError as error:
+                errors.append(f"{error.filename or out}: {error.strerror}")
+        terminal.print_report(results, None if errors else out)
+        for message in errors:
+            terminal.print_error(f"--out {message} (exit code {INTERNAL_ERROR})")
+        return INTERNAL_ERROR if errors else int(results["exit_code"])
 
 
-def _rows(environment: Environment) -> tuple[dict[str, results.Buckets], dict[str, tuple[float, float, float]]]:
+def register_handlers(environment: Environment, session: Session) -> None:
+    """Register the handlers of Locust's events, the progress in the terminal and the tab of the web interface."""
+    finalizer = _Finalizer(environment, session)
+    events = environment.events
+    events.report_to_master.add_listener(finalizer.add_to_report)
+    events.worker_report.add_listener(finalizer.merge_report)
+    events.test_start.add_listener(finalizer.start)
+    events.test_stop.add_listener(finalizer.stop)
+    events.quitting.add_listener(finalizer.quit)
+    logging.getLogger("locust.stats_logger").disabled = True  # the report's own table replaces it
+    terminal.follow_progress(environment, session.generator.tally, lambda: describe_progress(session))
+    web_tab.add_tab(environment, finalizer.build_current_results, lambda: describe_progress(session))
+
+
+def _read_rows(environment: Environment) -> tuple[dict[str, Buckets], dict[str, tuple[float, float, float]]]:
+    """Return the buckets of each latency, and its least, greatest and sum."""
     buckets, extremes = {}, {}
     for name in DEFINITIONS:
-        entry: Any = environment.stats.entries.get((name, rows.METHOD))
+        entry: Any = environment.stats.entries.get((name, METHOD))
         if entry is not None and entry.num_requests:
-            counted = list(entry.response_times.items())  # at once: a thread may draw while the test runs
+            counted = list(entry.response_times.items())  # copied, as a thread may read while the test runs
             buckets[name] = [(float(value), count) for value, count in counted]
             extremes[name] = (
                 float(entry.min_response_time or 0.0),
@@ -106,23 +153,3 @@ def _rows(environment: Environment) -> tuple[dict[str, results.Buckets], dict[st
                 float(entry.total_response_time),
             )
     return buckets, extremes
-
-
-def _finish(session: Session, made: dict[str, Any], trouble: str | None) -> int:
-    """Prints the report and writes the files; the exit code. `trouble`: why requests.csv could not be written."""
-    troubles = [] if trouble is None else [trouble]
-    out = session.settings.out
-    if out is not None:
-        from loadtests.report import html as page  # not before the first request: the end has the time
-
-        try:
-            out.mkdir(parents=True, exist_ok=True)
-            text = json.dumps(made, ensure_ascii=False, indent=1)
-            (out / "results.json").write_text(text + "\n", encoding="utf-8")
-            (out / "report.html").write_text(page.page(made), encoding="utf-8")
-        except OSError as error:
-            troubles.append(f"{error.filename or out}: {error.strerror}")
-    report.show(made, None if troubles else out)
-    for each in troubles:
-        report.complain(f"--out {each} (exit code {results.OWN_ERROR})")
-    return results.OWN_ERROR if troubles else int(made["exit_code"])

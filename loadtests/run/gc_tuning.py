@@ -1,4 +1,4 @@
-"""Garbage: how often Python's collector runs while streams are timed, since each run stops all of them."""
+"""Let Python's garbage collector run rarely while streams are timed, since each run stops all of them."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ import gc
 from typing import Final
 
 NEW_OBJECTS: Final = 20_000
-"""The collector runs after so many new objects, a few megabytes at most. Python's own number is a tenth at most."""
-USUAL: Final = gc.get_threshold()
-"""The thresholds before any test began."""
+"""The collector runs after this many new objects, at most a few megabytes; Python's default is at most 2,000."""
+DEFAULT: Final = gc.get_threshold()
+"""The thresholds before any test."""
 
 
-def leave() -> None:
-    """A test begins: what exists already is never walked again, and what is new seldom.
+def reduce_collections() -> None:
+    """Exclude existing objects from collection, and collect new ones rarely.
 
-    Walking everything stops every stream for some 50 ms.
+    A full collection stops every stream for about 50 ms.
     """
     gc.collect()
     gc.freeze()
-    gc.set_threshold(NEW_OBJECTS, *USUAL[1:])
+    gc.set_threshold(NEW_OBJECTS, *DEFAULT[1:])
 
 
-def mind() -> None:
-    """A test has ended: the collector works as before it."""
-    gc.set_threshold(*USUAL)
+def restore_collections() -> None:
+    """Let the collector run as before the test."""
+    gc.set_threshold(*DEFAULT)
     gc.unfreeze()

@@ -1,5 +1,7 @@
-"""The options of a load test, for `locust -f` and `chatproof load` alike. What they mean together is in `settings`,
-which takes longer to import than a command has before it starts Locust."""
+"""Declare the options of a load test, for `locust -f` and `chatproof load` alike.
+
+Their meaning is in `settings`, which takes longer to import than a command may take before it starts Locust.
+"""
 
 from __future__ import annotations
 
@@ -14,16 +16,17 @@ if TYPE_CHECKING:
 
 DIALECT: Final = "mindie"
 SECONDS: Final = 60.0
-MOST_REQUESTS: Final = 100_000
-GIVE_UP_AFTER: Final = 100
+MAX_REQUESTS: Final = 100_000
+ABORT_AFTER: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One option of ours: its name without dashes, its default, which tells its type, and its line of help.
+    """An option of the load tests.
 
-    A default of () may be given several times, False is a flag, None a number that need not be there. `web`: whether
-    Locust's web page may change it from test to test; nothing there names files of the machine that it runs on.
+    name: without dashes. default: its type is the type of the option; () for an option that may be repeated, False
+    for a flag, None for an optional number. web: whether Locust's web page may change it between tests; options that
+    name files of the machine may not be changed there.
     """
 
     name: str
@@ -35,54 +38,54 @@ class Option:
 
 
 OPTIONS: Final = (
-    Option("dialect", "NAME", DIALECT, "the API that requests are valid for"),
-    Option("model", "NAME", "", "model to ask for; default: the dialect's"),
-    Option("api-key-env", "VAR", "", "environment variable with the API key", web=False),
-    Option("header", "NAME: VALUE", (), "a further header of every request, repeatable", web=False),
-    Option("header-env", "NAME=VAR", (), "one with a secret value, that of an environment variable", web=False),
-    Option("ca-file", "FILE", "", "authorities to trust, PEM", web=False),
-    Option("insecure", "", False, "do not verify the server's certificate", web=False),
-    Option("scenario", "FILE", "", "what requests are like, YAML", web=False),
-    Option("objective", "BOUND", (), f"a bound to keep, repeatable: {objectives.EXAMPLE}"),
-    Option("rate", "PER_S", None, "an open loop of so many requests a second"),
-    Option("arrivals", "NAME", "poisson", "how an open loop's requests are spaced", ("constant", "poisson", "gamma")),
-    Option("burstiness", "K", 1.0, "shape of gamma; below 1 comes in bursts"),
-    Option("trace", "FILE", "", "recorded arrivals, JSONL of Mooncake or BurstGPT", web=False),
-    Option("shape", "NAME", "steady", "the load over time", tuple(arrivals.SHAPES), web=False),
-    Option("think", "S", 0.0, "pause of a user between requests"),
-    Option("seed", "N", 1, "of all that is drawn"),
-    Option("deadline", "S", 120.0, "most seconds that one answer may take"),
-    Option("max-requests", "N", MOST_REQUESTS, "end after so many"),
-    Option("max-in-flight", "N", 2000, "requests of an open loop; more are dropped and counted"),
-    Option("max-failures", "SHARE", 0.0, "failed requests allowed, 0 to 1"),
-    Option("give-up-share", "SHARE", None, "end the test as soon as more of its requests have failed, 0 to 1"),
-    Option("give-up-after", "N", GIVE_UP_AFTER, "requests before a share of them can end it"),
-    Option("give-up-count", "N", None, "end the test as soon as more requests have failed"),
-    Option("sample", "N", 20, "judge one stream in N by the contract's rules; 0: none"),
-    Option("out", "FOLDER", "", "where results.json and report.html go", web=False),
+    Option("dialect", "NAME", DIALECT, "API dialect of the requests."),
+    Option("model", "NAME", "", "Model to request; default: the dialect's."),
+    Option("api-key-env", "VAR", "", "Environment variable that contains the API key.", web=False),
+    Option("header", "NAME: VALUE", (), "Additional header for every request, repeatable.", web=False),
+    Option("header-env", "NAME=VAR", (), "Secret header with the value of an environment variable.", web=False),
+    Option("ca-file", "FILE", "", "Certificate authorities to trust, PEM.", web=False),
+    Option("insecure", "", False, "Do not verify the server's certificate.", web=False),
+    Option("scenario", "FILE", "", "Properties of the requests, YAML.", web=False),
+    Option("objective", "BOUND", (), f"Objective to meet, repeatable: {objectives.EXAMPLE}"),
+    Option("rate", "PER_S", None, "Requests per second; makes the loop open."),
+    Option("arrivals", "NAME", "poisson", "Arrival process of an open loop.", ("constant", "poisson", "gamma")),
+    Option("burstiness", "K", 1.0, "Shape of gamma arrivals; below 1 is burstier than poisson."),
+    Option("trace", "FILE", "", "Recorded arrivals, JSON lines in the format of Mooncake or BurstGPT.", web=False),
+    Option("shape", "NAME", "steady", "Load over time.", tuple(arrivals.SHAPES), web=False),
+    Option("think", "S", 0.0, "Pause of a user between two requests, seconds."),
+    Option("seed", "N", 1, "Random seed."),
+    Option("deadline", "S", 120.0, "Time limit for one answer, seconds."),
+    Option("max-requests", "N", MAX_REQUESTS, "End the test after this many requests."),
+    Option("max-in-flight", "N", 2000, "Maximum requests in flight in an open loop; more are dropped and counted."),
+    Option("max-failures", "SHARE", 0.0, "Share of failed requests that is allowed, 0 to 1."),
+    Option("give-up-share", "SHARE", None, "Abort the test when a larger share of its requests has failed, 0 to 1."),
+    Option("give-up-after", "N", ABORT_AFTER, "Number of requests before --give-up-share applies."),
+    Option("give-up-count", "N", None, "Abort the test when more requests than this have failed."),
+    Option("sample", "N", 20, "Check one stream in N against the contract's rules; 0: none."),
+    Option("out", "FOLDER", "", "Folder for results.json, report.html and requests.csv.", web=False),
 )
 TIMES: Final = (
-    Option("seconds", "S", SECONDS, "measured time, after the warm-up"),
-    Option("warm-up", "S", 0.0, "time before that, not measured"),
+    Option("seconds", "S", SECONDS, "Measured time after the warm-up, seconds."),
+    Option("warm-up", "S", 0.0, "Time before the measurement, seconds."),
 )
 
 
-def add(parser: ArgumentParser) -> None:
-    """Adds our options to Locust's."""
-    group: Any = parser.add_argument_group("chatproof", "What is sent, and what must be reached")
+def add_options(parser: ArgumentParser) -> None:
+    """Add the options to Locust's parser."""
+    group: Any = parser.add_argument_group("chatproof", "Options of chatproof's load tests")
     for option in (*OPTIONS, *TIMES):
-        given: dict[str, Any] = {"help": option.help}
+        arguments: dict[str, Any] = {"help": option.help}
         if option.default is False:
-            given["action"] = "store_true"
+            arguments["action"] = "store_true"
         elif option.default == ():
-            # Locust's page takes an empty list for one of numbers
-            given |= {"action": "append", "default": [""], "metavar": option.metavar}
+            # Locust's page takes an empty list for a list of numbers
+            arguments |= {"action": "append", "default": [""], "metavar": option.metavar}
         else:
-            given |= {"default": option.default, "type": kind(option)}
-            given |= {"choices": option.choices} if option.choices else {"metavar": option.metavar}
-        group.add_argument(f"--{option.name}", **given).include_in_web_ui = option.web
+            arguments |= {"default": option.default, "type": value_type(option)}
+            arguments |= {"choices": option.choices} if option.choices else {"metavar": option.metavar}
+        group.add_argument(f"--{option.name}", **arguments).include_in_web_ui = option.web
 
 
-def kind(option: Option) -> type:
-    """The type of an option's value."""
+def value_type(option: Option) -> type:
+    """Return the type of an option's value."""
     return float if option.default is None else type(option.default)

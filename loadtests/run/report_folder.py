@@ -1,4 +1,4 @@
-"""The folder of the reports: made, and tried, before a test is started."""
+"""Create the folder of the reports, and check it before a test is started."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from typing import Final
 from loadtests.errors import UsageError
 
 RESULTS: Final = "results.json"
-PAGE: Final = "report.html"
-LEDGER: Final = "requests.csv"
+REPORT: Final = "report.html"
+REQUESTS: Final = "requests.csv"
 
 
-def prepared(text: str) -> Path:
-    """The folder at a path. Raises UsageError where none can be made, or reports cannot be written into it."""
+def prepare_folder(text: str) -> Path:
+    """Create the folder at a path if it does not exist. Raise UsageError if reports cannot be written to it."""
     folder = Path(text)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UsageError(f"--out {text}: no folder can be made there: {error.strerror}") from error
+        raise UsageError(f"--out {text}: cannot create the folder: {error.strerror}") from error
     if not os.access(folder, os.W_OK | os.X_OK):
-        raise UsageError(f"--out {text}: that folder cannot be written to")
-    for name in (RESULTS, PAGE, LEDGER):
-        there = folder / name
-        if there.exists() and not (there.is_file() and os.access(there, os.W_OK)):
-            raise UsageError(f"--out {text}: {name} there cannot be replaced")
+        raise UsageError(f"--out {text}: the folder is not writable")
+    for name in (RESULTS, REPORT, REQUESTS):
+        existing = folder / name
+        if existing.exists() and not (existing.is_file() and os.access(existing, os.W_OK)):
+            raise UsageError(f"--out {text}: the existing {name} cannot be replaced")
     return folder

@@ -1,4 +1,4 @@
-"""A session: the life of load tests in one process, from their settings to their end."""
+"""Control the life cycle of load tests in one process: start, abort, drain and end."""
 
 from __future__ import annotations
 
@@ -12,150 +12,154 @@ from gevent.pool import Group
 from locust.runners import STATE_RUNNING, STATE_SPAWNING, MasterRunner, WorkerRunner
 
 from loadtests.errors import UsageError
-from loadtests.measure.abort_limits import GivenUp
-from loadtests.run import gc_tuning as garbage
-from loadtests.run.load_generator import Sending
-from loadtests.run.settings import settings as settings_of
-from loadtests.run.work_distribution import Dealing
+from loadtests.measure.abort_limits import Aborted
+from loadtests.run.gc_tuning import reduce_collections, restore_collections
+from loadtests.run.load_generator import LoadGenerator
+from loadtests.run.settings import build_settings
+from loadtests.run.work_distribution import WorkDistribution
 
 if TYPE_CHECKING:
     from locust.env import Environment
 
-    from loadtests.measure.abort_limits import Limits
-    from loadtests.run.settings import Settings
+    from loadtests.measure.abort_limits import AbortLimits
+    from loadtests.run.settings import LoadSettings
 
 DRAINED: Final = "chatproof_drained"
-ANEW: Final = "chatproof_anew"
+RESET: Final = "chatproof_reset"
 DRAIN_S: Final = 30.0
-"""How long answers are waited for when the time is up; what has not ended then has failed."""
-LOOK_S: Final = 0.05
+"""How long answers in flight are waited for when the time is up; those that have not ended by then have failed."""
+POLL_S: Final = 0.05
 
 
 class Session:
-    """Begins and ends tests, alone or as master or worker of several processes; `sending` does what lies between."""
+    """Starts and ends tests, alone or as master or worker of several processes; `generator` sends the requests.
 
-    def __init__(self, environment: Environment, settings: Settings) -> None:
+    refusal: why the last requested test could not be started. lost_workers: workers that were lost during the test.
+    aborted: set if the test was aborted because of its failures.
+    """
+
+    def __init__(self, environment: Environment, settings: LoadSettings) -> None:
         self.environment = environment
-        self.refused = ""
-        """Why the last test that was asked for could not be started."""
-        self._read = self._options()
-        self.sending = Sending(environment, settings, lambda: gevent.spawn(self._drain))
-        self._dealing = Dealing(environment, self.sending, self._begin)
+        self.refusal = ""
+        self._applied_options = self._current_options()
+        self.generator = LoadGenerator(environment, settings, lambda: gevent.spawn(self._drain))
+        self._distribution = WorkDistribution(environment, self.generator, self._start)
         self.ended_ns = 0
-        self.lost: set[str] = set()
-        """Workers that were heard no more while the test ran."""
-        self.given_up: GivenUp | None = None
-        self._tasks = Group()
-        """What goes on while a test does."""
+        self.lost_workers: set[str] = set()
+        self.aborted: Aborted | None = None
+        self._tasks = Group()  # of the test that is running
         self._drained = False
-        self._cpu_s, self._since_s = time.process_time(), time.monotonic()
-        self._spent: float | None = None
+        self._start_cpu_s, self._start_s = time.process_time(), time.monotonic()
+        self._final_cpu: float | None = None
 
     @property
-    def settings(self) -> Settings:
-        """Those of the test that runs or has run."""
-        return self.sending.settings
+    def settings(self) -> LoadSettings:
+        """The settings of the test that is running or has run."""
+        return self.generator.settings
 
     @property
     def began_ns(self) -> int:
         """The end of the warm-up, 0 while there is no test."""
-        return self.sending.began_ns
+        return self.generator.began_ns
 
-    def _options(self) -> Namespace:
-        """The options as they stand; Locust keeps the address apart."""
+    def _current_options(self) -> Namespace:
+        """Return the current options; Locust keeps the host separately."""
         options = vars(self.environment.parsed_options)
         return Namespace(**options | {"host": self.environment.host or options["host"]})
 
-    def begin(self) -> None:
-        """A test starts, by the options as they stand: the web page changes them from test to test."""
-        options = self._options()
-        self.refused = ""
-        if options != self._read:
+    def start(self) -> None:
+        """Start a test with the current options, which the web page changes between tests."""
+        options = self._current_options()
+        self.refusal = ""
+        if options != self._applied_options:
             try:
-                self.sending.use(settings_of(options))
-                self._read = options
+                self.generator.apply_settings(build_settings(options))
+                self._applied_options = options
             except UsageError as error:
                 self._refuse(str(error))
                 return
-        self._begin()
+        self._start()
 
-    def _refuse(self, why: str) -> None:
-        """Ends a test that cannot work before anything is sent."""
-        self.refused = why
-        logging.getLogger(__name__).error("not started: %s", why)
-        self.sending.refuse()
+    def _refuse(self, reason: str) -> None:
+        """End a test with invalid options before anything is sent."""
+        self.refusal = reason
+        logging.getLogger(__name__).error("not started: %s", reason)
+        self.generator.suspend()
         gevent.spawn(self._end_refused)
 
     def _end_refused(self) -> None:
-        """Ends a test as soon as it counts as started: one that does not is not ended by Locust."""
+        """End a test as soon as Locust regards it as started; before that Locust does not end it."""
         runner: Any = self.environment.runner
-        while self.refused and runner.state not in (STATE_SPAWNING, STATE_RUNNING):
-            gevent.sleep(LOOK_S)
-        if self.refused and not isinstance(runner, WorkerRunner):  # the master ends its workers
+        while self.refusal and runner.state not in (STATE_SPAWNING, STATE_RUNNING):
+            gevent.sleep(POLL_S)
+        if self.refusal and not isinstance(runner, WorkerRunner):  # the master ends its workers
             runner.stop()
 
-    def _begin(self) -> None:
-        """The test starts: numbers are dealt out, and seconds are counted from the end of the warm-up.
+    def _start(self) -> None:
+        """Start the test: distribute the numbers, and count seconds from the end of the warm-up.
 
-        The master deals: worker i of n sends requests i, i + n, ... of the one plan, so that n workers send what one
-        would. Locust's messages come in order, so the share is there before the users are, but for a worker that comes
-        late: it waits for one in a closed loop, and for the next test in an open one, whose plan has been dealt.
+        The master distributes: worker i of n sends requests i, i + n, and so on of the one plan, so that n workers
+        send the same requests as one process. Locust's messages arrive in order, so a worker has its part before it
+        has users. A worker that joins late waits: for a part in a closed loop, for the next test in an open loop,
+        whose plan has been distributed.
         """
         runner: Any = self.environment.runner
-        garbage.leave()
+        reduce_collections()
         self.ended_ns = 0
         self._drained = False
-        self._cpu_s, self._since_s, self._spent = time.process_time(), time.monotonic(), None
-        self.lost.clear()
-        self.given_up = None
-        if self._dealing.awaits():
-            self.sending.refuse()
+        self._start_cpu_s, self._start_s, self._final_cpu = time.process_time(), time.monotonic(), None
+        self.lost_workers.clear()
+        self.aborted = None
+        if self._distribution.request_missing_part():
+            self.generator.suspend()
             return
-        self.sending.begin(self._dealing.passed_s)
+        self.generator.start(self._distribution.passed_s)
         if isinstance(runner, MasterRunner):
-            self._dealing.deal()
-            self._tasks.spawn(self._mind_workers)
+            self._distribution.distribute()
+            self._tasks.spawn(self._watch_workers)
         else:
-            self.sending.deal(self._dealing.take())
-            if self.settings.open:
-                self._tasks.spawn(self.sending.send_by_plan)
-            self._tasks.spawn(self.sending.look_at_streams)
+            self.generator.take_numbers(self._distribution.take_part())
+            if self.settings.open_loop:
+                self._tasks.spawn(self.generator.send_planned)
+            self._tasks.spawn(self.generator.count_running_streams)
         self._tasks.spawn(self._end_in_time)
-        if self.settings.give_up is not None and not isinstance(runner, WorkerRunner):
-            self._tasks.spawn(self._give_up_in_time, self.settings.give_up)
+        if self.settings.abort_limits is not None and not isinstance(runner, WorkerRunner):
+            self._tasks.spawn(self._abort_if_exceeded, self.settings.abort_limits)
 
-    def _mind_workers(self) -> None:
-        """Notes which workers are lost; the end does not wait for them."""
+    def _watch_workers(self) -> None:
+        """Record which workers are lost; the end of the test does not wait for them."""
         while True:
-            gevent.sleep(LOOK_S)
-            self.lost |= self._dealing.mind()
+            gevent.sleep(POLL_S)
+            self.lost_workers |= self._distribution.drop_lost_workers()
 
     def _end_in_time(self) -> None:
-        gevent.sleep(max(0.0, self.settings.warm_up_s + self.settings.seconds - self._dealing.passed_s))
+        gevent.sleep(max(0.0, self.settings.warm_up_s + self.settings.seconds - self._distribution.passed_s))
         self._drain()
 
-    def _give_up_in_time(self, limits: Limits) -> None:
-        """Ends a hopeless test, and waits for no answers. Beside the requests, so that it costs them nothing; of what
-        workers send it hears when they report."""
-        while not self.sending.closing:
-            tally = self.sending.tally
-            if (limit := limits.passed(tally.requests, tally.failures)) is not None:
+    def _abort_if_exceeded(self, limits: AbortLimits) -> None:
+        """Abort the test when its failures exceed a limit, without waiting for answers.
+
+        This polls in its own greenlet, so that it costs requests nothing; the counts of workers arrive every 3 s.
+        """
+        while not self.generator.closing:
+            tally = self.generator.tally
+            if (limit := limits.exceeded(tally.requests, tally.failures)) is not None:
                 at_s = max(0.0, (time.monotonic_ns() - self.began_ns) / 1e9)
-                self.given_up = GivenUp(round(at_s, 3), limit, tally.requests, tally.failures)
+                self.aborted = Aborted(round(at_s, 3), limit, tally.requests, tally.failures)
                 self._end()
                 return
-            gevent.sleep(LOOK_S)
+            gevent.sleep(POLL_S)
 
     def _drain(self) -> None:
-        """Nothing more is sent, and answers on their way are waited for: to cut them off would leave the slowest out
-        of every figure."""
-        sending = self.sending
-        if sending.closing:
+        """Send nothing more and wait for the answers in flight: without them, the slowest would be missing from all
+        figures."""
+        generator = self.generator
+        if generator.closing:
             return
-        sending.closing = True
+        generator.closing = True
         deadline_ns = time.monotonic_ns() + round(DRAIN_S * 1e9)
-        while (sending.busy or self._dealing.undrained) and time.monotonic_ns() < deadline_ns:
-            gevent.sleep(LOOK_S)
+        while (generator.busy or self._distribution.undrained) and time.monotonic_ns() < deadline_ns:
+            gevent.sleep(POLL_S)
         self._count_unfinished()
         runner: Any = self.environment.runner
         if isinstance(runner, WorkerRunner):
@@ -165,59 +169,59 @@ class Session:
 
     def _count_unfinished(self) -> None:
         self._drained = True
-        left, tally = len(self.sending.in_flight), self.sending.tally
+        left, tally = len(self.generator.in_flight), self.generator.tally
         if left:
             tally.requests += left
             tally.failures += left
             tally.kinds["unfinished"] += left
-            tally.details.setdefault("unfinished", f"no end {DRAIN_S:g} s after the end of the test")
+            tally.details.setdefault("unfinished", f"no end of the answer {DRAIN_S:g} s after the end of the test")
 
     def _end(self) -> None:
-        """Ends the test; a run that was started from the web page leaves the page open."""
+        """End the test; if it was started from the web page, the page stays open."""
         runner: Any = self.environment.runner
         gevent.spawn(runner.stop if self.environment.web_ui else runner.quit)
 
     def stop(self) -> None:
-        """The test ends: what is in flight is given up, after what has come of it is counted."""
-        garbage.mind()
-        self._dealing.end()
-        self._spent = self.cpu()
-        sending = self.sending
-        for caller in sending.in_flight:
-            sending.look_at(caller)
+        """Handle the end of the test: count what has arrived of the answers in flight, and abandon them."""
+        restore_collections()
+        self._distribution.reset()
+        self._final_cpu = self.cpu_share()
+        generator = self.generator
+        for caller in generator.in_flight:
+            generator.count_new_reads(caller)
         if not self._drained:
-            sending.tally.interrupted += len(sending.in_flight)
-            sending.closing = True
-        self._tasks.kill(block=False)  # not left to the next test, which it would end
+            generator.tally.interrupted += len(generator.in_flight)
+            generator.closing = True
+        self._tasks.kill(block=False)  # otherwise they would end the next test
 
-    def listen(self) -> None:
-        """Takes a share when the master deals one, and begins to count anew when the web page says so."""
+    def register_handlers(self) -> None:
+        """Register the handlers of messages between master and workers, and of a reset on the web page."""
         runner: Any = self.environment.runner
-        self._dealing.listen()
+        self._distribution.register_messages()
         if isinstance(runner, WorkerRunner):
-            runner.register_message(ANEW, self._count_anew)
+            runner.register_message(RESET, self._handle_reset)
         elif isinstance(runner, MasterRunner):
-            runner.register_message(DRAINED, self._hear_drained)
-        self.environment.events.reset_stats.add_listener(self._count_anew)
+            runner.register_message(DRAINED, self._handle_drained)
+        self.environment.events.reset_stats.add_listener(self._handle_reset)
 
-    def _count_anew(self, **_: Any) -> None:
-        """What was sent until now counts as warm-up, as Locust's own figures are forgotten as well."""
+    def _handle_reset(self, **_: Any) -> None:
+        """Treat all requests until now as warm-up, as Locust resets its own statistics too."""
         runner: Any = self.environment.runner
         if isinstance(runner, MasterRunner):
-            runner.send_message(ANEW)
-        self.sending.forget()
-        self.sending.began_ns = time.monotonic_ns() if self.began_ns and not self.sending.closing else 0
+            runner.send_message(RESET)
+        self.generator.reset_counts()
+        self.generator.began_ns = time.monotonic_ns() if self.began_ns and not self.generator.closing else 0
 
-    def _hear_drained(self, msg: Any, **_: Any) -> None:
-        """A worker has nothing more to send, and all its answers. Where none is left, nor is the time waited for."""
-        self._dealing.undrained.discard(msg.node_id)
-        if not self._dealing.undrained:
+    def _handle_drained(self, msg: Any, **_: Any) -> None:
+        """Record that a worker has sent all its requests and has all answers; after the last one the test ends."""
+        self._distribution.undrained.discard(msg.node_id)
+        if not self._distribution.undrained:
             gevent.spawn(self._drain)
 
-    def cpu(self) -> float:
-        """The share of a core that this process has used from the start of the test, warm-up and all, to its end."""
-        if self._spent is not None:
-            return self._spent
+    def cpu_share(self) -> float:
+        """Return the share of a core that this process has used from the start of the test, warm-up included."""
+        if self._final_cpu is not None:
+            return self._final_cpu
         if not self.began_ns:
             return 0.0
-        return (time.process_time() - self._cpu_s) / max(0.001, time.monotonic() - self._since_s)
+        return (time.process_time() - self._start_cpu_s) / max(0.001, time.monotonic() - self._start_s)

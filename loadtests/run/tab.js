@@ -1,5 +1,5 @@
-// Makes our tab of Locust's page show our page: an element of its own, which React draws as it draws any other.
-// Where Locust ignores `component`, its tab shows the table of TTFT, ITL and so on instead.
+// Shows the report in the tab that chatproof adds to Locust's page, as a custom element that React renders like any other.
+// A Locust version that ignores `component` shows the table of TTFT, ITL and so on instead.
 (() => {
   const NAME = "chatproof-report";
   const EVERY_MS = 2000;
@@ -9,41 +9,41 @@
       if (!this.shadowRoot) {
         const bar = document.createElement("p");
         bar.className = "dim";
-        this.said = document.createElement("span");
+        this.status = document.createElement("span");
         const link = Object.assign(document.createElement("a"), { href: "./chatproof", target: "_blank" });
-        link.textContent = "Open as a page of its own";
-        bar.append(link, this.said);
-        this.shown = document.createElement("div");
-        this.attachShadow({ mode: "open" }).append(this.shown, bar);
+        link.textContent = "Open as a separate page";
+        bar.append(link, this.status);
+        this.content = document.createElement("div");
+        this.attachShadow({ mode: "open" }).append(this.content, bar);
       }
-      this.follow();
+      this.poll();
     }
 
     disconnectedCallback() {
       clearTimeout(this.timer);
     }
 
-    async follow() {
+    async poll() {
       clearTimeout(this.timer);
-      if (!document.hidden) await this.read();
-      if (this.isConnected) this.timer = setTimeout(() => this.follow(), EVERY_MS);
+      if (!document.hidden) await this.load();
+      if (this.isConnected) this.timer = setTimeout(() => this.poll(), EVERY_MS);
     }
 
-    // The page is drawn by the server, with everything escaped; nothing in it runs.
-    async read() {
+    // The server renders the report with all text escaped; it contains no scripts.
+    async load() {
       try {
         const answer = await fetch("./chatproof", { cache: "no-store" });
         if (!answer.ok || answer.redirected) throw new Error(answer.statusText);
         const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-        this.shown.replaceChildren(page.querySelector("style"), page.querySelector("main"));
-        this.said.textContent = "";
+        this.content.replaceChildren(page.querySelector("style"), page.querySelector("main"));
+        this.status.textContent = "";
       } catch {
-        this.said.textContent = "; Locust does not answer, this is the last that it said";
+        this.status.textContent = "; Locust does not answer; this is the last report that was received";
       }
     }
   }
 
-  const tab = (window.templateArgs?.extended_tabs ?? []).find((each) => each.key === "chatproof");
+  const tab = (window.templateArgs?.extended_tabs ?? []).find((item) => item.key === "chatproof");
   if (!tab || !window.customElements) return;
   customElements.define(NAME, Report);
   tab.component = NAME;

@@ -1,1 +1,1 @@
-"""What is sent and when: arrivals, workload, lengths and prompts."""
+"""What is sent and when: the workload and its lengths and prompts, and the times of arrival."""

@@ -1,7 +1,8 @@
-"""Arrivals: when requests leave, by a plan that a seed decides. Pure.
+"""Generate the times at which requests are sent, from a profile and a seed, or read them from a trace.
 
-A profile says how many per second (or how many users) at each moment; an open loop's requests are a point process of
-that intensity: gaps of mean one are drawn (constant, exponential, gamma) and stretched by the profile.
+A profile states the rate (or the number of users) at each moment. The requests of an open loop are a point process
+with that intensity: gaps with mean one are drawn (constant, exponential or gamma) and mapped to times by the profile.
+Does no I/O except to read a trace.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import csv
 import json
 import math
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -24,8 +25,8 @@ Process = Literal["constant", "poisson", "gamma"]
 
 
 @dataclass(frozen=True, slots=True)
-class Leg:
-    """A part of a profile: `seconds` long, from one level to another in a straight line."""
+class ProfileSegment:
+    """A part of a profile, in which the level changes linearly from `start` to `end`."""
 
     seconds: float
     start: float
@@ -33,11 +34,11 @@ class Leg:
 
     @property
     def area(self) -> float:
-        """Requests in it, or user-seconds."""
+        """The number of requests in it, or of user-seconds."""
         return self.seconds * (self.start + self.end) / 2
 
-    def when(self, area: float) -> float:
-        """Seconds from its start until so much of its area has passed."""
+    def seconds_until(self, area: float) -> float:
+        """Return the seconds from its start until the given part of its area has passed."""
         slope = (self.end - self.start) / self.seconds
         if abs(slope) < 1e-12:
             return area / self.start
@@ -46,65 +47,68 @@ class Leg:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """Levels over time: requests per second in an open loop, users in a closed one."""
+    """The level over time: requests per second in an open loop, users in a closed loop."""
 
-    legs: tuple[Leg, ...]
+    segments: tuple[ProfileSegment, ...]
 
     @property
     def seconds(self) -> float:
-        """How long it is."""
-        return sum(leg.seconds for leg in self.legs)
+        """Its duration."""
+        return sum(segment.seconds for segment in self.segments)
 
     def level(self, at_s: float) -> float | None:
-        """The level at a moment, None after the end."""
-        for leg in self.legs:
-            if at_s < leg.seconds:
-                return leg.start + (leg.end - leg.start) * at_s / leg.seconds
-            at_s -= leg.seconds
+        """Return the level at a time, None after the end."""
+        for segment in self.segments:
+            if at_s < segment.seconds:
+                return segment.start + (segment.end - segment.start) * at_s / segment.seconds
+            at_s -= segment.seconds
         return None
 
-    def stretch(self, areas: Iterator[float]) -> Iterator[float]:
-        """The moments at which the profile has passed each of these growing areas, as far as it reaches."""
-        legs = iter(self.legs)
-        leg, began_s, passed = next(legs), 0.0, 0.0
+    def map_areas(self, areas: Iterator[float]) -> Iterator[float]:
+        """Yield the time at which each of these increasing areas has passed, until the end of the profile."""
+        segments = iter(self.segments)
+        segment, began_s, passed = next(segments), 0.0, 0.0
         for area in areas:
-            while area > passed + leg.area:
-                passed, began_s = passed + leg.area, began_s + leg.seconds
-                following = next(legs, None)
+            while area > passed + segment.area:
+                passed, began_s = passed + segment.area, began_s + segment.seconds
+                following = next(segments, None)
                 if following is None:
                     return
-                leg = following
-            yield began_s + leg.when(area - passed)
+                segment = following
+            yield began_s + segment.seconds_until(area - passed)
 
 
 def steady(level: float, seconds: float) -> Profile:
-    """One level all the time: also a soak, when it is long."""
-    return Profile((Leg(seconds, level, level),))
+    """Return a profile with one level; a soak test is a long one."""
+    return Profile((ProfileSegment(seconds, level, level),))
 
 
 def ramp(level: float, seconds: float) -> Profile:
-    """From nothing to the level, evenly."""
-    return Profile((Leg(seconds, 0.0, level),))
+    """Return a profile that rises linearly from 0 to the level."""
+    return Profile((ProfileSegment(seconds, 0.0, level),))
 
 
 def steps(level: float, seconds: float, count: int = 5) -> Profile:
-    """Stairs of equal height and length up to the level."""
-    return Profile(tuple(Leg(seconds / count, level * at / count, level * at / count) for at in range(1, count + 1)))
+    """Return a profile of steps with equal height and duration, up to the level."""
+    levels = [level * step / count for step in range(1, count + 1)]
+    return Profile(tuple(ProfileSegment(seconds / count, height, height) for height in levels))
 
 
 def spike(level: float, seconds: float, base: float = 0.2) -> Profile:
-    """A fifth of the level, with the level itself in the middle tenth of the time."""
+    """Return a profile at `base` of the level, with the level itself in the middle tenth of the time."""
     low = level * base
-    return Profile((Leg(seconds * 0.45, low, low), Leg(seconds * 0.1, level, level), Leg(seconds * 0.45, low, low)))
+    side, peak = ProfileSegment(seconds * 0.45, low, low), ProfileSegment(seconds * 0.1, level, level)
+    return Profile((side, peak, side))
 
 
 SHAPES: Final = {"steady": steady, "ramp": ramp, "steps": steps, "spike": spike, "soak": steady}
 
 
-def arrivals(profile: Profile, process: Process, seed: int, burstiness: float = 1.0) -> Iterator[float]:
-    """Seconds from the start at which requests leave.
+def generate_arrivals(profile: Profile, process: Process, seed: int, burstiness: float = 1.0) -> Iterator[float]:
+    """Yield the times at which requests are sent, in seconds from the start.
 
-    `burstiness` is the shape of the gamma process: 1 is Poisson, less comes in bursts, more is evener.
+    `burstiness` is the shape of the gamma process: 1 is Poisson, a lower value comes in bursts, a higher one is more
+    even.
     """
     rng = random.Random(seed)
     draw = {
@@ -112,34 +116,34 @@ def arrivals(profile: Profile, process: Process, seed: int, burstiness: float = 
         "poisson": lambda: rng.expovariate(1.0),
         "gamma": lambda: rng.gammavariate(burstiness, 1 / burstiness),
     }[process]
-    return profile.stretch(accumulate(iter(draw, None)))
+    return profile.map_areas(accumulate(iter(draw, None)))
 
 
 @dataclass(frozen=True, slots=True)
-class Traced:
-    """A request of a recorded trace: when it left, and how long its prompt and its answer were, in tokens."""
+class TracedRequest:
+    """A request of a recorded trace: when it was sent, and the lengths of its prompt and its answer in tokens."""
 
     at_s: float
     prompt_tokens: int
     completion_tokens: int
 
 
-MOST_TOKENS: Final = 1_000_000
-LATEST: Final = 1e15
-"""Of a time in a trace, which may be counted from 1970."""
+MAX_TOKENS: Final = 1_000_000
+MAX_TIME: Final = 1e15
+"""The highest time in a trace; times may be counted from 1970."""
 TRACE_KEYS: Final = (
     ("timestamp", 1e-3, "input_length", "output_length"),  # Mooncake: milliseconds
     ("Timestamp", 1.0, "Request tokens", "Response tokens"),  # BurstGPT: seconds
 )
 
 
-def trace(path: Path) -> list[Traced]:
-    """A recorded trace in the form of Mooncake or of BurstGPT, one JSON object per line or, where the file's name ends
-    in .csv, one line of a table with a head; from its first request on.
+def read_trace(path: Path) -> list[TracedRequest]:
+    """Read a recorded trace in the format of Mooncake or BurstGPT, with times from its first request.
 
-    Raises UsageError with the line that cannot be read.
+    The file has one JSON object per line or, if its name ends in .csv, is a table with a header. Raise UsageError
+    with the line that is invalid.
     """
-    found = []
+    requests = []
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
@@ -148,36 +152,37 @@ def trace(path: Path) -> list[Traced]:
     items: Iterable[str | dict[str, Any]] = csv.DictReader(lines) if table else lines
     for number, item in enumerate(items, 2 if table else 1):
         if not isinstance(item, str) or item.strip():
-            found.append(_traced(item, f"--trace {path}, line {number}"))
-    if not found:
-        raise UsageError(f"--trace {path} holds no request")
-    found.sort(key=lambda each: each.at_s)
-    first_s = found[0].at_s
-    return [Traced(each.at_s - first_s, each.prompt_tokens, each.completion_tokens) for each in found]
+            requests.append(_parse_request(item, f"--trace {path}, line {number}"))
+    if not requests:
+        raise UsageError(f"--trace {path}: the file has no requests")
+    requests.sort(key=lambda request: request.at_s)
+    first_s = requests[0].at_s
+    return [replace(request, at_s=request.at_s - first_s) for request in requests]
 
 
-def _traced(line: str | dict[str, Any], where: str) -> Traced:
+def _parse_request(line: str | dict[str, Any], where: str) -> TracedRequest:
     try:
         item = json.loads(line) if isinstance(line, str) else line
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"{where}: is no JSON: {error}") from error
+        raise UsageError(f"{where}: invalid JSON: {error}") from error
     if not isinstance(item, dict):
-        raise UsageError(f"{where}: is no object")
-    for at, unit_s, prompt, completion in TRACE_KEYS:
-        if at in item:
-            counts = (_number(item, name, where, MOST_TOKENS) for name in (prompt, completion))
-            return Traced(_number(item, at, where, LATEST) * unit_s, *(max(1, round(count)) for count in counts))
-    raise UsageError(f"{where}: has neither `timestamp` (Mooncake) nor `Timestamp` (BurstGPT)")
+        raise UsageError(f"{where}: expected a JSON object, got {type(item).__name__}")
+    for time_key, unit_s, prompt_key, completion_key in TRACE_KEYS:
+        if time_key in item:
+            counts = (_parse_number(item, key, where, MAX_TOKENS) for key in (prompt_key, completion_key))
+            at_s = _parse_number(item, time_key, where, MAX_TIME) * unit_s
+            return TracedRequest(at_s, *(max(1, round(count)) for count in counts))
+    raise UsageError(f"{where}: missing field: expected 'timestamp' (Mooncake) or 'Timestamp' (BurstGPT)")
 
 
-def _number(item: dict[str, Any], name: str, where: str, most: float) -> float:
-    """A number of a trace, where a table has it as text."""
+def _parse_number(item: dict[str, Any], name: str, where: str, greatest: float) -> float:
+    """Return a number of a trace; in a table it is a string."""
     try:
         value = float(item[name])
     except KeyError:
-        raise UsageError(f"{where}: has no {name!r}") from None
+        raise UsageError(f"{where}: missing field {name!r}") from None
     except (TypeError, ValueError, OverflowError):
         value = math.nan
-    if not 0 <= value <= most:
-        raise UsageError(f"{where}: {name!r} is {item[name]!r}; write a number from 0 to {most:g}")
+    if not 0 <= value <= greatest:
+        raise UsageError(f"{where}: invalid {name!r}: expected a number from 0 to {greatest:g}, got {item[name]!r}")
     return value

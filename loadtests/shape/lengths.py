@@ -1,4 +1,4 @@
-"""Lengths: numbers drawn from a stated distribution, as scenario files write them. Pure."""
+"""Lengths drawn from a distribution, as scenario files state them. Does no I/O."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ FORMS: Final = {
     "lognormal": "[median, sigma]",
     "choice": "[value, ...]",
 }
-LONGEST: Final = 1_000_000
+MAX_LENGTH: Final = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Lengths:
-    """A distribution over integers from 1 on: `numbers` are its parameters as `FORMS` names them; "choice" of one
-    value is a constant."""
+class LengthDistribution:
+    """A distribution over integers from 1. `numbers` are its parameters, as `FORMS` names them; a constant is a
+    "choice" with one value."""
 
     kind: str
     numbers: tuple[float, ...]
 
     def draw(self, rng: Random) -> int:
-        """One length."""
+        """Draw one length."""
         first, last = self.numbers[0], self.numbers[-1]
         match self.kind:
             case "uniform":
@@ -40,38 +40,35 @@ class Lengths:
                 value = rng.lognormvariate(math.log(first), last)
             case _:
                 value = rng.choice(self.numbers)
-        return min(LONGEST, max(1, round(value)))
-
-    @property
-    def most(self) -> int | None:
-        """The greatest length that can be drawn, None where there is no bound."""
-        return int(max(self.numbers)) if self.kind in ("uniform", "choice") else None
+        return min(MAX_LENGTH, max(1, round(value)))
 
 
-def parse(value: Any, where: str) -> Lengths:
-    """Reads `40` or `{uniform: [10, 80]}`. Raises UsageError with the place."""
-    if _is_number(value) and _sound(found := Lengths("choice", (float(value),))):
-        return found
+def parse_length(value: Any, where: str) -> LengthDistribution:
+    """Parse `40` or `{uniform: [10, 80]}`. Raise UsageError that names `where`."""
+    if _is_number(value) and _is_valid(length := LengthDistribution("choice", (float(value),))):
+        return length
     if isinstance(value, dict) and len(value) == 1:
         kind, numbers = next(iter(value.items()))
         if kind in FORMS and isinstance(numbers, list) and numbers and all(_is_number(number) for number in numbers):
-            found = Lengths(kind, tuple(float(number) for number in numbers))
-            if _sound(found):
-                return found
+            length = LengthDistribution(kind, tuple(float(number) for number in numbers))
+            if _is_valid(length):
+                return length
     forms = ", ".join(f"{{{kind}: {form}}}" for kind, form in FORMS.items())
-    raise UsageError(f"{where}: {value!r} is no length; write a whole number from 1 to {LONGEST}, or one of {forms}")
+    raise UsageError(
+        f"{where}: invalid length: expected a whole number from 1 to {MAX_LENGTH}, or one of {forms}, got {value!r}"
+    )
 
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
-def _sound(lengths: Lengths) -> bool:
-    first, last = lengths.numbers[0], lengths.numbers[-1]
-    if lengths.kind in ("choice", "uniform") and not all(number.is_integer() for number in lengths.numbers):
+def _is_valid(length: LengthDistribution) -> bool:
+    first, last = length.numbers[0], length.numbers[-1]
+    if length.kind in ("choice", "uniform") and not all(number.is_integer() for number in length.numbers):
         return False
-    if lengths.kind == "choice":
-        return min(lengths.numbers) >= 1 and max(lengths.numbers) <= LONGEST
-    if len(lengths.numbers) != 2 or not 1 <= first <= LONGEST:
+    if length.kind == "choice":
+        return min(length.numbers) >= 1 and max(length.numbers) <= MAX_LENGTH
+    if len(length.numbers) != 2 or not 1 <= first <= MAX_LENGTH:
         return False
-    return first <= last <= LONGEST if lengths.kind == "uniform" else last >= 0
+    return first <= last <= MAX_LENGTH if length.kind == "uniform" else last >= 0

@@ -1,4 +1,4 @@
-"""What tests of load tests share."""
+"""Fixtures of the load tests' tests."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from loadtests.tests.runs import scheduled
+from loadtests.tests.load_runs import run_schedule_server
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -14,5 +14,5 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="package")
 def url() -> Iterator[str]:
-    with scheduled() as found:
-        yield found
+    with run_schedule_server() as server_url:
+        yield server_url
