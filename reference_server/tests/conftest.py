@@ -1,4 +1,4 @@
-"""A random tiny checkpoint and engines over it, for the tests of the engine."""
+"""Fixtures: a small checkpoint with random weights, engines for it, and the embedded model."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CHAT_TEMPLATE = """\
 {% endfor %}<|im_end|>
 {% endif %}
 {%- for message in messages %}
-{%- if message.role == 'nobody' %}{{ raise_exception('nobody may not speak') }}{% endif %}
+{%- if message.role == 'guest' %}{{ raise_exception('the role guest is not supported') }}{% endif %}
 {{- '<|im_start|>' + message.role + '\\n' }}
 {%- if message.content is string %}{{ message.content }}
 {%- else %}{% for part in message.content %}{{ part.text }}{% endfor %}{% endif %}
@@ -61,7 +61,7 @@ def _write_tokenizer(path: Path) -> None:
 
 @pytest.fixture(scope="session")
 def random_checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A Qwen3 of two layers with random weights, far from uniform, and a byte-level BPE tokenizer."""
+    """A Qwen3 checkpoint of two layers with random weights, far from uniform, and a byte-level BPE tokenizer."""
     from transformers import AutoTokenizer, Qwen3Config, Qwen3ForCausalLM
 
     path = tmp_path_factory.mktemp("checkpoint")
@@ -88,8 +88,7 @@ def random_checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def load_engine(random_checkpoint: Path) -> Iterator[Callable[..., LocalEngine]]:
-    """LocalEngine.load over the random checkpoint on the CPU, dying for good; what was loaded is closed after the
-    test."""
+    """LocalEngine.load with the random checkpoint on the CPU, without restarts; the test closes the engines."""
     engines: list[LocalEngine] = []
 
     def load(**options: Any) -> LocalEngine:
@@ -104,13 +103,13 @@ def load_engine(random_checkpoint: Path) -> Iterator[Callable[..., LocalEngine]]
 
 @pytest.fixture
 def engine(load_engine: Callable[..., LocalEngine]) -> LocalEngine:
-    """An engine of four slots."""
+    """An engine with four slots."""
     return load_engine(slots=4)
 
 
 @pytest.fixture(scope="session")
 def tiny_engine() -> Iterator[LocalEngine]:
-    """The embedded checkpoint on the CPU; its answers have sense, and short ones end by themselves."""
+    """The embedded checkpoint on the CPU, whose answers make sense; short ones end by themselves."""
     from reference_server.tiny import CHECKPOINT
 
     engine = LocalEngine.load(CHECKPOINT, device="cpu", slots=4, max_new_tokens=200)
@@ -130,8 +129,8 @@ def tiny_tokenizer() -> PreTrainedTokenizerFast:
 
 @pytest.fixture(scope="module")
 def addresses(tiny_engine: LocalEngine) -> Iterator[dict[str, str]]:
-    """The address of the embedded model by each dialect."""
-    from reference_server.tests.embedded_model import served_everywhere
+    """Map each dialect to the address of a server of the embedded model."""
+    from reference_server.tests.embedded_model import serve_all_dialects
 
-    with served_everywhere(tiny_engine) as found:
-        yield found
+    with serve_all_dialects(tiny_engine) as servers:
+        yield servers

@@ -1,4 +1,4 @@
-"""Requests to the embedded model behind every dialect, and answers that are held against its description."""
+"""Servers of the embedded model for every dialect, and requests whose responses are validated."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ QUESTION: list[ChatCompletionMessageParam] = [{"role": "user", "content": "What 
 
 
 @contextmanager
-def served_everywhere(engine: LocalEngine) -> Iterator[dict[str, str]]:
-    """The address of one server for each dialect, all over one engine."""
+def serve_all_dialects(engine: LocalEngine) -> Iterator[dict[str, str]]:
+    """Yield the address of a server for each dialect, all with one engine."""
     with ExitStack() as servers:
-        found = {}
+        addresses = {}
         for dialect in DIALECTS:
             key = KEY if load(dialect).auth == "bearer" else None
             settings = Settings(model="tiny", api_key=key)
-            found[dialect] = servers.enter_context(running(load(dialect), engine, settings)).address
-        yield found
+            addresses[dialect] = servers.enter_context(running(load(dialect), engine, settings)).address
+        yield addresses
 
 
 @cache
 def validator(dialect: str) -> Validator:
-    """The validator of what the embedded server has of a dialect."""
+    """Return the validator of the contract that the embedded server serves in a dialect."""
     return Validator(served_contract(load(dialect), bearer=False))
 
 
@@ -56,17 +56,17 @@ def post(address: str, dialect: str, request: Mapping[str, Any]) -> httpx.Respon
 
 
 def walked(address: str, dialect: str, request: Mapping[str, Any]) -> Walk:
-    """The stream that a request gets; nothing is wrong with it."""
+    """Return the stream for a request, and assert that it is valid."""
     response = post(address, dialect, {**request, "stream": True})
-    found = walk([event.data for event in sse.decode([(0.0, response.content)]).events])
-    assert (response.status_code, found.breaches) == (200, ())
-    for _, chunk in found.chunks:
+    stream = walk([event.data for event in sse.decode([(0.0, response.content)]).events])
+    assert (response.status_code, stream.breaches) == (200, ())
+    for _, chunk in stream.chunks:
         assert validator(dialect).problems("ChatCompletionChunk", chunk) == ()
-    return found
+    return stream
 
 
 def answered(address: str, dialect: str, request: Mapping[str, Any]) -> dict[str, Any]:
-    """The plain answer that a request gets; nothing is wrong with it."""
+    """Return the plain response for a request, and assert that it is valid."""
     response = post(address, dialect, request)
     assert response.status_code == 200
     answer: dict[str, Any] = response.json()

@@ -1,4 +1,4 @@
-"""A server that sends, byte by byte, what a test tells it to: an upstream with quirks. It knows no HTTP beyond that."""
+"""An upstream server whose answers, byte by byte, are given by the test."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ STREAM_HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """One request as it came. connection: a number for each."""
+class ReceivedRequest:
+    """One request as received. connection: number of its connection."""
 
     path: str
     headers: dict[str, str]
@@ -29,26 +29,28 @@ class Asked:
 
 
 @dataclass(slots=True)
-class Quirky:
-    """A listening server. asked: every POST. left: set when a client left in the midst of an answer.
+class QuirkyUpstream:
+    """A listening server.
 
-    stop: ends it and all its connections.
+    requests: every POST request.
+    disconnected: set when a client disconnects within an answer.
+    stop: stops the server and closes its connections.
     """
 
     address: str
     stop: Callable[[], None]
-    asked: list[Asked] = field(default_factory=list)
-    left: threading.Event = field(default_factory=threading.Event)
+    requests: list[ReceivedRequest] = field(default_factory=list)
+    disconnected: threading.Event = field(default_factory=threading.Event)
     connections: int = 0
 
 
 def event(chunk: Any) -> bytes:
-    """A chunk as most servers write it."""
+    """Encode a chunk as an event, as most servers do."""
     return b"data: " + json.dumps(chunk).encode() + b"\n\n"
 
 
-def said(text: str | None, reason: str | None = None, **more: Any) -> dict[str, Any]:
-    """A chunk of the first choice."""
+def text_chunk(text: str | None, reason: str | None = None, **more: Any) -> dict[str, Any]:
+    """Return a chunk of the first choice."""
     delta = {} if text is None else {"content": text}
     return {
         "object": "chat.completion.chunk",
@@ -58,35 +60,40 @@ def said(text: str | None, reason: str | None = None, **more: Any) -> dict[str, 
 
 
 def usage(prompt: int, completion: int) -> dict[str, Any]:
-    """Counts as every server has them."""
+    """Return a usage object."""
     return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
 
 
-def counted(prompt: int, completion: int) -> dict[str, Any]:
-    """The chunk that only counts."""
+def usage_chunk(prompt: int, completion: int) -> dict[str, Any]:
+    """Return a chunk with usage only."""
     return {"object": "chat.completion.chunk", "choices": [], "usage": usage(prompt, completion)}
 
 
 def answer(words: tuple[str, ...] = ("Hello", " world"), reason: str = "stop") -> bytes:
-    """A whole stream of plain manners."""
-    chunks = [said("", role="assistant"), *map(said, words), said(None, reason), counted(5, len(words) + 1)]
+    """Return a complete stream without quirks."""
+    chunks = [
+        text_chunk("", role="assistant"),
+        *map(text_chunk, words),
+        text_chunk(None, reason),
+        usage_chunk(5, len(words) + 1),
+    ]
     return b"".join(map(event, chunks)) + b"data: [DONE]\n\n"
 
 
 def chunked(body: bytes, pieces: int = 0) -> bytes:
-    """A body in HTTP's chunks, of so many bytes each, or in one."""
+    """Encode a body in HTTP chunks of `pieces` bytes each, or in one chunk."""
     size = pieces or max(len(body), 1)
     parts = [body[at : at + size] for at in range(0, len(body), size)]
     return b"".join(b"%x\r\n%b\r\n" % (len(part), part) for part in parts) + b"0\r\n\r\n"
 
 
 def streaming(body: bytes) -> bytes:
-    """A whole HTTP answer that streams a body."""
+    """Return a complete HTTP response that streams a body."""
     return STREAM_HEAD + b"Transfer-Encoding: chunked\r\n\r\n" + chunked(body)
 
 
 def plain(status: int, body: Any, *headers: str) -> bytes:
-    """A whole HTTP answer with a JSON body."""
+    """Return a complete HTTP response with a JSON body."""
     content = json.dumps(body).encode()
     head = [
         f"HTTP/1.1 {status} Whatever",
@@ -97,16 +104,18 @@ def plain(status: int, body: Any, *headers: str) -> bytes:
     return "\r\n".join(head).encode() + b"\r\n\r\n" + content
 
 
-def sends(data: bytes) -> Callable[[Asked, socket.socket], None]:
-    """A script that sends the same to everybody."""
-    return lambda _asked, peer: peer.sendall(data)
+def sends(data: bytes) -> Callable[[ReceivedRequest, socket.socket], None]:
+    """Return a script that answers every request with the same data."""
+    return lambda _request, peer: peer.sendall(data)
 
 
 @contextmanager
-def quirky(script: Callable[[Asked, socket.socket], None], models: Any = MODELS, port: int = 0) -> Iterator[Quirky]:
-    """A server that answers a GET of its models, and every POST by the script; all is over when the context is left.
+def quirky(
+    script: Callable[[ReceivedRequest, socket.socket], None], models: Any = MODELS, port: int = 0
+) -> Iterator[QuirkyUpstream]:
+    """Yield a server that answers GET requests for its models, and every POST request by the script.
 
-    A script that returns leaves the connection open, one that raises ConnectionError has it closed.
+    If the script returns, the connection stays open; if it raises ConnectionError, the connection is closed.
     """
     with socket.create_server(("127.0.0.1", port)) as listener:
         peers: list[socket.socket] = []
@@ -123,19 +132,19 @@ def quirky(script: Callable[[Asked, socket.socket], None], models: Any = MODELS,
             for thread in threads:
                 thread.join(PATIENCE_S)
 
-        server = Quirky(f"http://127.0.0.1:{listener.getsockname()[1]}", stop)
+        server = QuirkyUpstream(f"http://127.0.0.1:{listener.getsockname()[1]}", stop)
 
         def serve(peer: socket.socket, number: int) -> None:
             with peer, peer.makefile("rb") as reader:
                 try:
-                    while (asked := _read(reader, number)) is not None:
-                        if asked.body is None:
-                            peer.sendall(plain(200, models) if asked.path.endswith("/models") else plain(404, {}))
+                    while (request := _read(reader, number)) is not None:
+                        if request.body is None:
+                            peer.sendall(plain(200, models) if request.path.endswith("/models") else plain(404, {}))
                             continue
-                        server.asked.append(asked)
-                        script(asked, peer)
+                        server.requests.append(request)
+                        script(request, peer)
                 except (ConnectionError, TimeoutError):
-                    server.left.set()
+                    server.disconnected.set()
 
         def accept() -> None:
             while True:
@@ -157,7 +166,7 @@ def quirky(script: Callable[[Asked, socket.socket], None], models: Any = MODELS,
             stop()
 
 
-def _read(reader: Any, number: int) -> Asked | None:
+def _read(reader: Any, number: int) -> ReceivedRequest | None:
     line = reader.readline().decode()
     if not line:
         return None
@@ -167,12 +176,12 @@ def _read(reader: Any, number: int) -> Asked | None:
         headers[name.lower()] = value.strip()
     length = int(headers.get("content-length", 0))
     body = json.loads(reader.read(length)) if length else None
-    return Asked(line.split()[1], headers, body, number)
+    return ReceivedRequest(line.split()[1], headers, body, number)
 
 
-def until_left(peer: socket.socket) -> None:
-    """Returns when the other side has closed; raises ConnectionResetError where it did so hard."""
+def wait_for_disconnect(peer: socket.socket) -> None:
+    """Wait until the other side has closed the connection, then raise ConnectionResetError."""
     peer.settimeout(PATIENCE_S)
     while peer.recv(65536):
         pass
-    raise ConnectionResetError("the other side left")
+    raise ConnectionResetError("the other side closed the connection")

@@ -1,4 +1,4 @@
-"""Requests to an engine, and all that comes of them."""
+"""Helpers that send requests to an engine and collect the results."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ def run(engine: LocalEngine, prompt: list[int], params: SamplingParams) -> list[
     return asyncio.run(collect(engine, prompt, params))
 
 
-def answers(engine: LocalEngine, asked: list[tuple[list[int], SamplingParams]]) -> list[list[Any]]:
-    """What every request gets while all others run too, without what was measured."""
+def answers(engine: LocalEngine, requests: list[tuple[list[int], SamplingParams]]) -> list[list[Any]]:
+    """Return the results of requests that run at the same time, without measurements."""
 
     async def one(prompt: list[int], params: SamplingParams) -> list[Any]:
         deltas = await collect(engine, prompt, params)
-        return sorted((each.index, at, each.token_id, each.text, each.logprob) for at, each in enumerate(deltas))
+        return sorted((delta.index, at, delta.token_id, delta.text, delta.logprob) for at, delta in enumerate(deltas))
 
     async def together() -> list[list[Any]]:
-        return await asyncio.gather(*(one(*each) for each in asked))
+        return await asyncio.gather(*(one(*request) for request in requests))
 
-    return [[(index, *rest) for index, _, *rest in said] for said in asyncio.run(together())]
+    return [[(index, *rest) for index, _, *rest in tokens] for tokens in asyncio.run(together())]
 
 
 def text_of(deltas: list[Delta]) -> str:

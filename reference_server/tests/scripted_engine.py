@@ -1,4 +1,4 @@
-"""An engine that says what a test told it to say, and a server over it that listens on a real socket."""
+"""An engine that answers with a script, and a server for it that listens on a socket."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from reference_server.engine import Engine, FinishReason, SamplingParams
     from reference_server.settings import Settings
 
-PATIENCE_S = 20  # how long a test waits for what must happen; never how long it takes
+PATIENCE_S = 20  # maximum wait for an event that must happen
 
 
 def deltas(texts: Sequence[str], finish_reason: FinishReason = "stop") -> list[Delta]:
-    """One delta for each text, the last with the finish reason; 0.5 ms waits and 2 ms steps."""
+    """Return one delta for each text, the last with the finish reason, with waits of 0.5 ms and steps of 2 ms."""
     last = len(texts) - 1
     return [
         Delta(text, 7 + at, finish_reason if at == last else None, batch_size=2, queue_wait_s=5e-4, step_s=2e-3)
@@ -33,7 +33,7 @@ def deltas(texts: Sequence[str], finish_reason: FinishReason = "stop") -> list[D
 
 
 class ScriptedGeneration:
-    """The deltas of a script; `cancelled` is set once the server has lost interest."""
+    """The deltas of a script; `cancelled` is set when the server cancels the generation."""
 
     def __init__(self, prompt_tokens: int, script: AsyncIterator[Delta]) -> None:
         self.prompt_tokens = prompt_tokens
@@ -53,12 +53,14 @@ class ScriptedGeneration:
 
 
 class ScriptedEngine:
-    """Answers every prompt with the same texts.
+    """An engine that answers every prompt with the same texts.
 
-    fails_after: so many deltas come before EngineError. endless: the texts are repeated until somebody cancels.
-    held: no delta comes at all until somebody cancels. pace_s: the least time between two deltas.
+    fails_after: number of deltas before EngineError.
+    endless: repeat the texts until the generation is cancelled.
+    held: send no delta until the generation is cancelled.
+    pace_s: minimum time between two deltas.
 
-    A prompt counts one token for each word.
+    Each word of a prompt counts as one token.
     """
 
     vocabulary_size = 1000
@@ -103,7 +105,7 @@ class ScriptedEngine:
         return list(range(sum(len(message["content"].split()) for message in messages)))
 
     def prepare(self, prompt: list[int], params: SamplingParams) -> None:
-        """There is nothing to work out."""
+        """Do nothing: the script needs no preparation."""
 
     def submit(self, prompt: list[int], params: SamplingParams) -> ScriptedGeneration:
         if len(prompt) >= self.max_model_len:
@@ -124,7 +126,7 @@ class ScriptedEngine:
             raise EngineError("the engine was closed")
         for at, delta in enumerate(self._deltas):
             if at == self._fails_after:
-                raise EngineError("secret words of the engine")
+                raise EngineError("secret message of the engine")
             await asyncio.sleep(self._pace_s)
             yield delta
 
@@ -134,7 +136,7 @@ class ScriptedEngine:
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """A server in a thread. `stop` tells it to end, `ended` waits until it has."""
+    """A server in a thread. `stop` asks it to end, `ended` waits until it has ended."""
 
     address: str
     server: Server
@@ -150,7 +152,7 @@ class Running:
 
 @contextmanager
 def running(contract: Contract, engine: Engine, settings: Settings, **options: Any) -> Iterator[Running]:
-    """A server that listens, and has ended when the context is left."""
+    """Yield a server that listens, and stop it when the context is left."""
     addresses: SimpleQueue[str] = SimpleQueue()
     server = Server(
         create_app(contract, engine, settings),
@@ -161,9 +163,9 @@ def running(contract: Contract, engine: Engine, settings: Settings, **options: A
     with bind("127.0.0.1", 0) as listener:
         thread = threading.Thread(target=server.run_on, args=(listener,))
         thread.start()
-        made = Running(addresses.get(timeout=PATIENCE_S), server, thread)
+        server_thread = Running(addresses.get(timeout=PATIENCE_S), server, thread)
         try:
-            yield made
+            yield server_thread
         finally:
-            made.stop()
-            made.ended()
+            server_thread.stop()
+            server_thread.ended()

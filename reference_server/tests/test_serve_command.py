@@ -1,4 +1,4 @@
-"""Serving: one line when it listens, one line when it cannot, and an orderly end."""
+"""Tests of `chatproof serve`: its messages, its shutdown and its checks of the options."""
 
 from __future__ import annotations
 
@@ -32,40 +32,40 @@ START_S = 120
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"),
+    ("arguments", "phrases"),
     [
         (["--dialect", "nonsense"], ["nonsense", "ovms", "siliconstorm"]),
         (["--dialect", "siliconstorm"], ["siliconstorm", "--api-key-env"]),
         (["--dialect", "siliconstorm", "--api-key-env", "CHATPROOF_NO_SUCH_KEY"], ["CHATPROOF_NO_SUCH_KEY"]),
         (["--dialect", "ovms", "--full-text"], ["ovms", "--full-text"]),
-        (["--dialect", "mindie", "--allow-origin", "https://pages.example/"], ["'https://pages.example/'", "port"]),
+        (["--dialect", "mindie", "--allow-origin", "https://pages.example/"], ["'https://pages.example/'", "HOST:PORT"]),
         (["--dialect", "mindie", "--host", "host.invalid"], ["host.invalid", "--host"]),
         (["--dialect", "mindie", "--device", "nonsense"], ["nonsense", "cpu"]),
         (["--dialect", "mindie", "--port", "0", "--checkpoint", "no-such-folder"], ["no-such-folder", "config.json"]),
         (["--dialect", "mindie", "--port", "0", "--dtype", "float4"], ["float4", "bfloat16"]),
         (["--dialect", "mindie", "--port", "0", "--max-model-len", "999999999"], ["999999999"]),
-        (["--dialect", "mindie", "--upstream-kind", "vllm"], ["--upstream-kind", "no --upstream was named"]),
-        (["--dialect", "mindie", "--upstream-timeout", "first=1"], ["--upstream-timeout", "no --upstream was named"]),
+        (["--dialect", "mindie", "--upstream-kind", "vllm"], ["--upstream-kind requires --upstream"]),
+        (["--dialect", "mindie", "--upstream-timeout", "first=1"], ["--upstream-timeout requires --upstream"]),
         (
             ["--dialect", "mindie", "--upstream", "http://127.0.0.1:1", "--checkpoint", "x"],
-            ["--checkpoint", "no model"],
+            ["--checkpoint", "loads no model"],
         ),
         (
             ["--dialect", "mindie", "--upstream", "http://127.0.0.1:1", "--no-prefix-reuse"],
-            ["--prefix-reuse", "no mod"],
+            ["--prefix-reuse", "loads no model"],
         ),
     ],
 )
-def test_what_cannot_be_served_is_said_in_one_line(arguments: list[str], words: list[str]) -> None:
+def test_a_server_that_cannot_start_reports_it_in_one_line(arguments: list[str], phrases: list[str]) -> None:
     result = CliRunner().invoke(command, arguments)
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr.startswith("Error: ")
     assert result.stderr.count("\n") == 1
-    for word in words:
-        assert word in result.stderr
+    for phrase in phrases:
+        assert phrase in result.stderr
 
 
-def test_a_taken_port_is_said_in_one_line() -> None:
+def test_an_occupied_port_is_reported_in_one_line() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         result = CliRunner().invoke(command, ["--dialect", "mindie", "--port", port])
@@ -75,18 +75,18 @@ def test_a_taken_port_is_said_in_one_line() -> None:
 
 
 @pytest.mark.parametrize("key", ["ключ", "two\nlines", ""])
-def test_a_key_that_no_header_can_carry_is_refused(key: str) -> None:
+def test_a_key_that_cannot_be_sent_in_a_header_is_refused(key: str) -> None:
     with pytest.raises(ServingError):
         serve(load("mindie"), ScriptedEngine(), Settings(model="tiny", api_key=key))
 
 
-def test_the_address_is_announced_once_it_answers() -> None:
+def test_the_server_answers_at_its_announced_address() -> None:
     with running(load("mindie"), ScriptedEngine(), Settings(model="tiny")) as server:
         assert httpx.get(f"{server.address}/health").json() == {"status": "ok"}
 
 
 def stopped_while_streaming(engine: ScriptedEngine, grace_s: float) -> list[str]:
-    """The events of a stream whose server was told to end after the first of them."""
+    """Return the events of a stream whose server was asked to stop after the first event."""
     with running(load("mindie"), engine, Settings(model="tiny"), grace_s=grace_s) as server:
         with httpx.stream("POST", f"{server.address}/v1/chat/completions", json=REQUEST) as response:
             parts = response.iter_bytes()
@@ -99,23 +99,23 @@ def stopped_while_streaming(engine: ScriptedEngine, grace_s: float) -> list[str]
     return [event.data for event in sse.decode([(0.0, content)]).events]
 
 
-def test_answers_under_way_may_end_before_the_server_does() -> None:
+def test_running_answers_may_finish_before_the_server_stops() -> None:
     walked = walk(stopped_while_streaming(ScriptedEngine(["word "] * 300 + [""]), PATIENCE_S))
     assert walked.breaches == ()
     assert walked.choices[0].content == "word " * 300
 
 
-def test_after_the_grace_an_answer_is_ended_with_an_error() -> None:
+def test_after_the_grace_period_an_answer_ends_with_an_error() -> None:
     assert "error_type" in stopped_while_streaming(ScriptedEngine(endless=True), 0.1)[-1]
 
 
-def test_the_server_does_not_outlive_its_engine() -> None:
+def test_the_server_stops_when_its_engine_stops() -> None:
     engine = ScriptedEngine()
     with pytest.raises(EngineStoppedError):
         serve(load("mindie"), engine, Settings(model="tiny"), announce=lambda _: engine.close())
 
 
-def test_the_embedded_model_is_served_and_ends_at_a_signal_with_status_zero() -> None:
+def test_the_command_serves_the_embedded_model_and_exits_with_0_after_sigterm() -> None:
     environment = {**os.environ, "CHATPROOF_TEST_KEY": "key-1", "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
     arguments = ["--dialect", "siliconstorm", "--port", "0", "--model", "tiny", "--device", "cpu"]
     with subprocess.Popen(
@@ -145,7 +145,7 @@ def test_the_embedded_model_is_served_and_ends_at_a_signal_with_status_zero() ->
 
 
 @pytest.mark.parametrize("served", [command, hosting.command], ids=["serve", "faults serve"])
-def test_a_server_of_either_command_hands_the_lock_of_python_on_soon(
+def test_both_serving_commands_shorten_the_switch_interval_of_python(
     served: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     intervals: list[float] = []
@@ -162,7 +162,7 @@ def test_a_server_of_either_command_hands_the_lock_of_python_on_soon(
     assert intervals == pytest.approx([SWITCH_INTERVAL_S])
 
 
-def test_the_command_says_what_it_takes() -> None:
+def test_the_help_lists_every_option() -> None:
     result = CliRunner().invoke(command, ["--help"])
     assert result.exit_code == 0
     for option in command.params:

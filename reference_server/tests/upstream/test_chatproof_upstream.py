@@ -1,4 +1,4 @@
-"""The gateway in front of servers of ours: what comes out of it is what they said, in the gateway's own dialect."""
+"""Tests of the gateway with chatproof servers as upstreams: same answers, in the gateway's own dialect."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ TEXTS = ["The", " capital", " is", " Paris", ".", ""]
 REQUEST = {"model": "tiny", "messages": [{"role": "user", "content": "What is it"}]}
 
 
-def post(address: str, dialect: str, **members: Any) -> httpx.Response:
+def post(address: str, dialect: str, **fields: Any) -> httpx.Response:
     return httpx.post(
         address + load(dialect).path,
-        json={**REQUEST, **members},
+        json={**REQUEST, **fields},
         headers={"Authorization": f"Bearer {KEY}"},
         timeout=PATIENCE_S,
     )
@@ -43,16 +43,16 @@ def post(address: str, dialect: str, **members: Any) -> httpx.Response:
 
 @pytest.fixture
 def key(monkeypatch: pytest.MonkeyPatch) -> str:
-    """The name of a variable that holds the upstream's key."""
+    """The name of the environment variable that holds the upstream's key."""
     monkeypatch.setenv("CHATPROOF_TEST_UPSTREAM", KEY)
     return "CHATPROOF_TEST_UPSTREAM"
 
 
 @pytest.mark.parametrize("upstream", DIALECTS)
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_every_dialect_in_front_of_every_other_says_the_same(dialect: str, upstream: str, key: str) -> None:
-    behind = running(load(upstream), ScriptedEngine(TEXTS), Settings(model="theirs", api_key=KEY))
-    with behind as server, gateway(load(dialect), server.address, api_key=KEY, key_variable=key) as front:
+def test_every_dialect_gives_the_same_answer_with_every_upstream_dialect(dialect: str, upstream: str, key: str) -> None:
+    upstream_server = running(load(upstream), ScriptedEngine(TEXTS), Settings(model="theirs", api_key=KEY))
+    with upstream_server as server, gateway(load(dialect), server.address, api_key=KEY, key_variable=key) as front:
         plain = post(front.address, dialect)
         streamed = post(front.address, dialect, stream=True)
     answer = plain.json()
@@ -70,7 +70,7 @@ def test_every_dialect_in_front_of_every_other_says_the_same(dialect: str, upstr
 
 @pytest.fixture(scope="module")
 def wide_engine() -> Iterator[LocalEngine]:
-    """The embedded model with as many slots as a server has by default."""
+    """The embedded model with the default number of slots."""
     with closing(LocalEngine.load(CHECKPOINT, device="cpu")) as engine:
         yield engine
 
@@ -79,12 +79,12 @@ def wide_engine() -> Iterator[LocalEngine]:
     ("dialect", "upstream"),
     [("mindie-2.3", "vllm"), *((name, name) for name in ("mindie-2.3", "siliconstorm", "ovms-2024", "openai"))],
 )
-def test_the_suite_calls_a_gateway_conformant(
+def test_a_gateway_is_conformant(
     dialect: str, upstream: str, wide_engine: LocalEngine, key: str, tmp_path: Path
 ) -> None:
-    behind = running(load(upstream), wide_engine, Settings(model="theirs", api_key=KEY))
+    upstream_server = running(load(upstream), wide_engine, Settings(model="theirs", api_key=KEY))
     command = ["-m", "chatproof", "check", "--dialect", dialect, "--api-key-env", "CHATPROOF_TEST_UPSTREAM"]
-    with behind as server, gateway(load(dialect), server.address, api_key=KEY, key_variable=key) as front:
+    with upstream_server as server, gateway(load(dialect), server.address, api_key=KEY, key_variable=key) as front:
         done = subprocess.run(
             [sys.executable, *command, front.address], cwd=tmp_path, capture_output=True, text=True, timeout=CHECK_S
         )
@@ -104,40 +104,40 @@ def test_tools_are_called_through_a_gateway(tiny_engine: LocalEngine, key: str) 
         "temperature": 0,
         "max_tokens": 64,
     }
-    behind = running(load("vllm"), tiny_engine, Settings(model="theirs", api_key=KEY))
-    with behind as server, gateway(load("mindie"), server.address, api_key=KEY, key_variable=key) as front:
+    upstream_server = running(load("vllm"), tiny_engine, Settings(model="theirs", api_key=KEY))
+    with upstream_server as server, gateway(load("mindie"), server.address, api_key=KEY, key_variable=key) as front:
         plain = post(front.address, "mindie", **asked).json()["choices"][0]
         streamed = post(front.address, "mindie", **asked, stream=True)
     (call,) = plain["message"]["tool_calls"]
     assert (call["function"]["name"], list(json.loads(call["function"]["arguments"]))) == ("get_weather", ["city"])
     assert plain["finish_reason"] == "tool_calls"
     choice = walk([event.data for event in sse.decode([(0.0, streamed.content)]).events]).choices[0]
-    assert [(each.name, each.arguments) for each in choice.tool_calls] == [
+    assert [(tool_call.name, tool_call.arguments) for tool_call in choice.tool_calls] == [
         ("get_weather", call["function"]["arguments"])
     ]
 
 
-def test_a_form_is_kept_through_a_gateway(tiny_engine: LocalEngine, key: str) -> None:
+def test_a_response_format_is_kept_through_a_gateway(tiny_engine: LocalEngine, key: str) -> None:
     schema = {
         "type": "object",
         "properties": {"size": {"enum": [1, 2]}},
         "required": ["size"],
         "additionalProperties": False,
     }
-    form = {"type": "json_schema", "json_schema": {"name": "size", "schema": schema}}
-    behind = running(load("vllm"), tiny_engine, Settings(model="theirs", api_key=KEY))
-    with behind as server, gateway(load("vllm"), server.address, api_key=KEY, key_variable=key) as front:
-        asked: list[dict[str, Any]] = [
-            {"response_format": form},
+    response_format = {"type": "json_schema", "json_schema": {"name": "size", "schema": schema}}
+    upstream_server = running(load("vllm"), tiny_engine, Settings(model="theirs", api_key=KEY))
+    with upstream_server as server, gateway(load("vllm"), server.address, api_key=KEY, key_variable=key) as front:
+        requests: list[dict[str, Any]] = [
+            {"response_format": response_format},
             {"structured_outputs": {"choice": ["[1]", "[2]"]}, "logprobs": True},
             {"response_format": {"type": "text"}, "max_tokens": 2},
         ]
-        hot = {"temperature": 2.0, "seed": 3}  # a seed with which the model does not think before it answers
-        answers = [post(front.address, "vllm", **hot, **each).json()["choices"][0] for each in asked]
+        sampled = {"temperature": 2.0, "seed": 3}  # with this seed the model does not reason before it answers
+        answers = [post(front.address, "vllm", **sampled, **fields).json()["choices"][0] for fields in requests]
         described = httpx.get(f"{front.address}/openapi.json").json()["info"]["x-capabilities"]
     formed, chosen, free = (answer["message"]["content"] for answer in answers)
     assert json.loads(formed)["size"] in (1, 2)
     assert chosen in ("[1]", "[2]")
-    assert chosen in "".join(each["token"] for each in answers[1]["logprobs"]["content"])
+    assert chosen in "".join(entry["token"] for entry in answers[1]["logprobs"]["content"])
     assert isinstance(free, str)
     assert {"structured_output", "logprobs"} <= set(described)

@@ -1,4 +1,4 @@
-"""The gateway in front of a server with quirks: what it reads in spite of them, and what becomes of failures."""
+"""Tests of the gateway with upstreams that have quirks, fail, or refuse requests."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from openapi.stream.event_order import walk
 from reference_server.tests.gateway import gateway
 from reference_server.tests.quirky_upstream import (
     STREAM_HEAD,
-    Asked,
+    ReceivedRequest,
     answer,
     chunked,
-    counted,
     event,
     plain,
     quirky,
-    said,
     sends,
     streaming,
-    until_left,
+    text_chunk,
     usage,
+    usage_chunk,
+    wait_for_disconnect,
 )
 from reference_server.tests.scripted_engine import PATIENCE_S
 
@@ -40,45 +40,45 @@ REQUEST = {"model": "tiny", "messages": [{"role": "user", "content": "Hello"}]}
 KEY = "sk-of-the-upstream"
 
 
-def post(address: str, dialect: str = "mindie-2.3", **members: Any) -> httpx.Response:
-    return httpx.post(address + load(dialect).path, json={**REQUEST, **members}, timeout=PATIENCE_S)
+def post(address: str, dialect: str = "mindie-2.3", **fields: Any) -> httpx.Response:
+    return httpx.post(address + load(dialect).path, json={**REQUEST, **fields}, timeout=PATIENCE_S)
 
 
 def events(response: httpx.Response) -> list[str]:
     return [event.data for event in sse.decode([(0.0, response.content)]).events]
 
 
-def each_counted(*texts: str) -> bytes:
-    """What vLLM sends with continuous_usage_stats, and more: a role on every delta."""
-    chunks = [said(text, usage=usage(4, at + 1)) for at, text in enumerate(texts)]
+def usage_in_every_chunk(*texts: str) -> bytes:
+    """Return a stream like vLLM's with continuous_usage_stats, with a role in every delta too."""
+    chunks = [text_chunk(text, usage=usage(4, at + 1)) for at, text in enumerate(texts)]
     for chunk in chunks:
         chunk["choices"][0]["delta"]["role"] = "assistant"
-    chunks += [said(None, "stop", usage=usage(4, len(texts) + 1)), counted(4, len(texts) + 1)]
+    chunks += [text_chunk(None, "stop", usage=usage(4, len(texts) + 1)), usage_chunk(4, len(texts) + 1)]
     return b"".join(map(event, chunks)) + b"data: [DONE]\n\n"
 
 
 TEXTS = ("Hé", "llo\u2028", "世界", "!")
 PLAIN = answer(TEXTS)
 QUIRKS = {
-    "plain manners": PLAIN,
-    "usage and role on every chunk": each_counted(*TEXTS),
+    "no quirk": PLAIN,
+    "usage and role on every chunk": usage_in_every_chunk(*TEXTS),
     "comments": b": hello\n\n" + PLAIN.replace(b"data: {", b": keep-alive\n\ndata: {"),
-    "line ends of Windows": PLAIN.replace(b"\n", b"\r\n"),
-    "line ends of old": PLAIN.replace(b"\n", b"\r"),
+    "CRLF line ends": PLAIN.replace(b"\n", b"\r\n"),
+    "CR line ends": PLAIN.replace(b"\n", b"\r"),
     "no space after the colon": PLAIN.replace(b"data: ", b"data:"),
-    "names of events and ids": PLAIN.replace(b"data: {", b"event: chunk\nid: 7\nretry: 10\ndata: {"),
-    "no end of its own": PLAIN.removesuffix(b"data: [DONE]\n\n"),
-    "more after the end": PLAIN + event(said("more")) + b"data: [DONE]\n\n",
+    "event names and ids": PLAIN.replace(b"data: {", b"event: chunk\nid: 7\nretry: 10\ndata: {"),
+    "no [DONE]": PLAIN.removesuffix(b"data: [DONE]\n\n"),
+    "more after the finish reason": PLAIN + event(text_chunk("more")) + b"data: [DONE]\n\n",
     "raw characters": b"".join(
         b"data: " + json.dumps(chunk, ensure_ascii=False).encode() + b"\n\n"
-        for chunk in [*map(said, TEXTS), said(None, "stop"), counted(5, 5)]
+        for chunk in [*map(text_chunk, TEXTS), text_chunk(None, "stop"), usage_chunk(5, 5)]
     ),
 }
 FRAMES: dict[str, Callable[[bytes], bytes]] = {
     "one piece": streaming,
-    "bytes": lambda body: STREAM_HEAD + b"Transfer-Encoding: chunked\r\n\r\n" + chunked(body, 1),
-    "until the end": lambda body: STREAM_HEAD + b"Connection: close\r\n\r\n" + body,
-    "an interim answer first": lambda body: b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n" + streaming(body),
+    "single bytes": lambda body: STREAM_HEAD + b"Transfer-Encoding: chunked\r\n\r\n" + chunked(body, 1),
+    "until the connection closes": lambda body: STREAM_HEAD + b"Connection: close\r\n\r\n" + body,
+    "an interim response first": lambda body: b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n" + streaming(body),
 }
 
 
@@ -87,9 +87,9 @@ FRAMES: dict[str, Callable[[bytes], bytes]] = {
 def test_quirks_do_not_reach_the_client(quirk: str, frame: str) -> None:
     data = FRAMES[frame](QUIRKS[quirk])
 
-    def script(_asked: Asked, peer: socket.socket) -> None:
+    def script(_request: ReceivedRequest, peer: socket.socket) -> None:
         peer.sendall(data)
-        if frame == "until the end":
+        if frame == "until the connection closes":
             raise ConnectionResetError
 
     with quirky(script) as upstream, gateway(MINDIE, upstream.address) as front:
@@ -101,7 +101,7 @@ def test_quirks_do_not_reach_the_client(quirk: str, frame: str) -> None:
     assert answered["usage"]["completion_tokens"] == 5 == walked.usages[0][1]["completion_tokens"]
 
 
-def test_nothing_of_the_client_but_its_request_reaches_the_upstream(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_the_validated_parameters_of_the_client_reach_the_upstream(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CHATPROOF_TEST_UPSTREAM", KEY)
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
         monkeypatch.setenv(name, "http://127.0.0.1:1")
@@ -114,21 +114,21 @@ def test_nothing_of_the_client_but_its_request_reaches_the_upstream(monkeypatch:
         where = f"{front.address}/v1/chat/completions?upstream=http://evil.example"
         with httpx.Client(trust_env=False, timeout=PATIENCE_S) as client:
             assert client.post(where, json=body, headers=hostile).status_code == 200
-    (asked,) = upstream.asked
-    assert asked.path == "/v1/chat/completions"
-    assert asked.headers == {
+    (request,) = upstream.requests
+    assert request.path == "/v1/chat/completions"
+    assert request.headers == {
         "host": upstream.address.removeprefix("http://"),
         "accept": "application/json, text/event-stream",
         "user-agent": "chatproof",
         "authorization": f"Bearer {KEY}",
         "content-type": "application/json",
-        "content-length": asked.headers["content-length"],
+        "content-length": request.headers["content-length"],
     }
-    assert asked.body["model"] == "theirs"
-    assert "user" not in asked.body
+    assert request.body["model"] == "theirs"
+    assert "user" not in request.body
 
 
-def test_what_is_asked_is_said_in_the_upstreams_words() -> None:
+def test_parameters_have_the_names_and_values_of_the_upstream() -> None:
     sent: dict[str, Any] = {
         "seed": 2**64 - 1,
         "top_k": 0,
@@ -138,7 +138,7 @@ def test_what_is_asked_is_said_in_the_upstreams_words() -> None:
     }
     with quirky(sends(streaming(answer()))) as upstream, gateway(MINDIE, upstream.address) as front:
         assert post(front.address, **sent, max_tokens=7, temperature=0.5).status_code == 200
-    assert upstream.asked[0].body == {
+    assert upstream.requests[0].body == {
         "model": "theirs",
         "messages": REQUEST["messages"],
         "stream": True,
@@ -163,7 +163,7 @@ def test_what_is_asked_is_said_in_the_upstreams_words() -> None:
 
 
 @pytest.mark.parametrize(
-    ("reply", "status", "words"),
+    ("reply", "status", "phrase"),
     [
         (plain(429, {"error": {"message": "slow down"}}, "Retry-After: 7"), 503, "full"),
         (plain(503, {"detail": "busy"}, "Retry-After: Wed, 21 Oct 2026 07:28:00 GMT"), 503, "full"),
@@ -172,15 +172,15 @@ def test_what_is_asked_is_said_in_the_upstreams_words() -> None:
         (plain(400, {"error": {"message": "top_p of theirs is odd"}}), 422, "top_p of tiny is odd"),
         (plain(422, {"detail": [{"msg": "top_p must be less"}]}), 422, "top_p must be less"),
         (plain(400, {"message": "This model's maximum context length is 10 tokens"}), 422, "maximum context length"),
-        (plain(401, {"error": {"message": f"wrong key {KEY}"}}), 500, "refuses the server itself"),
-        (plain(404, {"error": {"message": "no model theirs"}}), 500, "refuses the server itself"),
-        (plain(302, {}, "Location: http://127.0.0.1:1/"), 500, "refuses the server itself"),
-        (plain(500, {"error": "Traceback in /home/somebody/engine.py"}), 500, "failed on this request"),
+        (plain(401, {"error": {"message": f"wrong key {KEY}"}}), 500, "refused this server's own request"),
+        (plain(404, {"error": {"message": "no model theirs"}}), 500, "refused this server's own request"),
+        (plain(302, {}, "Location: http://127.0.0.1:1/"), 500, "refused this server's own request"),
+        (plain(500, {"error": "Traceback in /home/someone/engine.py"}), 500, "failed on this request"),
         (plain(413, {}), 413, "larger"),
         (b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nHello", 500, "did not finish"),
         (streaming(b"data: {\n\n"), 500, "did not finish"),
         (streaming(b"data: []\n\n"), 500, "did not finish"),
-        (streaming(event({"error": {"message": "secret words", "code": 500}})), 500, "did not finish"),
+        (streaming(event({"error": {"message": "secret message", "code": 500}})), 500, "did not finish"),
         (streaming(answer(reason="of its own")), 500, "did not finish"),
         (streaming(answer().replace(b'"Hello"', b"5")), 500, "did not finish"),
         (streaming(answer().replace(b'"index": 0', b'"index": 7')), 500, "did not finish"),
@@ -189,11 +189,13 @@ def test_what_is_asked_is_said_in_the_upstreams_words() -> None:
         (b"", 503, "cannot be reached"),
         (STREAM_HEAD, 503, "cannot be reached"),
         (STREAM_HEAD + b"Content-Length: 10000\r\n\r\n", 500, "did not finish"),
-        (STREAM_HEAD + b"Content-Length: 10000\r\n\r\n" + event(said("He")), 500, "did not finish"),
+        (STREAM_HEAD + b"Content-Length: 10000\r\n\r\n" + event(text_chunk("He")), 500, "did not finish"),
     ],
 )
-def test_a_refusal_or_failure_of_the_upstream_becomes_the_dialects_own(reply: bytes, status: int, words: str) -> None:
-    def script(_asked: Asked, peer: socket.socket) -> None:
+def test_a_refusal_or_failure_of_the_upstream_becomes_the_dialects_error(
+    reply: bytes, status: int, phrase: str
+) -> None:
+    def script(_request: ReceivedRequest, peer: socket.socket) -> None:
         peer.sendall(reply)
         raise ConnectionResetError
 
@@ -201,19 +203,19 @@ def test_a_refusal_or_failure_of_the_upstream_becomes_the_dialects_own(reply: by
         response = post(front.address)
         port = upstream.address.rpartition(":")[2]
     assert (response.status_code, set(response.json())) == (status, {"error", "error_type"})
-    assert words in response.json()["error"]
-    for secret in (KEY, port, "secret", "Traceback", "somebody", "theirs"):
+    assert phrase in response.json()["error"]
+    for secret in (KEY, port, "secret", "Traceback", "someone", "theirs"):
         assert secret not in response.text
     if status == 503:
         assert response.headers["Retry-After"] == ("7" if b": 7" in reply else "86400" if b"2101" in reply else "1")
 
 
 @pytest.mark.parametrize(
-    "ending", [b"", event({"error": {"message": "secret words"}}), b"data: {\n\n", event(said(None, "odd"))]
+    "ending", [b"", event({"error": {"message": "secret message"}}), b"data: {\n\n", event(text_chunk(None, "odd"))]
 )
-def test_an_answer_that_breaks_off_ends_in_an_error_and_never_in_done(ending: bytes) -> None:
-    def script(_asked: Asked, peer: socket.socket) -> None:
-        peer.sendall(STREAM_HEAD + b"Content-Length: 10000\r\n\r\n" + event(said("He")) + ending)
+def test_an_answer_that_breaks_off_ends_with_an_error_and_without_done(ending: bytes) -> None:
+    def script(_request: ReceivedRequest, peer: socket.socket) -> None:
+        peer.sendall(STREAM_HEAD + b"Content-Length: 10000\r\n\r\n" + event(text_chunk("He")) + ending)
         raise ConnectionResetError
 
     with quirky(script) as upstream, gateway(MINDIE, upstream.address) as front:
@@ -225,26 +227,26 @@ def test_an_answer_that_breaks_off_ends_in_an_error_and_never_in_done(ending: by
 
 
 @pytest.mark.parametrize("stage", ["first=0.2", "gap=0.2", "total=0.2"])
-def test_a_deadline_ends_the_request_there_and_here(stage: str) -> None:
-    def script(_asked: Asked, peer: socket.socket) -> None:
+def test_a_deadline_ends_the_request_at_the_upstream_and_for_the_client(stage: str) -> None:
+    def script(_request: ReceivedRequest, peer: socket.socket) -> None:
         if not stage.startswith("first"):
-            peer.sendall(STREAM_HEAD + b"Content-Length: 10000\r\n\r\n" + event(said("He")))
-        until_left(peer)
+            peer.sendall(STREAM_HEAD + b"Content-Length: 10000\r\n\r\n" + event(text_chunk("He")))
+        wait_for_disconnect(peer)
 
     with quirky(script) as upstream, gateway(MINDIE, upstream.address, timeouts=(stage,)) as front:
         response = post(front.address)
-        assert upstream.left.wait(PATIENCE_S)
+        assert upstream.disconnected.wait(PATIENCE_S)
     assert response.status_code == (503 if stage.startswith("first") else 500)
 
 
 @pytest.mark.parametrize("stream", [True, False])
-def test_a_client_that_leaves_takes_the_upstreams_answer_with_it(stream: bool) -> None:
+def test_a_client_that_disconnects_ends_the_upstream_request(stream: bool) -> None:
     begun = threading.Event()
 
-    def script(_asked: Asked, peer: socket.socket) -> None:
-        peer.sendall(STREAM_HEAD + b"Content-Length: 10000\r\n\r\n" + event(said("He")))
+    def script(_request: ReceivedRequest, peer: socket.socket) -> None:
+        peer.sendall(STREAM_HEAD + b"Content-Length: 10000\r\n\r\n" + event(text_chunk("He")))
         begun.set()
-        until_left(peer)
+        wait_for_disconnect(peer)
 
     with quirky(script) as upstream, gateway(MINDIE, upstream.address) as front:
         body = json.dumps({**REQUEST, "stream": stream}).encode()
@@ -255,23 +257,23 @@ def test_a_client_that_leaves_takes_the_upstreams_answer_with_it(stream: bool) -
             assert begun.wait(PATIENCE_S)
             if stream:
                 client.recv(1)
-        assert upstream.left.wait(PATIENCE_S)
+        assert upstream.disconnected.wait(PATIENCE_S)
 
 
-def test_a_client_that_reads_slowly_is_read_for_slowly() -> None:
-    """The upstream stands still long before its answer is out, and the answer is whole once the client reads on."""
+def test_a_slow_client_slows_down_the_upstream() -> None:
+    """The upstream blocks long before its answer is sent, and the answer is complete once the client reads on."""
     text = "x" * 131_072
-    total = 160  # more than the kernel keeps for four sockets
+    total = 160  # more than the kernel buffers for four sockets
     stalled = threading.Event()
 
-    def script(_asked: Asked, peer: socket.socket) -> None:
+    def script(_request: ReceivedRequest, peer: socket.socket) -> None:
         peer.sendall(STREAM_HEAD + b"Connection: close\r\n\r\n")
         for _ in range(total):
             if not select.select([], [peer], [], 1.0)[1]:
                 stalled.set()
-            peer.sendall(event(said(text)))
+            peer.sendall(event(text_chunk(text)))
         finished.set()
-        peer.sendall(event(said(None, "length")) + event(counted(5, total)))
+        peer.sendall(event(text_chunk(None, "length")) + event(usage_chunk(5, total)))
         raise ConnectionResetError
 
     finished = threading.Event()
@@ -285,30 +287,30 @@ def test_a_client_that_reads_slowly_is_read_for_slowly() -> None:
         assert stalled.wait(PATIENCE_S)
         assert not finished.is_set()
         body = b"".join(response.iter_bytes())
-    assert walk([each.data for each in sse.decode([(0.0, body)]).events]).choices[0].content == text * total
+    assert walk([event.data for event in sse.decode([(0.0, body)]).events]).choices[0].content == text * total
 
 
-def test_upstreams_take_turns_and_one_that_is_gone_is_left_out_until_it_is_back() -> None:
+def test_upstreams_take_turns_and_an_unreachable_one_is_skipped_until_it_is_back() -> None:
     with (
         quirky(sends(streaming(answer(("first",))))) as first,
         quirky(sends(streaming(answer(("second",))))) as second,
         gateway(MINDIE, first.address, second.address) as front,
     ):
 
-        def told() -> str:
+        def ask() -> str:
             text: str = post(front.address).json()["choices"][0]["message"]["content"]
             return text
 
-        assert [told() for _ in range(4)] == ["first", "second"] * 2
+        assert [ask() for _ in range(4)] == ["first", "second"] * 2
         first.stop()
-        assert [told() for _ in range(4)] == ["second"] * 4
+        assert [ask() for _ in range(4)] == ["second"] * 4
         with quirky(sends(streaming(answer(("again",)))), port=int(first.address.rpartition(":")[2])):
-            while told() != "again":
+            while ask() != "again":
                 pass
-            assert {told(), told()} == {"again", "second"}
+            assert {ask(), ask()} == {"again", "second"}
 
 
-def test_without_any_upstream_the_gateway_is_unwell_and_says_so() -> None:
+def test_health_is_503_while_no_upstream_is_reachable() -> None:
     with quirky(sends(streaming(answer()))) as upstream, gateway(MINDIE, upstream.address) as front:
         assert httpx.get(f"{front.address}/health").status_code == 200
         upstream.stop()
@@ -322,11 +324,11 @@ def test_without_any_upstream_the_gateway_is_unwell_and_says_so() -> None:
             assert post(front.address).status_code == 200
 
 
-def test_connections_are_kept_and_one_that_was_closed_meanwhile_costs_no_request() -> None:
+def test_connections_are_reused_and_a_closed_one_loses_no_request() -> None:
     closed = threading.Event()
 
-    def script(asked: Asked, peer: socket.socket) -> None:
-        if asked.connection == 2 and len(upstream.asked) == 3:  # the third request, on a kept connection
+    def script(request: ReceivedRequest, peer: socket.socket) -> None:
+        if request.connection == 2 and len(upstream.requests) == 3:  # the third request, on a reused connection
             closed.set()
             raise ConnectionResetError
         peer.sendall(streaming(answer()))
@@ -334,4 +336,4 @@ def test_connections_are_kept_and_one_that_was_closed_meanwhile_costs_no_request
     with quirky(script) as upstream, gateway(MINDIE, upstream.address) as front:
         assert [post(front.address).status_code for _ in range(3)] == [200] * 3
         assert closed.is_set()
-    assert [each.connection for each in upstream.asked] == [2, 2, 2, 3]
+    assert [request.connection for request in upstream.requests] == [2, 2, 2, 3]

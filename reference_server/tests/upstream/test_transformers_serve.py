@@ -1,4 +1,4 @@
-"""The gateway in front of `transformers serve` with the embedded model: its quirks, and what is declared lacking."""
+"""Tests of the gateway with `transformers serve` and the embedded model."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ REQUEST = {
     "max_tokens": 40,
 }
 TOPICS = ("stop", "usage")
-"""Topics of the suite whose requests ask for nothing that this upstream lacks."""
+"""Topics of the suite whose requests use only what this upstream supports."""
 
 
 @pytest.fixture(scope="module")
@@ -44,18 +44,18 @@ def upstream(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     environment = {**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
     log = tmp_path_factory.mktemp("upstream") / "log"
     with (
-        log.open("w") as words,
-        subprocess.Popen([*command, "--device", "cpu"], env=environment, stdout=words, stderr=words) as process,
+        log.open("w") as output,
+        subprocess.Popen([*command, "--device", "cpu"], env=environment, stdout=output, stderr=output) as process,
     ):
         try:
             address = f"http://127.0.0.1:{port}"
-            _await(f"{address}/health", process, log)
+            _wait_until_healthy(f"{address}/health", process, log)
             yield address
         finally:
             process.kill()
 
 
-def _await(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
+def _wait_until_healthy(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
     end = time.monotonic() + START_S
     while time.monotonic() < end and process.poll() is None:
         try:
@@ -68,46 +68,46 @@ def _await(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
 
 @pytest.fixture(scope="module")
 def address(upstream: str) -> Iterator[str]:
-    """The address of a gateway that speaks MindIE's dialect."""
+    """The address of a gateway that serves MindIE's dialect."""
     with gateway(load("mindie"), upstream, model=str(CHECKPOINT)) as front:
         yield front.address
 
 
-def post(address: str, **members: Any) -> httpx.Response:
-    return httpx.post(f"{address}/v1/chat/completions", json={**REQUEST, **members}, timeout=PATIENCE_S)
+def post(address: str, **fields: Any) -> httpx.Response:
+    return httpx.post(f"{address}/v1/chat/completions", json={**REQUEST, **fields}, timeout=PATIENCE_S)
 
 
-def answered(address: str, **members: Any) -> tuple[str, Any, Any]:
-    """Text, finish reason and count of tokens; the same streamed and plain."""
-    plain, streamed = post(address, **members), post(address, stream=True, **members)
+def answered(address: str, **fields: Any) -> tuple[str, Any, Any]:
+    """Return text, finish reason and number of tokens, and assert that they are equal streamed and plain."""
+    plain, streamed = post(address, **fields), post(address, stream=True, **fields)
     assert (plain.status_code, streamed.status_code) == (200, 200)
     choice, usage = plain.json()["choices"][0], plain.json()["usage"]
     walked = walk([event.data for event in sse.decode([(0.0, streamed.content)]).events])
     assert walked.breaches == ()
-    found = (choice["message"]["content"], choice["finish_reason"], usage["completion_tokens"])
+    answer = (choice["message"]["content"], choice["finish_reason"], usage["completion_tokens"])
     stream = walked.choices[0]
-    assert (stream.content, stream.finish_reason, walked.usages[0][1]["completion_tokens"]) == found
-    return found
+    assert (stream.content, stream.finish_reason, walked.usages[0][1]["completion_tokens"]) == answer
+    return answer
 
 
-def test_answers_are_those_of_the_model(address: str) -> None:
+def test_the_answer_is_the_models(address: str) -> None:
     text, reason, tokens = answered(address)
     assert (text.strip(), reason, tokens) == ("The capital of France is Paris.", "stop", 8)
 
 
-def test_a_cut_answer_has_as_many_tokens_as_allowed(address: str) -> None:
+def test_a_capped_answer_has_as_many_tokens_as_allowed(address: str) -> None:
     assert answered(address, max_tokens=3)[1:] == ("length", 3)
 
 
 @pytest.mark.parametrize("shown", [True, False])
-def test_a_stop_text_is_cut_that_the_upstream_leaves_in(address: str, shown: bool) -> None:
+def test_the_gateway_cuts_a_stop_string_that_the_upstream_includes(address: str, shown: bool) -> None:
     text, reason, tokens = answered(address, stop=["France"], include_stop_str_in_output=shown)
     assert (text.strip(), reason, tokens) == (f"The capital of {'France' if shown else ''}".strip(), "stop", 5)
 
 
-def test_choices_are_made_of_several_requests(address: str) -> None:
-    def texts(**members: Any) -> list[str]:
-        answer = post(address, temperature=1.0, seed=2**64 - 1, top_k=0, **members).json()
+def test_several_choices_are_made_by_several_requests(address: str) -> None:
+    def texts(**fields: Any) -> list[str]:
+        answer = post(address, temperature=1.0, seed=2**64 - 1, top_k=0, **fields).json()
         assert [choice["index"] for choice in answer["choices"]] == list(range(len(answer["choices"])))
         return [choice["message"]["content"] for choice in answer["choices"]]
 
@@ -124,10 +124,12 @@ REFUSED: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("member", REFUSED, ids=[next(iter(member)) for member in REFUSED])
-def test_what_it_would_ignore_is_refused_by_name_and_declared(address: str, member: dict[str, Any]) -> None:
-    (name,) = member
-    refused = post(address, **member)
+@pytest.mark.parametrize("sent", REFUSED, ids=[next(iter(sent)) for sent in REFUSED])
+def test_parameters_that_the_upstream_ignores_are_refused_by_name_and_declared_lacking(
+    address: str, sent: dict[str, Any]
+) -> None:
+    (name,) = sent
+    refused = post(address, **sent)
     assert refused.status_code == 422
     assert name in refused.json()["error"]
     described = httpx.get(f"{address}/openapi.json").json()["components"]["schemas"]
@@ -135,7 +137,7 @@ def test_what_it_would_ignore_is_refused_by_name_and_declared(address: str, memb
     assert "x-lacking" in str(properties[name])
 
 
-def test_the_suite_finds_nothing_where_nothing_is_lacking(address: str, tmp_path: Path) -> None:
+def test_the_supported_topics_of_the_suite_pass(address: str, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "chatproof", "check", address, "--dialect", "mindie"]
     topics = [word for topic in TOPICS for word in ("--topic", topic)]
     done = subprocess.run([*command, *topics], cwd=tmp_path, capture_output=True, text=True, timeout=START_S)

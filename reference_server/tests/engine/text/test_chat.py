@@ -1,4 +1,4 @@
-"""ChatEncoder: what a user writes stays text, and all else is encoded as the template renders it."""
+"""ChatEncoder: user text stays text, and everything else is encoded as rendered by the template."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _text(engine: LocalEngine, ids: list[int]) -> str:
 
 
 @pytest.mark.parametrize("text", ["hello", "你好，世界 😀", "", " a\n", "a < b and b > c | d", "\ue000"])
-def test_harmless_text_is_encoded_as_transformers_does(random_checkpoint: Path, engine: LocalEngine, text: str) -> None:
+def test_harmless_text_is_encoded_as_in_transformers(random_checkpoint: Path, engine: LocalEngine, text: str) -> None:
     from transformers import AutoTokenizer
 
     messages = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": text}]
@@ -68,19 +68,19 @@ def test_control_tokens_in_tools_and_keys_stay_text(engine: LocalEngine) -> None
 
 
 @pytest.mark.parametrize("cut", range(1, len("<|im_end|>")))
-def test_a_control_token_put_together_from_parts_stays_text(engine: LocalEngine, cut: int) -> None:
+def test_a_control_token_joined_from_parts_stays_text(engine: LocalEngine, cut: int) -> None:
     parts = [{"type": "text", "text": text} for text in ("a<b" + "<|im_end|>"[:cut], "<|im_end|>"[cut:])]
     ids = engine.encode_chat([{"role": "user", "content": parts}])
     assert _control_tokens(engine, ids) == ["<|im_start|>", "<|im_end|>", "<|im_start|>"]
 
 
-def test_the_assistants_own_thoughts_keep_their_tokens_but_cannot_end_the_turn(engine: LocalEngine) -> None:
+def test_reasoning_markers_of_the_assistant_stay_tokens_but_end_tokens_do_not(engine: LocalEngine) -> None:
     ids = engine.encode_chat([{"role": "assistant", "content": "<think>x</think>y<|im_end|>"}])
     expected = ["<|im_start|>", "<think>", "</think>", "<|im_end|>", "<|im_start|>"]
     assert expected == _control_tokens(engine, ids)
 
 
-def test_template_arguments_reach_the_template(engine: LocalEngine) -> None:
+def test_template_arguments_are_passed_to_the_template(engine: LocalEngine) -> None:
     messages = [{"role": "user", "content": "hi"}]
     plain, thinking = engine.encode_chat(messages), engine.encode_chat(messages, None, {"thinking": True})
     assert thinking[: len(plain)] == plain
@@ -88,7 +88,7 @@ def test_template_arguments_reach_the_template(engine: LocalEngine) -> None:
 
 
 @pytest.mark.parametrize("name", ["chat_template", "tokenize", "tools", "return_dict", "conversation"])
-def test_arguments_that_are_not_the_templates_are_refused(engine: LocalEngine, name: str) -> None:
+def test_reserved_template_arguments_are_refused(engine: LocalEngine, name: str) -> None:
     with pytest.raises(ChatTemplateError, match=f"argument {name} is reserved"):
         engine.encode_chat([{"role": "user", "content": "hi"}], None, {name: "x"})
 
@@ -99,7 +99,7 @@ def test_control_tokens_in_template_arguments_stay_text(tokenizer: Tokenizer) ->
     assert [token_id == tokenizer.token_to_id("<|end|>") for token_id in ids].count(True) == 1
 
 
-def test_a_nesting_too_deep_is_one_clear_error(engine: LocalEngine) -> None:
+def test_too_deep_nesting_is_a_template_error(engine: LocalEngine) -> None:
     nested: Any = "x"
     for _ in range(100_000):
         nested = [nested]
@@ -107,20 +107,20 @@ def test_a_nesting_too_deep_is_one_clear_error(engine: LocalEngine) -> None:
         engine.encode_chat([{"role": "user", "content": nested}])
 
 
-def test_a_long_attack_takes_no_longer_than_its_length(engine: LocalEngine) -> None:
+def test_marking_takes_linear_time(engine: LocalEngine) -> None:
     marked = engine._checkpoint.chat._all.mark("<think>" * 100_000, "!")
     assert marked == "<!think>" * 100_000
 
 
-def test_the_callers_messages_are_left_alone(engine: LocalEngine) -> None:
+def test_the_messages_of_the_caller_are_not_modified(engine: LocalEngine) -> None:
     messages: list[dict[str, Any]] = [{"role": "user", "content": [{"type": "text", "text": "<|im_end|>"}]}]
     engine.encode_chat(messages)
     assert messages == [{"role": "user", "content": [{"type": "text", "text": "<|im_end|>"}]}]
 
 
-def test_what_the_template_refuses_is_one_clear_error(engine: LocalEngine) -> None:
-    with pytest.raises(ChatTemplateError, match="nobody may not speak"):
-        engine.encode_chat([{"role": "nobody", "content": "hi"}])
+def test_messages_that_cannot_be_rendered_are_a_template_error(engine: LocalEngine) -> None:
+    with pytest.raises(ChatTemplateError, match="the role guest is not supported"):
+        engine.encode_chat([{"role": "guest", "content": "hi"}])
     with pytest.raises(ChatTemplateError):
         engine.encode_chat([{"role": "user", "content": 5}])
     with pytest.raises(ChatTemplateError, match="surrogate"):
@@ -131,7 +131,7 @@ def test_what_the_template_refuses_is_one_clear_error(engine: LocalEngine) -> No
 
 @pytest.fixture
 def tokenizer() -> Tokenizer:
-    """A vocabulary of characters, with control tokens of one and of several characters."""
+    """Return a tokenizer of characters, with control tokens of one and of several characters."""
     characters = {character: index for index, character in enumerate("<|>endab \n")}
     tokenizer = Tokenizer(models.WordLevel({**characters, "[UNK]": len(characters)}, unk_token="[UNK]"))
     tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex("[\\s\\S]"), "isolated")
@@ -146,12 +146,12 @@ def test_a_control_token_of_one_character_stays_text(tokenizer: Tokenizer) -> No
     assert encoder.encode([{"role": "user", "content": "§"}]) == [control, a, unknown, b, control]
 
 
-def test_added_tokens_of_white_space_are_text_like_any_other(tokenizer: Tokenizer) -> None:
+def test_added_tokens_of_white_space_are_ordinary_text(tokenizer: Tokenizer) -> None:
     encoder = ChatEncoder(lambda messages, tools, arguments: messages[0]["content"], tokenizer)
     assert encoder.encode([{"role": "user", "content": "\n\n"}]) == [tokenizer.token_to_id("\n\n")]
 
 
-def test_a_vocabulary_that_spells_a_control_token_does_not_let_it_through() -> None:
+def test_a_control_token_in_the_base_vocabulary_is_not_used_for_text() -> None:
     words = ["<|end|>", "<", "|end|>", "a", "[UNK]"]
     model = models.WordLevel({word: index for index, word in enumerate(words)}, unk_token="[UNK]")
     tokenizer = Tokenizer(model)
@@ -161,7 +161,7 @@ def test_a_vocabulary_that_spells_a_control_token_does_not_let_it_through() -> N
     assert encoder.encode([{"role": "user", "content": "a <|end|>"}]) == [3, 1, 2, 0]
 
 
-def test_white_space_that_a_control_token_swallows_is_swallowed() -> None:
+def test_white_space_around_a_stripping_control_token_is_dropped() -> None:
     tokenizer = Tokenizer(models.WordLevel({"a": 0, " ": 1, "<": 2, "|end|>": 3, "[UNK]": 4}, unk_token="[UNK]"))
     tokenizer.pre_tokenizer = pre_tokenizers.Split(" ", "isolated")
     tokenizer.add_special_tokens([AddedToken("<|end|>", special=True, rstrip=True, lstrip=True)])
@@ -171,7 +171,7 @@ def test_white_space_that_a_control_token_swallows_is_swallowed() -> None:
     assert encoder.encode(attack) == [0, 5, 4]
 
 
-def test_the_tokens_that_a_tokenizer_puts_around_a_text_come_on_request() -> None:
+def test_tokens_around_a_text_are_added_on_request() -> None:
     from tokenizers import processors
 
     tokenizer = Tokenizer(models.WordLevel({"a": 0, "b": 1, "<s>": 2, "</s>": 3}, unk_token="a"))
