@@ -1,4 +1,4 @@
-"""A proxy that commits one named sin, between the suite and an honest server; or a server of its own without one."""
+"""A proxy that adds one fault to a conforming server, or a server of its own without an upstream."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import httpx
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    Sin = Callable[["Sent", "Forward"], Awaitable["Reply"]]
+    ProxyFault = Callable[["Sent", "Forward"], Awaitable["Reply"]]
     Forward = Callable[["Sent"], Awaitable["Reply"]]
 
 DRIP_S = 0.02
@@ -22,7 +22,7 @@ DRIP_S = 0.02
 
 @dataclass(frozen=True)
 class Sent:
-    """A request as the proxy received it."""
+    """A request that the proxy received."""
 
     method: str
     path: str
@@ -31,7 +31,7 @@ class Sent:
 
     @property
     def json(self) -> dict[str, Any]:
-        """The body's object; empty where it is none."""
+        """The JSON object of the body; empty if the body is not an object."""
         try:
             value = json.loads(self.body)
         except (ValueError, RecursionError):
@@ -40,17 +40,17 @@ class Sent:
 
     @property
     def chats(self) -> bool:
-        """Whether it is a chat request beyond the greeting that precedes every run."""
+        """Whether it is a chat request other than the greeting that precedes every run."""
         return self.path.endswith("/chat/completions") and self.method == "POST" and self.json.get("max_tokens") != 1
 
-    def saying(self, **members: Any) -> Sent:
-        """The request with other members."""
-        return replace(self, body=json.dumps({**self.json, **members}).encode())
+    def saying(self, **fields: Any) -> Sent:
+        """Return the request with other fields."""
+        return replace(self, body=json.dumps({**self.json, **fields}).encode())
 
 
 @dataclass(frozen=True)
 class Reply:
-    """What the proxy writes: the pieces one by one, and how it ends."""
+    """What the proxy writes: the pieces one by one, and how the response ends."""
 
     status: int
     pieces: tuple[bytes, ...]
@@ -63,23 +63,23 @@ class Reply:
         return self.headers.get("Content-Type", "").startswith("text/event-stream")
 
     def saying(self, value: Any) -> Reply:
-        """The reply with another JSON body."""
+        """Return the response with another JSON body."""
         return replace(self, pieces=(json.dumps(value).encode(),))
 
 
-class Sinner:
-    """A proxy before an honest server; every request goes through the sin."""
+class FaultyProxy:
+    """A proxy in front of a conforming server. Every request passes through the fault."""
 
-    def __init__(self, upstream: str, sin: Sin) -> None:
+    def __init__(self, upstream: str, fault: ProxyFault) -> None:
         self.url = ""
         self.requests = 0
         self._upstream = upstream
-        self._sin = sin
+        self._fault = fault
         self._started = threading.Event()
         self._stop: Callable[[], object] = lambda: None
         self._thread = threading.Thread(target=lambda: asyncio.run(self._run()))
 
-    def __enter__(self) -> Sinner:
+    def __enter__(self) -> FaultyProxy:
         self._thread.start()
         self._started.wait()
         return self
@@ -126,16 +126,16 @@ class Sinner:
 
         async def forward(sent: Sent) -> Reply:
             kept = {name: value for name, value in sent.headers.items() if name in ("content-type", "authorization")}
-            found = await client.request(sent.method, self._upstream + sent.path, headers=kept, content=sent.body)
-            named = {"Content-Type": found.headers.get("content-type", "")}
-            named |= {"Allow": found.headers["allow"]} if "allow" in found.headers else {}
-            reply = Reply(found.status_code, (found.content,), named)
+            response = await client.request(sent.method, self._upstream + sent.path, headers=kept, content=sent.body)
+            named = {"Content-Type": response.headers.get("content-type", "")}
+            named |= {"Allow": response.headers["allow"]} if "allow" in response.headers else {}
+            reply = Reply(response.status_code, (response.content,), named)
             if reply.streams:
-                events = found.content.split(b"\n\n")
+                events = response.content.split(b"\n\n")
                 reply = replace(reply, pieces=tuple(event + b"\n\n" for event in events if event))
             return reply
 
-        reply = await self._sin(Sent(method, path, headers, body), forward)
+        reply = await self._fault(Sent(method, path, headers, body), forward)
         named = "".join(f"{name}: {value}\r\n" for name, value in reply.headers.items())
         start = f"HTTP/1.1 {reply.status} X\r\n{named}Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n"
         writer.write(start.encode())
@@ -153,32 +153,32 @@ class Sinner:
             await writer.drain()
 
 
-def on_requests(edit: Callable[[Sent], Sent]) -> Sin:
-    """A sin that changes what the honest server is asked."""
+def on_requests(edit: Callable[[Sent], Sent]) -> ProxyFault:
+    """Return a fault that changes requests."""
 
-    async def sin(sent: Sent, forward: Forward) -> Reply:
+    async def fault(sent: Sent, forward: Forward) -> Reply:
         return await forward(edit(sent) if sent.chats else sent)
 
-    return sin
+    return fault
 
 
-def on_replies(edit: Callable[[Sent, Reply], Reply]) -> Sin:
-    """A sin that changes what the honest server answers."""
+def on_replies(edit: Callable[[Sent, Reply], Reply]) -> ProxyFault:
+    """Return a fault that changes responses."""
 
-    async def sin(sent: Sent, forward: Forward) -> Reply:
+    async def fault(sent: Sent, forward: Forward) -> Reply:
         reply = await forward(sent)
         return edit(sent, reply) if sent.chats else reply
 
-    return sin
+    return fault
 
 
-def on_streams(edit: Callable[[tuple[bytes, ...]], tuple[bytes, ...]]) -> Sin:
-    """A sin that changes the events of streams."""
+def on_streams(edit: Callable[[tuple[bytes, ...]], tuple[bytes, ...]]) -> ProxyFault:
+    """Return a fault that changes the events of streams."""
     return on_replies(lambda _, reply: replace(reply, pieces=edit(reply.pieces)) if reply.streams else reply)
 
 
-def on_answers(edit: Callable[[Sent, dict[str, Any]], None]) -> Sin:
-    """A sin that changes plain answers."""
+def on_answers(edit: Callable[[Sent, dict[str, Any]], None]) -> ProxyFault:
+    """Return a fault that changes plain answers."""
 
     def change(sent: Sent, reply: Reply) -> Reply:
         if reply.streams or reply.status != 200:

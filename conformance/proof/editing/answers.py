@@ -1,4 +1,7 @@
-"""TODO."""
+"""Edit the JSON of answers, plain or streamed.
+
+An edit is a function that changes a dict in place; its return value is ignored.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +20,11 @@ if TYPE_CHECKING:
     from conformance.exchange import Exchange
 
 TALE = "Three old sailors once found a door at the bottom of the sea."
-
 STORY = "Once upon a time there was a small model that always said the same."
 
 
 def edit_answer(exchange: Exchange, edit: Edit) -> Exchange:
-    """A plain body, a JSON object, changed."""
+    """Edit the JSON object of a plain body."""
     value = exchange.json
     if not isinstance(value, dict):
         raise HarnessError(f"{exchange.id} holds no JSON object to change")
@@ -32,22 +34,22 @@ def edit_answer(exchange: Exchange, edit: Edit) -> Exchange:
 
 
 def edit_either(exchange: Exchange, edit: Edit) -> Exchange:
-    """A plain body changed, or every chunk of a stream."""
+    """Edit a plain body, or every chunk of a stream."""
     return edit_chunks(exchange, edit) if exchange.is_stream else edit_answer(exchange, edit)
 
 
 def edit_choice(exchange: Exchange, edit: Edit) -> Exchange:
-    """The first choice of a plain answer changed."""
+    """Edit the first choice of a plain answer."""
     return edit_answer(exchange, lambda answer: edit(answer["choices"][0]))
 
 
 def edit_message(exchange: Exchange, edit: Edit) -> Exchange:
-    """The message of the first choice of a plain answer changed."""
+    """Edit the message of the first choice of a plain answer."""
     return edit_choice(exchange, lambda choice: edit(choice["message"]))
 
 
 def edit_usage(exchange: Exchange, edit: Edit) -> Exchange:
-    """Usage changed wherever it stands, streamed or plain."""
+    """Edit usage, streamed or plain."""
 
     def edit_holder(holder: dict[str, Any]) -> None:
         if isinstance(holder.get("usage"), dict):
@@ -57,7 +59,7 @@ def edit_usage(exchange: Exchange, edit: Edit) -> Exchange:
 
 
 def add_tokens(exchange: Exchange, prompt: int = 0, completion: int = 0) -> Exchange:
-    """Token counts moved by so many; their sum stays right."""
+    """Add to the token counts, and keep their sum correct."""
 
     def edit(usage: dict[str, Any]) -> None:
         usage["prompt_tokens"] += prompt
@@ -68,21 +70,21 @@ def add_tokens(exchange: Exchange, prompt: int = 0, completion: int = 0) -> Exch
 
 
 def with_text(exchange: Exchange, text: str) -> Exchange:
-    """Another text of the first choice, of a plain answer."""
+    """Replace the text of the first choice of a plain answer."""
     return edit_message(exchange, lambda message: message.update(content=text))
 
 
 def edit_text(exchange: Exchange, edit: Callable[[str], str]) -> Exchange:
-    """The text of the first choice changed: of a plain message, or of the last delta that holds some.
+    """Edit the text of the first choice: of a plain message, or of the last delta with text.
 
-    A stream without text gets what the edit makes of an empty one with its first delta.
+    In a stream without text, the result of editing an empty string is added to the first delta.
     """
     if not exchange.is_stream:
         return edit_message(exchange, lambda message: message.update(content=edit(message["content"] or "")))
     events = exchange.choices[0].delta_at[-1:]
     if not events:
-        said = edit("")
-        return edit_deltas(exchange, lambda delta: delta.update(content=said), FIRST) if said else exchange
+        text = edit("")
+        return edit_deltas(exchange, lambda delta: delta.update(content=text), FIRST) if text else exchange
 
     def edit_frame(at: int, frame: Frame) -> Frame:
         return frame.edited(lambda chunk: _edit_content(chunk, edit)) if at in events else frame

@@ -1,4 +1,4 @@
-"""TODO."""
+"""Edit the log-probabilities of answers, plain or streamed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def edit_content(exchange: Exchange, edit: Callable[[list[dict[str, Any]]], object]) -> Exchange:
-    """The list of entries changed in every choice that has one, streamed or plain."""
+    """Edit the list of entries of every choice that has one."""
 
     def change(holder: dict[str, Any]) -> None:
         for choice in holder["choices"]:
@@ -24,10 +24,10 @@ def edit_content(exchange: Exchange, edit: Callable[[list[dict[str, Any]]], obje
 
 
 def edit_each(exchange: Exchange, edit: Callable[[dict[str, Any]], object]) -> Exchange:
-    """Every entry changed."""
+    """Edit every entry."""
     return edit_content(exchange, lambda content: [edit(entry) for entry in content])
 
 
 def alternative(letter: str = "x", logprob: float = -1.0) -> dict[str, Any]:
-    """An alternative of one letter."""
+    """Return an alternative with a token of one letter."""
     return {"token": letter, "logprob": logprob, "bytes": list(letter.encode())}

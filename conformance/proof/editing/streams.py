@@ -1,4 +1,7 @@
-"""TODO."""
+"""Edit the events of a stream.
+
+Streams are edited as frames, so that events keep their times and all other bytes stay the same.
+"""
 
 from __future__ import annotations
 
@@ -20,48 +23,46 @@ if TYPE_CHECKING:
     from conformance.exchange import Exchange
 
 ALL = slice(None)
-
 LAST = slice(-1, None)
-
 FIRST = slice(1)
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One event of a stream as it was sent, and when it arrived. `raw` includes its blank line."""
+    """One event of a stream as it was sent, with its arrival time. `raw` includes its blank line."""
 
     at_s: float
     raw: bytes
 
     @property
     def chunk(self) -> dict[str, Any] | None:
-        """The event's JSON object; None for `[DONE]` and whatever else is no object."""
+        """The event's JSON object; None for `[DONE]` and other data that is not an object."""
         events = sse.decode([(self.at_s, self.raw)]).events
         value = read_json(events[0].data).value if events else None
         return value if isinstance(value, dict) else None
 
-    def holding(self, value: Any) -> Frame:
-        """An event at the same time with another JSON value."""
-        return self.saying(dump(value))
+    def with_value(self, value: Any) -> Frame:
+        """Return an event with another JSON value, at the same time."""
+        return self.with_data(dump(value))
 
-    def saying(self, data: bytes) -> Frame:
-        """An event at the same time with other data."""
+    def with_data(self, data: bytes) -> Frame:
+        """Return an event with other data, at the same time."""
         return Frame(self.at_s, sse.encode(data))
 
     def edited(self, edit: Edit) -> Frame:
-        """The event with its chunk changed."""
+        """Return the event with its chunk edited."""
         chunk = self.chunk
         if chunk is None:
-            raise HarnessError("the event holds no chunk to change")
+            raise HarnessError("the event has no chunk to change")
         edit(chunk)
-        return self.holding(chunk)
+        return self.with_value(chunk)
 
 
 def frames(exchange: Exchange) -> list[Frame]:
-    """The events of a stream as sent; comments go with the event before them."""
+    """Return the events of a stream as sent; comments belong to the previous event."""
     starts = [event.offset for event in exchange.events]
     if not starts:
-        raise HarnessError(f"{exchange.id} holds no events to change")
+        raise HarnessError(f"{exchange.id} has no events to change")
     ends = [*starts[1:], len(exchange.body)]
     starts[0] = 0
     return [
@@ -70,43 +71,43 @@ def frames(exchange: Exchange) -> list[Frame]:
     ]
 
 
-def with_frames(exchange: Exchange, found: Iterable[Frame]) -> Exchange:
-    """A stream made of these events; neighbours that arrived together stay in one segment."""
+def with_frames(exchange: Exchange, events: Iterable[Frame]) -> Exchange:
+    """Replace the events of a stream; adjacent events that arrived together stay in one segment."""
     segments = tuple(
         Segment(at_s, b"".join(frame.raw for frame in group))
-        for at_s, group in groupby(found, key=lambda frame: frame.at_s)
+        for at_s, group in groupby(events, key=lambda frame: frame.at_s)
     )
     return replace(exchange, response=replace(response_of(exchange), segments=segments))
 
 
 def edit_frames(exchange: Exchange, edit: Callable[[list[Frame]], list[Frame]]) -> Exchange:
-    """The events of a stream changed."""
+    """Edit the list of events of a stream."""
     return with_frames(exchange, edit(frames(exchange)))
 
 
 def edit_chunks(exchange: Exchange, edit: Edit, which: slice = ALL) -> Exchange:
-    """Chunks of a stream changed: all, or those of a slice; `[DONE]` is none."""
+    """Edit all chunks of a stream, or those of a slice; `[DONE]` does not count."""
 
-    def edit_all(found: list[Frame]) -> list[Frame]:
-        at = [place for place, frame in enumerate(found) if frame.chunk is not None][which]
-        return [frame.edited(edit) if place in at else frame for place, frame in enumerate(found)]
+    def edit_all(events: list[Frame]) -> list[Frame]:
+        at = [place for place, frame in enumerate(events) if frame.chunk is not None][which]
+        return [frame.edited(edit) if place in at else frame for place, frame in enumerate(events)]
 
     return edit_frames(exchange, edit_all)
 
 
 def edit_choices(exchange: Exchange, edit: Edit, which: slice = ALL) -> Exchange:
-    """The first choice changed in those chunks of a stream that have one: in all, or in a slice of them."""
+    """Edit the first choice in all chunks of a stream that have choices, or in a slice of these chunks."""
 
-    def edit_all(found: list[Frame]) -> list[Frame]:
-        at = [place for place, frame in enumerate(found) if (frame.chunk or {}).get("choices")][which]
+    def edit_all(events: list[Frame]) -> list[Frame]:
+        at = [place for place, frame in enumerate(events) if (frame.chunk or {}).get("choices")][which]
         return [
             frame.edited(lambda chunk: edit(chunk["choices"][0])) if place in at else frame
-            for place, frame in enumerate(found)
+            for place, frame in enumerate(events)
         ]
 
     return edit_frames(exchange, edit_all)
 
 
 def edit_deltas(exchange: Exchange, edit: Edit, which: slice = ALL) -> Exchange:
-    """The delta of the first choice changed in the chunks that have one: in all, or in a slice of them."""
+    """Edit the delta of the first choice in all chunks that have choices, or in a slice of these chunks."""
     return edit_choices(exchange, lambda choice: edit(choice["delta"]), which)

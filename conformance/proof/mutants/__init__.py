@@ -1,4 +1,5 @@
-"""The mutants: for each check the smallest change to a good exchange that it must notice, one module per topic.
+"""The mutants: for each check a small change to a recorded exchange that the check must report.
 
-They prove that no check is blind. `conformance/tests/test_mutants.py` holds each against recorded good answers.
+They show that every check can fail. `conformance/tests/proof/test_mutants.py` applies each to recorded runs of a
+conforming server.
 """

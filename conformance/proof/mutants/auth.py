@@ -1,4 +1,4 @@
-"""Keys, not asked for."""
+"""Mutants of API key checks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 @mutant("auth.key-demanded")
-def stranger_is_answered(exchange: Exchange) -> Exchange:
+def missing_key_is_accepted(exchange: Exchange) -> Exchange:
     """A request without a key is answered."""
     return accept(exchange)
 
@@ -24,26 +24,26 @@ def wrong_key_is_taken(exchange: Exchange) -> Exchange:
 
 
 @mutant("auth.refused-when-streaming")
-def stranger_breaks_the_stream(exchange: Exchange) -> Exchange:
+def missing_key_breaks_the_stream(exchange: Exchange) -> Exchange:
     """A streamed request without a key ends in a 500."""
     return refuse(exchange, 500)
 
 
 @mutant("auth.refusal-code")
 def refusal_has_no_code(exchange: Exchange) -> Exchange:
-    """The refusal of a key carries no code."""
+    """The refusal of a key has no code."""
     return refuse(exchange, 401)
 
 
 @mutant("auth.refused-before-validation")
 def parameters_are_read_first(exchange: Exchange) -> Exchange:
-    """Without a key a bad request is refused for its parameters."""
+    """An invalid request without a key is refused for its parameters."""
     return refuse(exchange, 422)
 
 
 @mutant("auth.challenge-given")
 def challenge_is_absent(exchange: Exchange) -> Exchange:
-    """A 401 does not say how to sign in."""
+    """A 401 has no WWW-Authenticate header."""
     return with_header(with_status(exchange, 401), "www-authenticate", None)
 
 
@@ -55,7 +55,7 @@ def key_is_refused_with_400(exchange: Exchange) -> Exchange:
 
 @mutant("auth.key-not-repeated", scenario="key-wrong*")
 def wrong_key_is_repeated(exchange: Exchange) -> Exchange:
-    """The refusal repeats all that was sent."""
+    """The refusal repeats the headers of the request."""
     return with_json(exchange, {"error": f"wrong key in {exchange.request.headers}"})
 
 
@@ -67,5 +67,5 @@ def small_letters_are_refused(exchange: Exchange) -> Exchange:
 
 @mutant("auth.whole-key-compared")
 def beginning_of_a_key_is_enough(exchange: Exchange) -> Exchange:
-    """A key that goes on behind its end is taken."""
+    """A key with more characters at its end is accepted."""
     return accept(exchange)

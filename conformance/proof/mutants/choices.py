@@ -1,4 +1,4 @@
-"""Several choices that are one."""
+"""Mutants of answers with several choices."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def second_choice_never_finishes(exchange: Exchange) -> Exchange:
 
 @mutant("choices.all-speak")
 def second_choice_is_empty(exchange: Exchange) -> Exchange:
-    """The second choice says nothing."""
+    """The second choice is empty."""
 
     def change(holder: dict[str, Any]) -> None:
         for choice in holder["choices"]:
@@ -45,48 +45,48 @@ def second_choice_is_empty(exchange: Exchange) -> Exchange:
 
 @mutant("choices.sampled-apart", steps="sampled*")
 def choices_are_copies(exchange: Exchange) -> Exchange:
-    """One answer is drawn, and copied as often as it is asked for."""
+    """One choice is sampled, and the others are copies."""
     return _all_saying(exchange, f"a story called {exchange.id}")
 
 
 @mutant("choices.seed-repeats")
 def seed_is_left_aside(exchange: Exchange) -> Exchange:
-    """The seed is left aside where several choices are asked for."""
+    """The seed is ignored if several choices are requested."""
     return edit_choice(exchange, lambda choice: choice["message"].update(content="another story"))
 
 
 @mutant("choices.first-is-the-only-one", steps="single")
 def single_choice_is_another(exchange: Exchange) -> Exchange:
-    """The one choice is none of several."""
+    """The choice of `n: 1` is not among those of a greater n."""
     return edit_choice(exchange, lambda choice: choice["message"].update(content="another story"))
 
 
 @mutant("choices.best-of-returns-n")
 def all_sequences_come_back(exchange: Exchange) -> Exchange:
-    """Every choice comes back twice."""
+    """Every choice is returned twice."""
 
     def change(answer: dict[str, Any]) -> None:
         again = answer["choices"]
-        answer["choices"] = [*again, *({**each, "index": len(again) + each["index"]} for each in again)]
+        answer["choices"] = [*again, *({**choice, "index": len(again) + choice["index"]} for choice in again)]
 
     return edit_answer(exchange, change)
 
 
 @mutant("choices.beams-differ")
 def beams_are_copies(exchange: Exchange) -> Exchange:
-    """All beams say the same."""
+    """All beams have the same text."""
     return _all_saying(exchange, "once upon a time")
 
 
 @mutant("choices.beams-repeat")
 def beams_change(exchange: Exchange) -> Exchange:
-    """The second beam search says something else."""
+    """The second beam search gives another text."""
     return _all_saying(exchange, "once upon a time")
 
 
 @mutant("choices.streamed-as-plain", steps="seeded-choices*")
 def third_choice_loses_text_when_streamed(exchange: Exchange) -> Exchange:
-    """What is streamed lacks the beginning of the third choice."""
+    """The streamed third choice lacks its beginning."""
 
     def change(answer: dict[str, Any]) -> None:
         message = answer["choices"][2]["message"]

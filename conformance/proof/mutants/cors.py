@@ -1,4 +1,4 @@
-"""Browsers of other origins, let in by halves."""
+"""Mutants of CORS headers: other origins are allowed in some responses only."""
 
 from __future__ import annotations
 
@@ -13,33 +13,33 @@ if TYPE_CHECKING:
 ALLOWED = "access-control-allow-origin"
 
 
-def _let_in(exchange: Exchange, *, but: str) -> Exchange:
-    """Every origin let in by all steps but one."""
-    return with_header(exchange, ALLOWED, None if exchange.step == but else "*")
+def _allow(exchange: Exchange, *, except_step: str) -> Exchange:
+    """Allow every origin in all steps but one."""
+    return with_header(exchange, ALLOWED, None if exchange.step == except_step else "*")
 
 
 @mutant("cors.preflight-answered", steps="*")
 def preflight_is_forgotten(exchange: Exchange) -> Exchange:
-    """Answers are allowed to every origin, the preflight is not."""
-    return _let_in(exchange, but="preflight")
+    """Answers are allowed to every origin, but the preflight is not."""
+    return _allow(exchange, except_step="preflight")
 
 
 @mutant("cors.preflight-allows-headers", steps="preflight")
 def headers_are_forgotten(exchange: Exchange) -> Exchange:
-    """The preflight allows the origin and no header fields."""
+    """The preflight allows the origin but no headers."""
     return with_header(with_header(exchange, ALLOWED, "*"), "access-control-allow-headers", None)
 
 
 @mutant("cors.answers-allowed", steps="*")
 def answer_is_forgotten(exchange: Exchange) -> Exchange:
-    """The preflight allows the origin, the answer does not."""
-    return _let_in(exchange, but="posted")
+    """The preflight allows the origin, but the answer does not."""
+    return _allow(exchange, except_step="posted")
 
 
 @mutant("cors.refusals-allowed", steps="*")
 def refusal_is_forgotten(exchange: Exchange) -> Exchange:
-    """Answers are allowed to every origin, refusals are not."""
-    return _let_in(exchange, but="refused")
+    """Answers are allowed to every origin, but refusals are not."""
+    return _allow(exchange, except_step="refused")
 
 
 @mutant("cors.wildcard-without-credentials", steps="posted")
@@ -50,5 +50,5 @@ def wildcard_has_credentials(exchange: Exchange) -> Exchange:
 
 @mutant("cors.origin-varies", steps="posted")
 def caches_are_told_nothing(exchange: Exchange) -> Exchange:
-    """Answers repeat the origin and tell no cache that they do."""
+    """Answers repeat the origin without `Vary: Origin`."""
     return with_header(with_header(exchange, ALLOWED, "https://chatproof.example"), "vary", None)

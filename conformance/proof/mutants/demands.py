@@ -1,4 +1,4 @@
-"""Answers to requests that cannot be answered."""
+"""Mutants of requests that must be refused."""
 
 from __future__ import annotations
 

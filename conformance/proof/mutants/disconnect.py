@@ -1,4 +1,4 @@
-"""A server that does not survive a client that leaves."""
+"""Mutants of what follows when a client disconnects."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ if TYPE_CHECKING:
 
 @mutant("disconnect.server-goes-on")
 def server_hangs_after_a_disconnect(exchange: Exchange) -> Exchange:
-    """After a client has left the next request is never answered."""
+    """After a client disconnected, the next request is never answered."""
     return replace(exchange, response=None, failure=Failure("timeout", "no complete answer within 120 s"))
 
 
 @mutant("disconnect.early-leave-survived")
 def early_leave_breaks_the_server(exchange: Exchange) -> Exchange:
-    """After a client has left before the first event the next request ends in a 500."""
+    """After a client disconnected before the first event, the next request gets a 500."""
     return refuse(exchange, 500)
 
 
 @mutant("disconnect.others-unhurt")
 def others_are_cut_too(exchange: Exchange) -> Exchange:
-    """When a client leaves, the answers of others break off."""
+    """When a client disconnects, the answers of others break off."""
     return cut(exchange)
 
 
 @mutant("disconnect.place-freed", steps="after-*")
 def answer_is_computed_to_its_end(exchange: Exchange) -> Exchange:
-    """The next request waits until the answer that nobody reads is complete."""
+    """The next request waits until the answer to the disconnected client is complete."""
     response = response_of(exchange)
     return replace(exchange, response=replace(response, ended_at_s=response.ended_at_s * 10 + 60))

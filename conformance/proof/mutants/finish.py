@@ -1,4 +1,4 @@
-"""TODO."""
+"""Mutants of finish reasons."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @mutant("finish.null-limits-nothing")
 def null_is_a_limit(exchange: Exchange) -> Exchange:
-    """A max_tokens of null is 1."""
+    """A max_tokens of null counts as 1."""
 
     def change(answer: dict[str, Any]) -> None:
         answer["choices"][0]["finish_reason"] = "length"
@@ -23,15 +23,15 @@ def null_is_a_limit(exchange: Exchange) -> Exchange:
     return edit_answer(exchange, change)
 
 
-def _ended(exchange: Exchange, reason: str) -> Exchange:
-    """The answer ended by another reason, streamed or plain."""
+def _with_reason(exchange: Exchange, reason: str) -> Exchange:
+    """Replace the finish reason, streamed or plain."""
     if exchange.is_stream:
         return edit_choices(exchange, lambda choice: choice.update(finish_reason=reason), LAST)
     return edit_choice(exchange, lambda choice: choice.update(finish_reason=reason))
 
 
-def _calling(exchange: Exchange, calls: list[dict[str, Any]] | None) -> Exchange:
-    """The calls of the first choice changed, streamed or plain: in a stream they come with its first delta."""
+def _with_calls(exchange: Exchange, calls: list[dict[str, Any]] | None) -> Exchange:
+    """Replace the tool calls of the first choice, streamed or plain. In a stream they are in its first delta."""
     if not exchange.is_stream:
         return edit_message(exchange, lambda message: message.update(tool_calls=calls))
     silent = edit_deltas(exchange, lambda delta: delta.pop("tool_calls", None))
@@ -40,14 +40,14 @@ def _calling(exchange: Exchange, calls: list[dict[str, Any]] | None) -> Exchange
 
 @mutant("finish.reason-known")
 def reason_is_the_engine_s(exchange: Exchange) -> Exchange:
-    """A plain answer ends with the engine's own word for its reason, "eos"."""
-    return _ended(exchange, "eos")
+    """A plain answer ends with the engine's own name of the reason, "eos"."""
+    return _with_reason(exchange, "eos")
 
 
 @mutant("finish.length-when-cut")
 def cut_answer_ends_with_stop(exchange: Exchange) -> Exchange:
     """An answer that max_tokens cuts off ends with "stop"."""
-    return _ended(exchange, "stop")
+    return _with_reason(exchange, "stop")
 
 
 @mutant("finish.length-only-at-limit")
@@ -58,20 +58,20 @@ def length_comes_before_the_limit(exchange: Exchange) -> Exchange:
 
 @mutant("finish.stop-when-stopped")
 def stopped_answer_ends_with_length(exchange: Exchange) -> Exchange:
-    """An answer that a stop text ends has the reason "length"."""
-    return _ended(exchange, "length")
+    """An answer that a stop string ends has the reason "length"."""
+    return _with_reason(exchange, "length")
 
 
 @mutant("finish.tool-calls-when-called")
 def answer_without_a_call_ends_with_tool_calls(exchange: Exchange) -> Exchange:
     """An answer that calls no tool ends with "tool_calls"."""
-    return _ended(_calling(exchange, None), "tool_calls")
+    return _with_reason(_with_calls(exchange, None), "tool_calls")
 
 
 @mutant("finish.streamed-as-plain")
 def stream_ends_for_another_reason(exchange: Exchange) -> Exchange:
     """The streamed answer ends with another reason than the plain one."""
-    return _ended(exchange, "length" if exchange.finish_reason() == "stop" else "stop")
+    return _with_reason(exchange, "length" if exchange.finish_reason() == "stop" else "stop")
 
 
 @mutant("finish.reason-given")
@@ -83,33 +83,33 @@ def reason_is_null(exchange: Exchange) -> Exchange:
 @mutant("finish.length-when-more-follows", steps="at-2")
 def answer_of_two_tokens_ends_with_stop(exchange: Exchange) -> Exchange:
     """An answer that max_tokens 2 cuts off ends with "stop"."""
-    return _ended(exchange, "stop")
+    return _with_reason(exchange, "stop")
 
 
 @mutant("finish.stop-when-ended", steps="roomy")
 def ended_answer_says_length(exchange: Exchange) -> Exchange:
-    """An answer that ended by itself says "length"."""
-    return _ended(exchange, "length")
+    """An answer that ended by itself has the reason "length"."""
+    return _with_reason(exchange, "length")
 
 
 @mutant("finish.calls-end-with-tool-calls")
 def call_ends_with_stop(exchange: Exchange) -> Exchange:
     """An answer that calls a tool ends with "stop"."""
-    return _ended(exchange, "stop")
+    return _with_reason(exchange, "stop")
 
 
 @mutant("finish.length-when-call-cut")
 def cut_call_says_tool_calls(exchange: Exchange) -> Exchange:
     """A tool call that max_tokens has cut off ends with "tool_calls"."""
     function = {"name": "get_weather", "arguments": '{"city": "Ro'}
-    return _ended(
-        _calling(exchange, [{"index": 0, "id": "call-1", "type": "function", "function": function}]), "tool_calls"
+    return _with_reason(
+        _with_calls(exchange, [{"index": 0, "id": "call-1", "type": "function", "function": function}]), "tool_calls"
     )
 
 
 @mutant("finish.length-when-choices-cut", steps="cut-choices")
 def cut_choices_end_with_stop(exchange: Exchange) -> Exchange:
-    """Several choices that max_tokens cuts off end with stop."""
+    """Several choices that max_tokens cuts off end with "stop"."""
 
     def change(answer: dict[str, Any]) -> None:
         for choice in answer["choices"]:
@@ -120,5 +120,5 @@ def cut_choices_end_with_stop(exchange: Exchange) -> Exchange:
 
 @mutant("finish.length-when-form-cut", steps="person-cut")
 def cut_form_ends_with_stop(exchange: Exchange) -> Exchange:
-    """JSON that max_tokens cuts off ends with stop."""
+    """JSON that max_tokens cuts off ends with "stop"."""
     return edit_choice(exchange, lambda choice: choice.update(finish_reason="stop"))

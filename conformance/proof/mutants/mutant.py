@@ -1,4 +1,4 @@
-"""Mutant: a good exchange broken on purpose, and the check that must notice."""
+"""Define mutants: changes to a recorded exchange, each of which one check must report."""
 
 from __future__ import annotations
 
@@ -19,14 +19,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """A pure change that the check of that id must notice.
+    """A change to an exchange that a check must report.
 
-    `scenario` and `steps` are globs: the scenarios whose good exchanges show the fault, and the steps of one
-    scenario that are changed together; None stands for the step that the check judges.
+    check: the id of the check.
+    defect: what a server with this defect does, in one sentence.
+    scenario: a glob; the scenarios whose exchanges show the defect.
+    steps: a glob; the steps of one scenario that are changed together. None: the step that the check judges.
     """
 
     check: str
-    sin: str
+    defect: str
     change: Callable[[Exchange], Exchange]
     scenario: str = "*"
     steps: str | None = None
@@ -35,13 +37,13 @@ class Mutant:
 def mutant(
     check: str, *, scenario: str = "*", steps: str | None = None
 ) -> Callable[[Callable[[Exchange], Exchange]], Mutant]:
-    """Makes a function from exchange to exchange the mutant of a check. Its docstring, one line, names the sin."""
+    """Make a mutant from a function over exchanges. Its docstring, one line, describes the defect."""
 
     def make(change: Callable[[Exchange], Exchange]) -> Mutant:
-        sin = cleandoc(change.__doc__ or "")
-        if not sin or "\n" in sin:
-            raise HarnessError(f"the mutant of {check} names no sin: its function needs a docstring of one line")
-        return Mutant(check, sin, change, scenario, steps)
+        defect = cleandoc(change.__doc__ or "")
+        if not defect or "\n" in defect:
+            raise HarnessError(f"the mutant of {check} has no description: its function needs a docstring of one line")
+        return Mutant(check, defect, change, scenario, steps)
 
     return make
 

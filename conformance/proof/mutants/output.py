@@ -1,4 +1,4 @@
-"""Answers that leave out what they were asked to tell, or tell something else."""
+"""Mutants of vLLM's parameters that add output to an answer or control it."""
 
 from __future__ import annotations
 
@@ -14,36 +14,36 @@ if TYPE_CHECKING:
 
 
 def _without(exchange: Exchange, name: str) -> Exchange:
-    """Without a member of the answer, or of its choices."""
+    """Remove a field of the answer, or of its choices."""
 
     def leave_out(holder: dict[str, Any]) -> None:
-        for each in (holder, *holder["choices"]):
-            each.pop(name, None)
+        for part in (holder, *holder["choices"]):
+            part.pop(name, None)
 
     return edit_either(exchange, leave_out)
 
 
 @mutant("output.name-in-id")
 def id_is_random(exchange: Exchange) -> Exchange:
-    """The id of the answer is a random one."""
+    """The id of the answer is random."""
     return edit_either(exchange, lambda holder: holder.update(id="chatcmpl-5a17"))
 
 
 @mutant("output.token-ids-told")
 def tokens_of_the_answer_are_not_told(exchange: Exchange) -> Exchange:
-    """The token ids of the answer are not told."""
+    """The answer lacks its token ids."""
     return _without(exchange, "token_ids")
 
 
 @mutant("output.prompt-ids-told")
 def tokens_of_the_prompt_are_not_told(exchange: Exchange) -> Exchange:
-    """The token ids of the prompt are not told."""
+    """The answer lacks the token ids of the prompt."""
     return _without(exchange, "prompt_token_ids")
 
 
 @mutant("output.token-ids-streamed-as-plain", steps="told-streamed")
 def chunks_tell_other_tokens(exchange: Exchange) -> Exchange:
-    """The chunks tell token ids that are greater by one."""
+    """The token ids in chunks are greater by one."""
 
     def change(chunk: dict[str, Any]) -> None:
         for choice in chunk["choices"]:
@@ -55,13 +55,13 @@ def chunks_tell_other_tokens(exchange: Exchange) -> Exchange:
 
 @mutant("output.prompt-text-told")
 def prompt_is_not_told(exchange: Exchange) -> Exchange:
-    """The prompt is not told as text."""
+    """The answer lacks the prompt as text."""
     return _without(exchange, "prompt_text")
 
 
 @mutant("output.tokens-named-by-id")
 def tokens_are_told_as_texts(exchange: Exchange) -> Exchange:
-    """The tokens of log-probabilities are told as texts."""
+    """Log-probabilities name tokens by their text."""
 
     def change(choice: dict[str, Any]) -> None:
         for entry in choice["logprobs"]["content"]:
@@ -72,7 +72,7 @@ def tokens_are_told_as_texts(exchange: Exchange) -> Exchange:
 
 @mutant("output.named-tokens-listed")
 def tokens_asked_for_are_not_listed(exchange: Exchange) -> Exchange:
-    """The tokens that the request names are not listed."""
+    """The tokens that the request lists are not among the alternatives."""
 
     def change(choice: dict[str, Any]) -> None:
         for entry in choice["logprobs"]["content"]:
@@ -83,13 +83,13 @@ def tokens_asked_for_are_not_listed(exchange: Exchange) -> Exchange:
 
 @mutant("output.prompt-scored")
 def first_token_of_the_prompt_has_no_entry(exchange: Exchange) -> Exchange:
-    """The entry of the prompt's first token is left out."""
+    """The entry of the prompt's first token is missing."""
     return edit_answer(exchange, lambda answer: answer["prompt_logprobs"].pop(0))
 
 
 @mutant("output.interval-kept")
 def chunks_are_as_small_as_ever(exchange: Exchange) -> Exchange:
-    """Every chunk holds a single character."""
+    """Every chunk has a single character."""
 
     def split(found: list[Frame]) -> list[Frame]:
         parts: list[Frame] = []
@@ -101,7 +101,7 @@ def chunks_are_as_small_as_ever(exchange: Exchange) -> Exchange:
                 continue
             for letter in text:
                 choices = [{**choice, "delta": {**choice["delta"], "content": letter}} for choice in chunk["choices"]]
-                parts.append(frame.holding({**chunk, "choices": choices}))
+                parts.append(frame.with_value({**chunk, "choices": choices}))
         return parts
 
     return edit_frames(exchange, split)
@@ -109,19 +109,19 @@ def chunks_are_as_small_as_ever(exchange: Exchange) -> Exchange:
 
 @mutant("output.repetition-ends")
 def repetition_goes_on(exchange: Exchange) -> Exchange:
-    """An answer that repeats itself goes on to its limit."""
+    """An answer that repeats itself continues to its limit."""
     return add_tokens(exchange, completion=64)
 
 
 @mutant("output.thoughts-hidden", steps="hidden")
 def hidden_thoughts_are_shown(exchange: Exchange) -> Exchange:
-    """Thoughts come though they were to be hidden."""
+    """An answer has reasoning although it was to be hidden."""
     return edit_message(exchange, lambda message: message.update(reasoning="Let me see."))
 
 
 @mutant("output.thoughts-within-budget", steps="*")
 def budget_changes_nothing(exchange: Exchange) -> Exchange:
-    """The thought is a long one, whatever its budget."""
+    """The reasoning is long, whatever its budget is."""
     if exchange.is_stream:
         return exchange
     return edit_message(exchange, lambda message: message.update(reasoning="Let me see what two and three are."))

@@ -1,4 +1,4 @@
-"""A server that cannot serve several clients at once."""
+"""Mutants of concurrent requests."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 @mutant("parallel.all-answered")
 def one_of_several_is_dropped(exchange: Exchange) -> Exchange:
-    """One of several answers at the same time breaks off."""
+    """One of several concurrent answers breaks off."""
     return cut(exchange)
 
 
 @mutant("parallel.no-crosstalk")
 def answers_are_mixed(exchange: Exchange) -> Exchange:
-    """An answer ends with the word of another client."""
+    """An answer ends with the word of another request."""
     other = "Molfapirus" if exchange.step != "canary-3" else "Brisduntek"
     return edit_text(exchange, lambda text: f"{text} {other}")
 
@@ -38,7 +38,7 @@ def answer_is_another_s(exchange: Exchange) -> Exchange:
 
 @mutant("parallel.ids-differ", steps="*")
 def answers_at_the_same_time_share_an_id(exchange: Exchange) -> Exchange:
-    """Answers at the same time have the same id."""
+    """Concurrent answers have the same id."""
     if exchange.is_stream:
         return edit_chunks(exchange, lambda chunk: chunk.update(id="chatcmpl-1"))
     return edit_answer(exchange, lambda answer: answer.update(id="chatcmpl-1"))
@@ -52,7 +52,7 @@ def counts_are_mixed(exchange: Exchange) -> Exchange:
 
 @mutant("parallel.served-together", steps="*")
 def clients_wait_for_each_other(exchange: Exchange) -> Exchange:
-    """Every client is served when the one before has its whole answer."""
+    """A request is processed only after the previous one is complete."""
     at_s = 10.0 * int(exchange.step[-1])
     response = replace(
         response_of(exchange), segments=(Segment(at_s, exchange.body),), headers_at_s=at_s, ended_at_s=at_s + 1
@@ -62,11 +62,11 @@ def clients_wait_for_each_other(exchange: Exchange) -> Exchange:
 
 @mutant("parallel.refusals-hurt-nobody")
 def good_request_breaks_beside_bad_ones(exchange: Exchange) -> Exchange:
-    """A good request ends in a 500 beside bad ones."""
+    """A valid request gets a 500 while invalid ones are refused."""
     return refuse(exchange, 500)
 
 
 @mutant("parallel.bad-ones-refused")
 def bad_request_is_answered_beside_good_ones(exchange: Exchange) -> Exchange:
-    """A bad request is answered beside good ones."""
+    """An invalid request is answered while valid ones are."""
     return accept(exchange)

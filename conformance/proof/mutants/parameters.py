@@ -1,4 +1,4 @@
-"""Parameters taken otherwise than documented."""
+"""Mutants of parameters: values are accepted or refused against the documentation."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ def invalid_value_is_accepted(exchange: Exchange) -> Exchange:
 
 @mutant("parameters.required-demanded")
 def missing_parameter_breaks_the_server(exchange: Exchange) -> Exchange:
-    """A request without a required parameter ends in a 500."""
+    """A request without a required parameter gets a 500."""
     return refuse(exchange, 500)
 
 
 @mutant("parameters.null-as-documented")
 def null_is_taken_the_other_way(exchange: Exchange) -> Exchange:
-    """null is refused where it is documented, or accepted where it is not."""
+    """null is refused if it is documented, or accepted if it is not."""
     return refuse(exchange) if exchange.succeeded else accept(exchange)
 
 
 @mutant("parameters.rule-kept-accepted")
 def kept_rule_is_refused(exchange: Exchange) -> Exchange:
-    """A combination that keeps a documented rule is refused."""
+    """A combination that follows a documented rule is refused."""
     return refuse(exchange)
 
 
@@ -49,11 +49,11 @@ def broken_rule_is_accepted(exchange: Exchange) -> Exchange:
 
 @mutant("parameters.unknown-tolerated")
 def unknown_member_is_refused(exchange: Exchange) -> Exchange:
-    """A member that no document names is refused."""
+    """A field that no document defines is refused."""
     return refuse(exchange)
 
 
 @mutant("parameters.lacking-refused")
 def lacking_capability_is_ignored(exchange: Exchange) -> Exchange:
-    """A request for a capability that the server lacks is answered as if it had not asked."""
+    """A request for a capability that the server lacks is answered without it."""
     return accept(exchange)

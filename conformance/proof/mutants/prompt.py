@@ -1,4 +1,4 @@
-"""Prompts that are longer than wanted, cut on the wrong side, or closed where they should stay open."""
+"""Mutants of vLLM's parameters for the prompt."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def prompt_stays_whole(exchange: Exchange) -> Exchange:
 
 @mutant("prompt.side-kept", steps="cut-right")
 def another_part_is_kept(exchange: Exchange) -> Exchange:
-    """A prompt that is cut on its right loses its first token."""
+    """A prompt that is cut on the right loses its first token."""
     return edit_answer(exchange, lambda answer: answer["prompt_token_ids"].pop(0))
 
 
@@ -31,5 +31,5 @@ def last_message_is_closed(exchange: Exchange) -> Exchange:
 
 @mutant("prompt.last-message-echoed", steps="echoed")
 def last_message_is_left_out(exchange: Exchange) -> Exchange:
-    """The last message does not stand before the answer."""
+    """The answer does not begin with the last message."""
     return edit_text(exchange, lambda text: text[1:])

@@ -1,4 +1,4 @@
-"""TODO."""
+"""Mutants of answers that change although the request means the same."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
 @mutant("relations.nothing-carried-over", steps="drawn-after.*")
 def instructions_are_kept(exchange: Exchange) -> Exchange:
-    """The instructions of the request before are heeded once more."""
+    """The instructions of the previous request have an effect on the next one."""
     return edit_text(exchange, str.upper)
 
 
 @mutant("relations.null-as-left-out", steps="nulled.*")
 def null_is_zero(exchange: Exchange) -> Exchange:
-    """A temperature of null is 0."""
+    """A temperature of null counts as 0."""
     return with_text(exchange, TALE)
 
 
@@ -27,42 +27,48 @@ def _clipped(text: str) -> str:
     return text[1:]
 
 
-def _another(check: str, part: str, sin: str) -> Mutant:
-    """A server whose answer to one form of the request lacks its first character."""
-    return Mutant(check, sin, lambda exchange: edit_text(exchange, _clipped), steps=f"{part}.*")
+def _changes_answer(check: str, part: str, defect: str) -> Mutant:
+    """Return a mutant whose answer to one form of the request lacks its first character."""
+    return Mutant(check, defect, lambda exchange: edit_text(exchange, _clipped), steps=f"{part}.*")
 
 
-ORDER = _another("relations.order-of-members", "reversed", "Messages before the model are read as none.")
+ORDER = _changes_answer(
+    "relations.order-of-members", "reversed", "Messages are ignored if they precede the model in the request."
+)
 
 
-SPACE = _another("relations.white-space", "spaced", "A request over several lines is read otherwise.")
+SPACE = _changes_answer("relations.white-space", "spaced", "A request over several lines has another meaning.")
 
 
-ESCAPES = _another("relations.escapes", "escaped", "Escaped characters are lost from the prompt.")
+ESCAPES = _changes_answer("relations.escapes", "escaped", "Escaped characters are lost from the prompt.")
 
 
-UNKNOWN = _another("relations.unknown-member", "unknown", "A member that nobody knows finds its way into the prompt.")
+UNKNOWN = _changes_answer("relations.unknown-member", "unknown", "An unknown field becomes part of the prompt.")
 
 
-DEFAULTS = _another("relations.defaults-said", "defaults", "A default that is sent counts as something else.")
+DEFAULTS = _changes_answer("relations.defaults-said", "defaults", "A default that is sent counts as another value.")
 
 
-SEED = _another("relations.seed-when-greedy", "seeded", "A seed makes a greedy answer a sampled one.")
+SEED = _changes_answer("relations.seed-when-greedy", "seeded", "A seed turns a greedy answer into a sampled one.")
 
 
-UNMET = _another("relations.stop-never-met", "unmet", "A stop text eats the first character of an answer without it.")
+UNMET = _changes_answer(
+    "relations.stop-never-met",
+    "unmet",
+    "A stop string removes the first character of an answer in which it does not occur.",
+)
 
 
-TOLD = _another("relations.logprobs-asked-for", "told", "An answer with log-probabilities is another one.")
+TOLD = _changes_answer("relations.logprobs-asked-for", "told", "Log-probabilities change the answer.")
 
 
-ONE = _another("relations.one-choice-said", "one", "One choice that is asked for is drawn otherwise.")
+ONE = _changes_answer("relations.one-choice-said", "one", "`n: 1` changes the answer.")
 
 
-TOOLLESS = _another("relations.tools-empty", "toolless", "An empty list of tools changes the prompt.")
+TOOLLESS = _changes_answer("relations.tools-empty", "toolless", "An empty list of tools changes the prompt.")
 
 
-STREAMED = _another("relations.streamed", "streamed", "The streamed answer lacks a character.")
+STREAMED = _changes_answer("relations.streamed", "streamed", "The streamed answer lacks a character.")
 
 
 @mutant("relations.shorter-is-a-beginning", steps="at-6")
@@ -73,17 +79,17 @@ def cut_answer_lacks_a_character(exchange: Exchange) -> Exchange:
 
 @mutant("relations.streamed-cut-as-plain", steps="at-6-streamed")
 def stream_shows_half_a_character(exchange: Exchange) -> Exchange:
-    """A stream that is cut off ends with half a character."""
+    """A stream that is cut off ends with part of a character."""
     return edit_text(exchange, lambda text: f"{text}\ufffd")
 
 
 @mutant("relations.limit-grows", steps="roomy")
 def answer_stretches_to_its_limit(exchange: Exchange) -> Exchange:
-    """An answer goes on as long as it may."""
+    """An answer continues up to its limit."""
     return edit_text(exchange, lambda text: f"{text} And so on.")
 
 
 @mutant("relations.long-streamed", steps="long-[pa]*")
 def long_stream_loses_a_piece(exchange: Exchange) -> Exchange:
-    """What is streamed lacks a piece of the long answer."""
+    """The streamed long answer lacks a piece."""
     return edit_text(exchange, lambda text: f"{text[:60]} and lost {text[60:]}")

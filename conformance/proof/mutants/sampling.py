@@ -1,4 +1,4 @@
-"""Sampling that does not do what it was told."""
+"""Mutants of repeatability and of ignore_eos."""
 
 from __future__ import annotations
 

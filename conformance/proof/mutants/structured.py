@@ -1,4 +1,4 @@
-"""Forms that are demanded and not imposed."""
+"""Mutants of structured output: the requested form has no effect."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from conformance.exchange import Exchange
 
 
-def _saying(exchange: Exchange, text: str) -> Exchange:
-    """A text that ended by itself, streamed or plain."""
+def _with_text(exchange: Exchange, text: str) -> Exchange:
+    """Replace the text by one that ended by itself, streamed or plain."""
     if exchange.is_stream:
         parts = iter([text])
-        said = edit_deltas(exchange, lambda delta: delta.update(content=next(parts, "")))
-        return edit_choices(said, lambda choice: choice.update(finish_reason="stop"), LAST)
+        edited = edit_deltas(exchange, lambda delta: delta.update(content=next(parts, "")))
+        return edit_choices(edited, lambda choice: choice.update(finish_reason="stop"), LAST)
 
     def change(choice: dict[str, Any]) -> None:
         choice["message"]["content"] = text
@@ -28,29 +28,29 @@ def _saying(exchange: Exchange, text: str) -> Exchange:
 
 @mutant("structured.json-object")
 def json_stands_in_a_fence(exchange: Exchange) -> Exchange:
-    """The JSON stands between the marks of a code block."""
-    return _saying(exchange, '```json\n{"name": "Anna"}\n```')
+    """The JSON is in a Markdown code block."""
+    return _with_text(exchange, '```json\n{"name": "Anna"}\n```')
 
 
 @mutant("structured.fits-schema")
 def schema_is_not_imposed(exchange: Exchange) -> Exchange:
-    """The text is JSON, but not of the schema."""
-    return _saying(exchange, '{"story": "Once upon a time"}')
+    """The text is JSON that is not valid against the schema."""
+    return _with_text(exchange, '{"story": "Once upon a time"}')
 
 
 @mutant("structured.one-of-the-choices")
 def choice_is_explained(exchange: Exchange) -> Exchange:
-    """The text explains the choice instead of being it."""
-    return _saying(exchange, "I choose red.")
+    """The text explains the choice."""
+    return _with_text(exchange, "I choose red.")
 
 
 @mutant("structured.matches-expression")
 def expression_is_ignored(exchange: Exchange) -> Exchange:
-    """The text has nothing of the expression."""
-    return _saying(exchange, "Hello! How can I help you today?")
+    """The text does not match the expression."""
+    return _with_text(exchange, "Hello! How can I help you today?")
 
 
 @mutant("structured.streamed-as-plain", steps="person-streamed")
 def streamed_json_is_torn(exchange: Exchange) -> Exchange:
     """The streamed JSON lacks its last brace."""
-    return _saying(exchange, '{"name": "Anna", "age": 30')
+    return _with_text(exchange, '{"name": "Anna", "age": 30')

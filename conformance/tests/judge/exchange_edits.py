@@ -123,7 +123,7 @@ def media_type(kind: str) -> Callable[[Exchange], Exchange]:
 def rewritten(write: Callable[[dict[str, Any]], bytes]) -> Callable[[Exchange], Exchange]:
     """Replace the first chunk of a stream by what a function writes for it."""
     return lambda exchange: edit_frames(
-        exchange, lambda frames: [frames[0].saying(write(frames[0].chunk or {})), *frames[1:]]
+        exchange, lambda frames: [frames[0].with_data(write(frames[0].chunk or {})), *frames[1:]]
     )
 
 

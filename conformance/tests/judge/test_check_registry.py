@@ -24,11 +24,11 @@ CHECKS = gather_checks()
 
 def test_every_check_has_a_valid_id_and_a_claim() -> None:
     wrong = [
-        found.id
+        check_.id
         for check_ in CHECKS.values()
-        if not re.fullmatch(r"[a-z]+\.[a-z0-9]+(-[a-z0-9]+)*", found.id)
-        or not found.claim.endswith(".")
-        or "\n" in found.claim
+        if not re.fullmatch(r"[a-z]+\.[a-z0-9]+(-[a-z0-9]+)*", check_.id)
+        or not check_.claim.endswith(".")
+        or "\n" in check_.claim
     ]
     assert not wrong
 

@@ -95,7 +95,7 @@ def test_no_check_fails_on_any_chunk(form: Good, which: int) -> None:
             body = write(with_value(chunk, path, replacement))
 
             def change(frames: list[Any], body: bytes = body) -> list[Any]:
-                frames[which] = frames[which].saying(body)
+                frames[which] = frames[which].with_data(body)
                 return frames
 
             assert not errors(form.judge({key: edit_frames(exchange, change)}, assertions)), (path, replacement)

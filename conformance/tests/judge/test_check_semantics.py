@@ -78,7 +78,7 @@ def test_a_missing_response_is_neither_accepted_nor_refused(mindie: Good) -> Non
 
 def test_a_stream_that_broke_off_counts_as_accepted(mindie: Good) -> None:
     stream = mindie.exchanges["greedy", "streamed"]
-    broken = edit_frames(stream, lambda frames: [*frames[:2], frames[2].saying(b'{"error": "no"}')])
+    broken = edit_frames(stream, lambda frames: [*frames[:2], frames[2].with_data(b'{"error": "no"}')])
     assert (is_accepted(broken), is_refused(broken)) == (True, False)
 
 

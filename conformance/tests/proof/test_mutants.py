@@ -1,4 +1,4 @@
-"""The proof of the suite: on a good run every check is silent, on its mutant it speaks."""
+"""Test that every check reports its mutant, and reports nothing binding on a recorded run of a conforming server."""
 
 from __future__ import annotations
 
@@ -26,26 +26,27 @@ CHECKS = gather_checks()
 MUTANTS = mutant.gather_mutants()
 MOST_BYTES = 300_000
 SAMPLE = 6
-"""Places of one check in one dialect that are broken: the first, the last and some between; all would be 100,000."""
+"""How many assertions of a check in a dialect are tested: the first, the last and some between, out of 100,000."""
 
 
-def said(judgements: tuple[Judgement, ...]) -> list[str]:
-    """What the judges said, for the message of a failed test."""
-    return [
-        f"{judgement.assertion.id}: {judgement.error or [f'{found.where}: {found.got}' for found in judgement.findings]}"
-        for judgement in judgements
-        if judgement.findings or judgement.error
-    ]
+def problems_of(judgements: tuple[Judgement, ...]) -> list[str]:
+    """Return the findings and errors of judgements in words."""
+    problems = []
+    for judgement in judgements:
+        findings = [f"{finding.where}: {finding.got}" for finding in judgement.findings]
+        if judgement.error or findings:
+            problems.append(f"{judgement.assertion.id}: {judgement.error or findings}")
+    return problems
 
 
-def some(places: list[Assertion]) -> list[Assertion]:
-    """Evenly spaced places, the first and the last among them."""
-    if len(places) <= SAMPLE:
-        return places
-    return [places[round(at * (len(places) - 1) / (SAMPLE - 1))] for at in range(SAMPLE)]
+def sample(assertions: list[Assertion]) -> list[Assertion]:
+    """Return evenly spaced assertions, including the first and the last."""
+    if len(assertions) <= SAMPLE:
+        return assertions
+    return [assertions[round(at * (len(assertions) - 1) / (SAMPLE - 1))] for at in range(SAMPLE)]
 
 
-def test_every_check_has_one_mutant_and_every_mutant_a_check() -> None:
+def test_every_check_has_exactly_one_mutant() -> None:
     assert sorted(MUTANTS) == sorted(CHECKS)
 
 
@@ -57,38 +58,43 @@ def test_recorded_runs_are_small(recorded: Path) -> None:
     assert not [path.name for path in recorded.iterdir() if path.stat().st_size > MOST_BYTES]
 
 
-def test_a_good_run_breaks_nothing_that_binds(good: Good) -> None:
+def test_a_recorded_run_has_no_binding_findings(good: Good) -> None:
     binding = [assertion for assertion in good.plan.assertions if assertion.requirement.keyword is not Keyword.MAY]
-    assert not said(good.judge({}, binding))
+    assert not problems_of(good.judge({}, binding))
 
 
-def test_a_good_run_holds_every_request_of_the_plan(good: Good) -> None:
+def test_a_recorded_run_has_every_request_of_the_plan(good: Good) -> None:
     missing = [
         f"{scenario.id}/{step.name}"
         for scenario in good.plan.scenarios
         for step in scenario.steps
         if step.round <= 1 and (scenario.id, step.name) not in good.exchanges
     ]
-    assert not missing, "record the runs anew: pytest conformance/tests --re-record"
+    assert not missing, "record the runs again: pytest conformance/tests --re-record"
 
 
 @pytest.mark.parametrize("identity", sorted(MUTANTS))
-def test_every_check_notices_its_mutant_in_every_dialect_where_it_judges(goods: list[Good], identity: str) -> None:
-    found = MUTANTS[identity]
-    shown = {good.contract.name: good.of(identity, found.scenario) for good in goods}
-    if not any(shown.values()):
-        pytest.skip(f"no recorded run shows what {identity} is about")
+def test_every_check_reports_its_mutant_in_every_dialect(goods: list[Good], identity: str) -> None:
+    mutant_ = MUTANTS[identity]
+    applicable = {good.contract.name: good.of(identity, mutant_.scenario) for good in goods}
+    if not any(applicable.values()):
+        pytest.skip(f"no recorded run exercises {identity}")
     seen = False
     for good in goods:
-        judged = [(each, good.judge(good.broken(found, each), [each])[0]) for each in some(shown[good.contract.name])]
+        judged = [
+            (assertion, good.judge(good.broken(mutant_, assertion), [assertion])[0])
+            for assertion in sample(applicable[good.contract.name])
+        ]
         if judged and not any(judgement.applies for _, judgement in judged):
-            continue  # this dialect's run shows no occasion, broken or not
+            continue  # this dialect's run does not exercise the requirement, changed or not
         seen = seen or bool(judged)
         for at, (assertion, judgement) in enumerate(judged):
-            noticed = judgement.findings or (at and judgement.unobserved)
-            assert noticed, f"{good.contract.name}: {assertion.id} does not notice: {found.sin} {judgement.error or ''}"
+            reported = judgement.findings or (at and judgement.unobserved)
+            assert reported, (
+                f"{good.contract.name}: {assertion.id} does not report: {mutant_.defect} {judgement.error or ''}"
+            )
     if not seen:
-        pytest.skip(f"no recorded run shows what {identity} is about, not even when it is broken")
+        pytest.skip(f"no recorded run exercises {identity}, not even changed")
 
 
 UNCHANGED: dict[str, Callable[[Exchange], Exchange]] = {
@@ -105,8 +111,8 @@ UNCHANGED: dict[str, Callable[[Exchange], Exchange]] = {
 }
 
 
-@pytest.mark.parametrize("verb", UNCHANGED)
-def test_a_mutant_that_changes_nothing_is_not_noticed(good: Good, verb: str) -> None:
+@pytest.mark.parametrize("name", UNCHANGED)
+def test_an_edit_that_changes_nothing_is_not_reported(good: Good, name: str) -> None:
     def change(exchange: Exchange) -> Exchange:
         if exchange.response is None or exchange.failure is not None:
             return exchange
@@ -116,15 +122,15 @@ def test_a_mutant_that_changes_nothing_is_not_noticed(good: Good, verb: str) -> 
             **dict.fromkeys(("usage", "tokens"), exchange.usage is not None),
             "answer": answers,
             "text": bool(exchange.content()),
-            "body": not exchange.is_stream,  # a body that comes at once is a fault of a stream
+            "body": not exchange.is_stream,  # a stream that arrives at once is reported
         }
-        return UNCHANGED[verb](exchange) if fits.get(verb, True) else exchange
+        return UNCHANGED[name](exchange) if fits.get(name, True) else exchange
 
-    assert said(good.judgements) == said(good.judge(good.changed(change)))
+    assert problems_of(good.judgements) == problems_of(good.judge(good.changed(change)))
 
 
-def test_a_stream_put_together_again_has_the_same_bytes_at_the_same_times(good: Good) -> None:
+def test_reassembling_a_stream_keeps_its_bytes_and_times(good: Good) -> None:
     streams = [exchange for exchange in good.exchanges.values() if exchange.is_stream and exchange.complete]
     again = [edit_frames(exchange, lambda frames: frames) for exchange in streams]
-    assert [stream.body for stream in streams] == [each.body for each in again]
-    assert [stream.events for stream in streams] == [each.events for each in again]
+    assert [stream.body for stream in streams] == [stream.body for stream in again]
+    assert [stream.events for stream in streams] == [stream.events for stream in again]

@@ -1,6 +1,5 @@
-"""The proof over real sockets: a server with one named sin is judged, and the verdict names exactly that sin.
-
-The honest base is the reference server; a proxy before it commits the sin on the bytes.
+"""Test the suite over real sockets: a proxy adds one fault to the reference server, and the verdict
+names exactly it.
 """
 
 from __future__ import annotations
@@ -11,17 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from conformance.tests.faulty_proxy import Reply, Sent, Sinner, on_answers, on_replies, on_requests, on_streams
+from conformance.tests.faulty_proxy import FaultyProxy, Reply, Sent, on_answers, on_replies, on_requests, on_streams
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from conformance.tests.conftest import Said
-    from conformance.tests.faulty_proxy import Forward, Sin
+    from conformance.tests.conftest import CommandResult
+    from conformance.tests.faulty_proxy import Forward, ProxyFault
 
 
 def clipped(pieces: tuple[bytes, ...]) -> tuple[bytes, ...]:
-    """The events without the last character of the text."""
+    """Remove the last character of the text from the events."""
     found = list(pieces)
     for at in reversed(range(len(found))):
         data = found[at].removeprefix(b"data: ").strip()
@@ -35,26 +34,26 @@ def clipped(pieces: tuple[bytes, ...]) -> tuple[bytes, ...]:
 
 
 def leak(sent: Sent, answer: dict[str, Any]) -> None:
-    """The stop text at the end of the answer."""
+    """Add the stop string to the end of the answer."""
     if isinstance(sent.json.get("stop"), str) and not sent.json.get("include_stop_str_in_output"):
         answer["choices"][0]["message"]["content"] += sent.json["stop"]
 
 
 def add_a_token(_: Sent, answer: dict[str, Any]) -> None:
-    """One token too many in the sum."""
+    """Add a token to the total."""
     answer["usage"]["total_tokens"] += 1
 
 
-def refusing(status: int, hit: Callable[[Sent], bool]) -> Sin:
-    """A sin that refuses some requests."""
+def refusing(status: int, hit: Callable[[Sent], bool]) -> ProxyFault:
+    """Return a fault that refuses some requests."""
     return on_replies(lambda sent, reply: Reply(status, (b'{"error":"no"}',)) if hit(sent) else reply)
 
 
 @dataclass(frozen=True)
 class Case:
-    """A sin, what part of the suite is run against it, and what the verdict must be."""
+    """A fault, the part of the suite that runs against it, and the expected verdict."""
 
-    sin: Sin
+    fault: ProxyFault
     only: tuple[str, ...]
     failing: frozenset[str]
     says: str
@@ -132,7 +131,7 @@ CASES = {
         frozenset({"answer.fits-schema"}),
         "nested too deeply",
     ),
-    "answers with a page": Case(
+    "answers with an HTML page": Case(
         on_replies(lambda _, reply: Reply(200, (b"<html>busy</html>",), {"Content-Type": "text/html"})),
         ("conversation",),
         frozenset({"answer.fits-schema"}),
@@ -148,12 +147,12 @@ CASES = {
 
 
 def only(*patterns: str) -> list[str]:
-    """The patterns as options."""
+    """Return the patterns as options."""
     return [word for pattern in patterns for word in ("--only", pattern)]
 
 
-def test_the_proxy_without_a_sin_is_conformant(honest: str, chatproof: Callable[..., Said]) -> None:
-    with Sinner(honest, on_replies(lambda _, reply: reply)) as server:
+def test_the_proxy_without_a_fault_is_conformant(honest: str, chatproof: Callable[..., CommandResult]) -> None:
+    with FaultyProxy(honest, on_replies(lambda _, reply: reply)) as server:
         patterns = sorted({pattern for case in CASES.values() for pattern in case.only})
         said = chatproof("check", server.url, "--dialect", "mindie", *only(*patterns))
     assert said.code == 0, said.stdout
@@ -161,9 +160,9 @@ def test_the_proxy_without_a_sin_is_conformant(honest: str, chatproof: Callable[
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_sin_is_found_and_named(honest: str, chatproof: Callable[..., Said], name: str) -> None:
+def test_a_fault_is_reported_by_name(honest: str, chatproof: Callable[..., CommandResult], name: str) -> None:
     case = CASES[name]
-    with Sinner(honest, case.sin) as server:
+    with FaultyProxy(honest, case.fault) as server:
         said = chatproof("check", server.url, "--dialect", "mindie", *only(*case.only), *case.options)
     failed = [row for row in said.results["requirements"] if row["outcome"] == "FAIL"]
     words = json.dumps(failed, ensure_ascii=False)
@@ -172,22 +171,24 @@ def test_a_sin_is_found_and_named(honest: str, chatproof: Callable[..., Said], n
     assert case.says in words
 
 
-def test_a_server_that_lets_nobody_in_is_unreachable_and_not_judged(
-    honest: str, chatproof: Callable[..., Said]
+def test_a_server_that_refuses_every_request_is_not_judged(
+    honest: str, chatproof: Callable[..., CommandResult]
 ) -> None:
-    async def shut(sent: Sent, forward: Forward) -> Reply:
+    async def refuse_all(sent: Sent, forward: Forward) -> Reply:
         return Reply(401, (b'{"error":"Unauthorized"}',))
 
-    with Sinner(honest, shut) as server:
+    with FaultyProxy(honest, refuse_all) as server:
         said = chatproof("check", server.url, "--dialect", "mindie")
     assert said.code == 3
     assert said.stderr.startswith("chatproof: the server refuses the key: 401")
     assert (len(said.stderr.splitlines()), said.stdout) == (1, "")
 
 
-def test_a_rate_limit_without_end_stops_the_run_without_a_verdict(honest: str, chatproof: Callable[..., Said]) -> None:
+def test_a_permanent_rate_limit_ends_the_run_without_a_verdict(
+    honest: str, chatproof: Callable[..., CommandResult]
+) -> None:
     limit = Reply(429, (b'{"error":"slow down"}',), {"Content-Type": "application/json", "Retry-After": "0"})
-    with Sinner(honest, on_replies(lambda _, reply: limit)) as server:
+    with FaultyProxy(honest, on_replies(lambda _, reply: limit)) as server:
         options = ("--only", "conversation", "--only", "greedy", "--concurrency", "1")
         said = chatproof("check", server.url, "--dialect", "mindie", *options)
         asked = server.requests
@@ -195,4 +196,4 @@ def test_a_rate_limit_without_end_stops_the_run_without_a_verdict(honest: str, c
     assert said.code == 4, said.stdout
     assert (said.results["verdict"], counts["FAIL"], counts["PASS"]) == ("inconclusive", 0, 0)
     assert said.results["run"]["exhausted"] == "the server limits the rate: 429 to 4 tries of one request"
-    assert asked == 3 + 4  # what precedes every run, and one request four times
+    assert asked == 3 + 4  # the preflight requests, and one request four times

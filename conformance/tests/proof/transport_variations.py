@@ -1,4 +1,4 @@
-"""How a conforming server may carry the same answer otherwise: its segments and its head."""
+"""Variations of how a conforming server may send the same answer: its segments and headers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def byte_by_byte(response: Response) -> Response:
-    """The same body, one segment for each byte, spread over the time of the answer."""
+    """Send every byte in a segment of its own, spread over the time of the answer."""
     body = b"".join(segment.data for segment in response.segments)
     step_s = max(response.ended_at_s - response.headers_at_s, 0.0) / max(len(body), 1)
     segments = (Segment(response.headers_at_s + at * step_s, body[at : at + 1]) for at in range(len(body)))
@@ -20,14 +20,14 @@ def byte_by_byte(response: Response) -> Response:
 
 
 def three_at_a_time(response: Response) -> Response:
-    """Three segments arriving as one, with the last of them."""
+    """Combine three segments into one, which arrives with the last of them."""
     groups = [response.segments[at : at + 3] for at in range(0, len(response.segments), 3)]
-    segments = (Segment(group[-1].at_s, b"".join(each.data for each in group)) for group in groups)
+    segments = (Segment(group[-1].at_s, b"".join(segment.data for segment in group)) for group in groups)
     return replace(response, segments=tuple(segments))
 
 
 def with_media_type(edit: Callable[[str], str]) -> Callable[[Response], Response]:
-    """The content type written otherwise."""
+    """Write the content type differently."""
 
     def change(response: Response) -> Response:
         pairs = ((name, edit(value) if name == "content-type" else value) for name, value in response.headers)
@@ -37,7 +37,7 @@ def with_media_type(edit: Callable[[str], str]) -> Callable[[Response], Response
 
 
 def with_headers(*dropped: str, **added: str) -> Callable[[Response], Response]:
-    """Header fields left out and added."""
+    """Remove and add headers."""
 
     def change(response: Response) -> Response:
         kept = (pair for pair in response.headers if pair[0].lower() not in dropped)
@@ -46,7 +46,7 @@ def with_headers(*dropped: str, **added: str) -> Callable[[Response], Response]:
     return change
 
 
-WIRE: dict[str, Callable[[Response], Response]] = {
+TRANSPORT: dict[str, Callable[[Response], Response]] = {
     "byte by byte": byte_by_byte,
     "several events in one segment": three_at_a_time,
     "header names in capitals": lambda response: replace(
@@ -55,7 +55,7 @@ WIRE: dict[str, Callable[[Response], Response]] = {
     "a charset without a space": with_media_type(lambda value: f"{value.partition(';')[0]};charset=utf-8"),
     "no charset": with_media_type(lambda value: value.partition(";")[0]),
     "a media type in capitals": with_media_type(str.upper),
-    "headers that no document names": lambda response: replace(
+    "headers that no document defines": lambda response: replace(
         response, headers=(*response.headers, ("x-request-id", "7"), ("set-cookie", "a=b"), ("set-cookie", "c=d"))
     ),
     "another reason phrase": lambda response: replace(response, reason="Fine"),
@@ -72,7 +72,7 @@ WIRE: dict[str, Callable[[Response], Response]] = {
             "x-cache": "MISS",
         }
     ),
-    "a second way to sign in": lambda response: (
+    "a second authentication scheme": lambda response: (
         replace(response, headers=(*response.headers, ("www-authenticate", 'Basic realm="gate"')))
         if response.status == 401
         else response

@@ -1,4 +1,4 @@
-"""What a conforming server may do otherwise, as changes of a recorded exchange."""
+"""Variations that every document allows, as changes of a recorded exchange."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from conformance.exchange import Exchange, Response, Segment
 from conformance.proof.editing.responses import dump
 from conformance.proof.editing.streams import Frame, edit_chunks, edit_deltas, edit_frames
-from conformance.tests.proof.transport_variations import WIRE
+from conformance.tests.proof.transport_variations import TRANSPORT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,12 +19,12 @@ EXTRA: dict[str, Any] = {"x_note": "extra", "x_list": [1, {"deep": None}]}
 
 
 def with_response(exchange: Exchange, edit: Callable[[Response], Response]) -> Exchange:
-    """The response changed, where there is one."""
+    """Edit the response, if there is one."""
     return exchange if exchange.response is None else replace(exchange, response=edit(exchange.response))
 
 
 def with_bytes(exchange: Exchange, edit: Callable[[bytes], bytes]) -> Exchange:
-    """The segments of a stream changed one by one; what is no stream stays."""
+    """Edit the segments of a stream one by one; other exchanges stay as they are."""
 
     def change(response: Response) -> Response:
         return replace(
@@ -35,7 +35,7 @@ def with_bytes(exchange: Exchange, edit: Callable[[bytes], bytes]) -> Exchange:
 
 
 def with_json(exchange: Exchange, write: Callable[[Any], bytes]) -> Exchange:
-    """Every JSON object of the body written anew: the plain one, or that of each event."""
+    """Encode every JSON object of the body again: that of a plain body, or of each event."""
     if exchange.is_stream:
         if not exchange.events:
             return exchange
@@ -43,11 +43,11 @@ def with_json(exchange: Exchange, write: Callable[[Any], bytes]) -> Exchange:
     if not isinstance(exchange.json, dict):
         return exchange
     body = write(exchange.json)
-    return with_response(exchange, lambda found: replace(found, segments=(Segment(found.ended_at_s, body),)))
+    return with_response(exchange, lambda response: replace(response, segments=(Segment(response.ended_at_s, body),)))
 
 
 def _rewritten(frame: Frame, write: Callable[[Any], bytes]) -> Frame:
-    return frame if frame.chunk is None else frame.saying(write(frame.chunk))
+    return frame if frame.chunk is None else frame.with_data(write(frame.chunk))
 
 
 BYTES: dict[str, Callable[[bytes], bytes]] = {
@@ -58,12 +58,12 @@ BYTES: dict[str, Callable[[bytes], bytes]] = {
     "no space after the colon": lambda data: re.sub(rb"(?m)^data: ", b"data:", data),
     "events have a name": lambda data: re.sub(rb"(?m)^data:", b"event: message\ndata:", data),
     "events have an id": lambda data: re.sub(rb"(?m)^data:", b"id: 7\ndata:", data),
-    "events set the time to reconnect": lambda data: re.sub(rb"(?m)^data:", b"retry: 3000\ndata:", data),
+    "events set the reconnection time": lambda data: re.sub(rb"(?m)^data:", b"retry: 3000\ndata:", data),
     "pings as frameworks send them": lambda data: re.sub(
         rb"(?m)^data:", b": ping - 2026-11-22 01:00:00\r\n\r\ndata:", data
     ),
-    "the time to reconnect in a block of its own": lambda data: re.sub(rb"(?m)^data:", b"retry: 3000\n\ndata:", data),
-    "an id in a block of its own": lambda data: re.sub(rb"(?m)^data:", b"id: 7\n\ndata:", data),
+    "the reconnection time in a separate block": lambda data: re.sub(rb"(?m)^data:", b"retry: 3000\n\ndata:", data),
+    "an id in a separate block": lambda data: re.sub(rb"(?m)^data:", b"id: 7\n\ndata:", data),
     "an empty id and an empty name": lambda data: re.sub(rb"(?m)^data:", b"id\nevent:\ndata:", data),
     "fields behind the data": lambda data: re.sub(
         rb"(?m)^(data:.*\n)\n", rb"\1id: 7\nretry: 10\nevent: message\n\n", data
@@ -74,23 +74,23 @@ BYTES: dict[str, Callable[[bytes], bytes]] = {
 
 
 def enlarged(value: Any) -> Any:
-    """Unknown members in every object, at every depth."""
+    """Add unknown fields to every object, at every depth."""
     if isinstance(value, dict):
-        return {**{name: enlarged(member) for name, member in value.items()}, **EXTRA}
+        return {**{name: enlarged(field) for name, field in value.items()}, **EXTRA}
     return [enlarged(item) for item in value] if isinstance(value, list) else value
 
 
 def reordered(value: Any) -> Any:
-    """The members of every object the other way round."""
+    """Reverse the order of the fields of every object."""
     if isinstance(value, dict):
         return {name: reordered(value[name]) for name in reversed(value)}
     return [reordered(item) for item in value] if isinstance(value, list) else value
 
 
-def with_member(name: str, member: Any) -> Callable[[Any], bytes]:
-    """Sets a member of every message and delta that says nothing in it; `...` takes it away.
+def with_field(name: str, field: Any) -> Callable[[Any], bytes]:
+    """Set an empty field of every message and delta; `...` removes it.
 
-    Calls and thoughts stay: an answer that lost them would be another one.
+    Calls and reasoning stay, because without them it would be another answer.
     """
 
     def write(value: Any) -> bytes:
@@ -99,14 +99,14 @@ def with_member(name: str, member: Any) -> Callable[[Any], bytes]:
             for part in {"message", "delta"} & set(choice):
                 if not choice[part].get(name):
                     choice[part].pop(name, None)
-                    choice[part].update({} if member is ... else {name: member})
+                    choice[part].update({} if field is ... else {name: field})
         return dump(value)
 
     return write
 
 
 def without_null_reasons(value: Any) -> bytes:
-    """finish_reason left out where it is null."""
+    """Remove finish_reason where it is null."""
     value = json.loads(json.dumps(value))
     for choice in value.get("choices") or ():
         if choice.get("finish_reason", "") is None:
@@ -115,20 +115,20 @@ def without_null_reasons(value: Any) -> bytes:
 
 
 JSON: dict[str, Callable[[Any], bytes]] = {
-    "unknown members in every object": lambda value: dump(enlarged(value)),
-    "members in another order": lambda value: dump(reordered(value)),
+    "unknown fields in every object": lambda value: dump(enlarged(value)),
+    "fields in another order": lambda value: dump(reordered(value)),
     "JSON in ASCII with spaces": lambda value: json.dumps(value, separators=(" , ", " : ")).encode(),
     "JSON over several lines": lambda value: json.dumps(value, indent=1, ensure_ascii=False).encode(),
-    "tool_calls absent": with_member("tool_calls", ...),
-    "tool_calls null": with_member("tool_calls", None),
-    "tool_calls empty": with_member("tool_calls", []),
-    "reasoning_content null": with_member("reasoning_content", None),
+    "tool_calls absent": with_field("tool_calls", ...),
+    "tool_calls null": with_field("tool_calls", None),
+    "tool_calls empty": with_field("tool_calls", []),
+    "reasoning_content null": with_field("reasoning_content", None),
     "finish_reason absent before the end": without_null_reasons,
 }
 
 
 def opened(exchange: Exchange) -> Exchange:
-    """One more chunk at the start of a stream, with the role and no text, as newer servers of the vendors send it."""
+    """Add a first chunk with the role and no text, as newer versions of the servers send it."""
 
     def open_choice(chunk: dict[str, Any]) -> None:
         for choice in chunk["choices"]:
@@ -139,17 +139,17 @@ def opened(exchange: Exchange) -> Exchange:
 
 
 def signed(exchange: Exchange) -> Exchange:
-    """A byte order mark at the start of a stream."""
+    """Add a byte order mark at the start of a stream."""
     return edit_frames(exchange, lambda frames: [replace(frames[0], raw=b"\xef\xbb\xbf" + frames[0].raw), *frames[1:]])
 
 
 def pinged(exchange: Exchange) -> Exchange:
-    """A comment after `[DONE]`."""
+    """Add a comment after `[DONE]`."""
     return edit_frames(exchange, lambda frames: [*frames, replace(frames[-1], raw=b": bye\n\n")])
 
 
 def in_full(exchange: Exchange) -> Exchange:
-    """Cumulative deltas, the last of them with `full_text` beside it."""
+    """Make deltas cumulative, and add `full_text` to the last one."""
     said = ""
 
     def lengthen(delta: dict[str, Any]) -> None:
@@ -162,13 +162,13 @@ def in_full(exchange: Exchange) -> Exchange:
 
 
 def in_one_chunk(exchange: Exchange) -> Exchange:
-    """The whole answer in one chunk, as servers send it that search by beam."""
+    """Put the whole answer into one chunk, as servers do for beam search."""
     said, ended = exchange.content(), exchange.finish_reason()
     if exchange.choices[0].tool_calls or exchange.choices[0].reasoning:
         return exchange
 
-    def gather(frames: list[Frame]) -> list[Frame]:
-        # The usage-only chunk, where there is one, stays as it is.
+    def combine(frames: list[Frame]) -> list[Frame]:
+        # A chunk with only usage stays as it is.
         at = max(at for at, frame in enumerate(frames) if (frame.chunk or {}).get("choices"))
         first = (frames[0].chunk or {})["choices"][0]["delta"]
 
@@ -193,7 +193,7 @@ def in_one_chunk(exchange: Exchange) -> Exchange:
 
         return [frames[at].edited(fill), *frames[at + 1 :]]
 
-    return edit_frames(exchange, gather)
+    return edit_frames(exchange, combine)
 
 
 STREAMS: dict[str, Callable[[Exchange], Exchange]] = {
@@ -207,7 +207,7 @@ STREAMS: dict[str, Callable[[Exchange], Exchange]] = {
 
 
 def with_streams(change: Callable[[Exchange], Exchange]) -> Callable[[Exchange], Exchange]:
-    """Changes the streams of one choice that went well."""
+    """Apply a change to complete streams with one choice."""
 
     def change_one(exchange: Exchange) -> Exchange:
         fits = exchange.is_stream and exchange.succeeded and len(exchange.choices) == 1
@@ -217,16 +217,16 @@ def with_streams(change: Callable[[Exchange], Exchange]) -> Callable[[Exchange],
 
 
 def _spaced(stop: str | list[str]) -> str | list[str]:
-    return stop.replace(" ", "\u2028") if isinstance(stop, str) else [each.replace(" ", "\u2028") for each in stop]
+    return stop.replace(" ", "\u2028") if isinstance(stop, str) else [item.replace(" ", "\u2028") for item in stop]
 
 
 def with_single(change: Callable[[Exchange], Exchange]) -> Callable[[Exchange], Exchange]:
-    """Changes the streams of one choice that went well."""
+    """Apply a change to complete streams with one choice."""
     return with_streams(lambda exchange: change(exchange) if len(exchange.choices) == 1 else exchange)
 
 
 def is_formed(exchange: Exchange) -> bool:
-    """Whether the request demands a form of the answer."""
+    """Tell whether the request asks for structured output."""
     sent = exchange.request_json
     if not isinstance(sent, dict):
         return False
@@ -235,9 +235,9 @@ def is_formed(exchange: Exchange) -> bool:
 
 
 def separators(exchange: Exchange) -> Exchange:
-    """U+2028 in place of every space of a text, and of the stop text that was cut out of it.
+    """Replace every space of the text, and of its stop string, by U+2028.
 
-    Between the members of JSON it is no blank: a text whose form is demanded stays.
+    Between the fields of JSON it is not white space, so structured output stays as it is.
     """
     if is_formed(exchange):
         return exchange
@@ -249,9 +249,9 @@ def separators(exchange: Exchange) -> Exchange:
                 content = choice[part].get("content")
                 choice[part]["content"] = content and content.replace(" ", "\u2028")
             for entry in (choice.get("logprobs") or {}).get("content") or ():
-                for each in (entry, *entry["top_logprobs"]):
-                    each["token"] = each["token"].replace(" ", "\u2028")
-                    each["bytes"] = each["bytes"] and list(bytes(each["bytes"]).replace(b" ", "\u2028".encode()))
+                for item in (entry, *entry["top_logprobs"]):
+                    item["token"] = item["token"].replace(" ", "\u2028")
+                    item["bytes"] = item["bytes"] and list(bytes(item["bytes"]).replace(b" ", "\u2028".encode()))
         return dump(value)
 
     sent = exchange.request_json
@@ -278,7 +278,7 @@ def carried_by(edit: Callable[[Response], Response]) -> Callable[[Exchange], Exc
 VARIATIONS: dict[str, Callable[[Exchange], Exchange]] = {
     **{name: changed_by(edit) for name, edit in BYTES.items()},
     **{name: written_by(write) for name, write in JSON.items()},
-    **{name: carried_by(edit) for name, edit in WIRE.items()},
+    **{name: carried_by(edit) for name, edit in TRANSPORT.items()},
     **{name: with_streams(change) for name, change in STREAMS.items()},
     "U+2028 for spaces": separators,
 }

@@ -1,4 +1,4 @@
-"""TODO."""
+"""Mutants of a plain answer as a whole."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def valid_request_is_refused(exchange: Exchange) -> Exchange:
 
 @mutant("answer.no-error-inside")
 def error_comes_with_success(exchange: Exchange) -> Exchange:
-    """An error comes with status 200."""
+    """An error is sent with status 200."""
     return with_json(exchange, {"error": "the model failed"})
 
 
@@ -33,7 +33,7 @@ def answer_is_sent_as_text(exchange: Exchange) -> Exchange:
 
 @mutant("answer.fits-schema")
 def logprobs_are_a_text(exchange: Exchange) -> Exchange:
-    """`logprobs` of a choice is an empty text instead of null."""
+    """`logprobs` of a choice is an empty string instead of null."""
     return edit_choice(exchange, lambda choice: choice.update(logprobs=""))
 
 
@@ -45,7 +45,7 @@ def object_is_of_the_older_api(exchange: Exchange) -> Exchange:
 
 @mutant("answer.id-given")
 def id_is_empty(exchange: Exchange) -> Exchange:
-    """`id` is an empty text."""
+    """`id` is an empty string."""
     return edit_answer(exchange, lambda answer: answer.update(id=""))
 
 
@@ -75,23 +75,23 @@ def prefill_time_is_negative(exchange: Exchange) -> Exchange:
 
 @mutant("answer.utf8")
 def answer_starts_with_a_mark(exchange: Exchange) -> Exchange:
-    """A byte order mark comes before the answer."""
+    """The answer begins with a byte order mark."""
     return with_body(exchange, b"\xef\xbb\xbf" + exchange.body)
 
 
 @mutant("answer.json-unambiguous")
-def member_is_named_twice(exchange: Exchange) -> Exchange:
-    """The answer names its object twice."""
+def field_is_repeated(exchange: Exchange) -> Exchange:
+    """The answer has the field `object` twice."""
     return with_body(exchange, exchange.body.rstrip()[:-1] + b',"object":"chat.completion.chunk"}')
 
 
 @mutant("answer.plain-unless-asked")
 def answer_comes_as_an_event(exchange: Exchange) -> Exchange:
-    """A request that asks for no stream is answered with one."""
+    """A request without `stream` is answered with a stream."""
     return with_header(with_body(exchange, sse.encode(exchange.body)), "content-type", sse.MEDIA_TYPE)
 
 
 @mutant("answer.members-known")
-def answer_has_a_further_member(exchange: Exchange) -> Exchange:
-    """The answer has a member that no document names."""
+def answer_has_a_further_field(exchange: Exchange) -> Exchange:
+    """The answer has a field that no document defines."""
     return edit_answer(exchange, lambda answer: answer.update(x_note="extra"))

@@ -1,4 +1,4 @@
-"""TODO."""
+"""Mutants of the choices and messages of a plain answer."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ def index_starts_at_one(exchange: Exchange) -> Exchange:
 
 @mutant("answer.one-choice-by-default")
 def second_choice_comes_unasked(exchange: Exchange) -> Exchange:
-    """A second choice comes unasked."""
+    """The answer has a second choice that was not requested."""
     return edit_answer(exchange, lambda answer: answer["choices"].append({**answer["choices"][0], "index": 1}))
 
 
 @mutant("answer.as-many-choices-as-asked")
 def last_choice_is_missing(exchange: Exchange) -> Exchange:
-    """The last of the choices that were asked for is missing."""
+    """The last of the requested choices is missing."""
     return edit_answer(exchange, lambda answer: answer["choices"].pop())
 
 
@@ -43,7 +43,7 @@ def role_is_user(exchange: Exchange) -> Exchange:
 
 @mutant("answer.content-is-text")
 def content_is_null(exchange: Exchange) -> Exchange:
-    """The content is null, and neither calls of tools nor thoughts stand beside it."""
+    """The content is null, without tool calls or reasoning."""
 
     def silence(message: dict[str, Any]) -> None:
         message.update(content=None)
@@ -55,7 +55,7 @@ def content_is_null(exchange: Exchange) -> Exchange:
 
 @mutant("answer.tool-calls-well-formed")
 def arguments_are_no_text(exchange: Exchange) -> Exchange:
-    """The arguments of a tool call are an object, not its text."""
+    """The arguments of a tool call are an object instead of a string."""
     function = {"name": "get_weather", "arguments": {"city": "Rome"}}
     calls: list[dict[str, Any]] = [{"id": "call-1", "type": "function", "function": function}]
     return edit_message(exchange, lambda message: message.update(tool_calls=calls))
@@ -69,5 +69,5 @@ def character_is_cut(exchange: Exchange) -> Exchange:
 
 @mutant("answer.messages-not-deltas")
 def text_stands_beside_the_message(exchange: Exchange) -> Exchange:
-    """A choice holds a text beside its message, as in the interface before this one."""
+    """A choice has a `text` in addition to its message, as in the completions API."""
     return edit_choice(exchange, lambda choice: choice.update(text="Hello!"))

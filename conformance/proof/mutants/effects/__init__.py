@@ -1,1 +1,1 @@
-"""TODO."""
+"""Mutants of the effects of parameters."""

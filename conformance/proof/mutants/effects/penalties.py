@@ -1,4 +1,4 @@
-"""TODO."""
+"""Mutants of penalties: they have no effect, or the wrong sign."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from conformance.proof.mutants.mutant import mutant
 if TYPE_CHECKING:
     from conformance.exchange import Exchange
 
-CHORUS = "the sea and the sea and the sea and the sea"
+REPETITIVE = "the sea and the sea and the sea and the sea"
 
 
-def _saying(exchange: Exchange, text: str) -> Exchange:
-    """An answer of that text, streamed or plain."""
+def _with_text(exchange: Exchange, text: str) -> Exchange:
+    """Replace the text of an answer, streamed or plain."""
     if not exchange.is_stream:
         return with_text(exchange, text)
     silent = edit_deltas(exchange, lambda delta: delta.update(content=""))
@@ -24,51 +24,51 @@ def _saying(exchange: Exchange, text: str) -> Exchange:
 
 @mutant("effects.presence-penalty-heeded", steps="[!o]*")
 def presence_penalty_is_ignored(exchange: Exchange) -> Exchange:
-    """presence_penalty changes nothing."""
-    return _saying(exchange, CHORUS)
+    """presence_penalty has no effect."""
+    return _with_text(exchange, REPETITIVE)
 
 
 @mutant("effects.frequency-penalty-heeded", steps="[!o]*")
 def frequency_penalty_is_ignored(exchange: Exchange) -> Exchange:
-    """frequency_penalty changes nothing."""
-    return _saying(exchange, CHORUS)
+    """frequency_penalty has no effect."""
+    return _with_text(exchange, REPETITIVE)
 
 
 @mutant("effects.repetition-penalty-heeded", steps="[!o]*")
 def repetition_penalty_is_ignored(exchange: Exchange) -> Exchange:
-    """repetition_penalty changes nothing."""
-    return _saying(exchange, CHORUS)
+    """repetition_penalty has no effect."""
+    return _with_text(exchange, REPETITIVE)
 
 
 @mutant("effects.penalties-differ", steps="long-[pf]*")
 def presence_grows_like_frequency(exchange: Exchange) -> Exchange:
     """presence_penalty and frequency_penalty give the same text."""
-    return _saying(exchange, f"{CHORUS} and {CHORUS}")
+    return _with_text(exchange, f"{REPETITIVE} and {REPETITIVE}")
 
 
 def _rewarded(exchange: Exchange, penalty: str) -> Exchange:
-    return _saying(exchange, CHORUS if exchange.request_json.get(penalty) else STORY)
+    return _with_text(exchange, REPETITIVE if exchange.request_json.get(penalty) else STORY)
 
 
 @mutant("effects.presence-penalty-sign", steps="[!o]*")
 def presence_is_rewarded(exchange: Exchange) -> Exchange:
-    """presence_penalty has the wrong sign: words are repeated all the more."""
+    """presence_penalty has the wrong sign: words are repeated more often."""
     return _rewarded(exchange, "presence_penalty")
 
 
 @mutant("effects.frequency-penalty-sign", steps="[!o]*")
 def frequency_is_rewarded(exchange: Exchange) -> Exchange:
-    """frequency_penalty has the wrong sign: words are repeated all the more."""
+    """frequency_penalty has the wrong sign: words are repeated more often."""
     return _rewarded(exchange, "frequency_penalty")
 
 
 @mutant("effects.repetition-penalty-sign", steps="[!o]*")
 def repetition_is_rewarded(exchange: Exchange) -> Exchange:
-    """repetition_penalty works the wrong way: words are repeated all the more."""
+    """repetition_penalty has the opposite effect: words are repeated more often."""
     return _rewarded(exchange, "repetition_penalty")
 
 
 @mutant("effects.negative-penalty-heeded", steps="[br]*")
 def negative_penalty_is_ignored(exchange: Exchange) -> Exchange:
-    """A penalty below 0 changes nothing."""
-    return _saying(exchange, CHORUS)
+    """A penalty below 0 has no effect."""
+    return _with_text(exchange, REPETITIVE)

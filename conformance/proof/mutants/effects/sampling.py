@@ -1,4 +1,4 @@
-"""TODO."""
+"""Mutants of sampling parameters: they are ignored."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @mutant("effects.temperature-varies", steps="*")
 def every_answer_is_greedy(exchange: Exchange) -> Exchange:
-    """Every answer is the greedy one, whatever the temperature."""
+    """Every answer is the greedy one, whatever the temperature is."""
     return with_text(exchange, STORY)
 
 

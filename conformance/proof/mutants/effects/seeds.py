@@ -1,4 +1,4 @@
-"""TODO."""
+"""Mutants of `seed`: it is ignored, constant, truncated or kept for the next request."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ if TYPE_CHECKING:
 
 @mutant("effects.seed-not-carried-over", steps="unseeded*")
 def seed_is_kept(exchange: Exchange) -> Exchange:
-    """Without a seed the one of the request before is used."""
+    """Without a seed the seed of the previous request is used."""
     return with_text(exchange, TALE)
 
 
 @mutant("effects.null-seed-is-none", steps="null-seeded*")
 def null_is_seed_zero(exchange: Exchange) -> Exchange:
-    """A seed of null is the seed 0."""
+    """A seed of null counts as the seed 0."""
     return with_text(exchange, TALE)
 
 
 @mutant("effects.unseeded-answers-differ", steps="hot.*")
 def seed_is_a_constant(exchange: Exchange) -> Exchange:
-    """Without a seed a constant one is used."""
+    """Without a seed a constant seed is used."""
     return with_text(exchange, STORY)
 
 
@@ -43,5 +43,5 @@ def seeds_are_cut_to_32_bits(exchange: Exchange) -> Exchange:
 
 @mutant("effects.seed-repeats", steps="seeded*")
 def seed_is_ignored(exchange: Exchange) -> Exchange:
-    """The seed is ignored: every answer is another one."""
+    """The seed is ignored: every answer is different."""
     return with_text(exchange, f"{STORY} {exchange.id}")

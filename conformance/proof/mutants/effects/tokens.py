@@ -1,4 +1,4 @@
-"""TODO."""
+"""Mutants of parameters that favour, allow, forbid or require tokens."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ if TYPE_CHECKING:
 
 @mutant("effects.logit-bias-heeded", steps="*")
 def logit_bias_is_ignored(exchange: Exchange) -> Exchange:
-    """logit_bias changes nothing."""
+    """logit_bias has no effect."""
     return with_text(exchange, "1, 2, 3, 4, 5")
 
 
 @mutant("effects.logit-bias-whole", steps="leaning")
 def half_of_a_bias_is_added(exchange: Exchange) -> Exchange:
-    """Half of a bias is added, so that tokens are chosen which lie behind others of the whole one."""
+    """Only half of a bias is added, so tokens are chosen that rank behind others with the whole bias."""
     return edit_each(exchange, lambda entry: entry.update(logprob=entry["logprob"] - 8.0))
 
 
 @mutant("effects.allowed-token-ids-heeded", steps="*")
 def allowed_tokens_are_ignored(exchange: Exchange) -> Exchange:
-    """allowed_token_ids changes nothing."""
+    """allowed_token_ids has no effect."""
     return with_text(exchange, STORY)
 
 
 @mutant("effects.stop-token-ids-heeded", steps="*")
 def stop_tokens_are_ignored(exchange: Exchange) -> Exchange:
-    """stop_token_ids changes nothing."""
+    """stop_token_ids has no effect."""
     return with_text(exchange, STORY)
 
 
 @mutant("effects.bad-words-not-said", steps="*")
 def bad_words_are_said(exchange: Exchange) -> Exchange:
-    """bad_words changes nothing."""
+    """bad_words has no effect."""
     return with_text(exchange, "1, 2, 3, 4, 5")
 
 
@@ -50,5 +50,5 @@ def answer_ends_too_soon(exchange: Exchange) -> Exchange:
 
 @mutant("effects.newer-limit-kept")
 def newer_limit_is_ignored(exchange: Exchange) -> Exchange:
-    """max_completion_tokens is ignored: the answer goes on."""
+    """max_completion_tokens is ignored: the answer continues."""
     return add_tokens(exchange, completion=20)

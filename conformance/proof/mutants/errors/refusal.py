@@ -1,4 +1,4 @@
-"""TODO."""
+"""Mutants of which requests are refused."""
 
 from __future__ import annotations
 
@@ -14,38 +14,38 @@ if TYPE_CHECKING:
 
 @mutant("errors.before-the-stream")
 def refusal_comes_in_the_stream(exchange: Exchange) -> Exchange:
-    """A bad request for a stream is answered with 200 and the error comes as an event."""
+    """An invalid request for a stream is answered with 200, and the error is an event."""
     stream = with_header(with_body(exchange, sse.encode(exchange.body)), "content-type", sse.MEDIA_TYPE)
     return with_status(stream, 200)
 
 
 @mutant("errors.malformed-json-refused")
 def malformed_json_breaks_the_server(exchange: Exchange) -> Exchange:
-    """Malformed JSON ends in a 500."""
+    """Malformed JSON gets a 500."""
     return refuse(exchange, 500)
 
 
 @mutant("errors.body-not-object-refused")
 def body_that_is_no_object_breaks_the_server(exchange: Exchange) -> Exchange:
-    """A body that is no object ends in a 500."""
+    """A body that is not an object gets a 500."""
     return refuse(exchange, 500)
 
 
 @mutant("errors.unknown-model-refused")
 def another_model_answers(exchange: Exchange) -> Exchange:
-    """A request for an unknown model is answered by another one."""
+    """A request for an unknown model is answered by another model."""
     return accept(exchange)
 
 
 @mutant("errors.huge-integer-survived")
 def huge_integer_breaks_the_server(exchange: Exchange) -> Exchange:
-    """An integer of 400 digits ends in a 500."""
+    """An integer of 400 digits gets a 500."""
     return refuse(exchange, 500)
 
 
 @mutant("errors.server-goes-on")
 def bad_requests_break_the_server(exchange: Exchange) -> Exchange:
-    """After bad requests a good one ends in a 500."""
+    """A valid request after invalid ones gets a 500."""
     return refuse(exchange, 500)
 
 
@@ -57,17 +57,17 @@ def almost_json_is_read(exchange: Exchange) -> Exchange:
 
 @mutant("errors.hostile-body-survived")
 def hostile_body_breaks_the_server(exchange: Exchange) -> Exchange:
-    """A hostile body ends in a 500."""
+    """A hostile body gets a 500."""
     return refuse(exchange, 500)
 
 
 @mutant("errors.streamed-as-plain", steps="refused-streamed")
 def streamed_request_is_refused_otherwise(exchange: Exchange) -> Exchange:
-    """A bad request for a stream is refused with another status."""
+    """An invalid request for a stream is refused with another status."""
     return with_status(exchange, 418)
 
 
 @mutant("errors.refusal-repeats", steps="bad-again-2")
 def second_refusal_breaks(exchange: Exchange) -> Exchange:
-    """The second time a bad request ends in a 500."""
+    """An invalid request that is sent again gets a 500."""
     return with_body(refuse(exchange, 500), b"")

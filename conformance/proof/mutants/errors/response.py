@@ -1,4 +1,4 @@
-"""TODO."""
+"""Mutants of the status, the envelope and the message of error responses."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ if TYPE_CHECKING:
 
 @mutant("errors.client-fault-is-4xx")
 def client_fault_is_a_500(exchange: Exchange) -> Exchange:
-    """A bad request ends in a 500."""
+    """An invalid request gets a 500."""
     return with_status(exchange, 500)
 
 
 @mutant("errors.status-as-documented")
 def status_is_a_teapot(exchange: Exchange) -> Exchange:
-    """A bad request is refused with a status that the dialect does not use."""
+    """An invalid request is refused with a status that the dialect does not use."""
     return with_status(exchange, 418)
 
 
 @mutant("errors.body-is-json-object")
 def body_is_a_bare_text(exchange: Exchange) -> Exchange:
-    """The body of a refusal is a JSON text, no object."""
+    """The body of a refusal is a JSON string instead of an object."""
     return with_body(exchange, b'"the request is refused"')
 
 
 @mutant("errors.envelope-fits")
 def envelope_is_a_framework_s(exchange: Exchange) -> Exchange:
-    """A refusal comes in the envelope of a web framework."""
+    """A refusal has the envelope of a web framework."""
     return with_json(exchange, {"detail": exchange.json})
 
 
@@ -44,33 +44,33 @@ def refusal_is_sent_as_text(exchange: Exchange) -> Exchange:
 
 @mutant("errors.names-the-parameter")
 def refusal_names_nothing(exchange: Exchange) -> Exchange:
-    """The refusal of a bad value says only that something is wrong."""
-    return edit_answer(exchange, lambda body: body.update(_hushed(body)))
+    """The refusal of an invalid value says only that something is wrong."""
+    return edit_answer(exchange, lambda body: body.update(_replace_strings(body)))
 
 
-def _hushed(value: Any) -> Any:
-    """The value with other texts, those of inner objects too."""
+def _replace_strings(value: Any) -> Any:
+    """Replace all strings of a value."""
     if isinstance(value, dict):
-        return {name: _hushed(item) for name, item in value.items()}
+        return {name: _replace_strings(item) for name, item in value.items()}
     return "something is wrong" if isinstance(value, str) else value
 
 
 @mutant("errors.no-traceback")
 def refusal_shows_a_traceback(exchange: Exchange) -> Exchange:
-    """A refusal ends with a line of a traceback."""
-    return edit_answer(exchange, lambda body: body.update(_traced(body)))
+    """A refusal contains a line of a traceback."""
+    return edit_answer(exchange, lambda body: body.update(_add_traceback(body)))
 
 
-def _traced(value: Any) -> Any:
-    """The value with a trace in its texts, those of inner objects too."""
+def _add_traceback(value: Any) -> Any:
+    """Add a line of a traceback to all strings of a value."""
     if isinstance(value, dict):
-        return {name: _traced(item) for name, item in value.items()}
+        return {name: _add_traceback(item) for name, item in value.items()}
     return f'{value}\n  File "server.py", line 7, in handle' if isinstance(value, str) else value
 
 
 @mutant("errors.envelope-known")
 def envelope_is_of_its_own_kind(exchange: Exchange) -> Exchange:
-    """A refusal is an object with members that no client knows."""
+    """A refusal is an object with fields that no client reads."""
     return with_json(exchange, {"ok": False, "reason": "the request is refused"})
 
 
@@ -82,13 +82,13 @@ def message_is_empty(exchange: Exchange) -> Exchange:
 
 @mutant("errors.code-is-status")
 def code_is_another_status(exchange: Exchange) -> Exchange:
-    """The envelope has the code of another status."""
+    """The envelope has the code of a different status."""
     return with_json(exchange, {"error": {"message": "the request is refused", "type": None, "code": 599}})
 
 
 @mutant("errors.param-is-the-parameter")
 def param_is_another_parameter(exchange: Exchange) -> Exchange:
-    """`param` names a parameter that was not wrong."""
+    """`param` names a parameter whose value was valid."""
     error = {"message": "a value is refused", "type": "invalid_request_error", "param": "user_name", "code": None}
     return with_json(exchange, {"error": error})
 
@@ -101,5 +101,5 @@ def refusal_sends_the_request_back(exchange: Exchange) -> Exchange:
 
 @mutant("errors.envelopes-alike", steps="bad-json")
 def one_refusal_is_the_framework_s(exchange: Exchange) -> Exchange:
-    """The framework refuses a malformed body in its own form."""
+    """The web framework refuses a malformed body in its own form."""
     return with_json(exchange, {"detail": [{"msg": "JSON decode error"}]})

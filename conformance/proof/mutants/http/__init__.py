@@ -1,1 +1,1 @@
-"""TODO."""
+"""Mutants of HTTP at and around the chat endpoint."""

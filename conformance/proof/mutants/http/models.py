@@ -1,4 +1,4 @@
-"""TODO."""
+"""Mutants of the list of models."""
 
 from __future__ import annotations
 
@@ -32,5 +32,5 @@ def served_model_is_not_found(exchange: Exchange) -> Exchange:
 
 @mutant("http.unknown-model-is-404")
 def every_model_is_found(exchange: Exchange) -> Exchange:
-    """Every name is that of a model."""
+    """Every name is answered as if it were a model."""
     return with_status(with_json(exchange, {"id": "chatproof-no-such-model", "object": "model"}), 200)

@@ -1,4 +1,4 @@
-"""TODO."""
+"""Mutants of how the server reads requests."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @mutant("http.expectation-met")
 def expectation_ends_the_request(exchange: Exchange) -> Exchange:
-    """`Expect: 100-continue` ends in a 400."""
+    """`Expect: 100-continue` gets a 400."""
     return refuse(exchange)
 
 
@@ -26,7 +26,7 @@ def offer_of_http2_loses_the_body(exchange: Exchange) -> Exchange:
 
 @mutant("http.chunked-body-read")
 def chunked_body_is_not_read(exchange: Exchange) -> Exchange:
-    """A body in chunks is taken for an empty one."""
+    """A body with chunked transfer coding is taken for an empty one."""
     return refuse(exchange)
 
 
@@ -38,7 +38,7 @@ def charset_is_refused(exchange: Exchange) -> Exchange:
 
 @mutant("http.names-in-any-case")
 def capitals_are_not_known(exchange: Exchange) -> Exchange:
-    """`CONTENT-TYPE` is not known."""
+    """`CONTENT-TYPE` is not recognized."""
     return refuse(exchange, 415)
 
 
@@ -56,5 +56,5 @@ def accept_events_makes_a_stream(exchange: Exchange) -> Exchange:
 
 @mutant("http.connection-survives-refusals")
 def unread_body_is_the_next_request(exchange: Exchange) -> Exchange:
-    """A good request after a refused one on the same connection ends in a 400."""
+    """A valid request after a refused one on the same connection gets a 400."""
     return refuse(exchange)

@@ -1,4 +1,4 @@
-"""TODO."""
+"""Mutants of responses as HTTP messages."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
 
 @mutant("http.connection-unbroken")
 def connection_is_reset(exchange: Exchange) -> Exchange:
-    """The connection breaks before the answer is complete."""
+    """The connection breaks before the response is complete."""
     return cut(exchange)
 
 
 @mutant("http.message-legal")
 def message_breaks_http(exchange: Exchange) -> Exchange:
-    """A chunk of the body has no legal length."""
+    """A chunk of the body has an invalid length."""
     return replace(cut(exchange), failure=Failure("protocol", "the answer breaks HTTP/1.1: bad chunk"))
 
 
 @mutant("http.content-type-given")
 def body_has_no_type(exchange: Exchange) -> Exchange:
-    """A body comes without a content type."""
+    """A body has no content type."""
     return with_header(with_body(exchange, b"{}"), "content-type", None)
 
 
@@ -48,19 +48,19 @@ def field_is_sent_twice(exchange: Exchange) -> Exchange:
 
 @mutant("http.date-is-now")
 def date_is_of_another_year(exchange: Exchange) -> Exchange:
-    """The date is that of the epoch."""
+    """The Date header is that of the epoch."""
     return with_header(exchange, "date", "Thu, 01 Jan 1970 00:00:00 GMT")
 
 
 @mutant("http.answers-not-shared")
 def answer_may_be_cached(exchange: Exchange) -> Exchange:
-    """An answer may be kept by every cache for an hour."""
+    """Every cache may store the answer for an hour."""
     return with_header(exchange, "cache-control", "max-age=3600")
 
 
 @mutant("http.encoding-as-asked")
 def answer_is_compressed(exchange: Exchange) -> Exchange:
-    """A body is compressed unasked."""
+    """A body is compressed although the request does not accept it."""
     return with_header(exchange, "content-encoding", "gzip")
 
 

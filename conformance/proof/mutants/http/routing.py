@@ -1,4 +1,4 @@
-"""TODO."""
+"""Mutants of paths and methods."""
 
 from __future__ import annotations
 
@@ -37,25 +37,25 @@ def other_methods_are_answered(exchange: Exchange) -> Exchange:
 
 @mutant("http.options-survived")
 def options_breaks_the_server(exchange: Exchange) -> Exchange:
-    """OPTIONS ends in a 500."""
+    """OPTIONS gets a 500."""
     return refuse(exchange, 500)
 
 
 @mutant("http.head-survived")
 def head_breaks_the_server(exchange: Exchange) -> Exchange:
-    """HEAD ends in a 500."""
+    """HEAD gets a 500."""
     return refuse(exchange, 500)
 
 
 @mutant("http.slash-keeps-method")
 def slash_redirects_to_get(exchange: Exchange) -> Exchange:
-    """A slash behind the path is redirected with 301."""
+    """A slash at the end of the path is redirected with 301."""
     return with_header(with_status(exchange, 301), "location", "/v1/chat/completions")
 
 
 @mutant("http.query-ignored")
 def query_is_refused(exchange: Exchange) -> Exchange:
-    """A query is refused."""
+    """A query parameter is refused."""
     return refuse(exchange, 404)
 
 

@@ -1,1 +1,1 @@
-"""TODO."""
+"""Mutants of log-probabilities."""

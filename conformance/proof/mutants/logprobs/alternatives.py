@@ -1,4 +1,4 @@
-"""TODO."""
+"""Mutants of alternatives."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @mutant("logprobs.as-many-alternatives-as-asked", scenario="logprobs")
 def one_token_lacks_an_alternative(exchange: Exchange) -> Exchange:
-    """Tokens have one alternative less than was asked for, and nine where none is left."""
+    """Tokens have one alternative less than requested, or nine if none were left."""
     return edit_each(
         exchange, lambda entry: entry.update(top_logprobs=entry["top_logprobs"][1:] or [alternative()] * 9)
     )
@@ -21,18 +21,18 @@ def one_token_lacks_an_alternative(exchange: Exchange) -> Exchange:
 
 @mutant("logprobs.alternatives-as-asked-or-fewer")
 def nine_alternatives_come_always(exchange: Exchange) -> Exchange:
-    """Nine alternatives come, however many are asked for."""
+    """Every token has nine alternatives, whatever the request asks for."""
     return edit_each(exchange, lambda entry: entry.update(top_logprobs=[alternative()] * 9))
 
 
 @mutant("logprobs.alternatives-sorted", scenario="logprobs")
 def alternatives_are_sorted_by_id(exchange: Exchange) -> Exchange:
-    """Alternatives stand in the order of their ids, the likeliest somewhere."""
+    """Alternatives are sorted by their ids instead of their likelihood."""
     listed = [alternative("a", -3.0), alternative("b", -0.5), alternative("c", -4.0)]
     return edit_each(exchange, lambda entry: entry.update(top_logprobs=listed))
 
 
 @mutant("logprobs.alternatives-differ")
 def one_alternative_comes_twice(exchange: Exchange) -> Exchange:
-    """The same alternative stands twice in the list."""
+    """The same alternative occurs twice in the list."""
     return edit_each(exchange, lambda entry: entry.update(top_logprobs=[alternative()] * 2))

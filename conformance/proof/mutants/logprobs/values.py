@@ -1,4 +1,4 @@
-"""TODO."""
+"""Mutants of the values of log-probabilities."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @mutant("logprobs.not-positive")
 def probability_stands_for_its_logarithm(exchange: Exchange) -> Exchange:
-    """A probability stands where its logarithm is due."""
+    """The value is a probability instead of its logarithm."""
     return edit_each(exchange, lambda entry: entry.update(logprob=0.5))
 
 
@@ -26,7 +26,7 @@ def alternatives_are_no_distribution(exchange: Exchange) -> Exchange:
 
 @mutant("logprobs.chosen-as-listed")
 def chosen_token_differs_from_its_alternative(exchange: Exchange) -> Exchange:
-    """The chosen token is told after the temperature, its alternative before it."""
+    """The value of the chosen token includes the temperature, that of the same alternative does not."""
     return edit_each(exchange, lambda entry: entry.update({**alternative(), "top_logprobs": [alternative("x", -2.0)]}))
 
 
@@ -38,7 +38,7 @@ def greedy_choice_is_unlikely(exchange: Exchange) -> Exchange:
 
 @mutant("logprobs.greedy-token-is-listed")
 def alternatives_are_of_another_place(exchange: Exchange) -> Exchange:
-    """Alternatives are those of another place, so that no chosen token stands among them."""
+    """Alternatives belong to another token, so no chosen token is among them."""
     return edit_each(exchange, lambda entry: entry.update(top_logprobs=[alternative("\u2603", -9.0)]))
 
 
@@ -50,17 +50,17 @@ def every_number_is_the_same(exchange: Exchange) -> Exchange:
 
 @mutant("logprobs.streamed-as-plain")
 def streamed_tokens_are_others(exchange: Exchange) -> Exchange:
-    """The streamed entries name other tokens than the plain ones."""
+    """The streamed entries have other tokens than the plain ones."""
     return edit_each(exchange, lambda entry: entry.update(token=entry["token"] + "x"))
 
 
 @mutant("logprobs.cut-as-whole", steps="bare")
 def numbers_are_those_of_the_next_tokens(exchange: Exchange) -> Exchange:
-    """Each token has the log-probability of the next one, and the last one that of the first."""
+    """Each token has the log-probability of the next one, and the last token that of the first."""
     return edit_content(exchange, lambda content: content[-1].update(logprob=content[-1]["logprob"] - 2.0))
 
 
 @mutant("logprobs.told-by-what-came-before")
 def numbers_depend_on_what_follows(exchange: Exchange) -> Exchange:
-    """The first token has another log-probability where another one follows."""
+    """The log-probability of the first token depends on the token that follows."""
     return edit_content(exchange, lambda content: content[0].update(logprob=content[0]["logprob"] - 2.0))

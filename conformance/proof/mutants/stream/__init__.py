@@ -1,1 +1,1 @@
-"""TODO."""
+"""Mutants of streams."""

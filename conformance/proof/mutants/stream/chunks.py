@@ -1,4 +1,4 @@
-"""TODO."""
+"""Mutants of the fields and choices of chunks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SECOND = slice(1, 2)
 
 @mutant("stream.chunks-fit-schema")
 def created_is_a_text(exchange: Exchange) -> Exchange:
-    """`created` is a text in every chunk."""
+    """`created` is a string in every chunk."""
     return edit_chunks(exchange, lambda chunk: chunk.update(created=str(chunk["created"])))
 
 
@@ -34,7 +34,7 @@ def id_changes(exchange: Exchange) -> Exchange:
 
 @mutant("stream.created-constant")
 def created_changes(exchange: Exchange) -> Exchange:
-    """The last chunk was created a second later."""
+    """`created` of the last chunk is a second later."""
     return edit_chunks(exchange, lambda chunk: chunk.update(created=chunk["created"] + 1), LAST)
 
 
@@ -58,7 +58,7 @@ def index_is_absent(exchange: Exchange) -> Exchange:
 
 @mutant("stream.one-choice-by-default")
 def second_choice_comes_unasked(exchange: Exchange) -> Exchange:
-    """A second choice is streamed unasked."""
+    """A second choice is streamed that was not requested."""
     return edit_chunks(exchange, lambda chunk: chunk["choices"].extend(_again(chunk["choices"])))
 
 
@@ -91,7 +91,7 @@ def one_choice_is_streamed(exchange: Exchange) -> Exchange:
 
 @mutant("stream.choices-never-empty")
 def first_chunk_has_no_choice(exchange: Exchange) -> Exchange:
-    """A chunk without choices comes first."""
+    """The first chunk has no choices."""
     return chunk_has_no_choice.change(exchange)
 
 
@@ -102,24 +102,24 @@ def reason_is_absent_before_the_end(exchange: Exchange) -> Exchange:
 
 
 @mutant("stream.deltas-not-messages")
-def message_stands_beside_delta(exchange: Exchange) -> Exchange:
-    """A choice holds a message beside its delta."""
+def message_is_added_to_the_delta(exchange: Exchange) -> Exchange:
+    """A choice has a message in addition to its delta."""
     return edit_choices(exchange, lambda choice: choice.update(message=choice["delta"]), FIRST)
 
 
 @mutant("stream.json-unambiguous")
-def member_is_named_twice(exchange: Exchange) -> Exchange:
-    """The first chunk names its object twice."""
+def field_is_repeated(exchange: Exchange) -> Exchange:
+    """The first chunk has the field `object` twice."""
 
     def write(chunk: dict[str, Any]) -> bytes:
         return dump(chunk)[:-1] + b',"object":"chat.completion"}'
 
-    return edit_frames(exchange, lambda found: [found[0].saying(write(found[0].chunk or {})), *found[1:]])
+    return edit_frames(exchange, lambda found: [found[0].with_data(write(found[0].chunk or {})), *found[1:]])
 
 
 @mutant("stream.members-known")
-def chunk_has_a_further_member(exchange: Exchange) -> Exchange:
-    """Chunks have a member that no document names."""
+def chunk_has_a_further_field(exchange: Exchange) -> Exchange:
+    """Chunks have a field that no document defines."""
     return edit_chunks(exchange, lambda chunk: chunk.update(x_note="extra"))
 
 

@@ -1,4 +1,4 @@
-"""TODO."""
+"""Mutants of the role and the text of deltas."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def role_is_in_the_first_delta_only(exchange: Exchange) -> Exchange:
 
 @mutant("stream.role-before-text", scenario="greedy")
 def role_comes_last(exchange: Exchange) -> Exchange:
-    """The role comes with the last delta."""
+    """The role is sent with the last delta."""
     return edit_deltas(role_is_never_sent.change(exchange), lambda delta: delta.update(role="assistant"), LAST)
 
 
@@ -44,7 +44,7 @@ def role_is_sent_again(exchange: Exchange) -> Exchange:
 
 @mutant("stream.deltas-add-up", scenario="greedy")
 def deltas_are_cumulative(exchange: Exchange) -> Exchange:
-    """Every delta holds the whole text so far."""
+    """Every delta has the whole text so far."""
     said = ""
 
     def lengthen(delta: dict[str, Any]) -> None:
@@ -57,7 +57,7 @@ def deltas_are_cumulative(exchange: Exchange) -> Exchange:
 
 @mutant("stream.text-not-repeated")
 def last_delta_repeats_the_answer(exchange: Exchange) -> Exchange:
-    """After the last delta comes one more, with the whole answer."""
+    """After the last delta another one repeats the whole answer."""
     choice = exchange.choices[0]
     last, whole = choice.delta_at[-1], choice.content_incremental
 
@@ -73,18 +73,18 @@ def last_delta_repeats_the_answer(exchange: Exchange) -> Exchange:
 
 @mutant("stream.full-text-is-whole")
 def full_text_lacks_a_character(exchange: Exchange) -> Exchange:
-    """`full_text` holds one more character than the answer."""
+    """`full_text` has one more character than the answer."""
     text = f"{exchange.content() or ''}!"
     return edit_chunks(exchange, lambda chunk: chunk.update(full_text=text), LAST)
 
 
 @mutant("stream.text-well-encoded")
 def character_is_cut_between_chunks(exchange: Exchange) -> Exchange:
-    """A delta holds U+FFFD in place of a character."""
+    """A delta has U+FFFD in place of a character."""
     return edit_text(exchange, lambda text: f"{text}\ufffd")
 
 
 @mutant("stream.text-as-plain", steps="streamed*")
 def stream_loses_its_last_character(exchange: Exchange) -> Exchange:
-    """The streamed answer holds one more character than the plain one."""
+    """The streamed answer has one more character than the plain one."""
     return edit_text(exchange, lambda text: f"{text}!")

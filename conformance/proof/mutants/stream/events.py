@@ -1,4 +1,4 @@
-"""TODO."""
+"""Mutants of the order of events, of errors in a stream, and of its usage."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ SECOND = slice(1, 2)
 
 
 def _last_chunk(found: list[Frame]) -> int:
-    """Place of the last event that holds a chunk."""
+    """Return the position of the last event with a chunk."""
     return max(at for at, frame in enumerate(found) if frame.chunk is not None)
 
 
 def _insert(exchange: Exchange, at: int, data: bytes) -> Exchange:
-    """The stream with one more event before the one at a place, arriving with it."""
-    return edit_frames(exchange, lambda found: [*found[:at], found[at].saying(data), *found[at:]])
+    """Insert an event at a position, arriving together with the event that was there."""
+    return edit_frames(exchange, lambda found: [*found[:at], found[at].with_data(data), *found[at:]])
 
 
 @mutant("stream.accepted")
@@ -50,24 +50,24 @@ def chunk_follows_done(exchange: Exchange) -> Exchange:
 
 @mutant("stream.events-are-json")
 def event_is_no_json(exchange: Exchange) -> Exchange:
-    """An event between two chunks holds a bare word."""
+    """The data of an event between two chunks is a bare word."""
     return _insert(exchange, 1, b"ping")
 
 
 @mutant("stream.one-finish-per-choice")
 def choice_never_finishes(exchange: Exchange) -> Exchange:
-    """No chunk carries a finish_reason."""
+    """No chunk has a finish_reason."""
     return edit_choices(exchange, lambda choice: choice.update(finish_reason=None))
 
 
 @mutant("stream.nothing-after-finish")
 def choice_goes_on_after_its_finish(exchange: Exchange) -> Exchange:
-    """The finish_reason comes with the last chunk but one."""
+    """The finish_reason is in the last chunk but one."""
     return edit_frames(exchange, lambda found: [*found[: _last_chunk(found) + 1], *_afterword(found)])
 
 
 def _afterword(found: list[Frame]) -> list[Frame]:
-    """One more delta with text, and the events that followed the last chunk."""
+    """Insert one more delta with text behind the last chunk."""
     last = _last_chunk(found)
     choice = {"index": 0, "delta": {"role": "assistant", "content": "!"}, "finish_reason": None}
 
@@ -80,19 +80,19 @@ def _afterword(found: list[Frame]) -> list[Frame]:
 
 @mutant("stream.finish-reason-known")
 def reason_is_empty_before_the_end(exchange: Exchange) -> Exchange:
-    """The finish_reason of the first chunk is an empty text instead of null."""
+    """The finish_reason of the first chunk is an empty string instead of null."""
     return edit_choices(exchange, lambda choice: choice.update(finish_reason=""), FIRST)
 
 
 @mutant("stream.no-error-event")
 def error_comes_in_mid_stream(exchange: Exchange) -> Exchange:
-    """An error comes between two chunks."""
+    """An error event is sent between two chunks."""
     return _insert(exchange, 1, b'{"error":"the model failed"}')
 
 
 @mutant("stream.usage-with-finish", scenario="greedy*")
 def usage_comes_after_the_finish(exchange: Exchange) -> Exchange:
-    """Usage comes in a chunk of its own after the finish_reason."""
+    """Usage is sent in a separate chunk after the finish_reason."""
 
     def split(found: list[Frame]) -> list[Frame]:
         last = _last_chunk(found)
@@ -111,38 +111,38 @@ def usage_is_in_every_chunk(exchange: Exchange) -> Exchange:
 
 @mutant("stream.usage-on-request", scenario="usage-on-request")
 def usage_is_not_sent(exchange: Exchange) -> Exchange:
-    """The usage that was asked for is not sent."""
+    """The requested usage is not sent."""
     return edit_frames(exchange, lambda found: [frame for frame in found if not (frame.chunk or {}).get("usage")])
 
 
 @mutant("stream.usage-null-elsewhere", scenario="usage-on-request")
 def usage_is_absent_elsewhere(exchange: Exchange) -> Exchange:
-    """The first chunk has no `usage` where null is due."""
+    """The first chunk has no `usage`, although null is required."""
     return edit_chunks(exchange, lambda chunk: chunk.pop("usage"), FIRST)
 
 
 @mutant("stream.usage-only-on-request")
 def usage_is_sent_unasked(exchange: Exchange) -> Exchange:
-    """The last chunk holds usage that was not asked for."""
+    """The last chunk has usage that was not requested."""
     usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
     return edit_chunks(exchange, lambda chunk: chunk.update(usage=usage), LAST)
 
 
 @mutant("stream.errors-fit-envelope")
 def error_comes_as_a_number(exchange: Exchange) -> Exchange:
-    """An error comes in mid-stream as a number."""
+    """An error in the middle of a stream is a number."""
     return _insert(exchange, 1, b'{"error":7}')
 
 
 @mutant("stream.nothing-after-error")
 def stream_goes_on_after_an_error(exchange: Exchange) -> Exchange:
-    """The stream goes on after an error."""
+    """The stream continues after an error."""
     return _insert(exchange, 1, b'{"error":"the model failed"}')
 
 
 @mutant("stream.usage-after-choices")
 def usage_comes_first(exchange: Exchange) -> Exchange:
-    """The chunk with usage and no choices comes first."""
+    """The chunk with usage and no choices is sent first."""
     return edit_frames(exchange, lambda found: [found[0].edited(_counted), *found])
 
 

@@ -1,4 +1,4 @@
-"""TODO."""
+"""Mutants of the fields of tool calls."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ if TYPE_CHECKING:
 
 
 def _edit_lists(exchange: Exchange, edit: Callable[[list[Call]], object]) -> Exchange:
-    """Every list of calls changed, in messages and deltas."""
+    """Edit every list of calls, in messages and deltas."""
 
     def change(holder: dict[str, Any]) -> None:
         for choice in holder["choices"]:
-            said = choice.get("delta") or choice.get("message") or {}
-            if said.get("tool_calls"):
-                edit(said["tool_calls"])
+            part = choice.get("delta") or choice.get("message") or {}
+            if part.get("tool_calls"):
+                edit(part["tool_calls"])
 
     return edit_either(exchange, change)
 
 
 def edit_calls(exchange: Exchange, edit: Callable[[Call], object]) -> Exchange:
-    """Every call, or piece of one, changed."""
+    """Edit every call, or piece of a call."""
     return _edit_lists(exchange, lambda calls: [edit(call) for call in calls])
 
 
-def silenced(exchange: Exchange) -> Exchange:
-    """No call, and a text in its place."""
+def without_calls(exchange: Exchange) -> Exchange:
+    """Replace the calls of an answer by text."""
 
     def change(holder: dict[str, Any]) -> None:
         for choice in holder["choices"]:
-            said = choice.get("delta") or choice.get("message") or {}
-            if said.pop("tool_calls", None):
-                said["content"] = "It is sunny."
+            part = choice.get("delta") or choice.get("message") or {}
+            if part.pop("tool_calls", None):
+                part["content"] = "It is sunny."
             if choice.get("finish_reason"):
                 choice["finish_reason"] = "stop"
 
@@ -47,7 +47,7 @@ def silenced(exchange: Exchange) -> Exchange:
 
 
 def _with_arguments(exchange: Exchange, arguments: str) -> Exchange:
-    """Other arguments of every call; in a stream with its name."""
+    """Replace the arguments of every call; in a stream in the piece with the name."""
 
     def change(call: Call) -> None:
         function = call.setdefault("function", {})
@@ -58,7 +58,7 @@ def _with_arguments(exchange: Exchange, arguments: str) -> Exchange:
 
 @mutant("tools.name-offered")
 def name_is_written_twice(exchange: Exchange) -> Exchange:
-    """The name of a call stands twice in it."""
+    """The name of a call is repeated in it."""
 
     def change(call: Call) -> None:
         if name := call["function"].get("name"):
@@ -75,7 +75,7 @@ def arguments_lack_their_last_brace(exchange: Exchange) -> Exchange:
 
 @mutant("tools.arguments-fit-schema")
 def arguments_are_of_no_parameter(exchange: Exchange) -> Exchange:
-    """The arguments of a call lack what its function requires."""
+    """The arguments of a call lack a required parameter."""
     return _with_arguments(exchange, '{"nothing": 1}')
 
 
@@ -98,7 +98,7 @@ def calls_share_an_id(exchange: Exchange) -> Exchange:
 
 @mutant("tools.type-function")
 def type_is_absent(exchange: Exchange) -> Exchange:
-    """A call says nothing of its type."""
+    """A call has no type."""
     return edit_calls(exchange, lambda call: call.pop("type", None))
 
 
@@ -116,7 +116,7 @@ def indices_start_at_one(exchange: Exchange) -> Exchange:
 
 @mutant("tools.streamed-index-per-call")
 def second_call_comes_at_the_same_index(exchange: Exchange) -> Exchange:
-    """A second call, with an id of its own, comes at the index of the first."""
+    """A second call, with a different id, has the index of the first."""
 
     def change(calls: list[Call]) -> None:
         if calls[0].get("id"):
@@ -127,7 +127,7 @@ def second_call_comes_at_the_same_index(exchange: Exchange) -> Exchange:
 
 @mutant("tools.streamed-name-once")
 def name_comes_with_every_piece(exchange: Exchange) -> Exchange:
-    """The name of a call comes with every piece, and once more."""
+    """The name of a call is sent with every piece, and once more."""
 
     def change(calls: list[Call]) -> None:
         if calls[0]["function"].get("name"):
@@ -138,7 +138,7 @@ def name_comes_with_every_piece(exchange: Exchange) -> Exchange:
 
 @mutant("tools.streamed-name-first")
 def arguments_come_before_the_name(exchange: Exchange) -> Exchange:
-    """A piece of the arguments comes before the name."""
+    """A piece of the arguments is sent before the name."""
 
     def change(calls: list[Call]) -> None:
         if calls[0]["function"].get("name"):
@@ -149,5 +149,5 @@ def arguments_come_before_the_name(exchange: Exchange) -> Exchange:
 
 @mutant("tools.streamed-as-plain", steps="streamed*")
 def calls_are_lost_from_the_stream(exchange: Exchange) -> Exchange:
-    """A stream holds no call where the plain answer does."""
-    return silenced(exchange)
+    """The stream has no call although the plain answer has one."""
+    return without_calls(exchange)

@@ -1,4 +1,4 @@
-"""TODO."""
+"""Mutants of whether the server calls tools."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from conformance.proof.editing.answers import edit_choice, edit_message
 from conformance.proof.editing.responses import refuse
 from conformance.proof.editing.streams import FIRST, edit_deltas
 from conformance.proof.mutants.mutant import mutant
-from conformance.proof.mutants.tools.calls import edit_calls, silenced
+from conformance.proof.mutants.tools.calls import edit_calls, without_calls
 
 if TYPE_CHECKING:
     from conformance.exchange import Exchange
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def _with_call(exchange: Exchange) -> Exchange:
-    """The answer with a call, streamed or plain."""
+    """Add a call to the answer, streamed or plain."""
     function = {"name": "get_weather", "arguments": "{}"}
     calls: list[Call] = [{"index": 0, "id": "call-1", "type": "function", "function": function}]
     if exchange.is_stream:
@@ -27,25 +27,25 @@ def _with_call(exchange: Exchange) -> Exchange:
 
 @mutant("tools.none-calls-nothing")
 def tool_is_called_all_the_same(exchange: Exchange) -> Exchange:
-    """With the tool_choice "none" a tool is called all the same."""
+    """With the tool_choice "none" a tool is called."""
     return _with_call(exchange)
 
 
 @mutant("tools.unoffered-not-called")
 def tool_is_made_up(exchange: Exchange) -> Exchange:
-    """A tool is called that nobody offered."""
+    """A tool is called that the request does not offer."""
     return _with_call(exchange)
 
 
 @mutant("tools.required-calls")
 def required_is_ignored(exchange: Exchange) -> Exchange:
-    """With the tool_choice "required" the model talks."""
-    return silenced(exchange)
+    """With the tool_choice "required" the model answers with text."""
+    return without_calls(exchange)
 
 
 @mutant("tools.named-is-called")
 def another_tool_is_called(exchange: Exchange) -> Exchange:
-    """Another tool is called than the one that was named."""
+    """Another function is called than the one that tool_choice names."""
     return edit_calls(
         exchange, lambda call: call["function"].update(name="get_weather") if call["function"].get("name") else None
     )
@@ -53,7 +53,7 @@ def another_tool_is_called(exchange: Exchange) -> Exchange:
 
 @mutant("tools.no-markers-in-text")
 def call_stands_in_the_text(exchange: Exchange) -> Exchange:
-    """A call stands in the text, in the model's own marks."""
+    """A call is in the text, with the model's own markers."""
     text = '<tool_call>{"name": "get_weather"}</tool_call>'
     if exchange.is_stream:
         return edit_deltas(exchange, lambda delta: delta.update(content=text), FIRST)
@@ -62,7 +62,7 @@ def call_stands_in_the_text(exchange: Exchange) -> Exchange:
 
 @mutant("tools.one-at-a-time")
 def two_tools_are_called_at_once(exchange: Exchange) -> Exchange:
-    """With parallel_tool_calls false two calls come at once."""
+    """With parallel_tool_calls false an answer has two calls."""
     function = {"name": "get_weather", "arguments": '{"city": "Rome"}'}
     calls: list[Call] = [{"id": f"call-{at}", "type": "function", "function": function} for at in range(2)]
     return edit_message(exchange, lambda message: message.update(tool_calls=calls))
@@ -70,19 +70,19 @@ def two_tools_are_called_at_once(exchange: Exchange) -> Exchange:
 
 @mutant("tools.history-answered")
 def conversation_with_calls_is_not_understood(exchange: Exchange) -> Exchange:
-    """A conversation that holds calls ends in a 500."""
+    """A conversation with tool calls gets a 500."""
     return refuse(exchange, 500)
 
 
 @mutant("tools.bad-history-survived")
 def bad_history_breaks_the_server(exchange: Exchange) -> Exchange:
-    """A result without its call ends in a 500."""
+    """A result without its call gets a 500."""
     return refuse(exchange, 500)
 
 
 @mutant("tools.text-or-call")
 def what_was_written_is_lost(exchange: Exchange) -> Exchange:
-    """What the model wrote is neither text nor call: it is lost."""
+    """The answer has neither content nor a call."""
 
     def change(choice: dict[str, Any]) -> None:
         choice["message"].update(content="", tool_calls=[])

@@ -1,4 +1,4 @@
-"""TODO."""
+"""Mutants of the token counts in usage."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @mutant("usage.counts-are-integers")
 def count_is_a_text(exchange: Exchange) -> Exchange:
-    """`prompt_tokens` is a text."""
+    """`prompt_tokens` is a string."""
     return edit_usage(exchange, lambda usage: usage.update(prompt_tokens=str(usage["prompt_tokens"])))
 
 
@@ -31,13 +31,13 @@ def prompt_is_not_counted(exchange: Exchange) -> Exchange:
 
 @mutant("usage.completion-counted")
 def completion_is_not_counted(exchange: Exchange) -> Exchange:
-    """`completion_tokens` is 0 though there is text."""
+    """`completion_tokens` is 0 although the answer has text."""
     return edit_usage(exchange, lambda usage: usage.update(completion_tokens=0, total_tokens=usage["prompt_tokens"]))
 
 
 @mutant("usage.completion-within-limit")
 def limit_is_passed(exchange: Exchange) -> Exchange:
-    """`completion_tokens` is one more than max_tokens for every sequence that was asked for."""
+    """`completion_tokens` is one more than max_tokens for every requested sequence."""
     sent = exchange.request_json
     width = max(len(exchange.choices), *(value for value in (1, sent.get("n"), sent.get("best_of")) if value))
     limit = int(sent.get("max_completion_tokens") or sent["max_tokens"]) * width
@@ -62,13 +62,13 @@ def streamed_prompt_counts_one_more(exchange: Exchange) -> Exchange:
 
 @mutant("usage.completion-grows", steps="at-6")
 def longer_answer_counts_one_token(exchange: Exchange) -> Exchange:
-    """completion_tokens is 1 for every answer, however long."""
+    """completion_tokens is 1 for every answer, however long it is."""
     return add_tokens(exchange, completion=1 - exchange.usage["completion_tokens"] if exchange.usage else 0)
 
 
 @mutant("usage.choices-summed")
 def first_choice_alone_is_counted(exchange: Exchange) -> Exchange:
-    """Of several choices only the first is counted, and that without its last token."""
+    """Only the first of several choices is counted, without its last token."""
     limit = int(exchange.request_json["max_tokens"]) - 1
 
     def edit(usage: dict[str, Any]) -> None:
@@ -79,7 +79,7 @@ def first_choice_alone_is_counted(exchange: Exchange) -> Exchange:
 
 @mutant("usage.details-within-totals")
 def more_is_cached_than_sent(exchange: Exchange) -> Exchange:
-    """More prompt tokens come from the cache than there are."""
+    """usage counts more cached prompt tokens than prompt tokens."""
 
     def edit(usage: dict[str, Any]) -> None:
         usage["prompt_tokens_details"] = {"cached_tokens": usage["prompt_tokens"] + 1}
@@ -95,11 +95,11 @@ def array_lacks_an_entry(exchange: Exchange) -> Exchange:
 
 @mutant("usage.streamed-choices-as-plain", steps="streamed-choices")
 def streamed_choices_count_one_less(exchange: Exchange) -> Exchange:
-    """Of several streamed choices one token is not counted."""
+    """One token of several streamed choices is not counted."""
     return add_tokens(exchange, completion=-1)
 
 
 @mutant("usage.stopped-counts-no-more", steps="stopped")
 def stopped_answer_counts_its_limit(exchange: Exchange) -> Exchange:
-    """An answer that a stop text ends counts as many tokens as it might have had."""
+    """An answer that a stop string ends counts as many tokens as its limit allows."""
     return add_tokens(exchange, completion=int(exchange.request_json["max_tokens"]))

@@ -1,4 +1,4 @@
-"""TODO."""
+"""Mutants of prompt_tokens: part of the prompt is dropped, or the count depends on something else."""
 
 from __future__ import annotations
 
@@ -17,44 +17,46 @@ def _of_one_token(exchange: Exchange) -> Exchange:
     )
 
 
-def _unread(check: str, sin: str, steps: str | None = None) -> Mutant:
-    """A server that reads less of the prompt than it was sent, and counts less for it."""
-    return Mutant(check, sin, _of_one_token, steps=steps)
+def _dropped_part(check: str, defect: str, steps: str | None = None) -> Mutant:
+    """Return a mutant of a server that drops part of the prompt and does not count it."""
+    return Mutant(check, defect, _of_one_token, steps=steps)
 
 
-LONG = _unread("usage.prompt-grows", "The longer prompt counts one token.")
+LONG = _dropped_part("usage.prompt-grows", "The longer prompt counts one token.")
 
 
-SYSTEM = _unread("usage.system-counted", "The system message is dropped, and nothing is counted for it.")
+SYSTEM = _dropped_part("usage.system-counted", "The system message is dropped and not counted.")
 
 
-HISTORY = _unread("usage.history-counted", "All turns but the last are dropped, and nothing is counted for them.")
+HISTORY = _dropped_part("usage.history-counted", "All turns except the last are dropped and not counted.")
 
 
-TOOLS = _unread("usage.tool-results-counted", "What tools say is dropped, and nothing is counted for it.")
+TOOLS = _dropped_part("usage.tool-results-counted", "Tool results are dropped and not counted.")
 
 
-RARE = _unread("usage.rare-characters-counted", "Characters beyond the basic plane are dropped.", "rare")
+RARE = _dropped_part("usage.rare-characters-counted", "Characters beyond the basic plane are dropped.", "rare")
 
 
-NUL = _unread("usage.nul-ends-nothing", "A prompt ends at its first NUL character.", "behind-nul")
+NUL = _dropped_part("usage.nul-ends-nothing", "A prompt ends at its first NUL character.", "behind-nul")
 
 
-ANSWERS = _unread("usage.answers-counted", "What the assistant said before is dropped.", "second-turn-at-length")
+ANSWERS = _dropped_part(
+    "usage.answers-counted", "Earlier messages of the assistant are dropped.", "second-turn-at-length"
+)
 
 
-PARTS = _unread("usage.parts-counted", "Of a content in parts not all are read.", "in-parts")
+PARTS = _dropped_part("usage.parts-counted", "Only some parts of a content in parts are read.", "in-parts")
 
 
 @mutant("usage.prompt-repeats")
 def same_prompt_counts_one_more(exchange: Exchange) -> Exchange:
-    """The second time, the same prompt counts one token more."""
+    """The same prompt counts one token more the second time."""
     return add_tokens(exchange, prompt=1)
 
 
 @mutant("usage.prompt-counted-alone", steps="at-3")
 def limit_is_counted_as_prompt(exchange: Exchange) -> Exchange:
-    """prompt_tokens counts the room that max_tokens leaves for the answer."""
+    """prompt_tokens includes the space that max_tokens reserves for the answer."""
     return add_tokens(exchange, prompt=3)
 
 
