@@ -108,12 +108,12 @@ class Exchange:
 
     @property
     def content_type(self) -> str:
-        """The media type without parameters, in lower case; empty if there is no Content-Type."""
+        """The media type without parameters, in lower case; empty without a Content-Type."""
         return (self.header("content-type") or "").partition(";")[0].strip().lower()
 
     @cached_property
     def body(self) -> bytes:
-        """The body of the response; empty if there is no response."""
+        """The body of the response; empty without a response."""
         return b"" if self.response is None else b"".join(segment.data for segment in self.response.segments)
 
     @cached_property
@@ -168,7 +168,7 @@ class Exchange:
 
     @cached_property
     def walk(self) -> stream.Walk:
-        """The stream's order held against its rules. Look only if `is_stream`: an empty stream breaks some."""
+        """The result of checking the order of events. Valid only if `is_stream`: an empty stream breaks some rules."""
         return stream.walk([event.data for event in self.events])
 
     @cached_property
@@ -188,19 +188,19 @@ class Exchange:
 
     @property
     def usage(self) -> dict[str, Any] | None:
-        """The last usage object of a streamed or plain answer; None if there is none."""
+        """The last usage object of a streamed or plain answer, or None."""
         if self.is_stream:
             return self.walk.usages[-1][1] if self.walk.usages else None
         usage = self.json.get("usage") if isinstance(self.json, dict) else None
         return usage if isinstance(usage, dict) else None
 
     def content(self, index: int = 0) -> str | None:
-        """Return the text of a choice, "" if it has none; None if there is no such choice."""
+        """Return the text of a choice, "" if it has no text; None if the choice does not exist."""
         choice = self.choices.get(index)
         return None if choice is None else choice.content
 
     def finish_reason(self, index: int = 0) -> str | None:
-        """Return the finish reason of a choice; None if there is none or no such choice."""
+        """Return the finish reason of a choice; None if it has no finish reason or does not exist."""
         choice = self.choices.get(index)
         return None if choice is None else choice.finish_reason
 

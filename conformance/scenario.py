@@ -56,7 +56,7 @@ class StopFrom:
 
     - `text`: the piece itself;
     - `listed`: a list with the piece only;
-    - `beside`: a list of four; the piece comes last, after a string that occurs later in the answer and two that do
+    - `last-of-four`: a list of four; the piece comes last, after a string that occurs later in the answer and two that do
       not occur in it;
     - `unfinished`: the piece and characters that do not follow it, so that the stop string never matches as a whole;
     - `other-case`: the piece with upper and lower case swapped, so that it does not occur in the answer.
@@ -67,7 +67,7 @@ class StopFrom:
     step: str
     length: int
     place: Literal["middle", "start", "end"] = "middle"
-    form: Literal["text", "listed", "beside", "unfinished", "other-case"] = "text"
+    form: Literal["text", "listed", "last-of-four", "unfinished", "other-case"] = "text"
 
     def cut(self, text: str) -> str | list[str] | None:
         """Return the value of `stop` for an answer; None if the answer has no such piece."""
@@ -97,7 +97,7 @@ class StopFrom:
 class Step:
     """One request. The model is added to `body` when it is sent.
 
-    `path` is None for the endpoint of the contract; a path that begins with `chat` or `models` is relative to that
+    Without `path` the endpoint of the contract is used; a path that begins with `chat` or `models` is relative to that
     endpoint or to the list of models. `raw` is sent unchanged in place of `body`. In a scenario with rounds, `part` is
     the name of the step without the number of its round, and `round` is 0 for a step that is sent once, before all
     rounds.

@@ -147,7 +147,7 @@ class Connection(asyncio.Protocol):
         self._wake()
 
     def connection_lost(self, error: Exception | None) -> None:
-        """Note that the connection is closed; `error` is None if the server closed it (called by asyncio)."""
+        """Note that the connection is closed, without `error` if the server closed it (called by asyncio)."""
         self._ended = True
         self._error = error
         self._wake()

@@ -1,1 +1,1 @@
-"""What to send and which checks judge it, decided before anything is sent."""
+"""Decide what to send and which checks judge it, before anything is sent."""

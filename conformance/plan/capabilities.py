@@ -86,7 +86,7 @@ def default_capabilities(contract: Contract) -> DeclaredCapabilities:
 
 
 def capabilities_from_description(contract: Contract, description: object) -> DeclaredCapabilities | None:
-    """Return the capabilities in the server's own description (`info.x-capabilities`); None if there are none."""
+    """Return the capabilities in the server's own description (`info.x-capabilities`), if it has them."""
     info = description.get("info") if isinstance(description, dict) else None
     names = info.get("x-capabilities") if isinstance(info, dict) else None
     if not isinstance(names, list):

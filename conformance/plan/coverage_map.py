@@ -1,7 +1,7 @@
-"""Reach: which assertions of a plan stand for a place of the contract.
+"""Map the facts of a contract to the assertions of a plan that test them.
 
-A place says where a fact is held: `parameters/top_p/schema/maximum`, `rules/n-needs-temperature`,
-`schemas/Choice/required/message`. Scenarios are generated from such facts, and checks hold answers against them.
+A fact is identified by its path in the contract, for example `parameters/top_p/schema/maximum`,
+`rules/n-needs-temperature` or `schemas/Choice/required/message`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SIDES = ("inside", "outside")
 
 
 class CoverageMap:
-    """Finds assertions by place. `contract` is the one that the plan was made from."""
+    """Finds the assertions that test a fact. `contract` is the contract that the plan was made from."""
 
     def __init__(self, contract: Contract, plan: Plan) -> None:
         self._contract = contract
@@ -36,13 +36,13 @@ class CoverageMap:
             if assertion.check.by_subject and assertion.scenario.subject is not None:
                 self._by_parameter.setdefault(assertion.scenario.subject.parameter, []).append(assertion)
 
-    def of_check(self, identity: str) -> list[Assertion]:
-        """The assertions of one check."""
+    def find_by_check(self, identity: str) -> list[Assertion]:
+        """Return the assertions of a check."""
         return self._by_check.get(identity, [])
 
-    def of_place(self, place: str) -> list[Assertion]:
-        """The assertions that would notice if a server did not keep to what stands at the place."""
-        kind, _, rest = place.partition("/")
+    def find_by_path(self, path: str) -> list[Assertion]:
+        """Return the assertions that can fail if a server does not conform to the fact at a path."""
+        kind, _, rest = path.partition("/")
         match kind:
             case "parameters":
                 return self._of_parameter(rest)
@@ -57,16 +57,17 @@ class CoverageMap:
         return []
 
     def _of_parameter(self, rest: str) -> list[Assertion]:
-        """A default is exercised where the parameter is left out; all else where it is the subject."""
-        name, _, member = rest.partition("/")
-        if member in ("default", "default_note"):
-            return [check for check in self._of_checks(*LEFT_OUT) if name not in (check.step.body or {})]
-        found = self._by_parameter.get(name, [])
-        if member.startswith("probes/"):
-            sent = {repr(probe.value) for probe in self._probes(name) if probe.name == member.removeprefix("probes/")}
-            return [each for each in found if each.scenario.subject and repr(each.scenario.subject.value) in sent]
-        wanted = _rows(member)
-        return [each for each in found if wanted(each.requirement.id.removeprefix(f"parameters.{name}."))]
+        """A default is tested by requests without the parameter, everything else by requests about the parameter."""
+        name, _, key = rest.partition("/")
+        if key in ("default", "default_note"):
+            accepted = self._of_checks(*LEFT_OUT)
+            return [assertion for assertion in accepted if name not in (assertion.step.body or {})]
+        assertions = self._by_parameter.get(name, [])
+        if key.startswith("probes/"):
+            sent = {repr(probe.value) for probe in self._probes(name) if probe.name == key.removeprefix("probes/")}
+            return [item for item in assertions if item.scenario.subject and repr(item.scenario.subject.value) in sent]
+        matches = _row_filter(key)
+        return [item for item in assertions if matches(item.requirement.id.removeprefix(f"parameters.{name}."))]
 
     def _probes(self, name: str) -> tuple[Probe, ...]:
         return self._contract.parameters[name].probes if name in self._contract.parameters else ()
@@ -75,17 +76,17 @@ class CoverageMap:
         rule = self._contract.rules.get(rest)
         rows = () if rule is None else (f"parameters.{rule.trigger}.{end}" for end in (rule.id, f"{rule.id}-kept"))
         ids = set(rows)
-        return [each for found in self._by_parameter.values() for each in found if each.requirement.id in ids]
+        return [item for items in self._by_parameter.values() for item in items if item.requirement.id in ids]
 
     def _of_schema(self, rest: str) -> list[Assertion]:
-        """A shared schema is held against answers, or against the parameters that use it."""
+        """A shared schema is tested by the checks of answers, or by the parameters that use it."""
         name = rest.partition("/")[0]
         checks = [check for root, check in ROOTS.items() if name in self._used({"$ref": SCHEMAS + root})]
-        users = [key for key, each in self._contract.parameters.items() if name in self._used(each.schema)]
-        return [*self._of_checks(*checks), *(each for user in users for each in self._of_parameter(user))]
+        users = [key for key, item in self._contract.parameters.items() if name in self._used(item.schema)]
+        return [*self._of_checks(*checks), *(item for user in users for item in self._of_parameter(user))]
 
     def _used(self, schema: Any) -> set[str]:
-        """The names of all schemas that this one leads to."""
+        """Return the names of all schemas that a schema refers to, directly or indirectly."""
         seen: set[str] = set()
         waiting = [schema]
         while waiting:
@@ -97,12 +98,12 @@ class CoverageMap:
         return seen
 
     def _of_checks(self, *identities: str) -> list[Assertion]:
-        return [each for identity in identities for each in self.of_check(identity)]
+        return [item for identity in identities for item in self.find_by_check(identity)]
 
 
-def _rows(member: str) -> Callable[[str], bool]:
-    """Which requirements of a parameter a member of its row stands for, by what follows the parameter's name."""
-    kind, _, rest = member.partition("/")
+def _row_filter(key: str) -> Callable[[str], bool]:
+    """Return a filter for the requirements that test a field of a parameter, by the last part of their id."""
+    kind, _, rest = key.partition("/")
     keyword = rest.partition("/")[0]
     if kind == "null_value":
         return lambda row: row.startswith("null")

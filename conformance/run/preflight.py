@@ -29,7 +29,7 @@ CHAT_DEADLINE_S: Final = 120.0
 
 
 class Preflight:
-    """Sends the first requests to a server. Each method raises Unreachable if there is no answer at all."""
+    """Sends the first requests to a server. Each method raises Unreachable if the server does not answer."""
 
     def __init__(self, client: Client, target: Target, contract: Contract) -> None:
         self._client = client

@@ -98,10 +98,10 @@ class Run:
             self.record.missing[scenario.id, step.name] = NotExercised(DECIDED)
 
     async def _run_step(self, scenario: Scenario, step: Step) -> None:
-        """Send one step, and record its exchange or why there is none."""
+        """Send one step, and record its exchange or the reason why it has none."""
         key, record = (scenario.id, step.name), self.record
         if key_alteration(step) and not self._server.client.has_altered_keys:
-            record.missing[key] = NotExercised("there is no API key, or it is too short to be altered")
+            record.missing[key] = NotExercised("without an API key, or with one that is too short to be altered")
             return
         stop = None
         if step.stop_from is not None:

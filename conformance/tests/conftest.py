@@ -1,7 +1,7 @@
-"""Recorded good runs, one per dialect, and one running server per dialect for those tests that need a socket.
+"""Fixtures: a recorded good run and a running server for each dialect.
 
-The records are made by judging the embedded server: `pytest conformance/tests --re-record` makes them anew, which is
-due when the scenarios or the server's answers change.
+The recorded runs are made by judging the embedded server. `pytest conformance/tests --re-record` records them again,
+which is necessary after changes to the scenarios or to the answers of the server.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from conformance.plan.capabilities import DeclaredCapabilities, narrow_to_declar
 from conformance.record import Record
 from conformance.report import verdict
 from conformance.report.results import to_json
-from conformance.report.verdict import Outcome as Word
+from conformance.report.verdict import Outcome as RequirementOutcome
 from conformance.run import embedded_server as embedded
 from conformance.run.drafting import draft
 from conformance.run.session import PreparedRun, RunOptions, RunOutcome, conclude, prepare_server, send
@@ -52,21 +52,21 @@ Exchanges = dict[tuple[str, str], Exchange]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """The switch that makes the recorded runs anew."""
-    parser.addoption("--re-record", action="store_true", help="record the good runs of conformance/tests anew")
+    """Add the option that records the good runs again."""
+    parser.addoption("--re-record", action="store_true", help="record the good runs of conformance/tests again")
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Records where that is wanted, before anything is collected."""
+    """Record the good runs if requested, before tests are collected."""
     if session.config.getoption("re_record"):
-        faults = [f"{dialect}: {', '.join(found)}" for dialect in DIALECTS if (found := record(dialect))]
-        if faults:
-            pytest.exit(f"not recorded, for the server breaks what it should keep: {'; '.join(faults)}", returncode=1)
+        failed = [f"{dialect}: {', '.join(broken)}" for dialect in DIALECTS if (broken := record(dialect))]
+        if failed:
+            pytest.exit(f"not recorded, because requirements failed: {'; '.join(failed)}", returncode=1)
 
 
 @dataclass(frozen=True)
 class Good:
-    """A recorded run without fault: what was planned, what came back, and a judge for changed copies of it."""
+    """A recorded run without failures: its plan and exchanges, and methods that judge changed copies of them."""
 
     contract: Contract
     declaration: DeclaredCapabilities
@@ -75,49 +75,53 @@ class Good:
     validator: Validator
     exchanges: Mapping[tuple[str, str], Exchange]
 
-    def __repr__(self) -> str:  # pytest shows it with a failed test, and all of it would be megabytes
+    def __repr__(self) -> str:  # pytest shows it with a failed test; the default has megabytes
         return f"Good({self.contract.name})"
 
     def judge(
         self, changed: Mapping[tuple[str, str], Exchange], assertions: Iterable[Assertion] | None = None
     ) -> tuple[Judgement, ...]:
-        """What the judges say when some exchanges stand in for the recorded ones."""
+        """Judge the run with some exchanges replaced."""
         recorded = {**self.exchanges, **changed}
         wanted = self.plan.assertions if assertions is None else assertions
         return judge(wanted, recorded, self.contract, self.validator, self.model, {})
 
     @cached_property
     def judgements(self) -> tuple[Judgement, ...]:
-        """What the judges say of the recorded run."""
+        """The judgements of the recorded run."""
         return self.judge({})
 
     @cached_property
     def results(self) -> str:
-        """The results of the recorded run, as written: whoever changes them reads a copy of his own."""
+        """The results of the recorded run as a JSON string, so that each test can change its own copy."""
         return to_json(self.outcome({}).results)
 
-    def outcomes(self, judgements: Iterable[Judgement]) -> dict[str, Word]:
-        """What became of every requirement."""
+    def outcomes(self, judgements: Iterable[Judgement]) -> dict[str, RequirementOutcome]:
+        """Return the outcome of every requirement."""
         report = verdict.build_report(self.plan, judgements, strict=False, exhausted=None)
         return {row.id: row.outcome for row in report.rows}
 
     def outcome(self, changed: Mapping[tuple[str, str], Exchange], *, strict: bool = False) -> RunOutcome:
-        """The whole outcome of a run in which some exchanges stand in for the recorded ones."""
+        """Return the outcome of the run with some exchanges replaced."""
         contract = load(self.contract.name)
         target = parse("http://127.0.0.1:1", contract.path, contract.models_path)
-        wishes = RunOptions(url=target.base, dialect=contract.name, strict=strict)
-        prepared = PreparedRun(wishes, contract, target, self.model, self.declaration, self.plan)
+        options = RunOptions(url=target.base, dialect=contract.name, strict=strict)
+        prepared = PreparedRun(options, contract, target, self.model, self.declaration, self.plan)
         record = Record({**self.exchanges, **changed}, requests=len(self.exchanges))
         return conclude(prepared, record, "2026-11-20T00:00:00+00:00", 1.0)
 
     def of(self, check: str, scenario: str = "*") -> list[Assertion]:
-        """The assertions of a check whose exchanges show what it is about, in the order of the plan.
+        """Return the assertions of a check that were observed, in the order of the plan.
 
-        If there are none, those whose exchanges are at least of the kind.
+        Without any, return those whose exchanges meet the preconditions of the check.
         """
-        fitting = [each for each in self._of_check.get(check, ()) if fnmatchcase(each.assertion.scenario.id, scenario)]
-        found = [each for each in fitting if not self._lacks(each.assertion)]
-        return [each.assertion for each in found if each.unobserved is None] or [each.assertion for each in found]
+        matching = [
+            judgement
+            for judgement in self._of_check.get(check, ())
+            if fnmatchcase(judgement.assertion.scenario.id, scenario) and not self._lacks(judgement.assertion)
+        ]
+        observed = [judgement.assertion for judgement in matching if judgement.unobserved is None]
+        return observed or [judgement.assertion for judgement in matching]
 
     @cached_property
     def _of_check(self) -> dict[str, list[Judgement]]:
@@ -133,38 +137,41 @@ class Good:
         return any(exchange is None or assertion.check.on.unmet(exchange) for exchange in exchanges)
 
     def broken(self, mutant: Mutant, assertion: Assertion) -> Exchanges:
-        """The exchanges that a mutant puts in place of the assertion's good ones."""
+        """Return the exchanges of an assertion as a mutant changes them."""
         pattern = assertion.step.name if mutant.steps is None else mutant.steps
         scenario = assertion.scenario
         answered = [(step, self._answered(scenario, step)) for step in scenario.steps]
         return {
-            (scenario.id, step.name): mutant.change(found) if fnmatchcase(step.name, pattern) else found
-            for step, found in answered
-            if found is not None and (fnmatchcase(step.name, pattern) or (scenario.id, step.name) not in self.exchanges)
+            (scenario.id, step.name): mutant.change(exchange) if fnmatchcase(step.name, pattern) else exchange
+            for step, exchange in answered
+            if exchange is not None
+            and (fnmatchcase(step.name, pattern) or (scenario.id, step.name) not in self.exchanges)
         }
 
     def _answered(self, scenario: Scenario, step: Step) -> Exchange | None:
-        """The exchange of a step; of a round that was not needed, that of the first one."""
-        first = {each.part: each.name for each in scenario.steps if each.round == 1}
+        """Return the exchange of a step; for a round that was not sent, that of the first round."""
+        first = {other.part: other.name for other in scenario.steps if other.round == 1}
         name = step.name if (scenario.id, step.name) in self.exchanges else first.get(step.part, step.name)
-        found = self.exchanges.get((scenario.id, name))
-        return replace(found, id=f"{scenario.id}/{step.name}") if found is not None and name != step.name else found
+        exchange = self.exchanges.get((scenario.id, name))
+        if exchange is None or name == step.name:
+            return exchange
+        return replace(exchange, id=f"{scenario.id}/{step.name}")
 
     def changed(self, change: Callable[[Exchange], Exchange]) -> Exchanges:
-        """Every recorded exchange, changed."""
+        """Return every recorded exchange, changed."""
         return {key: change(exchange) for key, exchange in self.exchanges.items()}
 
 
 @pytest.fixture(scope="session")
 def serve() -> Iterator[Callable[[str], EmbeddedServer]]:
-    """The embedded server of a dialect, started when first asked for and kept for the session."""
+    """A function that returns the embedded server of a dialect, started at the first call."""
     with ExitStack() as stack:
         yield cache(lambda dialect: stack.enter_context(embedded.serve(load(dialect))))
 
 
 @dataclass(frozen=True)
-class Said:
-    """What one run of the console command left behind."""
+class CommandResult:
+    """The result of one run of the command line."""
 
     code: int
     stdout: str
@@ -179,30 +186,30 @@ class Said:
 
 
 @pytest.fixture
-def chatproof(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Said]:
-    """Runs `chatproof` with some arguments in a folder of its own. Anything but an exit code is raised."""
+def chatproof(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., CommandResult]:
+    """A function that runs `chatproof` in a temporary folder. Exceptions other than exit codes are raised."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("COLUMNS", raising=False)  # as wide as where nobody looks on
+    monkeypatch.delenv("COLUMNS", raising=False)  # use the default width
 
-    def run(*arguments: str) -> Said:
+    def run(*arguments: str) -> CommandResult:
         result = CliRunner(catch_exceptions=False).invoke(main, arguments)
-        return Said(result.exit_code, result.stdout, result.stderr, tmp_path)
+        return CommandResult(result.exit_code, result.stdout, result.stderr, tmp_path)
 
     return run
 
 
 @pytest.fixture
 def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """The waits of a run, noted and not waited for."""
-    found: list[float] = []
+    """Replace the waits of a run by yielding to the event loop, and return the list of waits."""
+    waited: list[float] = []
     pause = asyncio.sleep
 
     async def sleep(delay_s: float) -> None:
-        found.extend([delay_s] if delay_s else [])
+        waited.extend([delay_s] if delay_s else [])
         await pause(0)
 
     monkeypatch.setattr(asyncio, "sleep", sleep)
-    return found
+    return waited
 
 
 @pytest.fixture(scope="session")
@@ -213,13 +220,13 @@ def recorded() -> Path:
 
 @pytest.fixture(scope="session")
 def honest(serve: Callable[[str], EmbeddedServer]) -> str:
-    """The address of the reference server for MindIE 2.3."""
+    """The URL of the reference server for MindIE 2.3."""
     return serve("mindie-2.3").url
 
 
 @pytest.fixture(scope="session")
 def read_good() -> Callable[[str], Good]:
-    """The recorded run of a dialect."""
+    """A function that reads the recorded run of a dialect."""
 
     @cache
     def read(dialect: str) -> Good:
@@ -227,21 +234,21 @@ def read_good() -> Callable[[str], Good]:
         contract = load(dialect)
         declaration = DeclaredCapabilities(frozenset(content["declared"]), frozenset(content["denied"]), "the record")
         narrowed = narrow_to_declared(contract, declaration.declared)
-        found = [Exchange.from_dict(exchange) for exchange in content["exchanges"]]
+        exchanges = [Exchange.from_dict(exchange) for exchange in content["exchanges"]]
         return Good(
             narrowed,
             declaration,
             draft(contract, declaration),
             content["model"],
             Validator(narrowed),
-            {(each.scenario, each.step): each for each in found},
+            {(exchange.scenario, exchange.step): exchange for exchange in exchanges},
         )
 
     return read
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Runs a test that wants a good run once for each recorded dialect; a module with `GOODS` names those it wants."""
+    """Run tests with the fixture `good` for each recorded dialect, or for those in the module's `GOODS`."""
     if "good" in metafunc.fixturenames:
         metafunc.parametrize("good", getattr(metafunc.module, "GOODS", _recorded()), indirect=True)
 
@@ -251,7 +258,7 @@ def _recorded() -> list[str]:
 
 
 def path_of(dialect: str) -> Path:
-    """The file of a recorded run."""
+    """Return the file of a recorded run."""
     return RECORDED / f"{dialect}.json.gz"
 
 
@@ -268,11 +275,13 @@ def goods(read_good: Callable[[str], Good]) -> list[Good]:
 
 
 def record(dialect: str) -> list[str]:
-    """Judges the embedded server and keeps the exchanges, or returns the requirements that it breaks."""
+    """Judge the embedded server and save the exchanges; if requirements fail, return them instead."""
     with embedded.serve(load(dialect)) as server:
         outcome = asyncio.run(_judge(dialect, server))
     report, declaration = outcome.report, outcome.prepared.declaration
-    faulty = [row.id for row in report.rows if row.outcome is Word.WARN or report.fails(row, strict=False)]
+    faulty = [
+        row.id for row in report.rows if row.outcome is RequirementOutcome.WARN or report.fails(row, strict=False)
+    ]
     if not faulty:
         content = {
             "model": outcome.prepared.model,

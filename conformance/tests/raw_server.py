@@ -1,4 +1,4 @@
-"""A server that says byte for byte what a test tells it, and a call to it."""
+"""A server that sends exactly the bytes that a test defines, and a call to it."""
 
 from __future__ import annotations
 
@@ -25,15 +25,17 @@ CHUNKS = [json.dumps({"choices": [{"index": 0, "delta": {"content": text}}]}) fo
 
 
 def part(data: bytes) -> bytes:
+    """Return data as one chunk of a chunked body."""
     return b"%x\r\n%b\r\n" % (len(data), data)
 
 
 def whole(body: bytes, *, status: str = "200 OK", headers: str = "") -> bytes:
+    """Return a complete response."""
     return f"HTTP/1.1 {status}\r\nContent-Length: {len(body)}\r\n{headers}\r\n".encode() + body
 
 
 class Server:
-    """A server that does what a test tells it, and remembers the heads and bodies of the requests."""
+    """A server that runs a test's handler, and records the heads and bodies of the requests."""
 
     def __init__(self, handler: Handler, tls: ssl.SSLContext | None = None) -> None:
         self.requests: list[tuple[str, bytes]] = []
@@ -73,6 +75,8 @@ class Server:
 
 
 def saying(*data: bytes) -> Handler:
+    """Return a handler that sends these pieces."""
+
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         for piece in data:
             writer.write(piece)
@@ -82,17 +86,20 @@ def saying(*data: bytes) -> Handler:
 
 
 def call(url: str = "/v1/chat", **others: Any) -> Call:
+    """Return a call with defaults for the fields that a test does not set."""
     others = {"method": "POST", "body": b'{"a": 1}', "deadline_s": 30.0, **others}
     return Call(id="c-1", scenario="c", step="main", url=url, **others)
 
 
 def ask(handler: Handler, *, tls: ssl.SSLContext | None = None, **others: Any) -> Exchange:
-    """One call to a server that handles it so. `others` go to the client (`secret`, ...) or the call, whose `headers`
-    are others than the client's.
+    """Send one call to a server with this handler.
+
+    `others` are arguments of the client (`secret`, `verify`, `max_body_bytes`, and its headers as `headers_of_client`)
+    or of the call.
     """
     own: dict[str, Any] = {name: others.pop(name) for name in ("secret", "verify", "max_body_bytes") if name in others}
     own["headers"] = others.pop("headers_of_client", ())
-    own.setdefault("verify", False)  # reading the authorities takes longer than most tests
+    own.setdefault("verify", False)  # reading the certificate authorities takes longer than most tests
 
     async def main() -> Exchange:
         async with Server(handler, tls) as server, Client(server.url, **own) as client:

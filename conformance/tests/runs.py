@@ -1,4 +1,4 @@
-"""Runs of plans whose requests are answered by a function, and not by a server."""
+"""Runs of plans whose requests are answered by a function instead of a server."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TARGET = parse("http://h", "/v1/chat/completions", "/v1/models")
 
 
 def answered(call: Call, status: int = 200, text: str = "Hello!", **headers: str) -> Exchange:
-    """A plain answer to a call."""
+    """Return a plain answer to a call."""
     body = b'{"choices":[{"index":0,"message":{"content":"%b"},"finish_reason":"stop"}]}' % text.encode()
     pairs = tuple((name.replace("_", "-"), value) for name, value in headers.items())
     response = Response(status, "", "HTTP/1.1", pairs, (Segment(0.1, body),), 0.1, 0.1, complete=True)
@@ -33,7 +33,7 @@ def answered(call: Call, status: int = 200, text: str = "Hello!", **headers: str
 
 
 class ScriptedClient:
-    """Stands in for the client: answers by a function and notes what was sent, and how much at a time."""
+    """Replaces the client: answers by a function, and records the calls and the most that ran at the same time."""
 
     def __init__(self, answer: Callable[[Call], Exchange] = answered) -> None:
         self.calls: list[Call] = []
@@ -45,18 +45,18 @@ class ScriptedClient:
         self.calls.append(call)
         self._open += 1
         self.most_at_once = max(self.most_at_once, self._open)
-        for _ in range(5):  # others may start meanwhile
+        for _ in range(5):  # so that others can start meanwhile
             await asyncio.sleep(0)
         self._open -= 1
         return self._answer(call)
 
     def ids(self) -> list[str]:
-        """What was sent, in order."""
+        """Return the ids of the calls, in order."""
         return [call.id for call in self.calls]
 
 
 def scenario(name: str, *steps: Step, together: bool = False) -> Scenario:
-    """A scenario of these steps."""
+    """Return a scenario with these steps."""
     return Scenario(name, "", steps or (Step(body={}),), together=together)
 
 

@@ -1,4 +1,4 @@
-"""A server of scripted answers, and what a session learns of it before a plan is sent."""
+"""A server with scripted answers, and the run that is prepared for it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from conformance.run.session import RunOptions, prepare_server
-from conformance.tests.faulty_proxy import Reply, Sinner
+from conformance.tests.faulty_proxy import Reply, FaultyProxy
 
 if TYPE_CHECKING:
     from conformance.client.secret import Secret
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Scripted:
-    """A server of three answers: its models, its description, and one answer for every chat request."""
+    """A server with three answers: its models, its description, and one answer to every chat request."""
 
     models: Reply = field(default_factory=lambda: Reply(404, (b"{}",)))
     description: Reply = field(default_factory=lambda: Reply(404, (b"{}",)))
@@ -32,12 +32,14 @@ class Scripted:
         return self.description if sent.path.endswith("/openapi.json") else self.answer
 
 
-def saying(value: Any, status: int = 200) -> Reply:
-    """A reply in JSON."""
+def json_reply(value: Any, status: int = 200) -> Reply:
+    """Return a reply with a JSON body."""
     return Reply(status, (json.dumps(value).encode(),))
 
 
-def prepared(script: Scripted, dialect: str = "mindie-2.3", secret: Secret | None = None, **wishes: Any) -> PreparedRun:
-    """What is known of such a server before the plan is sent."""
-    with Sinner("", script) as server:
-        return asyncio.run(prepare_server(RunOptions(url=server.url, dialect=dialect, **wishes), secret))
+def prepared(
+    script: Scripted, dialect: str = "mindie-2.3", secret: Secret | None = None, **options: Any
+) -> PreparedRun:
+    """Prepare a run against such a server."""
+    with FaultyProxy("", script) as server:
+        return asyncio.run(prepare_server(RunOptions(url=server.url, dialect=dialect, **options), secret))

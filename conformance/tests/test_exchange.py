@@ -1,4 +1,4 @@
-"""Exchanges: what judges see of plain, streamed and broken answers, and records without loss."""
+"""Exchanges: the views of plain, streamed and broken answers, and conversion to JSON and back without loss."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def streamed(*data: str, **others: Any) -> Exchange:
 UNANSWERED = replace(make(), response=None, failure=Failure("connect", "nothing listens there"))
 
 
-def test_a_plain_and_a_streamed_answer_look_alike() -> None:
+def test_a_plain_and_a_streamed_answer_have_the_same_views() -> None:
     for exchange in (plain(ANSWER), streamed(*EVENTS)):
         assert exchange.content() == "你好"
         assert exchange.finish_reason() == "stop"
@@ -86,17 +86,17 @@ def test_only_event_streams_are_decoded() -> None:
 
 
 @pytest.mark.parametrize("body", [b"data: {}\n\n", b": hi\n\n", b"\xef\xbb\xbfdata:x\n\n", b"\n\nevent: a\n", b"data:"])
-def test_a_stream_is_known_by_its_body_if_not_by_its_type(body: bytes) -> None:
+def test_a_stream_is_recognized_by_its_first_bytes(body: bytes) -> None:
     assert make(body, content_type="text/plain").is_stream
     assert make(body, content_type=None).is_stream
 
 
 @pytest.mark.parametrize("body", [b"", b"{}", b"database: x", b'"data: x"', b" data: x"])
-def test_other_bodies_are_no_streams(body: bytes) -> None:
+def test_other_bodies_are_not_streams(body: bytes) -> None:
     assert not make(body).is_stream
 
 
-def test_a_stream_beyond_the_limit_of_events_is_not_read_on_and_says_so() -> None:
+def test_a_stream_with_too_many_events_is_cut_off_and_reported() -> None:
     decoded = streamed("x" * 3, *["{}"] * MAX_EVENTS).decoded
     assert len(decoded.events) == MAX_EVENTS
     assert sum(decoded.anomaly_counts.values()) == 1
@@ -118,7 +118,7 @@ def test_a_stream_beyond_the_limit_of_events_is_not_read_on_and_says_so() -> Non
         (UNANSWERED, False),
     ],
 )
-def test_success_is_a_whole_2xx_answer_without_an_error(exchange: Exchange, succeeded: bool) -> None:
+def test_success_is_a_complete_2xx_answer_without_an_error(exchange: Exchange, succeeded: bool) -> None:
     assert exchange.succeeded is succeeded
 
 
@@ -147,45 +147,48 @@ def test_an_unanswered_exchange_has_empty_views() -> None:
         (b'"\xff"', "not UTF-8 at byte 1"),
     ],
 )
-def test_a_body_that_is_no_json_says_why(body: bytes, error: str) -> None:
+def test_json_error_gives_the_reason(body: bytes, error: str) -> None:
     assert make(body).json is NOT_JSON
     assert make(body).json_error == error
 
 
-def test_a_body_packed_against_our_wish_says_so() -> None:
+def test_json_error_mentions_an_unexpected_content_encoding() -> None:
     exchange = make(b"\x1f\x8b\x08")
     assert exchange.response is not None
-    packed = replace(exchange, response=replace(exchange.response, headers=(("content-encoding", "gzip"),)))
-    assert packed.json_error == "not UTF-8 at byte 1 (Content-Encoding: gzip, though identity was asked for)"
+    compressed = replace(exchange, response=replace(exchange.response, headers=(("content-encoding", "gzip"),)))
+    assert (
+        compressed.json_error
+        == "not UTF-8 at byte 1 (Content-Encoding: gzip, although the request accepts identity only)"
+    )
 
 
-def test_oddities_of_json_are_kept_beside_its_value() -> None:
+def test_oddities_of_json_are_kept_besides_its_value() -> None:
     exchange = make(b'{"a": 1, "a": null}')
     assert (exchange.json, exchange.json_error, exchange.json_oddities) == ({"a": None}, "", ("duplicate key 'a'",))
     assert exchange.request_json == {"a": 1}
 
 
 @pytest.mark.parametrize("answer", [None, [], {"choices": None}, {"choices": [None, {"index": "0"}]}, {"choices": 3}])
-def test_malformed_answers_have_malformed_parts_left_out(answer: object) -> None:
+def test_malformed_parts_of_an_answer_are_left_out(answer: object) -> None:
     assert not plain(answer).content()
     assert plain(answer).usage is None
 
 
-def test_choices_without_an_index_go_by_their_place() -> None:
+def test_choices_without_an_index_use_their_position() -> None:
     message = {"role": "assistant", "content": "x"}
     exchange = plain({"choices": [{"message": message}, {"message": {**message, "content": "y"}, "index": True}]})
     assert (exchange.content(0), exchange.content(1)) == ("x", "y")
 
 
-def test_tool_calls_of_a_plain_message_are_folded_like_those_of_a_stream() -> None:
+def test_tool_calls_of_a_plain_message_are_accumulated_like_those_of_a_stream() -> None:
     call = {"id": "a", "type": "function", "function": {"name": "f", "arguments": '{"x": 1}'}}
     message = {"role": "assistant", "content": None, "tool_calls": [call, {**call, "id": "b"}]}
-    said = plain({"choices": [{"index": 0, "message": message, "finish_reason": "tool_calls"}]}).choices[0]
-    assert [(each.index, each.ids, each.name, each.arguments) for each in said.tool_calls] == [
+    choice = plain({"choices": [{"index": 0, "message": message, "finish_reason": "tool_calls"}]}).choices[0]
+    assert [(tool.index, tool.ids, tool.name, tool.arguments) for tool in choice.tool_calls] == [
         (0, ("a",), "f", '{"x": 1}'),
         (1, ("b",), "f", '{"x": 1}'),
     ]
-    assert (said.content, said.output_at) == ("", (0,))
+    assert (choice.content, choice.output_at) == ("", (0,))
 
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=5)
@@ -198,21 +201,31 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=5)
     TEXTS,
 )
 @settings(derandomize=True, max_examples=200)
-def test_a_record_is_read_back_without_loss(parts: list[bytes], body: bytes, at_s: float, text: str) -> None:
+def test_an_exchange_is_converted_to_json_and_back_without_loss(
+    parts: list[bytes], body: bytes, at_s: float, text: str
+) -> None:
     exchange = make(*parts, request=Request("POST", text, ((text, "é"),), body), failure=Failure("reset", text))
     assert exchange.response is not None
     exchange = replace(exchange, response=replace(exchange.response, headers_at_s=at_s))
-    for each in (exchange, replace(exchange, response=None), replace(exchange, failure=None)):
-        assert Exchange.from_dict(json.loads(json.dumps(each.to_dict()))) == each
+    for variant in (exchange, replace(exchange, response=None), replace(exchange, failure=None)):
+        assert Exchange.from_dict(json.loads(json.dumps(variant.to_dict()))) == variant
 
 
-def test_a_record_holds_text_as_text() -> None:
+def test_utf8_bytes_are_written_as_a_string() -> None:
     data = make("你".encode(), b"\xff").to_dict()
     assert data["response"]["segments"] == [[1.0, "你"], [2.0, {"base64": "/w=="}]]
     assert data["request"]["body"] == '{"a": 1}'
 
 
 GOOD = make(b"x", failure=Failure("reset", "gone")).to_dict()
+
+
+@pytest.mark.parametrize(("fields", "expected"), [({"stalled_s": 0.5}, 0.5), ({"held_up_s": 0.5}, 0.5), ({}, 0.0)])
+def test_stalled_s_is_read_under_its_older_name_too(fields: dict[str, float], expected: float) -> None:
+    response = {name: value for name, value in GOOD["response"].items() if name != "stalled_s"}
+    exchange = Exchange.from_dict({**GOOD, "response": {**response, **fields}})
+    assert exchange.response is not None
+    assert exchange.response.stalled_s == expected
 
 
 @pytest.mark.parametrize(
@@ -231,6 +244,6 @@ GOOD = make(b"x", failure=Failure("reset", "gone")).to_dict()
         {**GOOD, "response": {**GOOD["response"], "headers": [["a"]]}},
     ],
 )
-def test_what_is_no_record_is_refused_in_one_line(record: object) -> None:
-    with pytest.raises(HarnessError, match=r"^this is no recorded exchange: [^\n]+$"):
+def test_an_invalid_record_is_refused_in_one_line(record: object) -> None:
+    with pytest.raises(HarnessError, match=r"^invalid recorded exchange: [^\n]+$"):
         Exchange.from_dict(record)

@@ -1,8 +1,7 @@
-"""Generated scenarios: every bound of every parameter just inside and just outside, wrong types, null, and rules.
+"""Generate scenarios from the parameters of a contract: values at each limit, wrong types, null, and rules.
 
-The values follow from the parameter's schema; probes of the contract replace them where an
-interpretation says more.
-Each request carries one fact only, a small max_tokens, and the companions that the parameter needs for its effect.
+The values follow from the schema of a parameter; probes of the contract replace them if an interpretation says more.
+Each request tests one fact. It has a small max_tokens, and the parameters without which the tested one has no effect.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ import struct
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from conformance.plan.scenarios import nested_values as depths
+from conformance.plan.scenarios import nested_values
 from conformance.scenario import OMITTED, Scenario, Step, Subject
 from openapi.contract.contract import Keyword, Probe
 from openapi.description.validation import Validator
@@ -24,10 +23,16 @@ if TYPE_CHECKING:
     from openapi.contract.contract import Contract, Expect, Parameter
 
 GREETING = [{"role": "user", "content": "Hello!"}]
-HUMAN_STEP = 0.1  # what a person types to leave a fractional range: 2.1, not the next float
-COSTLY = ("n", "best_of", "max_tokens", "max_completion_tokens", "min_tokens")  # no server should make so many
-TINY = 2.0**-126  # smallest normal float32: below it a server that computes in float32 rightly sees zero
-KINDS: dict[type, str] = {str: "text-", list: "list-", dict: "object-"}  # so that null and [null] have two names
+HUMAN_STEP = 0.1  # a person leaves a fractional range with 2.1, not with the next float
+COSTLY = (
+    "n",
+    "best_of",
+    "max_tokens",
+    "max_completion_tokens",
+    "min_tokens",
+)  # values that would request too much work
+TINY = 2.0**-126  # smallest normal float32; anything smaller may be zero for a server that uses float32
+KINDS: dict[type, str] = {str: "text-", list: "list-", dict: "object-"}  # so that the ids of null and [null] differ
 LOOKALIKES: dict[str, tuple[Any, ...]] = {
     "number": ("1", True, [], {}),
     "integer": ("1", 1.5, True, [], {}),
@@ -39,45 +44,45 @@ LOOKALIKES: dict[str, tuple[Any, ...]] = {
 
 
 def generate(contract: Contract) -> tuple[Scenario, ...]:
-    """One scenario per value. Values whose verdict the description does not share are our own mistake."""
+    """Return one scenario for each value. A value that the description treats differently would be our own bug."""
     validator = Validator(contract)
-    found: dict[str, Scenario] = {}
+    scenarios: dict[str, Scenario] = {}
     for parameter in contract.parameters.values():
         if not parameter.lacking:
             for scenario in _of(parameter, contract, validator):
-                named = _named_apart(scenario, found)
-                found[named.id] = named
+                unique = _with_unique_id(scenario, scenarios)
+                scenarios[unique.id] = unique
     for scenario in (*_required(contract), *_unlimited(contract), *_rules(contract), _unknown()):
-        found[scenario.id] = scenario
-    return tuple(found.values())
+        scenarios[scenario.id] = scenario
+    return tuple(scenarios.values())
 
 
-def _named_apart(scenario: Scenario, found: dict[str, Scenario]) -> Scenario:
-    """The scenario, numbered where another value has its name: no value is lost to a likeness of names."""
-    named, times = scenario, 1
-    while (other := found.get(named.id)) is not None and other.steps != scenario.steps:
-        times += 1
-        named = replace(scenario, id=f"{scenario.id}-{times}")
-    return named
+def _with_unique_id(scenario: Scenario, scenarios: dict[str, Scenario]) -> Scenario:
+    """Return the scenario, with a number in its id if another value already has that id."""
+    unique, number = scenario, 1
+    while (other := scenarios.get(unique.id)) is not None and other.steps != scenario.steps:
+        number += 1
+        unique = replace(scenario, id=f"{scenario.id}-{number}")
+    return unique
 
 
 def _of(parameter: Parameter, contract: Contract, validator: Validator) -> Iterator[Scenario]:
-    settled = [probe.value for probe in parameter.probes]
+    probed = [probe.value for probe in parameter.probes]
     for probe in parameter.probes:
         if probe.capability is None or probe.capability in contract.capabilities:
             rule = "value" if probe.expect == "accept" else _broken(parameter, probe.value, validator)
             yield _scenario(parameter, probe, rule, f"{parameter.name}-{_slug(probe.name)}")
     for rule, expect, value in _derived(parameter.schema):
-        if any(_same(value, other) for other in settled):
+        if any(_same(value, other) for other in probed):
             continue
         level = Keyword.MUST if expect == "accept" else parameter.level(rule)
         probe = _probe(value, expect, level, parameter.interpretation)
         refused = bool(validator.request_problems(_body(parameter, value)))
         if refused == (expect == "reject"):  # a rule across parameters may refuse a value that is in range
             yield _scenario(parameter, probe, rule, f"{parameter.name}-{probe.name}")
-    for rule, expect, value, level in depths.values(parameter.schema, validator.document):
-        costly = value == depths.HUGE_INTEGER and parameter.name in COSTLY
-        if costly or any(_same(value, other) for other in settled):
+    for rule, expect, value, level in nested_values.values(parameter.schema, validator.document):
+        costly = value == nested_values.HUGE_INTEGER and parameter.name in COSTLY
+        if costly or any(_same(value, other) for other in probed):
             continue
         refused = bool(validator.request_problems(_body(parameter, value)))
         if parameter.level(rule) is Keyword.MAY or level is Keyword.MAY:
@@ -95,7 +100,7 @@ def _probe(value: Any, expect: Expect, level: Keyword, interpretation: str | Non
 
 
 def _derived(schema: dict[str, Any]) -> Iterator[tuple[str, Expect, Any]]:
-    """(keyword, verdict, value) for each bound and type that the schema states at its top."""
+    """Yield (keyword, expectation, value) for each limit and type at the top level of the schema."""
     kind = schema.get("type")
     whole = kind == "integer"
     if "minimum" in schema:
@@ -133,12 +138,12 @@ def _above(high: float, whole: bool) -> list[Any]:
 
 
 def _neighbour(value: float, *, up: bool) -> float:
-    """The next float32: documents say float, and many servers parse into one, so a nearer value proves nothing."""
+    """Return the next float32. Documents say float and many servers use float32, so a nearer value shows nothing."""
     if abs(value) < TINY:
         return TINY if up else -TINY
     (bits,) = struct.unpack("<i", struct.pack("<f", value))
-    found: float = struct.unpack("<f", struct.pack("<i", bits + (1 if up == (value > 0) else -1)))[0]
-    return found
+    neighbour: float = struct.unpack("<f", struct.pack("<i", bits + (1 if up == (value > 0) else -1)))[0]
+    return neighbour
 
 
 def _same(one: Any, other: Any) -> bool:
@@ -146,7 +151,7 @@ def _same(one: Any, other: Any) -> bool:
 
 
 def _broken(parameter: Parameter, value: Any, validator: Validator) -> str:
-    """Which keyword the value breaks, for the name of the requirement."""
+    """Return the keyword that the value violates, for the id of the requirement."""
     problems = validator.request_problems(_body(parameter, value))
     return problems[0].keyword if problems else "value"
 
@@ -168,7 +173,7 @@ def _scenario(parameter: Parameter, probe: Probe, rule: str, identity: str) -> S
         check = "parameters.null-as-documented"
     expectation = _expectation(probe.keyword, probe.expect)
     if parameter.name == "model" and probe.expect == "accept":
-        expectation = "either"  # a name that is well formed and not served
+        expectation = "either"  # a valid name of a model that is not served
     subject = Subject(
         requirement=f"parameters.{parameter.name}.{_requirement(rule, probe)}",
         check=check,
@@ -195,7 +200,7 @@ def _expectation(keyword: Keyword, expect: Expect) -> Expectation:
 
 
 def _requirement(rule: str, probe: Probe) -> str:
-    """Values of one rule and one keyword share a row; an interpretation that differs in keyword gets its own."""
+    """Return the last part of the requirement's id, which values with the same rule and keyword share."""
     side = "inside" if probe.expect == "accept" else "outside"
     name = {"null": "null", "type": "type" if probe.expect == "reject" else "value"}.get(rule, f"{_slug(rule)}-{side}")
     return name if probe.keyword is Keyword.MUST else f"{name}-{probe.keyword.lower()}"
@@ -221,9 +226,10 @@ def _required(contract: Contract) -> Iterator[Scenario]:
 
 
 def _unlimited(contract: Contract) -> Iterator[Scenario]:
-    """A request without max_tokens, which all others carry. It streams, and the client leaves once it is answered.
+    """Yield a streamed request without max_tokens, which all other requests have.
 
-    So it costs a server that goes on by its own limit no whole answer, and ends where a model would not.
+    The client disconnects once the answer has begun. So the answer ends even if the model would not end it, and a
+    server does not have to generate up to its own limit.
     """
     limit = contract.parameters.get("max_tokens")
     if limit is None or limit.required or limit.lacking:
@@ -272,7 +278,7 @@ def _unknown() -> Scenario:
         parameter="chatproof_unknown",
         keyword=Keyword.MAY,
         source="openai-api#request",
-        summary="a member that no document names is ignored",
+        summary="a field that is not in any document is ignored",
         value=1,
         expect="accept",
         interpretation="unknown-fields",
@@ -287,6 +293,6 @@ def _shown(value: Any) -> str:
 
 
 def _slug(text: str) -> str:
-    """Letters, digits, dots and signs of a value as part of an id."""
+    """Return the letters, digits, dots and signs of a value, for use in an id."""
     kept = "".join(char if char.isalnum() or char in "._+-" else " " for char in text[:40])
     return "-".join(kept.split()) or ("object" if text == "{}" else "list" if text == "[]" else "empty")

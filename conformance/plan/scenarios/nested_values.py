@@ -1,7 +1,8 @@
-"""Values for what a schema says below its top: the branches of a union, lengths, lists, enums, members, magnitudes.
+"""Values for the nested parts of a schema: union branches, lengths, lists, enums, fields and magnitudes.
 
-Bounds at the top are MUSTs in `boundaries.py`. Here a document seldom speaks of the single value, so what is refused is
-at most a SHOULD, and what only tells how a server copes with it is a MAY: it must survive all of them.
+`boundaries.py` makes the values for limits at the top level of a schema, which are MUSTs. Documents rarely define the
+nested values one by one, so a value that a server should refuse is at most a SHOULD, and a value that only shows how a
+server handles it is a MAY. A server must survive all of them.
 """
 
 from __future__ import annotations
@@ -15,17 +16,18 @@ if TYPE_CHECKING:
 
     from openapi.contract.contract import Expect
 
-STRANGER = "chatproof-stranger"
+UNKNOWN_STRING = "chatproof-stranger"
 HUGE_INTEGER = 2**64
-HUGE_NUMBER = 1e308  # finite as a double, beyond a float32
-LONGEST = 4096  # characters of a text, items of a list: longer ones cost more than they tell
-KINDS: dict[str, Any] = {"string": STRANGER, "number": 1.5, "boolean": True, "array": [], "object": {}}
+HUGE_NUMBER = 1e308  # finite as a double, but beyond the range of a float32
+LONGEST = 4096  # most characters of a string or items of a list; longer ones cost more than they show
+KINDS: dict[str, Any] = {"string": UNKNOWN_STRING, "number": 1.5, "boolean": True, "array": [], "object": {}}
 
-Value = tuple[str, "Expect", Any, Keyword]  # the keyword of the schema, the verdict, the value, how sure it is
+Value = tuple[str, "Expect", Any, Keyword]
+"""The keyword of the schema, the expected reaction, the value, and how binding the expectation is."""
 
 
 def values(schema: Mapping[str, Any], document: Mapping[str, Any]) -> Iterator[Value]:
-    """What to send for a schema of a description. A value may be settled elsewhere, or forbidden by another rule."""
+    """Yield the values to send for a schema. Some may be covered by probes of the contract, or violate other rules."""
     branches = [_resolved(branch, document) for branch in schema.get("anyOf", (schema,))]
     kinds = {kind for branch in branches for kind in _kinds(branch)}
     if "anyOf" in schema and kinds:
@@ -35,8 +37,8 @@ def values(schema: Mapping[str, Any], document: Mapping[str, Any]) -> Iterator[V
             if kind not in kinds and not (kind == "number" and "integer" in kinds)
         )
     enums = [value for branch in branches for value in branch.get("enum", ())]
-    if enums and STRANGER not in enums:
-        yield "enum", "reject", STRANGER, Keyword.SHOULD
+    if enums and UNKNOWN_STRING not in enums:
+        yield "enum", "reject", UNKNOWN_STRING, Keyword.SHOULD
         yield from (("enum", "reject", value.upper(), Keyword.MAY) for value in enums[:1] if isinstance(value, str))
     for branch in branches:
         yield from _of_branch(branch, document)
@@ -44,8 +46,8 @@ def values(schema: Mapping[str, Any], document: Mapping[str, Any]) -> Iterator[V
 
 def _resolved(schema: Mapping[str, Any], document: Mapping[str, Any]) -> Mapping[str, Any]:
     if "$ref" in schema:
-        found: Mapping[str, Any] = document["components"]["schemas"].get(schema["$ref"].rpartition("/")[2], {})
-        return found
+        resolved: Mapping[str, Any] = document["components"]["schemas"].get(schema["$ref"].rpartition("/")[2], {})
+        return resolved
     return schema
 
 
@@ -64,15 +66,15 @@ def _of_branch(branch: Mapping[str, Any], document: Mapping[str, Any]) -> Iterat
         item = _resolved(branch.get("items", {}), document)
         if item.get("type") == "string":
             yield from _lengths(branch, "Items", lambda size: [f"text {number}" for number in range(size)])
-            strange: tuple[Any, ...] = (1, None, [])
-            yield from (("items", "reject", [value], Keyword.MAY) for value in strange)
+            invalid: tuple[Any, ...] = (1, None, [])
+            yield from (("items", "reject", [value], Keyword.MAY) for value in invalid)
         elif item.get("type") == "integer":
             yield from _lengths(branch, "Items", lambda size: list(range(1, size + 1)))
-            strange = ("1", 1.5, None)
-            yield from (("items", "reject", [value], Keyword.MAY) for value in strange)
+            invalid = ("1", 1.5, None)
+            yield from (("items", "reject", [value], Keyword.MAY) for value in invalid)
     elif kind == "object":
-        for name, member in branch.get("properties", {}).items():
-            wrong: Any = {} if _kinds(_resolved(member, document)) != {"object"} else []
+        for name, field in branch.get("properties", {}).items():
+            wrong: Any = {} if _kinds(_resolved(field, document)) != {"object"} else []
             yield "properties", "reject", {name: wrong}, Keyword.MAY
     elif kind == "integer":
         yield "type", "accept", float(_least(branch)), Keyword.MAY
@@ -83,12 +85,12 @@ def _of_branch(branch: Mapping[str, Any], document: Mapping[str, Any]) -> Iterat
 
 
 def _least(branch: Mapping[str, Any]) -> int:
-    """A small integer that is in range and not 0."""
+    """Return a small integer that is in range and not 0."""
     return int(max(2, branch.get("minimum", 2), branch.get("exclusiveMinimum", 1) + 1))
 
 
 def _lengths(branch: Mapping[str, Any], noun: str, make: Any) -> Iterator[Value]:
-    """Both sides of the least and the greatest length."""
+    """Yield values on both sides of the minimum and the maximum length."""
     least, most = branch.get(f"min{noun}"), branch.get(f"max{noun}")
     if least:
         yield f"min{noun}", "accept", make(least), Keyword.SHOULD

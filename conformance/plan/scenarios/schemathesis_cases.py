@@ -1,9 +1,9 @@
-"""Drawn scenarios: the cases that schemathesis makes of the dialect's description, sent by our client.
+"""Draw scenarios from the cases that schemathesis generates for the dialect's description.
 
-A second opinion on what to send, by another author than `boundaries`. Coverage cases are the same in every run; fuzzed
-ones follow from a seed. Each is one request for the chat endpoint. Where that does not change what a case is about, it
-asks for few tokens and for the model under test; a case that our own validator judges otherwise is left out, since
-the description would then be at fault and not the server.
+The cases complement those of `boundaries` and are written by other authors. Coverage cases are the same in every run;
+fuzz cases depend on a seed. Each is one request to the chat endpoint. It asks for few tokens and for the model under
+test, unless that would change what the case tests. A case that our own validator judges differently is left out,
+because then the description is wrong and not the server.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ if TYPE_CHECKING:
     from openapi.contract.contract import Contract, Parameter
 
 FEW: Final = 2
-"""Tokens that a drawn request asks for."""
+"""The number of tokens that a drawn request asks for."""
 MANY: Final = 16
-"""More tokens than these are left to the written plan, which asks for them once."""
+"""Cases with more tokens are left out; a written scenario covers them with one request."""
 LIMITS: Final = ("max_tokens", "max_completion_tokens")
 MOST_BYTES: Final = 64 * 1024
-"""Of a drawn body; size limits are no matter of the description."""
+"""Largest drawn body; the description does not define size limits."""
 ROLES: Final = ("system", "user", "assistant")
 WEAKEST: Final = (Keyword.MUST, Keyword.SHOULD, Keyword.MAY)
 
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """How much to draw: `coverage` cases of the deterministic corpus, `fuzz` cases by `seed`."""
+    """How many cases to draw: `coverage` deterministic ones, and `fuzz` random ones by `seed`."""
 
     coverage: int = 0
     fuzz: int = 0
@@ -49,34 +49,34 @@ NOTHING: Final = Draw()
 
 
 def draw(contract: Contract, wanted: Draw) -> tuple[Scenario, ...]:
-    """The scenarios of a contract that is narrowed to what the server declares."""
+    """Return the drawn scenarios for a contract that is narrowed to the declared capabilities."""
     if not wanted.coverage and not wanted.fuzz:
         return ()
-    import schemathesis  # takes a quarter of a second, so only where it is asked for
+    import schemathesis  # takes a quarter of a second, so only if it is needed
 
     validator = Validator(contract)
     schema = schemathesis.openapi.from_dict(describe(contract))
     operation = schema[contract.path]["POST"]
-    found: dict[str, Scenario] = {}
+    scenarios: dict[str, Scenario] = {}
     if wanted.coverage:
-        kept = [each for case in _coverage(schema, operation) if (each := _scenario(case, contract, validator))]
-        unique = {each.id: each for each in kept}
-        found |= {each.id: each for each in _spread(unique.values(), wanted.coverage)}
+        made = (_scenario(case, contract, validator) for case in _coverage(schema, operation))
+        unique = {scenario.id: scenario for scenario in made if scenario}
+        scenarios |= {scenario.id: scenario for scenario in _spread(unique.values(), wanted.coverage)}
     if wanted.fuzz:
         loose = schemathesis.openapi.from_dict(_without_rules(describe(contract)))
         cases = _fuzzed(loose[contract.path]["POST"], wanted)
         drawn = (_scenario(case, contract, validator) for case in cases)
-        different = {each.steps[0].payload("m"): each for each in drawn if each}
-        for number, each in enumerate(list(different.values())[: wanted.fuzz], 1):
+        different = {scenario.steps[0].payload("m"): scenario for scenario in drawn if scenario}
+        for number, scenario in enumerate(list(different.values())[: wanted.fuzz], 1):
             name = f"fuzz-{wanted.seed}-{number:04}"
-            found[name] = replace(each, id=name)
-    return tuple(found.values())
+            scenarios[name] = replace(scenario, id=name)
+    return tuple(scenarios.values())
 
 
 def _without_rules(description: dict[str, Any]) -> dict[str, Any]:
-    """The description without what it says across members: where that is much, schemathesis draws four times as long.
+    """Return the description without rules across fields: with many of them schemathesis takes four times as long.
 
-    What breaks such a rule is left out by our validator all the same.
+    Our validator still leaves out the cases that violate such a rule.
     """
     request = description["components"]["schemas"][REQUEST]
     for name in ("allOf", "anyOf", "oneOf", "not", "dependentSchemas", "dependentRequired"):
@@ -95,10 +95,10 @@ def _coverage(schema: Any, operation: Any) -> Iterator[Any]:
 
 
 def _fuzzed(operation: Any, wanted: Draw) -> list[Any]:
-    """Cases by seed, valid and invalid in turn; some more than are wanted, for some are left out.
+    """Return random cases by seed, valid and invalid in turn; more than `wanted`, because some are left out.
 
-    Hypothesis also draws constants of the modules that are loaded, so a seed gives the same cases for the same version
-    of chatproof and the same command.
+    Hypothesis also uses constants from the loaded modules, so a seed yields the same cases only for the same version of
+    chatproof and the same command.
     """
     import hypothesis
     from schemathesis.generation import GenerationMode
@@ -114,47 +114,47 @@ def _fuzzed(operation: Any, wanted: Draw) -> list[Any]:
     for mode in (GenerationMode.POSITIVE, GenerationMode.NEGATIVE):
         drawn = cases.setdefault(mode.name, [])
         strategy = operation.as_strategy(generation_mode=mode)
-        collect: Any = hypothesis.given(strategy)(_keeper(drawn))  # type: ignore[no-untyped-call]
+        collect: Any = hypothesis.given(strategy)(_collect_into(drawn))  # type: ignore[no-untyped-call]
         run: Any = hypothesis.seed(wanted.seed)(settings(collect))
         run()
     return [case for pair in zip(*cases.values(), strict=False) for case in pair]
 
 
-def _keeper(drawn: list[Any]) -> Callable[[Any], None]:
-    def keep(case: Any) -> None:
+def _collect_into(drawn: list[Any]) -> Callable[[Any], None]:
+    def collect(case: Any) -> None:
         drawn.append(case)
 
-    return keep
+    return collect
 
 
 def _spread(scenarios: Iterable[Scenario], most: int) -> list[Scenario]:
-    """So many of them, of each parameter and rule in turn, the same in every run."""
+    """Return at most `most` scenarios, taking one of each requirement in turn; the same ones in every run."""
     groups: dict[tuple[str, str], list[Scenario]] = {}
     for scenario in scenarios:
         subject = scenario.subject
         if subject is not None:
             groups.setdefault((subject.expect, subject.requirement), []).append(scenario)
-    found: list[Scenario] = []
+    chosen: list[Scenario] = []
     depth = 0
-    while len(found) < most and any(len(group) > depth for group in groups.values()):
-        found += [group[depth] for group in groups.values() if len(group) > depth]
+    while len(chosen) < most and any(len(group) > depth for group in groups.values()):
+        chosen += [group[depth] for group in groups.values() if len(group) > depth]
         depth += 1
-    return found[:most]
+    return chosen[:most]
 
 
 def _scenario(case: Any, contract: Contract, validator: Validator) -> Scenario | None:
-    """One case as a scenario; None where it cannot be sent, costs too much, or is not what it is taken for."""
+    """Return a case as a scenario; None if it cannot be sent, costs too much, or our validator disagrees with it."""
     negative = case.meta.generation.mode.is_negative
     place = getattr(case.meta.phase.data, "location", None) or ""
     name = _parameter(place, getattr(case.meta.phase.data, "description", "") or "", contract)
     body = case.body
     if isinstance(body, dict):
-        small = _small(body, name)
+        small = _limit_tokens(body, name)
         if small is None:
             return None
         body = small
         if name != "model" and "model" in body:
-            body = {member: value for member, value in body.items() if member != "model"}
+            body = {key: value for key, value in body.items() if key != "model"}
         elif "model" not in body:
             body = {"model": OMITTED, **body}
     judged = {"model": "m", **body} if isinstance(body, dict) else body
@@ -164,7 +164,7 @@ def _scenario(case: Any, contract: Contract, validator: Validator) -> Scenario |
     except (TypeError, ValueError):
         return None
     if negative and not name:
-        return None  # about the body as a whole: written scenarios have that, and no parameter could be named
+        return None  # concerns the whole body, which written scenarios test, and not one parameter
     if len(raw) > MOST_BYTES or bool(validator.request_problems(judged)) != negative:
         return None
     return _named(case, contract, name, place, body, raw)
@@ -195,48 +195,48 @@ def _named(case: Any, contract: Contract, name: str, place: str, body: Any, raw:
 
 
 def _parameter(place: str, words: str, contract: Contract) -> str:
-    """The parameter that a case is about: by the place of the broken keyword, else by the name in its description."""
+    """Return the parameter that a case tests: by the path of the violated keyword, else by its description."""
     parts = place.split("/")
     named = [parts[at + 1] for at, part in enumerate(parts[:-1]) if part in ("properties", "dependentSchemas")]
     quoted = re.findall(r"'(\w+)'|property: (\w+)$", words)
     quoted = [first or second for first, second in quoted]
-    return next((each for each in (*named[:1], *quoted[:1]) if each in contract.parameters), "")
+    return next((name for name in (*named[:1], *quoted[:1]) if name in contract.parameters), "")
 
 
-def _small(body: dict[str, Any], about: str) -> dict[str, Any] | None:
-    """The body with few tokens to answer with; None where that is what it is about and they are many."""
-    found = dict(body)
-    if about in LIMITS:
-        asked = found.get(about)
-        return None if (type(asked) is int and asked > MANY) or asked is None else found
-    least = found.get("min_tokens")
+def _limit_tokens(body: dict[str, Any], tested: str) -> dict[str, Any] | None:
+    """Return the body with a small token limit; None if the case tests a large one."""
+    limited = dict(body)
+    if tested in LIMITS:
+        asked = limited.get(tested)
+        return None if (type(asked) is int and asked > MANY) or asked is None else limited
+    least = limited.get("min_tokens")
     few = max(FEW, least) if type(least) is int else FEW
     if few > MANY:
         return None
-    given = [name for name in LIMITS if name in found] or ["max_tokens"]
-    return {**found, **dict.fromkeys(given, few)}
+    given = [name for name in LIMITS if name in limited] or ["max_tokens"]
+    return {**limited, **dict.fromkeys(given, few)}
 
 
 def _binding(contract: Contract, name: str, rule: str, body: Any, *, negative: bool) -> Keyword:
-    """How sure the contract is: never surer than its interpretations of the parameter and of each null."""
-    members = body if isinstance(body, dict) else {}
-    known = [contract.parameters[member] for member in members if member in contract.parameters]
+    """Return how binding the expectation is: at most as binding as the contract's statements on the parameter."""
+    fields = body if isinstance(body, dict) else {}
+    known = [contract.parameters[key] for key in fields if key in contract.parameters]
     if negative:
         parameter = contract.parameters.get(name)
         if parameter is None:
             return Keyword.SHOULD
-        found = [parameter.level(rule), *(rules.keyword for rules in contract.rules.values() if rules.trigger == name)]
-        found += [probe.keyword for probe in parameter.probes if probe.expect == "reject"]
-        found += [parameter.null.keyword] if members.get(name, "") is None else []
-    elif name == "model" or not _is_plain(members.get("messages")):
-        return Keyword.MAY  # a name that is not served, a conversation that the model's chat template may not take
+        keywords = [parameter.level(rule), *(item.keyword for item in contract.rules.values() if item.trigger == name)]
+        keywords += [probe.keyword for probe in parameter.probes if probe.expect == "reject"]
+        keywords += [parameter.null.keyword] if fields.get(name, "") is None else []
+    elif name == "model" or not _is_plain(fields.get("messages")):
+        return Keyword.MAY  # a model that is not served, or a conversation that the chat template may not support
     else:
-        found = [_accepting(each, members[each.name]) for each in known]
-    return max(found, key=WEAKEST.index, default=Keyword.MUST)
+        keywords = [_acceptance_keyword(parameter, fields[parameter.name]) for parameter in known]
+    return max(keywords, key=WEAKEST.index, default=Keyword.MUST)
 
 
 def _is_plain(messages: Any) -> bool:
-    """A conversation that every chat model takes: texts of the usual roles, the user last."""
+    """Return whether every chat model accepts the conversation: strings, the usual roles, the user last."""
     if not isinstance(messages, list) or not messages:
         return False
     for message in messages:
@@ -247,7 +247,7 @@ def _is_plain(messages: Any) -> bool:
     return bool(messages[-1]["role"] == "user")
 
 
-def _accepting(parameter: Parameter, value: Any) -> Keyword:
+def _acceptance_keyword(parameter: Parameter, value: Any) -> Keyword:
     if value is None:
         return parameter.null.keyword
     same = [probe.keyword for probe in parameter.probes if probe.value == value and probe.expect == "accept"]
@@ -259,6 +259,6 @@ def _slug(text: str) -> str:
 
 
 def require_fuzz_for_seed(fuzz: int, seed: int | None) -> None:
-    """Raises UsageError for a seed without anything to draw."""
+    """Raise UsageError for a seed without fuzz cases."""
     if seed is not None and not fuzz:
-        raise UsageError("--seed is for --fuzz N: without it nothing is drawn by chance")
+        raise UsageError("--seed requires --fuzz N")

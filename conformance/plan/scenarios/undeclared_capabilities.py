@@ -1,4 +1,4 @@
-"""Generated scenarios for capabilities that the server does not declare: it must refuse them, not ignore them."""
+"""Generate scenarios for undeclared capabilities, which a server must refuse and must not ignore."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from openapi.contract.contract import Contract
 
 GREETING = [{"role": "user", "content": "Hello!"}]
-WANTED: dict[str, Any] = {  # a request for the capability that no server could take for its neutral value
+WANTED: dict[str, Any] = {  # values that request the capability, and are not neutral
     "n": {"n": 2, "temperature": 0.7},
     "best_of": {"best_of": 2, "temperature": 0.7},
     "beam_search": {"use_beam_search": True},
@@ -23,9 +23,9 @@ WANTED: dict[str, Any] = {  # a request for the capability that no server could 
 
 
 def generate(contract: Contract, declaration: DeclaredCapabilities) -> Iterator[Scenario]:
-    """One request per capability of the dialect that is not declared, where one can be made.
+    """Yield one request for each capability of the dialect that is not declared, as far as there is one in `WANTED`.
 
-    What is known to be lacking should be refused; where nobody knows, what happens is only recorded.
+    A server should refuse a capability that it denies. If the status is unknown, the answer is only recorded.
     """
     for name in contract.capabilities:
         body = WANTED.get(name)

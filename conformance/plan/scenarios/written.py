@@ -1,7 +1,7 @@
-"""Written scenarios: YAML files beside this module, one list each.
+"""Read the written scenarios: YAML files in this folder, each a list.
 
     - id: stop-text
-      summary: a stop text that the answer is known to hold
+      summary: a stop string that the answer is known to contain
       needs: {parameters: [stop], capabilities: []}
       together: false
       steps:
@@ -11,17 +11,19 @@
           body: {max_tokens: 32, temperature: 0}
           stop_from: {step: baseline, length: 4}
 
-`ask` is short for one user message. `raw` (text) or `raw_hex` replaces the body; in it `{model}` stands for the
-model, `deep: N` puts N lists within each other behind it, and `blanks: N` so many blanks before it. `prune: true`
-leaves out members that the contract does not know or the server lacks, and nulls that it does not take, so that one
-scenario serves every dialect. `firm: true` leaves out defaults that are a matter of configuration.
-`times: N` says the text of `ask` so many times, `below: {member: N}` lists all numbers from 0 to N - 1 in a member. A
-step with `needs`, a list of parameters, is left out where one of them is lacking. `form` writes the body otherwise.
+In a step, `ask` is short for one user message; `times: N` repeats it N times, and `below: {name: N}` sets a field to
+the list of the numbers from 0 to N - 1. `raw` (a string) or `raw_hex` replaces the body. In a raw body `{model}` stands
+for the model, `deep: N` appends N nested lists, and `blanks: N` prepends N spaces. `form` changes how the body is
+serialized.
 
-With `rounds: 8` the steps are sent up to eight times, as long as a trial is undecided: `once: true` marks those that
-are sent once, before; `vary` lists values of members, or of `ask`, one for each round. A step that varies over more
-than the contract's greatest value is left out. The steps of a scenario with `alone: true` go out one after the other,
-and nothing else meanwhile: who keeps something of one request may use it in the next.
+Some keys adapt a scenario to the dialect. `prune: true` leaves out fields that the contract does not have or the server
+does not support, and nulls that it does not accept. `firm: true` leaves out defaults that depend on the configuration.
+A step whose `needs`, a list of parameters, are not all supported is left out.
+
+With `rounds: 8` the steps are sent up to eight times, until every trial is decided. Steps with `once: true` are sent
+once, before the rounds; `vary` lists the values of fields, or of `ask`, one for each round. A step that varies beyond
+the maximum of a parameter is left out. The steps of a scenario with `alone: true` are sent one after another, and no
+other request is sent meanwhile: a server that keeps state of one request may use it in the next.
 """
 
 from __future__ import annotations
@@ -51,14 +53,16 @@ SCENARIO_KEYS = {"id", "summary", "needs", "together", "one_connection", "steps"
 
 
 def read_scenarios(contract: Contract) -> tuple[Scenario, ...]:
-    """The written scenarios that fit the contract: its parameters and its capabilities."""
-    found = (_scenario(row, contract, file) for file, row in _rows())
-    return tuple(scenario for scenario in found if _fits(scenario, contract) and not _asks_in_vain(scenario, contract))
+    """Return the written scenarios whose parameters and capabilities are all in the contract."""
+    scenarios = (_scenario(row, contract, file) for file, row in _rows())
+    return tuple(
+        scenario for scenario in scenarios if _fits(scenario, contract) and not _needs_unsupported(scenario, contract)
+    )
 
 
-def _asks_in_vain(scenario: Scenario, contract: Contract) -> bool:
-    """Whether a step that should be answered asks for more than the neutral value of what the server lacks."""
-    lacking = {name: each for name, each in contract.parameters.items() if each.schema.get("x-lacking") == name}
+def _needs_unsupported(scenario: Scenario, contract: Contract) -> bool:
+    """Return whether a step that expects an answer uses an unsupported parameter with a value that is not neutral."""
+    lacking = {name: item for name, item in contract.parameters.items() if item.schema.get("x-lacking") == name}
     return any(
         name in lacking and value not in lacking[name].neutral
         for step in scenario.steps
@@ -69,7 +73,7 @@ def _asks_in_vain(scenario: Scenario, contract: Contract) -> bool:
 
 @cache
 def _rows() -> tuple[tuple[str, dict[str, Any]], ...]:
-    """Every scenario as written, with the name of its file; reading YAML takes a tenth of a second."""
+    """Return every scenario as data, with the name of its file. Cached: reading the YAML takes a tenth of a second."""
     entries = sorted(files("conformance.plan.scenarios").iterdir(), key=lambda item: item.name)
     texts = ((entry.name, entry.read_text(encoding="utf-8")) for entry in entries if entry.name.endswith(".yaml"))
     return tuple((name, row) for name, text in texts for row in yaml.safe_load(text))
@@ -83,7 +87,10 @@ def _scenario(row: dict[str, Any], contract: Contract, file: str) -> Scenario:
     stray = set(row) - SCENARIO_KEYS
     if stray or not all(isinstance(row.get(name), str) for name in ("id", "summary")) or not row.get("steps"):
         place = f"scenarios/{file}: {row.get('id', row)}"
-        raise HarnessError(f"{place}: needs id and summary, both texts, and steps; does not know {sorted(stray)}")
+        raise HarnessError(
+            f"{place}: invalid scenario: expected id and summary (both strings) and steps;"
+            f" unknown keys: {sorted(stray)}"
+        )
     needs = row.get("needs", {})
     return Scenario(
         id=row["id"],
@@ -99,7 +106,7 @@ def _scenario(row: dict[str, Any], contract: Contract, file: str) -> Scenario:
 
 
 def _steps(row: dict[str, Any], contract: Contract, place: str) -> Iterator[Step]:
-    """The steps of a scenario; with rounds, first those made once, then every other one in each round."""
+    """Yield the steps of a scenario; with rounds, first those that are sent once, then the others round by round."""
     needed = [step for step in row["steps"] if set(step.get("needs", ())) <= _known(contract)]
     rows = [step for step in needed if _is_in_range(step, contract)]
     if not row.get("rounds"):
@@ -113,29 +120,29 @@ def _steps(row: dict[str, Any], contract: Contract, place: str) -> Iterator[Step
             if not step.get("once"):
                 varied = {name: values[(number - 1) % len(values)] for name, values in step.get("vary", {}).items()}
                 ask = {"ask": varied.pop("ask")} if "ask" in varied else {}
-                found = _step({**step, **ask, "body": {**step["body"], **varied}}, contract, place)
-                yield replace(found, name=f"{step['name']}.{number}", part=step["name"], round=number)
+                made = _step({**step, **ask, "body": {**step["body"], **varied}}, contract, place)
+                yield replace(made, name=f"{step['name']}.{number}", part=step["name"], round=number)
 
 
 def _is_in_range(row: dict[str, Any], contract: Contract) -> bool:
-    """Whether no value that a step varies over is greater than what its parameter may be."""
-    greatest = {name: each.schema.get("maximum", math.inf) for name, each in contract.parameters.items()}
+    """Return whether no varied value is above the maximum of its parameter."""
+    greatest = {name: item.schema.get("maximum", math.inf) for name, item in contract.parameters.items()}
     varied = {name: values for name, values in row.get("vary", {}).items() if name in greatest}
     return all(value <= greatest[name] for name, values in varied.items() for value in values if type(value) is int)
 
 
 def _known(contract: Contract) -> set[str]:
-    """The parameters that the contract has and the server does not lack."""
+    """Return the parameters of the contract that the server supports."""
     return {name for name, parameter in contract.parameters.items() if not parameter.lacking}
 
 
 def _is_nullable(name: str, contract: Contract) -> bool:
-    """Whether the contract takes null for the parameter."""
+    """Return whether the contract allows null for the parameter."""
     return contract.parameters[name].null.expect == "accept"
 
 
 def _is_configured(name: str, value: Any, contract: Contract) -> bool:
-    """Whether the value is a parameter's default only where the server, or its model, is not configured otherwise."""
+    """Return whether the value is a default that the configuration of the server or the model may change."""
     parameter = contract.parameters.get(name)
     return parameter is not None and parameter.default == value and parameter.default_note is not None
 
@@ -143,7 +150,7 @@ def _is_configured(name: str, value: Any, contract: Contract) -> bool:
 def _step(row: dict[str, Any], contract: Contract, place: str) -> Step:
     stray = set(row) - STEP_KEYS
     if stray:
-        raise HarnessError(f"{place}: a step does not know {sorted(stray)}")
+        raise HarnessError(f"{place}: invalid step: unknown keys: {sorted(stray)}")
     body = row.get("body")
     if "ask" in row or "messages" in row:
         messages = row.get("messages") or [{"role": "user", "content": row["ask"] * row.get("times", 1)}]
@@ -174,7 +181,7 @@ def _step(row: dict[str, Any], contract: Contract, place: str) -> Step:
 
 
 def _raw(row: dict[str, Any]) -> bytes | None:
-    """The bytes that stand for a body; None where there are none."""
+    """Return the raw body of a step; None if it has none."""
     if "raw_hex" in row:
         return bytes.fromhex(row["raw_hex"])
     if "raw" not in row:

@@ -1,4 +1,4 @@
-"""The client on real sockets: requests and answers are recorded as they were sent and as they came."""
+"""The client on real sockets: requests and answers are recorded exactly."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pytest
 
 
-def test_a_plain_answer_is_recorded_as_it_came() -> None:
+def test_a_plain_answer_is_recorded_exactly() -> None:
     body = '{"x": "你好"}'.encode()
     exchange = ask(
         saying(whole(body, status="207 Fine Thing", headers="X-One: 1\r\nx-ONE: \xff\r\nContent-Type: a/b\r\n"))
@@ -35,7 +35,7 @@ def test_a_plain_answer_is_recorded_as_it_came() -> None:
     assert Exchange.from_dict(exchange.to_dict()) == exchange
 
 
-def test_the_request_is_recorded_as_it_was_sent() -> None:
+def test_the_request_is_recorded_exactly() -> None:
     async def main() -> None:
         async with Server(saying(whole(b""))) as server, Client(server.url + "/base/", secret=Secret(KEY)) as client:
             exchange = await client.send(
@@ -53,7 +53,7 @@ def test_the_request_is_recorded_as_it_was_sent() -> None:
     asyncio.run(main())
 
 
-def test_nothing_is_added_to_a_request_without_a_body_but_its_length() -> None:
+def test_only_content_length_is_added_to_a_request_without_a_body() -> None:
     async def main() -> None:
         async with Server(saying(whole(b""))) as server, Client(server.url) as client:
             await client.send(call(method="GET", body=b""))
@@ -65,7 +65,7 @@ def test_nothing_is_added_to_a_request_without_a_body_but_its_length() -> None:
     asyncio.run(main())
 
 
-def test_each_event_has_the_time_at_which_it_arrived(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_event_has_its_arrival_time(monkeypatch: pytest.MonkeyPatch) -> None:
     ticks = count()
     monkeypatch.setattr(time, "perf_counter", lambda: float(next(ticks)))
     events = [encode(data) for data in [*CHUNKS, "[DONE]"]]
@@ -79,21 +79,21 @@ def test_each_event_has_the_time_at_which_it_arrived(monkeypatch: pytest.MonkeyP
     assert exchange.content() == "abc"
 
 
-def test_pieces_that_arrive_together_are_one_segment(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pieces_that_arrive_together_form_one_segment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(time, "perf_counter", lambda: 5.0)
     exchange = ask(saying(CHUNKED + b"".join(part(bytes([byte])) for byte in b"data: x\n\n") + b"0\r\n\r\n"))
     assert exchange.response is not None
     assert [segment.data for segment in exchange.response.segments] == [b"data: x\n\n"]
 
 
-def test_a_packed_body_is_not_unpacked() -> None:
+def test_a_compressed_body_is_not_decompressed() -> None:
     body = b"\x1f\x8b\x08\x00" + bytes(50)
     exchange = ask(saying(whole(body, headers="Content-Encoding: gzip\r\n")))
     assert exchange.body == body
-    assert "identity was asked for" in exchange.json_error
+    assert "the request accepts identity only" in exchange.json_error
 
 
-def test_a_body_in_chunks_states_no_length() -> None:
+def test_a_chunked_request_has_no_content_length() -> None:
     heads: list[str] = []
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

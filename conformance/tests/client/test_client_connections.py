@@ -1,4 +1,4 @@
-"""The connections of the client: one for each exchange or line, no more than there may be, and nothing carried over."""
+"""The connections of the client: one for each exchange or connection name, limited in number, without shared state."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ def test_a_redirect_is_recorded_and_not_followed(target: str) -> None:
     asyncio.run(main())
 
 
-def test_nothing_of_one_exchange_reaches_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_exchanges_share_no_state(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
     monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:1")
-    poisoned = whole(b"a", headers="Set-Cookie: a=b\r\n") + whole(b"from the answer before")
+    poisoned = whole(b"a", headers="Set-Cookie: a=b\r\n") + whole(b"from the previous answer")
 
     async def main() -> list[Exchange]:
         async with Server(saying(poisoned)) as server, Client(server.url) as client:
@@ -44,7 +44,7 @@ def test_nothing_of_one_exchange_reaches_the_next(monkeypatch: pytest.MonkeyPatc
     assert [exchange.body for exchange in asyncio.run(main())] == [b"a", b"a"]
 
 
-def test_each_exchange_has_a_connection_of_its_own() -> None:
+def test_each_exchange_has_its_own_connection() -> None:
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(whole(b""))
         await reader.readuntil(b"\r\n\r\n")
@@ -78,7 +78,7 @@ def test_calls_with_the_same_connection_name_share_a_connection(name: str | None
     assert expected == opened
 
 
-def test_no_more_calls_run_at_once_than_there_are_connections() -> None:
+def test_the_number_of_concurrent_calls_is_limited() -> None:
     running = most = 0
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

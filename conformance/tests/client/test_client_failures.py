@@ -1,4 +1,4 @@
-"""Whatever a server does, the client has a failure to tell of, and raises for our own mistakes alone."""
+"""The client records every failure of a server, and raises only for our own errors."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from conformance.tests.raw_server import CHUNKED, CHUNKS, HEADER, KEY, ask, call
 from openapi.stream.sse import encode
 
 
-def heard(monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
-    """An event that is set once the client has recorded something of a body."""
+def signal_recorded(monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
+    """Return an event that is set when the client has recorded a part of a body."""
     event = asyncio.Event()
     add = Recording.add
 
@@ -34,8 +34,8 @@ def heard(monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
     return event
 
 
-def test_a_reset_in_the_middle_keeps_what_came_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    recorded = heard(monkeypatch)
+def test_a_reset_keeps_the_data_received_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    recorded = signal_recorded(monkeypatch)
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(CHUNKED + part(encode(CHUNKS[0])))
@@ -50,7 +50,7 @@ def test_a_reset_in_the_middle_keeps_what_came_before(monkeypatch: pytest.Monkey
     assert (exchange.status, exchange.complete, exchange.succeeded) == (200, False, False)
 
 
-def test_what_goes_wrong_after_the_end_changes_nothing() -> None:
+def test_the_first_failure_is_kept_and_later_ones_are_ignored() -> None:
     ended = Recording(max_body_bytes=9)
     ended.complete = True
     ended.fail("reset", "while closing")
@@ -63,11 +63,11 @@ def test_what_goes_wrong_after_the_end_changes_nothing() -> None:
 
 BROKEN = {
     "nothing": ([b""], "protocol"),
-    "no HTTP": ([b"SSH-2.0-OpenSSH\r\n\r\n"], "protocol"),
+    "not HTTP": ([b"SSH-2.0-OpenSSH\r\n\r\n"], "protocol"),
     "a bad status": ([b"HTTP/1.1 two hundred\r\n\r\n"], "protocol"),
     "half a header": ([b"HTTP/1.1 200 OK\r\nContent-"], "protocol"),
     "a short body": ([b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc"], "protocol"),
-    "a stream that is cut": ([CHUNKED, part(b"data: x\n\n")], "protocol"),
+    "a stream that is cut off": ([CHUNKED, part(b"data: x\n\n")], "protocol"),
     "a bad chunk": ([CHUNKED, b"zz\r\n"], "protocol"),
     "two lengths": ([b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab"], "protocol"),
     "200,000 headers": ([b"HTTP/1.1 200 OK\r\n", b"X: y\r\n" * 200_000, b"\r\n"], "too-large"),
@@ -76,7 +76,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize(("answer", "kind"), BROKEN.values(), ids=BROKEN)
-def test_broken_http_is_a_failure_with_one_plain_line(answer: list[bytes], kind: str) -> None:
+def test_invalid_http_is_a_failure_with_a_one_line_detail(answer: list[bytes], kind: str) -> None:
     failure = ask(saying(*answer)).failure
     assert failure is not None
     assert failure.kind == kind
@@ -91,13 +91,13 @@ def test_broken_http_is_a_failure_with_one_plain_line(answer: list[bytes], kind:
     )
 )
 @settings(derandomize=True, max_examples=100, deadline=None)
-def test_no_answer_makes_it_raise(pieces: list[bytes]) -> None:
+def test_no_answer_makes_the_client_raise(pieces: list[bytes]) -> None:
     exchange = ask(saying(b"".join(pieces)), secret=Secret(KEY))
     assert exchange.failure is not None or exchange.response is not None
     assert Exchange.from_dict(json.loads(json.dumps(exchange.to_dict()))) == exchange
 
 
-def test_a_refused_connection_is_told_from_an_unknown_host(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_refused_connection_is_distinguished_from_an_unknown_host(monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))
         port = bound.getsockname()[1]
@@ -121,7 +121,7 @@ def test_a_refused_connection_is_told_from_an_unknown_host(monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize("url", ["", "host:80", "ftp://h", "http://", "http://u:p@h", "http://h:port", "http://[::1"])
-def test_a_url_that_cannot_be_called_is_the_users_mistake(url: str) -> None:
+def test_an_invalid_url_is_a_usage_error(url: str) -> None:
     with pytest.raises(UsageError):
         Client(url)
 
@@ -129,6 +129,6 @@ def test_a_url_that_cannot_be_called_is_the_users_mistake(url: str) -> None:
 @pytest.mark.parametrize(
     "wrong", [{"headers": {"X": "a\nb"}}, {"headers": {"X": "é\u4f60"}}, {"headers": {"": "x"}}, {"method": "PO ST"}]
 )
-def test_a_call_that_cannot_be_sent_is_our_mistake(wrong: dict[str, Any]) -> None:
+def test_an_invalid_call_is_a_harness_error(wrong: dict[str, Any]) -> None:
     with pytest.raises(HarnessError, match="call c-1 cannot be sent"):
         ask(saying(whole(b"")), **wrong)

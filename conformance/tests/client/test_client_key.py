@@ -1,4 +1,4 @@
-"""The key goes to whom it is for, and into no record."""
+"""The API key is sent to its origin only, and is never recorded."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from conformance.tests.raw_server import CHUNKED, KEY, Server, ask, call, part, 
 from openapi.stream.sse import encode
 
 if TYPE_CHECKING:
-    from conformance.scenario import Alteration
     from conformance.exchange import Exchange
+    from conformance.scenario import Alteration
 
 
-def test_the_key_goes_to_its_origin_only_and_only_where_it_is_wanted() -> None:
+def test_the_key_is_sent_to_its_origin_only_and_only_if_the_call_wants_it() -> None:
     async def main() -> None:
         async with Server(saying(whole(b""))) as server, Server(saying(whole(b""))) as other:
             async with Client(server.url, secret=Secret(KEY)) as client:
@@ -56,9 +56,9 @@ ECHOED = {
 
 
 @pytest.mark.parametrize("answer", ECHOED.values(), ids=ECHOED)
-def test_an_echoed_key_is_in_no_record(answer: list[bytes], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_echoed_key_is_not_recorded(answer: list[bytes], monkeypatch: pytest.MonkeyPatch) -> None:
     ticks = count()
-    monkeypatch.setattr(time, "perf_counter", lambda: float(next(ticks)))  # every piece a segment of its own
+    monkeypatch.setattr(time, "perf_counter", lambda: float(next(ticks)))  # so that each piece is a separate segment
     exchange = ask(saying(*answer), secret=Secret(KEY), body=f'{{"user": "{KEY}"}}'.encode(), url=f"/v1?key={KEY}")
     record = json.dumps(exchange.to_dict())
     assert exchange.complete
@@ -78,7 +78,7 @@ def test_a_failure_does_not_show_the_key() -> None:
 
 
 @pytest.mark.parametrize("alteration", ["other-end", "shorter", "longer"])
-def test_a_key_that_begins_like_ours_is_another_one_and_in_no_record(alteration: Alteration) -> None:
+def test_an_altered_key_is_sent_and_its_beginning_is_not_recorded(alteration: Alteration) -> None:
     async def main() -> tuple[str, Exchange]:
         key = Secret(KEY).altered(alteration)
         async with Server(saying(whole(f"bad key {key}".encode()))) as server:
@@ -97,6 +97,6 @@ def test_a_key_that_begins_like_ours_is_another_one_and_in_no_record(alteration:
     assert f"'Authorization: Bearer '{made[alteration]} \\" in curl(exchange)
 
 
-def test_a_key_too_short_to_be_altered_says_so() -> None:
+def test_has_altered_keys_requires_a_key_of_12_characters() -> None:
     secrets = [Secret("12345678"), Secret("123456789012"), None]
     assert [False, True, False] == [Client("http://127.0.0.1", secret).has_altered_keys for secret in secrets]

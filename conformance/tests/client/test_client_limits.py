@@ -1,4 +1,4 @@
-"""The client leaves on time: at the deadline, at the limit of a body, and after the events that were asked for."""
+"""The client stops at the deadline, at the size limit of a body, and after the requested number of events."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from conformance.tests.raw_server import CHUNKED, CHUNKS, HEADER, Server, ask, c
 from openapi.stream.sse import encode
 
 
-def test_a_drip_without_end_stops_at_the_deadline() -> None:
+def test_an_endless_slow_answer_stops_at_the_deadline() -> None:
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(CHUNKED)
         while True:
@@ -28,7 +28,7 @@ def test_a_drip_without_end_stops_at_the_deadline() -> None:
     assert not exchange.complete
 
 
-def test_silence_stops_at_the_deadline() -> None:
+def test_a_missing_answer_stops_at_the_deadline() -> None:
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read()
 
@@ -37,7 +37,7 @@ def test_silence_stops_at_the_deadline() -> None:
     assert exchange.response is None
 
 
-def test_a_line_without_end_stops_at_the_byte_limit() -> None:
+def test_an_endless_line_stops_at_the_byte_limit() -> None:
     limit = 300_000
     gibibyte = 2**30
     sent = 0
@@ -62,7 +62,7 @@ def test_a_body_of_exactly_the_limit_is_complete() -> None:
     assert len(exchange.body) == 1000
 
 
-def test_a_body_in_too_many_pieces_stops(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_body_in_too_many_segments_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
     ticks = count()
     monkeypatch.setattr(time, "perf_counter", lambda: float(next(ticks)))
     monkeypatch.setattr(recording, "MAX_SEGMENTS", 10)
@@ -73,7 +73,7 @@ def test_a_body_in_too_many_pieces_stops(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 @pytest.mark.parametrize("after", [0, 1, 2])
-def test_we_leave_after_as_many_events_as_asked_and_the_server_notices(after: int) -> None:
+def test_the_client_disconnects_after_the_requested_events(after: int) -> None:
     async def main() -> Exchange:
         async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             writer.write(CHUNKED)
@@ -88,11 +88,11 @@ def test_we_leave_after_as_many_events_as_asked_and_the_server_notices(after: in
             return exchange
 
     exchange = asyncio.run(main())
-    assert exchange.failure == Failure("disconnected-by-us", f"we left on purpose after {after} events")
+    assert exchange.failure == Failure("disconnected-by-us", f"we disconnected on purpose after {after} events")
     assert len(exchange.events) == after
     assert not exchange.complete
 
 
-def test_a_stream_that_ends_before_we_would_leave_is_complete() -> None:
+def test_a_stream_that_ends_before_the_requested_events_is_complete() -> None:
     exchange = ask(saying(CHUNKED, part(encode(CHUNKS[0])), b"0\r\n\r\n"), stop_after_events=2)
     assert (exchange.complete, exchange.failure) == (True, None)

@@ -1,4 +1,4 @@
-"""Whom the client trusts when it speaks TLS."""
+"""Which certificates the client trusts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def certificate(folder: Path, name: str) -> tuple[ssl.SSLContext, Path]:
-    """A server's TLS context with a certificate that it signed itself, and the certificate."""
+    """Return a server's TLS context with a self-signed certificate, and the certificate."""
     key, cert = folder / "key.pem", folder / "cert.pem"
     subprocess.run(
         [
@@ -34,10 +34,12 @@ def certificate(folder: Path, name: str) -> tuple[ssl.SSLContext, Path]:
     return context, cert
 
 
-def test_a_certificate_is_trusted_only_by_who_was_told_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_certificate_is_trusted_only_if_its_authority_is_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     tls, cert = certificate(tmp_path, "IP:127.0.0.1")
     answer = saying(whole(b"{}"))
-    monkeypatch.setenv("SSL_CERT_FILE", str(cert))  # the environment is not who tells us
+    monkeypatch.setenv("SSL_CERT_FILE", str(cert))  # must be ignored
     refused = ask(answer, tls=tls, verify=True)
     assert refused.failure is not None
     assert refused.failure.kind == "tls"
@@ -55,7 +57,7 @@ def test_a_certificate_for_another_host_is_not_trusted(tmp_path: Path) -> None:
     assert "not valid for '127.0.0.1'" in failure.detail
 
 
-def test_https_to_a_server_without_tls_is_a_failure_of_tls() -> None:
+def test_https_to_a_server_without_tls_is_a_tls_failure() -> None:
     async def main() -> Exchange:
         async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             await reader.read(1)
@@ -69,4 +71,4 @@ def test_https_to_a_server_without_tls_is_a_failure_of_tls() -> None:
     failure = asyncio.run(main()).failure
     assert failure is not None
     assert failure.kind == "tls"
-    assert failure.detail.startswith("no TLS with 127.0.0.1:")
+    assert failure.detail.startswith("TLS handshake with 127.0.0.1:")

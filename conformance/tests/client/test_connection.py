@@ -1,4 +1,4 @@
-"""A connection gives what came over it, in order, and what came before it broke."""
+"""A connection returns the received data in order, also the data received before an error."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ async def serving(handle: Handler) -> AsyncIterator[int]:
 
 @asynccontextmanager
 async def connected(handle: Handler, body: bytes) -> AsyncIterator[Connection]:
-    """A connection over which a request went out as soon as it was open."""
+    """Open a connection that sends a request as soon as it is open."""
     connection = Connection()
     connection.send(post(body), body)
     async with serving(handle) as port:
@@ -66,8 +66,8 @@ async def connected(handle: Handler, body: bytes) -> AsyncIterator[Connection]:
             connection.close()
 
 
-def test_an_answer_that_comes_before_all_is_sent_is_read() -> None:
-    body = bytes(32 * 2**20)  # more than the system's buffers hold
+def test_an_answer_is_read_before_the_request_is_completely_sent() -> None:
+    body = bytes(32 * 2**20)  # more than fits into the buffers of the system
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
@@ -81,7 +81,7 @@ def test_an_answer_that_comes_before_all_is_sent_is_read() -> None:
     assert asyncio.run(main()) == (413, b"{}")
 
 
-def test_what_is_only_informational_is_no_answer() -> None:
+def test_informational_responses_are_skipped() -> None:
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n" + answer(b"a"))
         await reader.read()
@@ -93,7 +93,7 @@ def test_what_is_only_informational_is_no_answer() -> None:
     assert asyncio.run(main()) == 200
 
 
-def test_an_offer_of_another_protocol_that_is_taken_ends_the_exchange() -> None:
+def test_switching_protocols_ends_the_exchange() -> None:
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n\0\0\0\4")
         await reader.read()
@@ -107,7 +107,7 @@ def test_an_offer_of_another_protocol_that_is_taken_ends_the_exchange() -> None:
     assert (101, b"", None) == (exchange.status, exchange.body, exchange.failure)
 
 
-def test_what_a_server_says_unasked_is_the_answer_to_the_next_request() -> None:
+def test_an_unsolicited_response_is_the_answer_to_the_next_request() -> None:
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(answer(b"asked"))
         await writer.drain()
@@ -126,7 +126,7 @@ def test_what_a_server_says_unasked_is_the_answer_to_the_next_request() -> None:
     assert asyncio.run(main()) == [b"asked", b"unasked"]
 
 
-def test_a_server_that_is_not_read_is_kept_waiting() -> None:
+def test_reading_pauses_while_the_buffer_is_full() -> None:
     size = 32 * 2**20
     written = 0
 
@@ -153,7 +153,7 @@ def test_a_server_that_is_not_read_is_kept_waiting() -> None:
     assert size == read
 
 
-def test_of_several_addresses_the_first_that_lets_us_in_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_first_address_that_accepts_a_connection_is_used_again(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -1,4 +1,4 @@
-"""The shell command that repeats an exchange sends the same request, byte for byte."""
+"""The curl command of an exchange sends the same request, byte for byte."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 
 def sent(request: Request) -> Exchange:
-    """An exchange of which only the request matters."""
+    """Return an exchange without a response."""
     return Exchange("case-1", "case", "main", request, None, None, "2026-11-20T00:00:00+00:00")
 
 
 def run(command: str, folder: Path, variable: str = "API_KEY") -> tuple[list[str], bytes]:
-    """The arguments and the input that a POSIX shell gives to curl."""
+    """Return the arguments and the input that a POSIX shell passes to curl."""
     catch = "curl() { printf '%s\\0' \"$@\" > args; cat > stdin; }\n"
-    # Through a file: no argument carries a body of megabytes.
+    # In a file: a body of megabytes does not fit into an argument.
     (folder / "script").write_text(catch + command)
     subprocess.run(["sh", "script"], cwd=folder, check=True, stdin=subprocess.DEVNULL, env={variable: 'k"e y'})
     args = (folder / "args").read_bytes().split(b"\0")[:-1]
@@ -35,7 +35,7 @@ def options(args: list[str], name: str) -> list[str]:
     return [value for option, value in pairwise(args) if option == name]
 
 
-# body, and whether it must come through a pipe
+# Each body, and whether it must be piped.
 BODIES = [
     (b'{"a": "it\'s \\"so\\" $HOME `id` !! \\\\ \\n"}', False),
     (b"@/etc/passwd", False),
@@ -59,7 +59,7 @@ def test_a_command_sends_the_same_body(body: bytes, piped: bool, tmp_path: Path)
 
 
 @pytest.mark.parametrize("body", [f'{{"key": "{REDACTED}"}}', f"\x00{REDACTED}\xff%{REDACTED}"])
-def test_a_command_reads_the_key_from_a_variable_wherever_it_stood(body: str, tmp_path: Path) -> None:
+def test_a_command_reads_the_key_from_a_variable_in_all_places(body: str, tmp_path: Path) -> None:
     headers = (("Authorization", f"Bearer {REDACTED}"), ("X-Two", f"{REDACTED}'{REDACTED}"))
     request = Request("POST", f"http://h/v1?k={REDACTED}&b=1", headers, body.encode())
     command = curl(sent(request), "MY_KEY")
@@ -69,11 +69,11 @@ def test_a_command_reads_the_key_from_a_variable_wherever_it_stood(body: str, tm
     key = 'k"e y'
     assert f"http://h/v1?k={key}&b=1" in args
     assert {f"Authorization: Bearer {key}", f"X-Two: {key}'{key}"} < set(options(args, "--header"))
-    found = [stdin.decode()] if "@-" in args else options(args, "--data-raw")
-    assert found == [body.replace(REDACTED, key)]
+    bodies = [stdin.decode()] if "@-" in args else options(args, "--data-raw")
+    assert bodies == [body.replace(REDACTED, key)]
 
 
-def test_a_command_reads_each_secret_from_a_variable_of_its_own_and_no_other(tmp_path: Path) -> None:
+def test_a_command_reads_each_secret_header_from_its_own_variable(tmp_path: Path) -> None:
     headers = (("api-key", "[REDACTED-HEADER_API_KEY]"), ("X-Model", "[REDACTED-HOME]"))
     for body in ("[REDACTED-HEADER_API_KEY]", "\0[REDACTED-HEADER_API_KEY]"):
         command = curl(sent(Request("POST", "http://h/", headers, body.encode())))
@@ -103,7 +103,7 @@ def test_a_command_uses_the_same_method(method: str, body: bytes, expected: list
     assert ("--request" in args) == ("--request" in expected)
 
 
-def test_a_command_sends_the_headers_that_were_sent_and_no_other(tmp_path: Path) -> None:
+def test_a_command_sends_exactly_the_recorded_headers(tmp_path: Path) -> None:
     headers = (
         *(("Host", "h"), ("User-Agent", "u"), ("X-Empty", ""), ("X-Quote", "a'b\"c"), ("Content-Length", "1")),
         *(("Connection", "Upgrade"), ("Transfer-Encoding", "chunked")),

@@ -1,4 +1,4 @@
-"""The key is found in every form a server may echo it in, and ordinary text is left alone."""
+"""Every form in which a server may echo the key is redacted, and ordinary text is not changed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def every_character(form: str, key: str = KEY) -> str:
 
 
 ECHOES = {
-    "as it is": KEY,
+    "unchanged": KEY,
     "twice": KEY + KEY,
     "JSON": json.dumps({"key": KEY}),
     "JSON in JSON": json.dumps(json.dumps({"key": KEY})),
@@ -53,7 +53,7 @@ ECHOES = {
 
 
 @pytest.mark.parametrize("echo", ECHOES.values(), ids=ECHOES)
-def test_the_key_is_taken_out_in_every_form(echo: str) -> None:
+def test_every_form_of_the_key_is_redacted(echo: str) -> None:
     shown = SECRET.redact(f"before {echo} after")
     assert shown.startswith("before ")
     assert shown.endswith(" after")
@@ -67,18 +67,18 @@ def test_the_key_is_taken_out_in_every_form(echo: str) -> None:
 @pytest.mark.parametrize("user", ["", "u", "us", "user", "用户"])
 @pytest.mark.parametrize("rest", ["", "x", "yz", ":x"])
 @pytest.mark.parametrize("encode", [base64.b64encode, base64.urlsafe_b64encode])
-def test_the_key_is_found_anywhere_inside_base64(user: str, rest: str, encode: type[bytes]) -> None:
+def test_the_key_is_redacted_at_every_offset_in_base64(user: str, rest: str, encode: type[bytes]) -> None:
     echo = encode(f"{user}:{KEY}{rest}".encode()).decode()
     shown = SECRET.redact(echo)
     assert REDACTED in shown
-    # What is left of the encoding are the bits of the neighbours.
+    # The rest of the encoding has the bits of the neighbouring characters.
     assert len(shown) - len(REDACTED) <= len(echo) - (8 * len(KEY) // 6 - 1)
 
 
 @pytest.mark.parametrize(
     "text", ["", "sk-Ab9", KEY[:-1], KEY[1:], KEY.lower(), "你好 \ud83d", "\\" * 1000, "%&" * 1000]
 )
-def test_other_text_is_left_alone(text: str) -> None:
+def test_ordinary_text_is_not_changed(text: str) -> None:
     assert SECRET.redact(text) == text
 
 
@@ -86,7 +86,7 @@ def test_other_text_is_left_alone(text: str) -> None:
     st.lists(st.sampled_from([KEY, KEY[:3], KEY[3:], "a", "\n", base64.b64encode(KEY.encode()).decode()]), max_size=8)
 )
 @settings(derandomize=True, max_examples=300)
-def test_cutting_a_body_changes_neither_what_is_found_nor_the_number_of_segments(pieces: list[str]) -> None:
+def test_the_segmentation_of_a_body_does_not_change_the_result(pieces: list[str]) -> None:
     body = "".join(pieces).encode()
     whole = SECRET.redact_body([body])[0]
     assert KEY.encode() not in whole
@@ -96,7 +96,7 @@ def test_cutting_a_body_changes_neither_what_is_found_nor_the_number_of_segments
         assert b"".join(shown) == whole
 
 
-def test_a_key_over_several_segments_is_replaced_in_the_first_of_them() -> None:
+def test_a_key_across_segments_is_replaced_in_the_first_of_them() -> None:
     segments = [b"ab" + KEY[:4].encode(), KEY[4:9].encode(), KEY[9:].encode() + b"cd", b"", b"ef"]
     assert SECRET.redact_body(segments) == [b"ab" + MARK, b"", b"cd", b"", b"ef"]
 
@@ -111,48 +111,48 @@ STOP = sse.encode(json.dumps({"choices": [{"index": 0, "delta": {}, "finish_reas
 
 @pytest.mark.parametrize("size", [1, 2, 5, 19, 20])
 @pytest.mark.parametrize("key", [KEY, base64.b64encode(KEY.encode()).decode()])
-def test_a_key_cut_over_deltas_is_taken_out_of_them(size: int, key: str) -> None:
+def test_a_key_split_over_deltas_is_redacted(size: int, key: str) -> None:
     texts = ["你好 ", *(key[at : at + size] for at in range(0, len(key), size)), " bye"]
     body = b"".join(map(chunk, texts)) + STOP
     shown = b"".join(SECRET.redact_body([body]))
     seen = walk([event.data for event in sse.decode([(0.0, shown)]).events])
     assert seen.breaches == ()
-    said = seen.choices[0].content
-    assert said.startswith("你好 " + REDACTED)
-    assert said.endswith(" bye")
-    # Of base64, a last character of few bits and its padding may stay.
-    assert said.removeprefix("你好 ").removesuffix(" bye").replace(REDACTED, "") in ("", "g==", "==")
+    content = seen.choices[0].content
+    assert content.startswith("你好 " + REDACTED)
+    assert content.endswith(" bye")
+    # Of base64, a last character with few bits and the padding may remain.
+    assert content.removeprefix("你好 ").removesuffix(" bye").replace(REDACTED, "") in ("", "g==", "==")
 
 
-def test_only_the_deltas_that_hold_the_key_are_touched() -> None:
+def test_only_deltas_that_contain_the_key_are_changed() -> None:
     parts = [chunk("a"), chunk(KEY[:9]), b": ping\n\n", chunk(KEY[9:]), chunk("b"), STOP]
     shown = SECRET.redact_body(parts)
     assert shown == [chunk("a"), chunk(REDACTED), b": ping\n\n", chunk(REDACTED), chunk("b"), STOP]
 
 
-def test_a_delta_written_in_an_unknown_way_is_blanked_as_a_whole() -> None:
-    strange = chunk(KEY[:9]).replace(b"A", b"\\u0041")
-    shown = SECRET.redact_body([strange, chunk(KEY[9:]), STOP])
+def test_a_delta_with_unknown_escaping_is_replaced_as_a_whole() -> None:
+    unusual = chunk(KEY[:9]).replace(b"A", b"\\u0041")
+    shown = SECRET.redact_body([unusual, chunk(KEY[9:]), STOP])
     assert shown == [sse.encode(REDACTED), chunk(REDACTED), STOP]
 
 
-def test_choices_that_take_turns_are_joined_each_by_itself() -> None:
-    def turn(index: int, text: str) -> bytes:
+def test_interleaved_choices_are_joined_separately() -> None:
+    def delta(index: int, text: str) -> bytes:
         return sse.encode(json.dumps({"choices": [{"index": index, "delta": {"content": text}}]}))
 
-    shown = b"".join(SECRET.redact_body([turn(0, KEY[:9]), turn(1, "x"), turn(0, KEY[9:]), turn(1, "y")]))
+    shown = b"".join(SECRET.redact_body([delta(0, KEY[:9]), delta(1, "x"), delta(0, KEY[9:]), delta(1, "y")]))
     seen = walk([event.data for event in sse.decode([(0.0, shown)]).events])
-    assert {index: said.content for index, said in seen.choices.items()} == {0: REDACTED * 2, 1: "xy"}
+    assert {index: choice.content for index, choice in seen.choices.items()} == {0: REDACTED * 2, 1: "xy"}
 
 
 @pytest.mark.parametrize("value", ["", "EMPTY", "1234567", "with space", "tab\there", "schlüssel", "line\nbreak"])
-def test_a_value_that_cannot_be_kept_secret_is_refused_without_being_shown(value: str) -> None:
+def test_a_value_that_cannot_be_redacted_is_refused_and_not_shown(value: str) -> None:
     with pytest.raises(UsageError) as refusal:
         Secret(value)
     assert not value or value not in str(refusal.value)
 
 
-def test_the_key_does_not_show_itself() -> None:
+def test_the_key_is_not_in_its_representation() -> None:
     assert KEY not in f"{SECRET} {SECRET!r} {[SECRET]}"
     assert SECRET.reveal() == KEY
     with pytest.raises(HarnessError):

@@ -1,4 +1,4 @@
-"""Depths: both sides of every length, a stranger to every enum, every kind that a union does not have."""
+"""Nested values: both sides of every length, an unknown enum value, and every type that a union excludes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from conformance.plan.scenarios.nested_values import HUGE_INTEGER, STRANGER, values
+from conformance.plan.scenarios.nested_values import HUGE_INTEGER, UNKNOWN_STRING, values
 
 DOCUMENT: dict[str, Any] = {"components": {"schemas": {"Mode": {"type": "string", "enum": ["auto", "none"]}}}}
 
@@ -20,7 +20,7 @@ def sent(schema: dict[str, Any], verdict: str) -> list[Any]:
     [
         ({"type": "string", "minLength": 2, "maxLength": 3}, ["aa", "aaa"], ["a", "aaaa"]),
         ({"type": "string", "maxLength": 100_000}, [], []),
-        ({"$ref": "#/components/schemas/Mode"}, [], [STRANGER, "AUTO"]),
+        ({"$ref": "#/components/schemas/Mode"}, [], [UNKNOWN_STRING, "AUTO"]),
         ({"type": "integer", "minimum": 0, "maximum": 9}, [2.0], []),
         ({"type": "integer", "exclusiveMinimum": 4}, [5.0], [HUGE_INTEGER]),
         ({"type": "array", "maxItems": 1, "items": {"type": "integer"}}, [[1]], [[1, 2], ["1"], [1.5], [None]]),

@@ -1,4 +1,4 @@
-"""Plans: which checks judge which exchanges, what the patterns of --only keep, and the ceilings."""
+"""Plans: which checks judge which steps, what the patterns of --only select, and the maximum cost."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ def nothing(contract: Contract) -> DeclaredCapabilities:
 
 
 def narrowed(*only: str) -> Plan:
-    """The plan of one dialect that `only` leaves."""
+    """Return the part of a plan that `only` selects."""
     return draft(load("mindie-2.3"), default_capabilities(load("mindie-2.3")), only)
 
 
 def named(assertion: Assertion) -> tuple[str, str, str]:
-    """What a pattern may match."""
+    """Return the names that a pattern may match."""
     return assertion.check.id, assertion.requirement.id, assertion.scenario.id
 
 
 @pytest.mark.parametrize("declare", [everything, nothing, default_capabilities])
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_every_assertion_has_a_name_of_its_own_and_stands_on_a_requirement(dialect: str, declare: object) -> None:
+def test_every_assertion_has_a_unique_id_and_a_requirement(dialect: str, declare: object) -> None:
     contract = load(dialect)
     found = draft(contract, declare(contract))  # type: ignore[operator]
     identities = [assertion.id for assertion in found.assertions]
@@ -56,7 +56,7 @@ def test_every_assertion_has_a_name_of_its_own_and_stands_on_a_requirement(diale
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_every_requirement_of_a_dialect_is_reached(dialect: str) -> None:
+def test_every_requirement_of_a_dialect_is_covered(dialect: str) -> None:
     contract = load(dialect)
     assert not draft(contract, everything(contract)).uncovered
     assert set(contract.requirements) <= set(gather_checks())
@@ -68,13 +68,13 @@ def test_every_requirement_of_a_value_has_one_keyword_and_one_check(dialect: str
     rows: dict[str, set[tuple[Keyword, str]]] = {}
     for assertion in draft(contract, everything(contract)).assertions:
         rows.setdefault(assertion.requirement.id, set()).add((assertion.requirement.keyword, assertion.check.id))
-    assert not {key: found for key, found in rows.items() if len(found) > 1}
+    assert not {key: kinds for key, kinds in rows.items() if len(kinds) > 1}
 
 
 @pytest.mark.parametrize(
     "pattern", ["stream.done-last", "stream.*", "parameters.temperature.*", "greedy", "temperature-*", "*.usage-once"]
 )
-def test_a_pattern_keeps_what_it_matches_and_all_of_it(pattern: str) -> None:
+def test_a_pattern_selects_exactly_what_it_matches(pattern: str) -> None:
     every, kept = narrowed(), narrowed(pattern)
     expected = [
         assertion.id for assertion in every.assertions if any(fnmatchcase(name, pattern) for name in named(assertion))
@@ -86,7 +86,7 @@ def test_a_pattern_keeps_what_it_matches_and_all_of_it(pattern: str) -> None:
     assert (kept.uncovered, kept.undeclared) == ((), ())
 
 
-def test_several_patterns_keep_the_union_in_the_order_of_the_plan() -> None:
+def test_several_patterns_select_their_union_in_the_order_of_the_plan() -> None:
     parts = {assertion.id for pattern in ("greedy", "stop-*") for assertion in narrowed(pattern).assertions}
     assert [assertion.id for assertion in narrowed().assertions if assertion.id in parts] == [
         assertion.id for assertion in narrowed("stop-*", "greedy").assertions
@@ -94,13 +94,13 @@ def test_several_patterns_keep_the_union_in_the_order_of_the_plan() -> None:
 
 
 @pytest.mark.parametrize("pattern", ["nothing.like-this", "", "greedy ", "stream.done"])
-def test_a_pattern_that_matches_nothing_is_named(pattern: str) -> None:
+def test_a_pattern_that_matches_nothing_is_refused(pattern: str) -> None:
     with pytest.raises(UsageError, match=r"matches no check, requirement or scenario of mindie-2\.3") as caught:
         narrowed("greedy", pattern)
     assert repr(pattern) in str(caught.value)
 
 
-def test_the_ceilings_are_sums_over_what_is_sent() -> None:
+def test_the_maximum_cost_is_the_sum_over_all_steps() -> None:
     found = narrowed("greedy", "goes-on-after-errors")
     assert (found.requests, found.tokens) == (4 + 3, 4 * 48 + 4)
 
@@ -122,7 +122,7 @@ def test_the_ceilings_are_sums_over_what_is_sent() -> None:
         (Step(method="GET", path="models"), 0),
     ],
 )
-def test_the_ceiling_of_a_request(step: Step, tokens: int) -> None:
+def test_the_maximum_tokens_of_a_request(step: Step, tokens: int) -> None:
     assert tokens == step.tokens
 
 
@@ -136,15 +136,17 @@ def test_a_requirement_that_no_scenario_exercises_is_listed() -> None:
     assert {"http.allow-header", "http.get-refused", "http.unknown-path-is-404"} == {row.id for row in made.uncovered}
 
 
-def test_a_requirement_of_a_capability_that_is_lacking_is_not_missed() -> None:
+def test_a_requirement_of_an_undeclared_capability_is_not_uncovered() -> None:
     contract = load("mindie-2.3")
     row = Requirement("http.get-refused", Keyword.MUST, "a#b", capability="tools")
     lacking = replace(contract.without({"tools"}), requirements={row.id: row})
     having = replace(contract, requirements={row.id: row})
     sent = [Scenario("one", "", (Step(),))]
-    assert ((), (row,)) == tuple(plan.make_plan(each, sent, gather_checks()).uncovered for each in (lacking, having))
+    assert ((), (row,)) == tuple(
+        plan.make_plan(variant, sent, gather_checks()).uncovered for variant in (lacking, having)
+    )
 
 
 def test_a_relation_is_judged_once_at_its_last_step() -> None:
-    found = [assertion for assertion in narrowed("greedy").assertions if assertion.check.id == "stream.text-as-plain"]
-    assert [(each.scenario.id, each.step.name) for each in found] == [("greedy", "streamed-again")]
+    assertions = [item for item in narrowed("greedy").assertions if item.check.id == "stream.text-as-plain"]
+    assert [(assertion.scenario.id, assertion.step.name) for assertion in assertions] == [("greedy", "streamed-again")]

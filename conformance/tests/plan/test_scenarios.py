@@ -1,4 +1,4 @@
-"""Scenarios: what is sent agrees with what the contract says must come back."""
+"""Scenarios: what they send is consistent with the answer that they expect."""
 
 from __future__ import annotations
 
@@ -10,7 +10,12 @@ import pytest
 import yaml
 
 from conformance.errors import HarnessError
-from conformance.plan.capabilities import DeclaredCapabilities, default_capabilities, narrow_contract, narrow_to_declared
+from conformance.plan.capabilities import (
+    DeclaredCapabilities,
+    default_capabilities,
+    narrow_contract,
+    narrow_to_declared,
+)
 from conformance.plan.scenarios import boundaries, list_scenarios, written
 from conformance.scenario import OMITTED, Scenario, Step, StopFrom
 from openapi.contract.contract import Keyword, load, names
@@ -23,8 +28,8 @@ if TYPE_CHECKING:
     from openapi.contract.contract import Contract
 
 DIALECTS = sorted(set(names().values()))
-FREE = ("hostile-", "other-headers")  # valid or not: the server may refuse them
-UNKNOWN_MODEL = "chatproof-no-such-model"  # refused for what no description can know
+FREE = ("hostile-", "other-headers")  # the server may refuse these, whether they are valid or not
+UNKNOWN_MODEL = "chatproof-no-such-model"  # refused for a reason that is not in the description
 
 
 def every(contract: Contract) -> DeclaredCapabilities:
@@ -55,19 +60,19 @@ def contract(request: pytest.FixtureRequest) -> Contract:
     return load(request.param)
 
 
-def chats(found: tuple[Scenario, ...]) -> Iterator[tuple[Scenario, Step]]:
-    """Every step that goes to the chat endpoint with the right key."""
-    for scenario in found:
+def chats(scenarios: tuple[Scenario, ...]) -> Iterator[tuple[Scenario, Step]]:
+    """Yield every step that is sent to the chat endpoint with the right key."""
+    for scenario in scenarios:
         for step in scenario.steps:
             if step.targets_chat and step.credentials == "given":
                 yield scenario, step
 
 
 @pytest.mark.parametrize("declared", DECLARED)
-def test_what_must_be_answered_is_valid_and_what_must_be_refused_is_not(contract: Contract, declared: str) -> None:
+def test_requests_that_expect_an_answer_are_valid_and_others_are_not(contract: Contract, declared: str) -> None:
     declaration = DECLARED[declared](contract)
     validator = Validator(narrow_to_declared(contract, declaration.declared))
-    rules = contract.rules.values()  # those that bind nobody need not stand in the description
+    rules = contract.rules.values()  # rules that are not binding may be absent from the description
     free = {f"{rule.id}-refused" for rule in rules if rule.schema is None and rule.keyword is Keyword.MAY}
     wrong = []
     for scenario, step in chats(scenarios(contract, declaration)):
@@ -86,18 +91,20 @@ def test_what_must_be_answered_is_valid_and_what_must_be_refused_is_not(contract
 
 
 @pytest.mark.parametrize("declared", DECLARED)
-def test_ids_are_unique_and_steps_have_names_of_their_own(contract: Contract, declared: str) -> None:
-    found = scenarios(contract, DECLARED[declared](contract))
-    identities = [each.id for each in found]
+def test_scenario_ids_and_step_names_are_unique(contract: Contract, declared: str) -> None:
+    listed = scenarios(contract, DECLARED[declared](contract))
+    identities = [scenario.id for scenario in listed]
     assert sorted(set(identities)) == sorted(identities)
-    assert not [each.id for each in found if len({step.name for step in each.steps}) != len(each.steps)]
+    assert not [
+        scenario.id for scenario in listed if len({step.name for step in scenario.steps}) != len(scenario.steps)
+    ]
 
 
-def test_every_scenario_says_what_it_is(contract: Contract) -> None:
+def test_every_scenario_has_a_summary(contract: Contract) -> None:
     assert not [scenario.id for scenario in scenarios(contract, every(contract)) if not scenario.summary.strip()]
 
 
-def test_a_subject_expects_of_its_step_what_it_says(contract: Contract) -> None:
+def test_a_subject_and_its_step_expect_the_same(contract: Contract) -> None:
     for scenario in scenarios(contract, every(contract)):
         if scenario.subject is None:
             continue
@@ -108,7 +115,7 @@ def test_a_subject_expects_of_its_step_what_it_says(contract: Contract) -> None:
         assert scenario.subject.source.partition("#")[2], scenario.id
 
 
-def test_a_stop_text_is_cut_from_an_earlier_step_that_is_answered(contract: Contract) -> None:
+def test_a_stop_string_is_cut_from_an_earlier_step_that_expects_an_answer(contract: Contract) -> None:
     for scenario in scenarios(contract, every(contract)):
         known: dict[str, Step] = {}
         for step in scenario.steps:
@@ -118,20 +125,20 @@ def test_a_stop_text_is_cut_from_an_earlier_step_that_is_answered(contract: Cont
             known[step.name] = step
 
 
-def test_every_request_that_is_answered_is_short(contract: Contract) -> None:
+def test_requests_that_expect_an_answer_ask_for_few_tokens(contract: Contract) -> None:
     long = [
         f"{scenario.id}/{step.name}: {step.tokens}"
         for scenario, step in chats(scenarios(contract, every(contract)))
         if step.tokens > 288
         and step.expect == "answer"
         and not fnmatchcase(scenario.id, "max_*tokens-*")
-        and step.stop_after_events is None  # its answer is left early
+        and step.stop_after_events is None  # the client disconnects early
     ]
     assert not long
 
 
-def test_every_bound_of_every_number_is_tried_on_both_sides(contract: Contract) -> None:
-    rows = {each.subject.requirement for each in boundaries.generate(contract) if each.subject is not None}
+def test_every_limit_is_tested_on_both_sides(contract: Contract) -> None:
+    rows = {scenario.subject.requirement for scenario in boundaries.generate(contract) if scenario.subject is not None}
     missing = [
         f"{name}.{bound}-{side}"
         for name, parameter in contract.parameters.items()
@@ -144,8 +151,8 @@ def test_every_bound_of_every_number_is_tried_on_both_sides(contract: Contract) 
     assert not missing
 
 
-def test_every_parameter_is_tried_with_null_and_with_another_type(contract: Contract) -> None:
-    rows = {each.subject.requirement for each in boundaries.generate(contract) if each.subject is not None}
+def test_every_parameter_is_tested_with_null_and_with_another_type(contract: Contract) -> None:
+    rows = {scenario.subject.requirement for scenario in boundaries.generate(contract) if scenario.subject is not None}
     for name, parameter in contract.parameters.items():
         assert any(row.startswith(f"parameters.{name}.null") for row in rows), name
         typed = parameter.schema.get("type") is not None
@@ -153,44 +160,44 @@ def test_every_parameter_is_tried_with_null_and_with_another_type(contract: Cont
 
 
 def test_a_required_parameter_is_left_out_once(contract: Contract) -> None:
-    found = {each.id: each for each in boundaries.generate(contract)}
+    generated = {scenario.id: scenario for scenario in boundaries.generate(contract)}
     for name, parameter in contract.parameters.items():
-        assert (f"{name}-missing-refused" in found) == parameter.required
+        assert (f"{name}-missing-refused" in generated) == parameter.required
         if parameter.required:
-            (step,) = found[f"{name}-missing-refused"].steps
+            (step,) = generated[f"{name}-missing-refused"].steps
             assert name not in json.loads(step.payload("m"))
 
 
-def test_the_limit_of_tokens_is_left_out_once_of_a_stream_that_is_left_early(contract: Contract) -> None:
+def test_one_stream_without_max_tokens_is_sent_and_cut_off_early(contract: Contract) -> None:
     bare = [
-        each
-        for each in boundaries.generate(contract)
-        for step in each.steps
+        scenario
+        for scenario in boundaries.generate(contract)
+        for step in scenario.steps
         if step.expect == "answer" and "max_tokens" not in (step.body or {})
     ]
     (step,) = bare[0].steps
-    assert [each.id for each in bare] == ["max_tokens-missing-accepted"]
+    assert [scenario.id for scenario in bare] == ["max_tokens-missing-accepted"]
     assert json.loads(step.payload("m")) == {"model": "m", "messages": boundaries.GREETING, "stream": True}
     assert step.stop_after_events == 2
 
 
-def test_what_a_server_lacks_is_asked_for_by_name(contract: Contract) -> None:
-    found = {
+def test_undeclared_capabilities_are_requested(contract: Contract) -> None:
+    denied = {
         scenario.id: scenario.subject.keyword
         for scenario in scenarios(contract, none(contract))
         if scenario.id.endswith("-lacking") and scenario.subject is not None
     }
     assert not [scenario.id for scenario in scenarios(contract, every(contract)) if scenario.id.endswith("-lacking")]
-    assert {Keyword.SHOULD} >= set(found.values())
-    unsaid = DeclaredCapabilities(frozenset(), frozenset(), "a test")
+    assert {Keyword.SHOULD} >= set(denied.values())
+    unknown = DeclaredCapabilities(frozenset(), frozenset(), "a test")
     assert {Keyword.MAY} >= {
         scenario.subject.keyword
-        for scenario in scenarios(contract, unsaid)
+        for scenario in scenarios(contract, unknown)
         if scenario.id.endswith("-lacking") and scenario.subject is not None
     }
 
 
-def test_the_numbers_around_a_bound_are_neighbours_in_single_precision() -> None:
+def test_the_numbers_around_a_limit_are_adjacent_float32_values() -> None:
     assert boundaries._neighbour(1.0, up=True) == 1.0000001192092896
     assert boundaries._neighbour(1.0, up=False) == 0.9999999403953552
     assert boundaries._neighbour(-2.0, up=False) == -2.000000238418579
@@ -199,7 +206,7 @@ def test_the_numbers_around_a_bound_are_neighbours_in_single_precision() -> None
     assert boundaries._neighbour(0, up=False) == -(2.0**-126)
 
 
-def test_a_body_is_completed_with_the_model_and_nothing_else() -> None:
+def test_only_the_model_is_added_to_a_body() -> None:
     assert json.loads(Step(body={"a": 1}).payload("m")) == {"model": "m", "a": 1}
     assert json.loads(Step(body={"a": 1}).payload("m", stop="x")) == {"model": "m", "a": 1, "stop": "x"}
     assert json.loads(Step(body={"model": "other"}).payload("m")) == {"model": "other"}
@@ -209,9 +216,10 @@ def test_a_body_is_completed_with_the_model_and_nothing_else() -> None:
     assert Step(method="GET").payload("m") == b""
 
 
-def test_malformed_bodies_are_malformed_and_bodies_that_are_no_objects_are_json() -> None:
-    found = written.read(load("mindie-2.3"))
-    bodies = {each.id: each.steps[0].raw or b"" for each in found if each.steps[0].raw is not None}
+def test_malformed_bodies_are_not_json_and_not_an_object_bodies_are() -> None:
+    scenarios = written.read_scenarios(load("mindie-2.3"))
+    raw = {scenario.id: scenario.steps[0].raw for scenario in scenarios}
+    bodies = {name: body for name, body in raw.items() if body is not None}
     malformed = [body for name, body in bodies.items() if name.startswith("malformed-")]
     others = [body for name, body in bodies.items() if name.startswith("not-an-object-")]
     assert (len(malformed), len(others)) == (7, 4)
@@ -222,37 +230,42 @@ def test_malformed_bodies_are_malformed_and_bodies_that_are_no_objects_are_json(
     assert NOT_JSON not in [read_json(body.decode()).value for body in others]
 
 
-def test_a_scenario_that_wants_what_the_contract_has_not_is_left_out() -> None:
-    with_key = {each.id for each in written.read(load("siliconstorm"))}
-    without = {each.id for each in written.read(load("mindie-2.3"))}
+def ids(dialect: str) -> set[str]:
+    """Return the ids of the written scenarios of a dialect."""
+    return {scenario.id for scenario in written.read_scenarios(load(dialect))}
+
+
+def test_a_scenario_whose_needs_are_not_in_the_contract_is_left_out() -> None:
+    with_key = ids("siliconstorm")
+    without = ids("mindie-2.3")
     assert {"key-missing", "key-missing-invalid", "key-missing-streamed", "key-wrong", "key-wrong-scheme"} <= with_key
     assert {"key"} == {name.partition("-")[0] for name in with_key - without}
-    assert "usage-on-request" in {each.id for each in written.read(load("ovms-2024"))}
+    assert "usage-on-request" in ids("ovms-2024")
     assert "usage-on-request" not in without
 
 
-def test_pruned_bodies_hold_only_what_the_contract_knows(contract: Contract) -> None:
-    (found,) = [each for each in written.read(contract) if each.id == "sampled-mix"]
-    assert not [step.name for step in found.steps if set(step.body or {}) - set(contract.parameters)]
+def test_pruned_bodies_have_only_parameters_of_the_contract(contract: Contract) -> None:
+    (mix,) = [scenario for scenario in written.read_scenarios(contract) if scenario.id == "sampled-mix"]
+    assert not [step.name for step in mix.steps if set(step.body or {}) - set(contract.parameters)]
 
 
 STEP = {"ask": "Hello!", "body": {"max_tokens": 2}}
 WRONG: dict[str, dict[str, Any]] = {
-    "needs id and summary": {"summary": "x", "steps": [STEP]},
-    "both texts": {"id": "x", "summary": None, "steps": [STEP]},
+    "expected id and summary": {"summary": "x", "steps": [STEP]},
+    "both strings": {"id": "x", "summary": None, "steps": [STEP]},
     "and steps": {"id": "x", "summary": "x", "steps": []},
-    "does not know": {"id": "x", "summary": "x", "steps": [STEP], "expect": "answer"},
-    "a step does not know": {"id": "x", "summary": "x", "steps": [{**STEP, "stream": True}]},
+    r"unknown keys: \['expect'\]": {"id": "x", "summary": "x", "steps": [STEP], "expect": "answer"},
+    r"invalid step: unknown keys: \['stream'\]": {"id": "x", "summary": "x", "steps": [{**STEP, "stream": True}]},
 }
 
 
 @pytest.mark.parametrize("complaint", WRONG)
-def test_a_written_scenario_with_a_slip_is_named(complaint: str) -> None:
+def test_an_invalid_written_scenario_is_refused(complaint: str) -> None:
     with pytest.raises(HarnessError, match=complaint):
-        written._scenario(WRONG[complaint], load("mindie-2.3"), "slips.yaml")
+        written._scenario(WRONG[complaint], load("mindie-2.3"), "invalid.yaml")
 
 
-def test_a_written_scenario_becomes_what_it_says() -> None:
+def test_a_written_scenario_is_read_completely() -> None:
     row = yaml.safe_load("""
         id: x
         summary: all there is
@@ -286,14 +299,14 @@ STOPPED = Step("b", body={}, stop_from=StopFrom("a", 3))
 @pytest.mark.parametrize(
     ("steps", "others", "why"),
     [
-        ((Step("a", body={}), STOPPED), {"rounds": 2}, "its steps are of rounds"),
-        ((Step("a", body={}), STOPPED), {"together": True}, "its steps are together"),
-        ((STOPPED, Step("a", body={})), {}, "no step before it has that name"),
+        ((Step("a", body={}), STOPPED), {"rounds": 2}, "its steps are sent in rounds"),
+        ((Step("a", body={}), STOPPED), {"together": True}, "its steps are sent together"),
+        ((STOPPED, Step("a", body={})), {}, "no earlier step has that name"),
     ],
 )
-def test_a_stop_text_comes_from_an_answer_that_is_there(
+def test_a_stop_string_cannot_be_cut_from_a_step_that_is_not_answered_before(
     steps: tuple[Step, ...], others: dict[str, Any], why: str
 ) -> None:
-    with pytest.raises(HarnessError, match=f"scenario s: step 'b' takes its stop text .* 'a', but {why}"):
+    with pytest.raises(HarnessError, match=f"scenario s: step 'b' cuts its stop string .* 'a', but {why}"):
         Scenario("s", "x", steps, **others)
     assert Scenario("s", "x", (Step("a", body={}), STOPPED)).steps[1] is STOPPED

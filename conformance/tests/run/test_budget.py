@@ -1,4 +1,4 @@
-"""The budget of a run: how many requests, tokens and seconds it may take, and how fast requests may leave."""
+"""The budget of a run: the limits on requests, tokens, time and rate."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from conformance.exchange import Exchange, Failure, Segment
-from conformance.run import budget as allowance
+from conformance.run import budget
 from conformance.scenario import Step
 from conformance.tests.runs import ScriptedClient, answered, execute, scenario
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 
 def cut(call: Call) -> Exchange:
-    """An exchange that ran into its deadline."""
+    """Return an exchange that exceeded its deadline."""
     return replace(answered(call), response=None, failure=Failure("timeout", f"nothing in {call.deadline_s:g} s"))
 
 
 @pytest.mark.parametrize("most", [1, 5, 9, 10])
-def test_no_more_requests_are_sent_than_the_budget_has(most: int) -> None:
+def test_the_number_of_requests_is_limited(most: int) -> None:
     client = ScriptedClient()
     record = execute(client, *(scenario(f"s{at}") for at in range(10)), max_requests=most)
     assert (most, most, most) == (len(client.calls), record.requests, len(record.exchanges))
@@ -33,7 +33,7 @@ def test_no_more_requests_are_sent_than_the_budget_has(most: int) -> None:
     assert record.exhausted == (None if most == 10 else f"--max-requests {most}")
 
 
-def test_requests_sent_again_count_against_the_budget(waits: list[float]) -> None:
+def test_retries_count_as_requests(waits: list[float]) -> None:
     client = ScriptedClient(lambda call: answered(call, 429, retry_after="1"))
     record = execute(client, scenario("one"), max_requests=2)
     assert (record.requests, record.exhausted) == (2, "--max-requests 2")
@@ -41,13 +41,13 @@ def test_requests_sent_again_count_against_the_budget(waits: list[float]) -> Non
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
-    """The time that a run sees; tests move it."""
-    found = SimpleNamespace(now_s=100.0)
-    monkeypatch.setattr(allowance, "time", SimpleNamespace(monotonic=lambda: found.now_s))
-    return found
+    """The clock of a run, which a test can set."""
+    clock = SimpleNamespace(now_s=100.0)
+    monkeypatch.setattr(budget, "time", SimpleNamespace(monotonic=lambda: clock.now_s))
+    return clock
 
 
-def test_nothing_is_sent_after_the_time_is_up(clock: SimpleNamespace) -> None:
+def test_nothing_is_sent_after_the_time_limit(clock: SimpleNamespace) -> None:
     def answer(call: Call) -> Exchange:
         clock.now_s += 4.0
         return answered(call)
@@ -58,7 +58,7 @@ def test_nothing_is_sent_after_the_time_is_up(clock: SimpleNamespace) -> None:
     assert [call.deadline_s for call in client.calls] == [10.0, 6.0, 2.0]
 
 
-def test_an_exchange_that_our_own_time_limit_cut_is_not_held_against_the_server(clock: SimpleNamespace) -> None:
+def test_an_exchange_that_the_time_limit_of_the_run_cut_off_is_not_judged(clock: SimpleNamespace) -> None:
     def answer(call: Call) -> Exchange:
         clock.now_s += call.deadline_s
         return cut(call)
@@ -67,7 +67,7 @@ def test_an_exchange_that_our_own_time_limit_cut_is_not_held_against_the_server(
     assert (record.exchanges, record.exhausted) == ({}, "--max-time 10")
 
 
-def test_an_exchange_that_ran_into_its_own_deadline_is(clock: SimpleNamespace) -> None:
+def test_an_exchange_that_exceeded_its_own_deadline_is_judged(clock: SimpleNamespace) -> None:
     record = execute(ScriptedClient(cut), scenario("one"), deadline_s=5.0)
     assert record.exhausted is None
     failure = record.exchanges["one", "main"].failure
@@ -76,21 +76,21 @@ def test_an_exchange_that_ran_into_its_own_deadline_is(clock: SimpleNamespace) -
 
 
 def costing(tokens: int) -> Callable[[Call], Exchange]:
-    """Answers that say what they cost."""
+    """Return a function that answers with a usage of `tokens`."""
 
     def answer(call: Call) -> Exchange:
-        found = answered(call)
+        exchange = answered(call)
         body = b'{"choices":[],"usage":{"prompt_tokens":1,"total_tokens": %d}}' % tokens
-        assert found.response is not None
+        assert exchange.response is not None
         return replace(
-            found, response=replace(found.response, segments=(Segment(0.1, body[:40]), Segment(0.2, body[40:])))
+            exchange, response=replace(exchange.response, segments=(Segment(0.1, body[:40]), Segment(0.2, body[40:])))
         )
 
     return answer
 
 
 @pytest.mark.parametrize(("cost", "expected"), [(10, 5), (25, 2), (10**9, 1)])
-def test_no_more_tokens_are_spent_than_the_budget_has(cost: int, expected: int) -> None:
+def test_the_number_of_tokens_is_limited(cost: int, expected: int) -> None:
     client = ScriptedClient(costing(cost))
     scenarios = [scenario(f"s{at}", Step(body={"max_tokens": 2})) for at in range(9)]
     record = execute(client, *scenarios, max_tokens=50, concurrency=1)
@@ -99,7 +99,7 @@ def test_no_more_tokens_are_spent_than_the_budget_has(cost: int, expected: int) 
     assert len(record.missing) == 9 - expected
 
 
-def test_what_is_under_way_counts_for_what_it_may_cost() -> None:
+def test_requests_in_flight_count_as_their_maximum_tokens() -> None:
     client = ScriptedClient()
     record = execute(client, *(scenario(f"s{at}", Step(body={"max_tokens": 20})) for at in range(9)), max_tokens=50)
     assert (len(client.calls), record.tokens, client.most_at_once) == (2, 40, 2)
@@ -110,11 +110,11 @@ def test_a_refusal_costs_no_tokens() -> None:
     assert record.tokens == 0
 
 
-def test_requests_leave_at_the_rate_that_was_allowed(clock: SimpleNamespace, waits: list[float]) -> None:
+def test_requests_are_sent_at_the_rate_limit(clock: SimpleNamespace, waits: list[float]) -> None:
     execute(ScriptedClient(), *(scenario(f"s{at}") for at in range(4)), rate=0.5)
     assert waits == [2.0, 4.0, 6.0]
 
 
-def test_a_wait_is_no_longer_than_what_is_left(clock: SimpleNamespace, waits: list[float]) -> None:
+def test_a_wait_ends_with_the_time_of_the_run(clock: SimpleNamespace, waits: list[float]) -> None:
     execute(ScriptedClient(lambda call: answered(call, 429, retry_after="20")), scenario("one"), max_time_s=3.0)
     assert waits[0] == 3.0

@@ -1,4 +1,4 @@
-"""Probes: only for what nobody spoke of, and only a visible effect or a plain refusal settles anything."""
+"""Probes are sent for unknown capabilities only, and only a visible effect or a refusal decides."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from conformance.errors import UsageError
 from conformance.plan.capabilities import default_capabilities
 from conformance.run.capability_probes import PROBES, select_probes
 from conformance.tests.faulty_proxy import Reply
-from conformance.tests.scripted import Scripted, prepared, saying
+from conformance.tests.scripted import Scripted, json_reply, prepared
 from openapi.contract.contract import load
 
 if TYPE_CHECKING:
@@ -22,73 +22,74 @@ CALL = {"id": "a", "type": "function", "function": {"name": "get_weather", "argu
 
 
 class Probed(Scripted):
-    """Answers a request for tools in one way and all others in another."""
+    """Answers a request with tools with `models`, and all others with `answer`."""
 
     async def __call__(self, sent: Sent, forward: Forward) -> Reply:
-        found = await super().__call__(sent, forward)
-        return found if "tools" not in sent.json else self.models
+        reply = await super().__call__(sent, forward)
+        return reply if "tools" not in sent.json else self.models
 
 
-def of(reply: Reply) -> tuple[str, str]:
-    """What is known of tools after such an answer, and who said so."""
-    found = prepared(Probed(models=reply)).declaration
-    return found.status_of("tools"), found.source_of("tools")
+def probe_tools(reply: Reply) -> tuple[str, str]:
+    """Return the status of the capability `tools` after such an answer, and its source."""
+    capabilities = prepared(Probed(models=reply)).declaration
+    return capabilities.status_of("tools"), capabilities.source_of("tools")
 
 
-def message(**members: Any) -> Reply:
-    """A plain answer whose message has these members."""
-    choice = {"index": 0, "message": {"role": "assistant", "content": "", **members}, "finish_reason": "stop"}
-    return saying({"id": "a", "object": "chat.completion", "choices": [choice]})
+def message(**fields: Any) -> Reply:
+    """Return a plain answer whose message has these fields."""
+    choice = {"index": 0, "message": {"role": "assistant", "content": "", **fields}, "finish_reason": "stop"}
+    return json_reply({"id": "a", "object": "chat.completion", "choices": [choice]})
 
 
-def test_an_effect_that_is_seen_declares_the_capability() -> None:
-    assert of(message(tool_calls=[CALL])) == ("declared", "a probe")
+def test_a_visible_effect_declares_the_capability() -> None:
+    assert probe_tools(message(tool_calls=[CALL])) == ("declared", "a probe")
 
 
 @pytest.mark.parametrize("status", [400, 404, 422])
-def test_a_refusal_denies_it(status: int) -> None:
-    assert of(saying({"code": 1}, status)) == ("denied", "a probe")
+def test_a_refusal_denies_the_capability(status: int) -> None:
+    assert probe_tools(json_reply({"code": 1}, status)) == ("denied", "a probe")
 
 
 @pytest.mark.parametrize(
-    "reply", [message(content="Sunny."), saying({}, 500), saying({}, 429), saying({}, 401), Reply(200, (b"x",))]
+    "reply",
+    [message(content="Sunny."), json_reply({}, 500), json_reply({}, 429), json_reply({}, 401), Reply(200, (b"x",))],
 )
-def test_anything_else_settles_nothing(reply: Reply) -> None:
-    assert of(reply) == ("unknown", "the dialect")
+def test_any_other_answer_leaves_the_capability_unknown(reply: Reply) -> None:
+    assert probe_tools(reply) == ("unknown", "the dialect")
 
 
 @pytest.mark.parametrize(
-    ("insisted", "expected"), [(message(tool_calls=[CALL]), "declared"), (saying({"code": 1}, 400), "unknown")]
+    ("forced", "expected"), [(message(tool_calls=[CALL]), "declared"), (json_reply({"code": 1}, 400), "unknown")]
 )
-def test_where_a_model_may_not_want_to_only_the_effect_of_insisting_counts(insisted: Reply, expected: str) -> None:
+def test_of_a_forced_request_only_the_effect_counts(forced: Reply, expected: str) -> None:
     class Unwilling(Probed):
         async def __call__(self, sent: Sent, forward: Forward) -> Reply:
-            found = await super().__call__(sent, forward)
-            return insisted if sent.json.get("tool_choice") == "required" else found
+            reply = await super().__call__(sent, forward)
+            return forced if sent.json.get("tool_choice") == "required" else reply
 
     assert expected == prepared(Unwilling(models=message(content="Sunny."))).declaration.status_of("tools")
 
 
-def test_what_the_dialect_the_server_or_the_user_speaks_of_is_not_probed() -> None:
+def test_capabilities_known_from_dialect_description_or_user_are_not_probed() -> None:
     contract = load("mindie-2.3")
     assert "n" not in select_probes(default_capabilities(contract), contract)
-    script = Scripted(description=saying({"info": {"x-capabilities": []}}))
+    script = Scripted(description=json_reply({"info": {"x-capabilities": []}}))
     prepared(script)
     asked = Scripted()
     prepared(asked, capabilities=(("tools", True), ("media", False), ("thinking", False)))
-    assert [1, 1] == [len([sent for sent in each.sent if sent.method == "POST"]) for each in (script, asked)]
+    assert [1, 1] == [sum(sent.method == "POST" for sent in server.sent) for server in (script, asked)]
 
 
-def test_every_probe_is_small() -> None:
+def test_every_probe_asks_for_few_tokens() -> None:
     assert [name for name, probe in PROBES.items() if probe.step(name).tokens > 64] == []
     assert all(json.dumps(dict(probe.body)) for probe in PROBES.values())
 
 
-def test_the_option_reads_signs() -> None:
+def test_the_option_accepts_signs() -> None:
     assert parse(["+n,-logprobs", "tools"]) == (("n", True), ("logprobs", False), ("tools", True))
 
 
 @pytest.mark.parametrize("option", ["", "+", "n,,m", "-n,n"])
-def test_the_option_refuses_what_says_nothing(option: str) -> None:
+def test_the_option_refuses_invalid_values(option: str) -> None:
     with pytest.raises(UsageError):
         parse([option])

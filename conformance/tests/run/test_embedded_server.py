@@ -1,4 +1,4 @@
-"""The embedded server: started as a process of its own, met at its address, ended in any case."""
+"""The embedded server runs as a child process, is used through its URL, and is stopped in any case."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from conformance.errors import HarnessError, UsageError
-from conformance.plan.scenarios.written import read
+from conformance.plan.scenarios.written import read_scenarios
 from conformance.run import embedded_server as embedded
 from openapi.contract.contract import load
 
@@ -25,19 +25,19 @@ LISTENS = "http://127.0.0.1:4711"
 
 @pytest.fixture
 def started(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], list[Any]]:
-    """Puts another program in place of the server, and gives the processes that were started."""
-    found: list[Any] = []
+    """Return a function that replaces the server by another program and returns the list of started processes."""
+    processes: list[Any] = []
     popen = subprocess.Popen
 
     def install(program: str) -> list[Any]:
         def start(command: list[str], **settings: Any) -> Any:
             process = popen([sys.executable, "-c", program, *command[1:]], **settings)
             process.chatproof = (command, settings["env"])  # type: ignore[attr-defined]
-            found.append(process)
+            processes.append(process)
             return process
 
         monkeypatch.setattr(subprocess, "Popen", start)
-        return found
+        return processes
 
     return install
 
@@ -50,14 +50,14 @@ def test_the_address_is_the_one_that_the_server_prints(started: Callable[[str], 
     assert processes[0].poll() is not None
 
 
-def test_the_server_lets_in_the_origin_that_the_suite_asks_from() -> None:
-    asked = next(each for each in read(load("mindie-2.3")) if each.id == "cors")
+def test_the_server_allows_the_origin_that_the_suite_sends() -> None:
+    cors = next(scenario for scenario in read_scenarios(load("mindie-2.3")) if scenario.id == "cors")
     assert {embedded.ORIGIN} == {
-        value for step in asked.steps for name, value in step.headers.items() if name == "Origin"
+        value for step in cors.steps for name, value in step.headers.items() if name == "Origin"
     }
 
 
-def test_a_server_that_wants_a_key_is_given_one_of_its_own_each_time(started: Callable[[str], list[Any]]) -> None:
+def test_a_server_with_auth_gets_a_new_key_each_time(started: Callable[[str], list[Any]]) -> None:
     processes = started(ANNOUNCES)
     keys = []
     for _ in range(2):
@@ -66,19 +66,19 @@ def test_a_server_that_wants_a_key_is_given_one_of_its_own_each_time(started: Ca
     assert len(set(keys)) == 2
     for key, process in zip(keys, processes, strict=True):
         command, environment = process.chatproof
-        assert key not in " ".join(command)  # others can read the arguments of a process
+        assert key not in " ".join(command)  # other users can read the arguments of a process
         assert environment[embedded.KEY_VARIABLE] == key
         assert "--api-key-env" in command
 
 
-def test_the_server_is_ended_when_its_user_fails(started: Callable[[str], list[Any]]) -> None:
+def test_the_server_is_stopped_after_an_exception(started: Callable[[str], list[Any]]) -> None:
     processes = started(ANNOUNCES)
-    with pytest.raises(ValueError, match="a slip"), embedded.serve(load("mindie-2.3")):
-        raise ValueError("a slip")
+    with pytest.raises(ValueError, match="a test"), embedded.serve(load("mindie-2.3")):
+        raise ValueError("a test")
     assert processes[0].poll() is not None
 
 
-def test_a_server_that_does_not_heed_is_ended_all_the_same(
+def test_a_server_that_ignores_sigterm_is_killed(
     started: Callable[[str], list[Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(embedded, "STOP_S", 0.1)
@@ -89,16 +89,16 @@ def test_a_server_that_does_not_heed_is_ended_all_the_same(
 
 
 @pytest.mark.parametrize(
-    ("program", "said"),
+    ("program", "reason"),
     [
         ("raise SystemExit('no checkpoint there')", "no checkpoint there"),
-        ("import sys; sys.exit(7)", "it ended with 7"),
-        ("print('nothing of use')", "it ended with 0"),
+        ("import sys; sys.exit(7)", "it ended with exit code 7"),
+        ("print('nothing of use')", "it ended with exit code 0"),
         ("1/0", "ZeroDivisionError: division by zero"),
     ],
 )
-def test_a_server_that_does_not_start_is_told_in_one_line(
-    started: Callable[[str], list[Any]], program: str, said: str
+def test_a_server_that_does_not_start_is_reported_in_one_line(
+    started: Callable[[str], list[Any]], program: str, reason: str
 ) -> None:
     processes = started(program)
     with (
@@ -106,11 +106,11 @@ def test_a_server_that_does_not_start_is_told_in_one_line(
         embedded.serve(load("mindie-2.3")),
     ):
         pass
-    assert str(caught.value) == f"the embedded server did not start: {said}"
+    assert str(caught.value) == f"the embedded server did not start: {reason}"
     assert processes[0].poll() is not None
 
 
-def test_a_server_that_hangs_while_it_starts_is_given_up(
+def test_a_server_that_hangs_at_startup_is_killed(
     started: Callable[[str], list[Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(embedded, "START_S", 0.2)
@@ -120,7 +120,7 @@ def test_a_server_that_hangs_while_it_starts_is_given_up(
     assert processes[0].poll() is not None
 
 
-def test_what_the_server_needs_is_named_with_the_way_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_packages_are_reported_with_the_command_to_install_them(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(embedded, "NEEDED", ("torch", "no_such_module", "nor_this"))
     with (
         pytest.raises(UsageError, match=r"needs no_such_module, nor_this: pip install 'chatproof\[server\]'"),
@@ -129,7 +129,7 @@ def test_what_the_server_needs_is_named_with_the_way_to_install_it(monkeypatch: 
         pass
 
 
-def test_the_real_server_answers_at_its_address_on_the_loopback_only(honest: str) -> None:
+def test_the_real_server_listens_on_the_loopback_interface(honest: str) -> None:
     assert honest.startswith("http://127.0.0.1:")
     with httpx.Client(trust_env=False) as client:
         assert client.get(f"{honest}/health").status_code == 200
@@ -137,10 +137,10 @@ def test_the_real_server_answers_at_its_address_on_the_loopback_only(honest: str
     assert [model["id"] for model in models["data"]] == ["mindie"]
 
 
-OWNER = """
+PARENT = """
 import time
-from conformance import embedded
-from openapi.contract import load
+from conformance.run import embedded_server as embedded
+from openapi.contract.contract import load
 with embedded.serve(load("mindie-2.3")) as server:
     print(server.url, flush=True)
     time.sleep(600)
@@ -148,7 +148,7 @@ with embedded.serve(load("mindie-2.3")) as server:
 
 
 def ended(client: httpx.Client, url: str) -> bool:
-    """Whether nobody answers any more, at the latest after half a minute."""
+    """Return whether the server stops answering within half a minute."""
     for _ in range(300):
         try:
             client.get(url, headers={"Connection": "close"})
@@ -158,18 +158,18 @@ def ended(client: httpx.Client, url: str) -> bool:
     return False
 
 
-def test_the_server_ends_with_its_owner_even_where_that_is_killed() -> None:
-    with subprocess.Popen([sys.executable, "-c", OWNER], stdout=subprocess.PIPE, text=True) as owner:
-        assert owner.stdout is not None
-        url = owner.stdout.readline().strip()
+def test_the_server_ends_with_its_parent_even_if_that_is_killed() -> None:
+    with subprocess.Popen([sys.executable, "-c", PARENT], stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        url = parent.stdout.readline().strip()
         with httpx.Client(trust_env=False) as client:
             assert client.get(f"{url}/health").status_code == 200
-            owner.kill()
-            owner.wait()
+            parent.kill()
+            parent.wait()
             assert ended(client, f"{url}/health")
 
 
-def test_no_environment_of_ours_is_changed(started: Callable[[str], list[Any]]) -> None:
+def test_our_own_environment_is_not_changed(started: Callable[[str], list[Any]]) -> None:
     before = dict(os.environ)
     started(ANNOUNCES)
     with embedded.serve(load("siliconstorm")):

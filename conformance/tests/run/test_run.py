@@ -1,4 +1,4 @@
-"""Runs: what is sent when, what is sent again, and what a step's request is."""
+"""Runs: the order of requests, retries, and the request of a step."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ def test_every_step_is_sent_once_and_in_order() -> None:
 
 
 @pytest.mark.parametrize("concurrency", [1, 3])
-def test_no_more_is_sent_at_a_time_than_was_allowed(concurrency: int) -> None:
+def test_the_number_of_concurrent_requests_is_limited(concurrency: int) -> None:
     client = ScriptedClient()
     execute(client, *(scenario(f"s{at}") for at in range(10)), concurrency=concurrency)
     assert concurrency == client.most_at_once
 
 
-def test_steps_that_belong_together_are_sent_at_the_same_time() -> None:
+def test_together_steps_are_sent_at_the_same_time() -> None:
     client = ScriptedClient()
     execute(client, scenario("all", *(Step(f"s{at}", body={}) for at in range(6)), together=True), concurrency=1)
     assert client.most_at_once == 6
 
 
-def test_scenarios_whose_clients_leave_are_sent_one_after_another_and_beside_all_others() -> None:
+def test_scenarios_that_disconnect_run_one_after_another_and_next_to_all_others() -> None:
     client = ScriptedClient()
     steps = tuple(Step(name, body={}, stop_after_events=2) for name in ("left", "left-again"))
     execute(client, *(scenario(f"leaves{at}", *steps) for at in range(3)), scenario("stays", *map(Step, "abc")))
@@ -54,7 +54,7 @@ def test_scenarios_whose_clients_leave_are_sent_one_after_another_and_beside_all
     assert 2 == client.most_at_once
 
 
-def test_a_request_is_sent_again_when_the_server_asks_to_wait(waits: list[float]) -> None:
+def test_a_request_is_repeated_when_the_server_asks_to_wait(waits: list[float]) -> None:
     replies = iter([429, 503, 200])
     client = ScriptedClient(lambda call: answered(call, next(replies), retry_after="7"))
     record = execute(client, scenario("one"))
@@ -75,17 +75,17 @@ def test_a_request_is_sent_again_when_the_server_asks_to_wait(waits: list[float]
         ("nan", [LONGEST_WAIT_S] * MOST_RETRIES),
     ],
 )
-def test_the_wait_that_a_server_asks_for_is_bounded(waits: list[float], asked: str, expected: list[float]) -> None:
+def test_the_requested_wait_is_limited(waits: list[float], asked: str, expected: list[float]) -> None:
     execute(ScriptedClient(lambda call: answered(call, 429, retry_after=asked)), scenario("one"))
     assert expected == waits
 
 
-def test_a_rate_limit_without_a_time_is_waited_for_longer_each_time(waits: list[float]) -> None:
+def test_a_429_without_retry_after_doubles_the_wait(waits: list[float]) -> None:
     execute(ScriptedClient(lambda call: answered(call, 429)), scenario("one"))
     assert waits == [1.0, 2.0, 4.0]
 
 
-def test_a_rate_limit_without_end_ends_the_run_and_blames_nobody(waits: list[float]) -> None:
+def test_a_permanent_rate_limit_ends_the_run_without_findings(waits: list[float]) -> None:
     client = ScriptedClient(lambda call: answered(call, 429, retry_after="1"))
     record = execute(client, scenario("one"), scenario("two"), concurrency=1)
     assert client.ids() == ["one/main"] * (MOST_RETRIES + 1)
@@ -101,20 +101,20 @@ def test_a_503_is_judged_unless_it_asks_to_wait(waits: list[float]) -> None:
     assert (len(client.calls), waits) == (1, [])
 
 
-def test_a_503_that_asks_to_wait_without_end_is_judged_in_the_end(waits: list[float]) -> None:
+def test_a_permanent_503_is_judged_after_the_last_retry(waits: list[float]) -> None:
     client = ScriptedClient(lambda call: answered(call, 503, retry_after="1"))
     record = execute(client, scenario("one"))
     assert record.exchanges["one", "main"].status == 503
     assert (len(client.calls), record.exhausted) == (MOST_RETRIES + 1, None)
 
 
-def test_what_was_sent_again_is_counted_with_its_waiting(waits: list[float]) -> None:
+def test_retries_and_waits_are_counted(waits: list[float]) -> None:
     replies = iter([429, 503, 200])
     record = execute(ScriptedClient(lambda call: answered(call, next(replies), retry_after="7")), scenario("one"))
     assert (record.retries, record.waited_s) == (2, 14.0)
 
 
-def test_what_belongs_together_takes_the_places_of_the_others() -> None:
+def test_together_steps_take_the_slots_of_the_others() -> None:
     client = ScriptedClient()
     together = [scenario(f"all{at}", *(Step(f"s{it}", body={}) for it in range(6)), together=True) for at in range(3)]
     execute(client, *(scenario(f"s{at}") for at in range(20)), *together, concurrency=4)
@@ -127,7 +127,7 @@ STOPPED = scenario("stop", Step("baseline", body={}), Step("stopped", body={}, s
 @pytest.mark.parametrize(
     "text", ["1, 2, 3, 4, 5, 6, 7, 8, 9.", "Once upon a time there was a fox.", "你好，世界！你好吗，朋友？"]
 )
-def test_a_stop_text_is_cut_from_the_middle_where_it_first_stands(text: str) -> None:
+def test_a_stop_string_is_cut_from_the_middle_at_its_first_occurrence(text: str) -> None:
     client = ScriptedClient(lambda call: answered(call, text=text))
     record = execute(client, STOPPED)
     stop = record.exchanges["stop", "stopped"].request_json["stop"]
@@ -135,18 +135,18 @@ def test_a_stop_text_is_cut_from_the_middle_where_it_first_stands(text: str) -> 
 
 
 @pytest.mark.parametrize("text", ["", "abc", "aaaaaaaaaaaaaaaaaaaa", "        x"])
-def test_an_answer_that_holds_no_stop_text_is_no_fault(text: str) -> None:
+def test_an_answer_without_a_stop_string_is_not_exercised(text: str) -> None:
     record = execute(ScriptedClient(lambda call: answered(call, text=text)), STOPPED)
     assert {key: isinstance(why, NotExercised) for key, why in record.missing.items()} == {("stop", "stopped"): True}
 
 
-def test_a_baseline_that_failed_leaves_the_stop_text_untested() -> None:
+def test_a_failed_baseline_is_the_reason_for_a_missing_stop_string() -> None:
     record = execute(ScriptedClient(lambda call: answered(call, 500)), STOPPED)
     (reason,) = record.missing.values()
     assert (NotObserved, "step 'baseline' was not answered") == (type(reason), str(reason))
 
 
-def test_keys_and_addresses_follow_the_step() -> None:
+def test_credentials_and_urls_depend_on_the_step() -> None:
     client = ScriptedClient()
     steps = (
         Step("given", body={}),
@@ -157,8 +157,8 @@ def test_keys_and_addresses_follow_the_step() -> None:
         Step("elsewhere", method="GET", path="/no/such/path"),
     )
     execute(client, scenario("keys", *steps))
-    found = {call.step: call for call in client.calls}
-    assert {name: call.with_key for name, call in found.items()} == {
+    calls = {call.step: call for call in client.calls}
+    assert {name: call.with_key for name, call in calls.items()} == {
         "given": True,
         "none": False,
         "wrong": False,
@@ -166,14 +166,14 @@ def test_keys_and_addresses_follow_the_step() -> None:
         "models": True,
         "elsewhere": True,
     }
-    wrong, misplaced = found["wrong"].headers["Authorization"], found["misplaced"].headers["Authorization"]
-    assert (wrong, "Authorization" in found["none"].headers) == (f"Bearer {misplaced}", False)
-    assert found["given"].url == "http://h/v1/chat/completions"
-    assert [found[name].url for name in ("models", "elsewhere")] == ["http://h/v1/models", "http://h/no/such/path"]
-    assert found["models"].headers == {}
+    wrong, misplaced = calls["wrong"].headers["Authorization"], calls["misplaced"].headers["Authorization"]
+    assert (wrong, "Authorization" in calls["none"].headers) == (f"Bearer {misplaced}", False)
+    assert calls["given"].url == "http://h/v1/chat/completions"
+    assert [calls[name].url for name in ("models", "elsewhere")] == ["http://h/v1/models", "http://h/no/such/path"]
+    assert calls["models"].headers == {}
 
 
-def test_a_defect_of_ours_ends_the_run_as_itself() -> None:
+def test_a_harness_error_ends_the_run_unchanged() -> None:
     def answer(call: Call) -> Exchange:
         raise HarnessError("call one/main cannot be sent")
 
@@ -181,7 +181,7 @@ def test_a_defect_of_ours_ends_the_run_as_itself() -> None:
         execute(ScriptedClient(answer), scenario("one"), scenario("two", Step("a"), Step("b"), together=True))
 
 
-def test_progress_is_told_after_every_exchange() -> None:
+def test_progress_is_reported_after_every_exchange() -> None:
     seen: list[int] = []
     scenarios = (scenario(f"s{at}") for at in range(4))
     run = make_run(ScriptedClient(), *scenarios, on_progress=lambda record: seen.append(len(record.exchanges)))

@@ -1,4 +1,4 @@
-"""Places: never more than there are, in the order in which they were asked for, none lost to who goes away."""
+"""Slots are limited in number, granted in order, and not lost when a task is cancelled."""
 
 from __future__ import annotations
 
@@ -9,38 +9,38 @@ import pytest
 from conformance.run.slots import Slots
 
 
-def entered(*wishes: tuple[str, int, bool], places: int = 4) -> list[list[str]]:
-    """Who is in after each turn of the loop, when everybody asks at once and stays for one turn."""
+def list_holders(*requests: tuple[str, int, bool], slots: int = 4) -> list[list[str]]:
+    """Return the tasks that hold slots at a time, if all ask at once and hold them for one iteration of the loop."""
     seen: list[list[str]] = []
 
     async def run() -> None:
-        shared, inside = Slots(places), set[str]()
+        shared, holders = Slots(slots), set[str]()
 
-        async def visit(name: str, number: int, ahead: bool) -> None:
-            async with shared.acquire(number, prioritized=ahead):
-                inside.add(name)
-                seen.append(sorted(inside))
+        async def hold(name: str, number: int, prioritized: bool) -> None:
+            async with shared.acquire(number, prioritized=prioritized):
+                holders.add(name)
+                seen.append(sorted(holders))
                 await asyncio.sleep(0)
-                inside.remove(name)
+                holders.remove(name)
 
         async with asyncio.TaskGroup() as group:
-            for wish in wishes:
-                group.create_task(visit(*wish))
+            for request in requests:
+                group.create_task(hold(*request))
 
     asyncio.run(run())
-    return [each for each in seen if not any(set(each) < set(other) for other in seen)]
+    return [names for names in seen if not any(set(names) < set(other) for other in seen)]
 
 
-def test_who_wants_several_gets_them_at_once_and_in_his_turn() -> None:
-    assert entered(("a", 2, False), ("b", 4, False), ("c", 1, False)) == [["a"], ["b"], ["c"]]
+def test_several_slots_are_granted_at_once_and_in_order() -> None:
+    assert list_holders(("a", 2, False), ("b", 4, False), ("c", 1, False)) == [["a"], ["b"], ["c"]]
 
 
-def test_who_goes_ahead_comes_before_who_waits() -> None:
-    assert entered(("a", 4, False), ("b", 4, False), ("c", 4, True)) == [["a"], ["c"], ["b"]]
+def test_a_prioritized_request_is_granted_ahead_of_waiting_ones() -> None:
+    assert list_holders(("a", 4, False), ("b", 4, False), ("c", 4, True)) == [["a"], ["c"], ["b"]]
 
 
 @pytest.mark.parametrize("gone", [("holding",), ("waiting",), ("holding", "waiting")], ids=" and ".join)
-def test_who_is_cancelled_leaves_no_place_behind(gone: tuple[str, ...]) -> None:
+def test_a_cancelled_task_releases_its_slots(gone: tuple[str, ...]) -> None:
     async def run() -> list[str]:
         shared, order = Slots(2), list[str]()
 
