@@ -1,7 +1,8 @@
-"""A device called "npu" without hardware: every operator runs on the CPU, but tensors must be moved to it.
+"""A simulated device called "npu": operators run on the CPU, but tensors must be moved to the device.
 
-It shows that the engine finds the accelerator and puts every tensor where it belongs; nothing about numerics,
-speed, memory or which operators a real device has. It changes the process for good: use it in one of its own.
+It shows that the engine selects the accelerator and puts every tensor on the right device. It shows nothing about
+numerics, speed, memory or the operators of a real device. It changes the process permanently: use it in a separate
+process.
 
 The backend is torch's PrivateUse1, renamed in Python (pytorch#157859), with a fallback for every operator.
 """
@@ -22,7 +23,7 @@ transfers: Counter[str] = Counter()
 
 
 class Backend:
-    """Stands for the module torch.npu."""
+    """Replacement for the module torch.npu."""
 
     def is_available(self) -> bool:
         return True
@@ -40,11 +41,11 @@ class Backend:
         return 0
 
     def manual_seed_all(self, seed: int) -> None:
-        """There is no random number generator on the device."""
+        """Do nothing: the device has no random number generator."""
 
 
 class DeviceTensor(torch.Tensor):
-    """A tensor on the device; `raw` holds its numbers on the CPU."""
+    """A tensor on the device; `raw` contains its values on the CPU."""
 
     __torch_function__ = torch._C._disabled_torch_function_impl  # type: ignore[assignment]
     raw: torch.Tensor
@@ -71,7 +72,10 @@ def _to_cpu(value: Any) -> Any:
 
 
 def _run(operator: Any, *args: Any, **kwargs: Any) -> Any:
-    """Run an operator on the CPU; tensors of both devices may not meet, unless one is a number or an index."""
+    """Run an operator on the CPU.
+
+    Tensors of both devices cannot be combined, except for scalars and indices.
+    """
     tensors = [leaf for leaf in _pytree.tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor)]
     on_device = [tensor for tensor in tensors if isinstance(tensor, DeviceTensor)]
     stray = [tensor for tensor in tensors if not isinstance(tensor, DeviceTensor) and tensor.dim() > 0]
@@ -111,7 +115,7 @@ def _copy(source: torch.Tensor, target: torch.Tensor, non_blocking: bool = False
 
 
 def install() -> list[torch.library.Library]:
-    """Make "npu" this process's accelerator; the registrations last as long as what is returned."""
+    """Make "npu" the accelerator of this process, as long as the returned registrations exist."""
     _setup_privateuseone_for_python_backend(NAME, backend_module=Backend())
     library: Any = torch.library.Library
     fallback = library("_", "IMPL")
@@ -128,7 +132,7 @@ def install() -> list[torch.library.Library]:
     }
     for name, implementation in own.items():
         aten.impl(name, implementation, "PrivateUse1")
-    # Composite kernels would work on the device tensors' own, empty storage: they go to the CPU as well.
+    # Composite kernels would use the empty storage of device tensors, so they run on the CPU as well.
     has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key
     for qualified in torch._C._dispatch_get_all_op_names():
         name = qualified.removeprefix("aten::")

@@ -1,4 +1,4 @@
-"""Detokenizer and StopScanner: whole characters, whole stop texts, whatever the cut."""
+"""Detokenizer and StopScanner: complete characters and stop strings, however the text is split."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _byte_level() -> Tokenizer:
 
 
 def _byte_fallback() -> Tokenizer:
-    """As SentencePiece does it: U+2581 for a space, <0x..> for bytes, no space before the first word."""
+    """Return a tokenizer like SentencePiece: U+2581 for a space, <0x..> for bytes, no space before the first word."""
     words = ["<unk>", "\u2581", "\u2581hello", "\u2581world", "lo", *[f"<0x{byte:02X}>" for byte in range(256)]]
     tokenizer = Tokenizer(
         models.BPE({word: index for index, word in enumerate(words)}, [], unk_token="<unk>", byte_fallback=True)
@@ -55,7 +55,7 @@ def _id(tokenizer: Tokenizer, token: str) -> int:
 
 
 def _byte_ids(data: bytes) -> list[int]:
-    """One byte-level token for each byte."""
+    """Return one byte-level token for each byte."""
     printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
     others = [byte for byte in range(256) if byte not in printable]
     symbols = {byte: chr(byte) for byte in printable} | {byte: chr(256 + n) for n, byte in enumerate(others)}
@@ -68,29 +68,34 @@ def _pieces(tokenizer: Tokenizer, ids: list[int], skip: bool = True) -> list[str
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_a_text_cut_into_bytes_is_released_in_whole_characters(text: str) -> None:
+def test_text_split_into_bytes_is_released_in_whole_characters(text: str) -> None:
     pieces = _pieces(BYTE_LEVEL, _byte_ids(text.encode()))
-    # Each character comes with the token that holds its last byte.
+    # Each character is released with the token of its last byte.
     expected = [piece for character in text for piece in [""] * (len(character.encode()) - 1) + [character]]
     assert expected == pieces
 
 
 @pytest.mark.parametrize("tokenizer", [BYTE_LEVEL, BYTE_FALLBACK])
-def test_knowing_whole_tokens_changes_no_piece(tokenizer: Tokenizer) -> None:
+def test_context_free_texts_do_not_change_the_result(tokenizer: Tokenizer) -> None:
     generator = random.Random(5)
-    whole = Vocabulary(tokenizer).context_free_text
-    known = [token_id for token_id in range(tokenizer.get_vocab_size()) if whole(token_id) is not None]
-    assert (tokenizer is BYTE_LEVEL) == bool(known)
+    context_free_text = Vocabulary(tokenizer).context_free_text
+    context_free = [
+        token_id for token_id in range(tokenizer.get_vocab_size()) if context_free_text(token_id) is not None
+    ]
+    assert (tokenizer is BYTE_LEVEL) == bool(context_free)
     for _ in range(300):
         ids = [generator.randrange(tokenizer.get_vocab_size()) for _ in range(30)]
-        ids = [generator.choice(known) if known and generator.random() < 0.4 else identifier for identifier in ids]
+        ids = [
+            generator.choice(context_free) if context_free and generator.random() < 0.4 else identifier
+            for identifier in ids
+        ]
         for skip in (True, False):
-            detokenizer = Detokenizer(tokenizer, skip, whole)
+            detokenizer = Detokenizer(tokenizer, skip, context_free_text)
             assert _pieces(tokenizer, ids, skip) == [detokenizer.push(token_id) for token_id in ids]
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_every_cut_of_a_text_gives_the_text(text: str) -> None:
+def test_every_split_of_a_text_gives_the_text(text: str) -> None:
     data = text.encode()
     for cut in range(len(data) + 1):
         before, after = data[:cut].decode(errors="ignore"), data[cut:]
@@ -98,14 +103,14 @@ def test_every_cut_of_a_text_gives_the_text(text: str) -> None:
         assert text == "".join(_pieces(BYTE_LEVEL, ids))
 
 
-def test_the_fallback_bytes_of_a_sentencepiece_tokenizer_are_whole_characters_too() -> None:
+def test_sentencepiece_fallback_bytes_are_released_in_whole_characters() -> None:
     hello, world = _id(BYTE_FALLBACK, "\u2581hello"), _id(BYTE_FALLBACK, "\u2581world")
     emoji = [_id(BYTE_FALLBACK, f"<0x{byte:02X}>") for byte in "😀".encode()]
     expected = ["hello", " world", "", "", "", "😀", " hello", "", "", "", "😀"]
     assert expected == _pieces(BYTE_FALLBACK, [hello, world, *emoji, hello, *emoji])
 
 
-def test_random_tokens_give_what_the_tokenizer_decodes_but_for_an_unfinished_end() -> None:
+def test_random_tokens_give_the_decoded_text_except_an_incomplete_end() -> None:
     generator = random.Random(3)
     size = BYTE_LEVEL.get_vocab_size()
     for _ in range(200):
@@ -116,7 +121,7 @@ def test_random_tokens_give_what_the_tokenizer_decodes_but_for_an_unfinished_end
         assert whole[len(text) :] in {"", "\ufffd", "\ufffd\ufffd", "\ufffd\ufffd\ufffd"}
 
 
-def test_bytes_that_never_become_characters_do_not_hold_up_what_follows() -> None:
+def test_invalid_bytes_do_not_delay_the_following_text() -> None:
     ids = _byte_ids(b"\x80" * 100 + b"ok")
     pieces = _pieces(BYTE_LEVEL, ids)
     assert "".join(pieces) == "\ufffd" * 100 + "ok"
@@ -133,18 +138,18 @@ def test_the_window_stays_short() -> None:
     assert longest <= 17
 
 
-def test_a_token_that_the_tokenizer_does_not_know_has_no_text() -> None:
+def test_an_unknown_token_has_no_text() -> None:
     assert _pieces(BYTE_LEVEL, [*_byte_ids(b"a"), 10**6, *_byte_ids(b"b")]) == ["a", "", "b"]
 
 
-def test_special_tokens_are_shown_only_when_asked_for() -> None:
+def test_special_tokens_are_shown_only_on_request() -> None:
     ids = [*_byte_ids(b"a"), *(_id(BYTE_LEVEL, token) for token in ("<|end|>", "<think>")), *_byte_ids(b"b")]
     assert _pieces(BYTE_LEVEL, ids, skip=True) == ["a", "", "<think>", "b"]
     assert _pieces(BYTE_LEVEL, ids, skip=False) == ["a", "<|end|>", "<think>", "b"]
 
 
 def _scan_by_character(text: str, stops: tuple[str, ...], include: bool) -> tuple[str, bool]:
-    """The plain meaning: read on until some stop text stands at the end."""
+    """Return the result of reading on until a stop string is at the end."""
     for end in range(1, len(text) + 1):
         ending = [stop for stop in stops if text[:end].endswith(stop)]
         if ending:
@@ -168,30 +173,30 @@ STOPS = [
 
 @pytest.mark.parametrize("include", [False, True])
 @pytest.mark.parametrize("stops", STOPS, ids=str)
-def test_stops_are_found_at_every_cut_and_nothing_of_them_leaks(stops: tuple[str, ...], include: bool) -> None:
+def test_stop_strings_are_found_at_every_cut_and_never_released(stops: tuple[str, ...], include: bool) -> None:
     texts = ["abcabb", "aabab", "aaab", "xxa世界b", "你好。世界", "abab", "nev", "neverever"]
     for text in texts:
         expected = _scan_by_character(text, stops, include)
         for first in range(len(text) + 1):
             for second in range(first, len(text) + 1):
                 scanner = StopScanner(stops, include)
-                released, found = "", False
+                released, matched = "", False
                 for begin, end in pairwise([0, first, second, len(text)]):
-                    if found:
+                    if matched:
                         break
-                    piece, found = scanner.push(text[begin:end])
+                    piece, matched = scanner.push(text[begin:end])
                     released += piece
                     assert expected[0].startswith(released)
-                assert expected == (released if found else released + scanner.flush(), found)
+                assert expected == (released if matched else released + scanner.flush(), matched)
 
 
-def test_no_more_is_held_back_than_a_stop_needs() -> None:
+def test_only_possible_stop_strings_are_held_back() -> None:
     scanner = StopScanner(("END", "\n\n"), include_stop=False)
     pieces = ["a", "E", "x", "EN", "EN", "\n", "b"]
     assert [scanner.push(piece)[0] for piece in pieces] == ["a", "", "Ex", "", "EN", "EN", "\nb"]
 
 
-def test_held_text_comes_out_once() -> None:
+def test_held_back_text_is_released_once() -> None:
     scanner = StopScanner(("END",), include_stop=False)
     assert scanner.push("aEN") == ("a", False)
     assert scanner.flush() == "EN"

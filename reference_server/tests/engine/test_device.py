@@ -1,5 +1,4 @@
-"""The engine on an accelerator that is only simulated: it is found, every tensor is where it belongs, few travel, and
-the model sees few shapes."""
+"""The engine on a simulated accelerator: selection, tensor placement, transfers and shapes."""
 
 from __future__ import annotations
 
@@ -29,15 +28,17 @@ KINDS = [
     {"beam_search": True, "n": 3},
     {"beam_search": True, "n": 2, "best_of": 4, "beam_groups": 2, "diversity_penalty": 0.5, "logprobs": 1},
 ]
-HEAD = list(range(40))
-PROMPTS = [HEAD * (at % 2) + [generator.randrange(200) for _ in range(generator.randrange(1, 300))] for at in range(24)]
+PREFIX = list(range(40))
+PROMPTS = [
+    PREFIX * (at % 2) + [generator.randrange(200) for _ in range(generator.randrange(1, 300))] for at in range(24)
+]
 
 def generate(device):
     engine = LocalEngine.load(pathlib.Path(sys.argv[1]), device=device, dtype="float32", slots=20)
     shapes, steps = set(), collections.defaultdict(set)
     mask, passes = engine._runner._mask, {name: getattr(engine._runner, name) for name in ("prefill", "decode")}
 
-    def seen(positions, read):
+    def recorded_mask(positions, read):
         shapes.add((*positions.shape, read))
         return mask(positions, read)
 
@@ -50,7 +51,7 @@ def generate(device):
             return logits
         return run
 
-    engine._runner._mask = seen
+    engine._runner._mask = recorded_mask
     for name in passes:
         setattr(engine._runner, name, counted(name))
 
@@ -62,23 +63,23 @@ def generate(device):
         return await asyncio.gather(*map(one, range(len(PROMPTS))))
 
     try:
-        said = [sorted(each) for each in asyncio.run(all())]
-        travelled = {f"{name} {way}": max(counts) for (name, way), counts in steps.items() if way != "within it"}
-        return said, str(engine._checkpoint.model.device), travelled, sorted(shapes)
+        answers = [sorted(answer) for answer in asyncio.run(all())]
+        transfers = {f"{name} {way}": max(counts) for (name, way), counts in steps.items() if way != "within it"}
+        return answers, str(engine._checkpoint.model.device), transfers, sorted(shapes)
     finally:
         engine.close()
 
 expected, _, _, on_cpu = generate("cpu")
-said, device, travelled, shapes = generate("auto")
-reused = sum(item[-1] for each in said for item in each)
-print(json.dumps({"same": said == expected, "device": device, "reused": reused, "travelled": travelled,
+answers, device, transfers, shapes = generate("auto")
+reused = sum(item[-1] for answer in answers for item in answer)
+print(json.dumps({"same": answers == expected, "device": device, "reused": reused, "transfers": transfers,
                   "shapes": shapes, "shapes on the CPU": len(on_cpu)}))
 """
 
 
 @pytest.fixture(scope="module")
-def found(random_checkpoint: Path) -> dict[str, Any]:
-    """What a process of its own found out: the simulation changes a process for good."""
+def report(random_checkpoint: Path) -> dict[str, Any]:
+    """Return the report of a separate process, because the simulation changes a process permanently."""
     result = subprocess.run(
         [sys.executable, "-c", PROGRAM, str(random_checkpoint)],
         env=os.environ | {"PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"},
@@ -87,27 +88,27 @@ def found(random_checkpoint: Path) -> dict[str, Any]:
         check=False,
     )
     assert result.returncode == 0, result.stderr
-    told: dict[str, Any] = json.loads(result.stdout)
-    return told
+    parsed: dict[str, Any] = json.loads(result.stdout)
+    return parsed
 
 
-def test_the_accelerator_is_found_and_gives_the_tokens_of_the_cpu(found: dict[str, Any]) -> None:
-    """Greedy, sampled, penalised, several, ranked and searched for; prompts in chunks, heads reused."""
-    assert (True, "npu:0") == (found["same"], found["device"])
-    assert found["reused"] > 0
+def test_the_accelerator_is_selected_and_generates_the_tokens_of_the_cpu(report: dict[str, Any]) -> None:
+    """Greedy, sampled, penalised, several, ranked and beam-search answers, with chunked prompts and reused prefixes."""
+    assert (True, "npu:0") == (report["same"], report["device"])
+    assert report["reused"] > 0
 
 
-def test_a_step_sends_one_tensor_to_the_device_and_takes_the_logits_back(found: dict[str, Any]) -> None:
+def test_a_step_transfers_one_tensor_to_the_device_and_the_logits_back(report: dict[str, Any]) -> None:
     expected = {f"{step} {way} the device": 1 for step in ("prefill", "decode") for way in ("to", "from")}
-    assert expected == found["travelled"]
+    assert expected == report["transfers"]
 
 
-def test_the_model_sees_few_shapes(found: dict[str, Any]) -> None:
-    """Every shape is compiled once: rows, tokens and positions double, up to all slots and the whole cache."""
+def test_the_model_sees_few_shapes(report: dict[str, Any]) -> None:
+    """Each shape is compiled once: rows, tokens and positions double, up to all slots and the whole cache."""
     doubling = [2**power for power in range(10)]
-    for rows, tokens, read in found["shapes"]:
+    for rows, tokens, read in report["shapes"]:
         assert rows in (*doubling, 20)
         assert tokens == 1 or tokens // 16 in doubling
         assert read // 64 in doubling
-    assert len(found["shapes"]) <= found["shapes on the CPU"]
-    assert len([shape for shape in found["shapes"] if shape[1] == 1]) <= 4 * 4
+    assert len(report["shapes"]) <= report["shapes on the CPU"]
+    assert len([shape for shape in report["shapes"] if shape[1] == 1]) <= 4 * 4

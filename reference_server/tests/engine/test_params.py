@@ -1,4 +1,4 @@
-"""200 random sets of parameters: a request gets the same alone and in a full batch of 32."""
+"""200 random sets of parameters: the answers are the same alone and in a full batch of 32."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BATCH = 32
 
 
 def _params(generator: random.Random, vocabulary: int) -> SamplingParams:
-    """Every parameter, each at its default half of the time."""
+    """Return random parameters; each has its default value half of the time."""
 
     def sometimes(value: Any, otherwise: Any) -> Any:
         return value if generator.random() < 0.5 else otherwise
@@ -37,7 +37,7 @@ def _params(generator: random.Random, vocabulary: int) -> SamplingParams:
         top_k=sometimes(generator.choice([1, 3, 40, 10**6]), 0),
         min_p=sometimes(generator.choice([0.01, 0.2, 1.0]), 0.0),
         logit_bias=sometimes(tuple((token, generator.uniform(-9, 9)) for token in ids(9)), ()),
-        # Enough of them for a search of five beams.
+        # enough for a beam search with five beams
         allowed_token_ids=sometimes(frozenset(ids(50)), None) if generator.random() < 0.5 else None,
         bad_words=sometimes(tuple(generator.sample(["the", "o", "again", "你好", " a"], 3)), ()),
         min_tokens=sometimes(generator.randrange(max_tokens + 1), 0),
@@ -69,16 +69,18 @@ def _params(generator: random.Random, vocabulary: int) -> SamplingParams:
     )
 
 
-def _said(deltas: list[Delta]) -> dict[int, list[Any]]:
-    """What each choice said, without what was measured."""
-    said: dict[int, list[Any]] = {}
+def _content_by_choice(deltas: list[Delta]) -> dict[int, list[Any]]:
+    """Return the content of each choice, without measurements."""
+    choices: dict[int, list[Any]] = {}
     for delta in deltas:
         content = (delta.token_id, delta.text, delta.reasoning, delta.finish_reason, delta.stop_reason, delta.logprob)
-        said.setdefault(delta.index, []).append(content)
-    return said
+        choices.setdefault(delta.index, []).append(content)
+    return choices
 
 
-def test_random_parameters_give_the_same_alone_and_in_a_batch_of_32(load_engine: Callable[..., LocalEngine]) -> None:
+def test_random_parameters_give_the_same_answers_alone_and_in_a_batch_of_32(
+    load_engine: Callable[..., LocalEngine],
+) -> None:
     engine = load_engine(slots=BATCH)
     generator = random.Random(20)
     sets = [_params(generator, engine.vocabulary_size) for _ in range(SETS)]
@@ -90,7 +92,7 @@ def test_random_parameters_give_the_same_alone_and_in_a_batch_of_32(load_engine:
     async def one(at: int) -> dict[int, list[Any]]:
         deltas = [delta async for delta in engine.submit(prompts[at], sets[at])]
         sizes.update(delta.batch_size for delta in deltas if delta.batch_size)
-        return _said(deltas)
+        return _content_by_choice(deltas)
 
     async def alone() -> list[dict[int, list[Any]]]:
         return [await one(at) for at in range(SETS)]

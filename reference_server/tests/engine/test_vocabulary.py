@@ -1,4 +1,4 @@
-"""Vocabulary: the bytes of tokens add up to the text, in both ways that vocabularies spell bytes."""
+"""Vocabulary: the bytes of tokens add up to the text, in both byte encodings of vocabularies."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _byte_level() -> Tokenizer:
 
 
 def _byte_fallback() -> Tokenizer:
-    """As SentencePiece does it: U+2581 for a space, <0x..> for bytes, no space before the first word."""
+    """Return a tokenizer like SentencePiece: U+2581 for a space, <0x..> for bytes, no space before the first word."""
     words = [
         "<unk>",
         "\u2581",
@@ -61,16 +61,16 @@ def _joined(tokenizer: Tokenizer, ids: list[int]) -> bytes:
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_the_tokens_of_a_text_have_its_bytes(text: str) -> None:
+def test_the_bytes_of_the_tokens_are_the_bytes_of_the_text(text: str) -> None:
     assert text.encode() == _joined(BYTE_LEVEL, BYTE_LEVEL.encode(text).ids)
 
 
 @pytest.mark.parametrize("tokenizer", [BYTE_LEVEL, BYTE_FALLBACK], ids=["byte level", "byte fallback"])
-def test_random_tokens_have_the_bytes_of_what_the_tokenizer_decodes(tokenizer: Tokenizer) -> None:
+def test_the_bytes_of_random_tokens_are_those_of_the_decoded_text(tokenizer: Tokenizer) -> None:
     generator = random.Random(4)
     characters = set(map(ord, "hello world"))
     vocabulary = Vocabulary(tokenizer)
-    # Broken characters are decoded as U+FFFD, in one way or another: what is whole can be compared.
+    # Only whole characters are compared: tokenizers decode incomplete ones to U+FFFD in different ways.
     whole = [i for i in range(tokenizer.get_vocab_size()) if set(vocabulary.token_bytes(i, first=False)) <= characters]
     assert len(whole) > 5
     for _ in range(200):
@@ -78,18 +78,18 @@ def test_random_tokens_have_the_bytes_of_what_the_tokenizer_decodes(tokenizer: T
         assert tokenizer.decode(ids, skip_special_tokens=False).encode() == _joined(tokenizer, ids)
 
 
-def test_every_byte_of_a_cut_character_is_kept() -> None:
+def test_every_byte_of_a_split_character_is_kept() -> None:
     emoji = [BYTE_FALLBACK.token_to_id(f"<0x{byte:02X}>") or 0 for byte in "😀".encode()]
     hello = BYTE_FALLBACK.token_to_id("\u2581hello") or 0
     vocabulary = Vocabulary(BYTE_FALLBACK)
-    assert [vocabulary.token_bytes(each, first=False) for each in emoji] == [b"\xf0", b"\x9f", b"\x98", b"\x80"]
+    assert [vocabulary.token_bytes(token_id, first=False) for token_id in emoji] == [b"\xf0", b"\x9f", b"\x98", b"\x80"]
     assert "hello😀 hello".encode() == _joined(BYTE_FALLBACK, [hello, *emoji, hello])
     symbols = [BYTE_LEVEL.token_to_id(symbol) or 0 for symbol in "ðŁĺĢ"]
     assert "😀".encode() == _joined(BYTE_LEVEL, symbols)
-    assert [len(Vocabulary(BYTE_LEVEL).token_bytes(each, first=False)) for each in symbols] == [1] * 4
+    assert [len(Vocabulary(BYTE_LEVEL).token_bytes(token_id, first=False)) for token_id in symbols] == [1] * 4
 
 
-def test_a_word_loses_its_space_only_where_no_text_stands_before_it() -> None:
+def test_a_word_loses_its_space_only_at_the_beginning() -> None:
     vocabulary = Vocabulary(BYTE_FALLBACK)
     hello = BYTE_FALLBACK.token_to_id("\u2581hello") or 0
     assert (vocabulary.token_bytes(hello, first=True), vocabulary.token_bytes(hello, first=False)) == (
@@ -98,7 +98,7 @@ def test_a_word_loses_its_space_only_where_no_text_stands_before_it() -> None:
     )
 
 
-def test_added_tokens_are_their_own_text_and_unknown_ids_have_none() -> None:
+def test_added_tokens_are_their_own_text_and_unknown_ids_have_no_text() -> None:
     vocabulary = Vocabulary(BYTE_LEVEL)
     ids = {text: BYTE_LEVEL.token_to_id(text) or 0 for text in ("<|end|>", "<think>", "\u0120x")}
     assert [text.encode() for text in ids] == [

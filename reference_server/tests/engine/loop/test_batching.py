@@ -1,4 +1,4 @@
-"""What a sequence gets does not depend on who shares its batch, its slot or its padding."""
+"""Independence of a sequence from the other sequences of its batch, its slot and padding."""
 
 from __future__ import annotations
 
@@ -66,8 +66,8 @@ def test_two_seeds_give_different_tokens_and_one_seed_the_same(engine: LocalEngi
     assert run(None) != run(None)
 
 
-def test_a_seed_draws_a_number_of_its_own_for_every_token(engine: LocalEngine) -> None:
-    # So hot that every token is equally likely: the number drawn is the token's place in the vocabulary.
+def test_a_seed_draws_a_separate_number_for_every_token(engine: LocalEngine) -> None:
+    # At this temperature every token is equally likely: the number drawn determines the token id.
     params = SamplingParams(temperature=1e30, seed=12345, max_tokens=50, ignore_eos=True)
     expected = [int(draw_uniform(12345, index) * engine.vocabulary_size) for index in range(50)]
     assert expected == asyncio.run(_tokens(engine, [1, 2, 3], params))
@@ -86,7 +86,7 @@ def runner(random_checkpoint: Path) -> Runner:
 
 
 def _same(expected: torch.Tensor, actual: torch.Tensor) -> bool:
-    """Equal to the bit where that was measured (x86 with MKL), else to rounding."""
+    """Return whether tensors are bit-identical where this was measured (x86 with MKL), otherwise nearly equal."""
     exact = platform.machine() in {"x86_64", "AMD64"} and torch.backends.mkl.is_available()  # type: ignore[no-untyped-call]
     return torch.equal(expected, actual) if exact else torch.allclose(expected, actual, atol=1e-5)
 
@@ -108,7 +108,7 @@ def test_logits_are_the_same_in_every_batch_slot_and_padding(runner: Runner) -> 
 
 
 @torch.inference_mode()
-def test_a_decode_step_leaves_the_slots_it_does_not_name_alone(runner: Runner) -> None:
+def test_a_decode_step_changes_no_other_slots(runner: Runner) -> None:
     prompts = _prompts(4, runner.vocabulary_size)
     runner.prefill(prompts, [0, 1, 2, 3])
     expected = runner.decode([7], [len(prompts[1])], [1])

@@ -1,4 +1,4 @@
-"""BeamSearch, fed by hand: the answers of a plain reference."""
+"""BeamSearch without a model, compared with the reference."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def synthetic(vocabulary: int, seed: int) -> Callable[[Tokens], list[float]]:
-    """Log-probabilities that depend on every token before, and on nothing else."""
+    """Return a function for log-probabilities that depend only on the tokens so far."""
 
     @cache
     def logprobs(tokens: Tokens) -> list[float]:
@@ -51,19 +51,19 @@ def search(
     ends: frozenset[int],
     tokenizer: Tokenizer | None = None,
 ) -> list[Tokens]:
-    """The answers of a BeamSearch that is fed by hand."""
+    """Return the answers of a BeamSearch that gets its logits from a function."""
     vocabulary = Vocabulary(tokenizer or _tokenizer())
     running = BeamSearch([1], AnswerSpec(vocabulary, params, limit, ends), Cancellation(), ready_at=0.0)
     steps = 0
     while not running.done:
         logits = torch.tensor([logprobs(tuple(beam.generated)) for beam in running.beams]) + steps
-        held = {beam: list(beam.generated) for beam in running.beams}
+        rows = {beam: list(beam.generated) for beam in running.beams}
         moves = running.advance(logits, logits)
         assert {source for source, _ in moves}.isdisjoint(target for _, target in moves)
         for source, target in moves:
-            held[target] = held[source]
-        for beam in running.running_beams():  # what a beam goes on from is in its row
-            assert beam.generated[:-1] == held[beam]
+            rows[target] = rows[source]
+        for beam in running.running_beams():  # the row of a beam contains what it continues
+            assert beam.generated[:-1] == rows[beam]
         running.record_step(StepStats(1, 0.0, 0.0))
         steps += 1
     return [tuple(delta.token_id for delta in answer) for answer in running.collect_answers()]
@@ -90,7 +90,7 @@ def test_answers_are_those_of_the_reference(
         assert expected == search(table, params, limit=limit, ends=ends)
 
 
-def test_a_search_as_wide_as_the_tree_finds_the_likeliest_answer() -> None:
+def test_an_exhaustive_search_finds_the_most_likely_answers() -> None:
     table = synthetic(4, 6)
 
     def total(tokens: Tokens) -> float:
@@ -101,7 +101,7 @@ def test_a_search_as_wide_as_the_tree_finds_the_likeliest_answer() -> None:
     assert every[:3] == search(table, params, limit=4, ends=frozenset())
 
 
-def test_more_beams_than_continuations_are_idle_until_there_are_enough() -> None:
+def test_surplus_beams_are_idle_until_there_are_enough_continuations() -> None:
     params = SamplingParams(beam_search=True, n=9)
     expected = reference(synthetic(3, 7), params, limit=5, ends=lambda _: False)
     assert len(set(expected)) == 9
@@ -109,10 +109,10 @@ def test_more_beams_than_continuations_are_idle_until_there_are_enough() -> None
 
 
 @pytest.mark.parametrize("stops", [("a",), ("ab", "ca"), ("bcb",), ("a", "b", "c"), ("é",), ("aé", "éx")], ids=str)
-def test_a_text_ends_a_beam_wherever_its_tokens_are_cut(stops: tuple[str, ...]) -> None:
+def test_a_stop_string_ends_a_beam_however_it_is_tokenized(stops: tuple[str, ...]) -> None:
     tokenizer = _tokenizer(
         "a", "b", "c", "ab", "bc", "ca", "aa", "xa", "ax", "x", "Ã", "©"
-    )  # the last two: bytes of an é
+    )  # the last two are the bytes of an é
     params = SamplingParams(beam_search=True, n=4, stop=stops)
 
     def ends(tokens: Tokens) -> bool:
@@ -129,8 +129,8 @@ def test_an_impossible_continuation_is_never_an_answer() -> None:
         return [math.log(0.5), -math.inf, math.log(0.5)]
 
     params = SamplingParams(beam_search=True, n=4, best_of=8)
-    found = search(table, params, limit=2, ends=frozenset())
-    assert sorted(found) == [(0, 0), (0, 2), (2, 0), (2, 2)]
+    answers = search(table, params, limit=2, ends=frozenset())
+    assert sorted(answers) == [(0, 0), (0, 2), (2, 0), (2, 2)]
     with pytest.raises(EngineError, match="only 4 answers"):
         search(table, dataclasses.replace(params, n=5), limit=2, ends=frozenset())
 
@@ -154,6 +154,6 @@ def test_extreme_penalties_still_give_answers(extreme: float) -> None:
     ],
     ids=str,
 )
-def test_numbers_out_of_range_are_refused_by_name(wrong: dict[str, Any]) -> None:
+def test_errors_name_numbers_out_of_range(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=rf"^{next(iter(wrong))} "):
         SamplingParams(beam_search=True, n=4, **wrong)

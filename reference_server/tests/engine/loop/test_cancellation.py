@@ -1,4 +1,4 @@
-"""LocalEngine: cancelled generations."""
+"""Cancellation of generations."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class TestCancel:
         asyncio.run(scenario())
         assert admitted == [[1], [3]]
 
-    def test_a_reader_that_waits_is_woken(self, engine: LocalEngine) -> None:
+    def test_a_waiting_reader_ends(self, engine: LocalEngine) -> None:
         async def scenario() -> list[Delta]:
             generation = engine.submit([1, 2], ENDLESS)
 
@@ -91,7 +91,7 @@ class TestCancel:
 
         assert asyncio.run(scenario()) == []
 
-    def test_after_the_end_it_changes_nothing(self, engine: LocalEngine) -> None:
+    def test_it_has_no_effect_after_the_end(self, engine: LocalEngine) -> None:
         async def scenario() -> list[Delta]:
             generation = engine.submit([1, 2], GREEDY)
             deltas = [delta async for delta in generation]
@@ -102,7 +102,7 @@ class TestCancel:
         assert len(asyncio.run(scenario())) == 40
         assert engine.alive
 
-    def test_a_loop_that_went_away_frees_its_slots(self, load_engine: Callable[..., LocalEngine]) -> None:
+    def test_a_closed_loop_frees_its_slots(self, load_engine: Callable[..., LocalEngine]) -> None:
         engine = load_engine(slots=2)
 
         async def abandon() -> None:

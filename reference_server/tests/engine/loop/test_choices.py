@@ -1,4 +1,4 @@
-"""Several choices of one request: each has its own stream of numbers, the best can be kept, slots are shared."""
+"""Several choices of one request: separate random numbers, ranking, and shared slots."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from reference_server.engine import Delta, EngineError, SamplingParams
 from reference_server.engine.detokenizer import Detokenizer
 from reference_server.engine.device import torch
-from reference_server.engine.loop import output_worker as output_worker
+from reference_server.engine.loop import output_worker
 from reference_server.engine.loop.generation import deliver_all
 from reference_server.engine.sampling.sampler import derive_seed
 
@@ -35,12 +35,12 @@ def run(engine: LocalEngine, params: SamplingParams, prompt: list[int] = PROMPT)
 
 
 def by_choice(deltas: list[Delta]) -> list[list[int]]:
-    """The tokens of choice 0, 1, ..."""
-    found: dict[int, list[int]] = defaultdict(list)
+    """Return the tokens of choice 0, 1, ..."""
+    choices: dict[int, list[int]] = defaultdict(list)
     for delta in deltas:
-        found[delta.index].append(delta.token_id)
-    assert sorted(found) == list(range(len(found)))
-    return [found[index] for index in range(len(found))]
+        choices[delta.index].append(delta.token_id)
+    assert sorted(choices) == list(range(len(choices)))
+    return [choices[index] for index in range(len(choices))]
 
 
 def tokens(deltas: list[Delta]) -> list[int]:
@@ -49,7 +49,7 @@ def tokens(deltas: list[Delta]) -> list[int]:
 
 @pytest.fixture
 def prefills(engine: LocalEngine, monkeypatch: pytest.MonkeyPatch) -> list[list[list[int]]]:
-    """The prompts of each pass through the model."""
+    """Return a list that collects the prompts of each prefill."""
     passes: list[list[list[int]]] = []
     prefill = engine._runner.prefill
 
@@ -62,24 +62,24 @@ def prefills(engine: LocalEngine, monkeypatch: pytest.MonkeyPatch) -> list[list[
 
 
 def alone(engine: LocalEngine, params: SamplingParams, choice: int, prompt: list[int] = PROMPT) -> list[Delta]:
-    """The choice, asked for as the only one of a request."""
+    """Return the deltas of a choice, requested as the only one."""
     seed = derive_seed(params.seed or 0, choice)
     return run(engine, dataclasses.replace(params, seed=seed, n=1, best_of=None), prompt)
 
 
 @pytest.mark.parametrize("prompt", [PROMPT, list(range(200))], ids=len)
 @pytest.mark.parametrize("slots", [1, 2, 8])
-def test_every_choice_is_what_its_own_seed_gives(
+def test_every_choice_has_the_tokens_of_its_own_seed(
     load_engine: Callable[..., LocalEngine], slots: int, prompt: list[int]
 ) -> None:
     engine = load_engine(slots=slots)
-    found = by_choice(run(engine, dataclasses.replace(SAMPLED, n=5), prompt))
-    assert found == [tokens(alone(engine, SAMPLED, choice, prompt)) for choice in range(5)]
-    assert found[0] == tokens(run(engine, SAMPLED, prompt))
-    assert len(set(map(tuple, found))) == 5
+    actual = by_choice(run(engine, dataclasses.replace(SAMPLED, n=5), prompt))
+    assert actual == [tokens(alone(engine, SAMPLED, choice, prompt)) for choice in range(5)]
+    assert actual[0] == tokens(run(engine, SAMPLED, prompt))
+    assert len(set(map(tuple, actual))) == 5
 
 
-def test_seeds_of_choices_are_a_promise() -> None:
+def test_the_seeds_of_choices_never_change() -> None:
     assert [derive_seed(7, 0), derive_seed(7, 1)] == [7, 3839616360365740667]
     seeds = {derive_seed(seed, choice) for seed in (0, 1, 2**64 - 1) for choice in range(128)}
     assert len(seeds) == 3 * 128
@@ -88,9 +88,9 @@ def test_seeds_of_choices_are_a_promise() -> None:
 
 def test_penalties_of_one_choice_do_not_count_the_tokens_of_another(engine: LocalEngine) -> None:
     params = dataclasses.replace(SAMPLED, frequency_penalty=1.5, repetition_penalty=1.3, logprobs=2)
-    found = run(engine, dataclasses.replace(params, n=4))
+    actual = run(engine, dataclasses.replace(params, n=4))
     for choice in range(4):
-        own = [dataclasses.replace(delta, index=0) for delta in found if delta.index == choice]
+        own = [dataclasses.replace(delta, index=0) for delta in actual if delta.index == choice]
         expected = alone(engine, params, choice)
         assert [(delta.token_id, delta.logprob) for delta in expected] == [(d.token_id, d.logprob) for d in own]
 
@@ -100,7 +100,7 @@ def test_greedy_choices_are_all_the_same(engine: LocalEngine) -> None:
     assert by_choice(run(engine, dataclasses.replace(params, n=3))) == [tokens(run(engine, params))] * 3
 
 
-def test_choices_grow_side_by_side(engine: LocalEngine) -> None:
+def test_choices_grow_in_parallel(engine: LocalEngine) -> None:
     deltas = run(engine, dataclasses.replace(SAMPLED, n=3))
     assert [delta.index for delta in deltas] == [0, 1, 2] * 20
     assert [delta.finish_reason for delta in deltas[-4:]] == [None, "length", "length", "length"]
@@ -124,24 +124,24 @@ def test_choices_and_other_requests_share_a_batch(engine: LocalEngine) -> None:
 
 
 class TestBestOf:
-    """The likeliest of several sequences."""
+    """The most likely of several sequences."""
 
     @pytest.mark.parametrize(("n", "best_of"), [(1, 2), (1, 6), (3, 6), (5, 6)])
-    def test_the_likeliest_are_returned_best_first(self, engine: LocalEngine, n: int, best_of: int) -> None:
+    def test_the_most_likely_are_returned_best_first(self, engine: LocalEngine, n: int, best_of: int) -> None:
         params = dataclasses.replace(SAMPLED, logprobs=1)
         every = [alone(engine, params, choice) for choice in range(best_of)]
-        sums = [sum(delta.logprob.logprob for delta in each if delta.logprob) for each in every]
+        sums = [sum(delta.logprob.logprob for delta in deltas if delta.logprob) for deltas in every]
         order = sorted(range(best_of), key=lambda choice: -sums[choice])[:n]
-        found = run(engine, dataclasses.replace(params, n=n, best_of=best_of))
-        assert [tokens(every[choice]) for choice in order] == by_choice(found)
-        assert [delta.logprob for choice in order for delta in every[choice]] == [delta.logprob for delta in found]
-        assert "".join(delta.text for choice in order for delta in every[choice]) == "".join(d.text for d in found)
+        actual = run(engine, dataclasses.replace(params, n=n, best_of=best_of))
+        assert [tokens(every[choice]) for choice in order] == by_choice(actual)
+        assert [delta.logprob for choice in order for delta in every[choice]] == [delta.logprob for delta in actual]
+        assert "".join(delta.text for choice in order for delta in every[choice]) == "".join(d.text for d in actual)
 
-    def test_as_many_as_are_returned_are_not_ranked(self, engine: LocalEngine) -> None:
+    def test_sequences_are_not_ranked_if_all_are_returned(self, engine: LocalEngine) -> None:
         plain = dataclasses.replace(SAMPLED, n=3)
         assert by_choice(run(engine, plain)) == by_choice(run(engine, dataclasses.replace(plain, best_of=3)))
 
-    def test_nothing_is_known_before_the_end(self, engine: LocalEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_nothing_is_delivered_before_the_end(self, engine: LocalEngine, monkeypatch: pytest.MonkeyPatch) -> None:
         sizes: list[int] = []
 
         def recorded(items: list[Any]) -> None:
@@ -156,12 +156,12 @@ class TestBestOf:
         params = SamplingParams(temperature=0, max_tokens=3, ignore_eos=True, n=2, best_of=4)
         assert [delta.index for delta in run(engine, params)] == [0] * 3 + [1] * 3
 
-    def test_logprobs_that_only_rank_are_not_told(self, engine: LocalEngine) -> None:
+    def test_logprobs_used_only_for_ranking_are_not_returned(self, engine: LocalEngine) -> None:
         assert {delta.logprob for delta in run(engine, dataclasses.replace(SAMPLED, n=1, best_of=2))} == {None}
 
 
-class TestEnds:
-    """A request is one thing: its sequences are cancelled together and fail together, and no others with them."""
+class TestRequestAsAWhole:
+    """The sequences of a request are cancelled together and fail together, without effect on other requests."""
 
     def test_cancel_frees_every_slot(self, engine: LocalEngine) -> None:
         async def scenario() -> None:
@@ -176,7 +176,7 @@ class TestEnds:
         assert engine._driver.scheduler.free_slots == 4
 
     @pytest.mark.parametrize("changes", [{}, {"best_of": 4}, {"frequency_penalty": 1.0}, {"temperature": 0}], ids=str)
-    def test_logits_that_are_no_numbers_end_the_whole_request(
+    def test_nan_logits_end_the_whole_request(
         self, engine: LocalEngine, monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any]
     ) -> None:
         decode = engine._runner.decode
@@ -198,9 +198,7 @@ class TestEnds:
         assert len(finished) == 20
         assert (engine._driver.generations, engine._driver.scheduler.free_slots, engine.alive) == ({}, 4, True)
 
-    def test_the_sequences_of_a_failed_request_are_run_no_further(
-        self, engine: LocalEngine, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_the_sequences_of_a_failed_request_stop(self, engine: LocalEngine, monkeypatch: pytest.MonkeyPatch) -> None:
         decode = engine._runner.decode
         sizes: list[int] = []
 
@@ -217,14 +215,16 @@ class TestEnds:
         assert len(run(engine, SAMPLED)) == 20
         assert sizes == [4]
 
-    def test_an_answer_that_cannot_be_turned_into_text_fails_alone(
+    def test_a_detokenizer_error_ends_no_other_request(
         self, engine: LocalEngine, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        poison = next(iter({*tokens(run(engine, dataclasses.replace(SAMPLED, n=2)))} - {*tokens(run(engine, GREEDY))}))
+        failing_token = next(
+            iter({*tokens(run(engine, dataclasses.replace(SAMPLED, n=2)))} - {*tokens(run(engine, GREEDY))})
+        )
 
         def broken_push(_detokenizer: Detokenizer, token_id: int) -> str:
-            if token_id == poison:
-                raise RuntimeError("no such text")
+            if token_id == failing_token:
+                raise RuntimeError("cannot be decoded")
             return ""
 
         monkeypatch.setattr(Detokenizer, "push", broken_push)
@@ -235,12 +235,14 @@ class TestEnds:
 
         failed, finished = asyncio.run(scenario())
         assert isinstance(failed, EngineError)
-        assert "no such text" in str(failed)
+        assert "cannot be decoded" in str(failed)
         assert isinstance(finished, list)
         assert len(finished) == 20
         assert (engine._driver.generations, engine._driver.scheduler.free_slots, engine.alive) == ({}, 4, True)
 
-    def test_a_dead_engine_tells_every_request_once(self, engine: LocalEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_failed_engine_delivers_one_error_per_request(
+        self, engine: LocalEngine, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         def broken(*_: Any) -> torch.Tensor:
             raise RuntimeError("device lost")
 
@@ -258,6 +260,6 @@ class TestEnds:
 @pytest.mark.parametrize(
     "wrong", [{"n": 0}, {"n": 129}, {"best_of": 0}, {"best_of": 129}, {"best_of": 2, "n": 3}], ids=str
 )
-def test_numbers_out_of_range_are_refused_by_name(wrong: dict[str, Any]) -> None:
+def test_errors_name_numbers_out_of_range(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=rf"^{next(iter(wrong))} "):
         SamplingParams(**wrong)

@@ -1,4 +1,4 @@
-"""LocalEngine: an engine that cannot go on."""
+"""Failures of an engine that cannot continue."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from reference_server.engine.loop.local_engine import LocalEngine
 
 
-class TestDeath:
-    """An engine that cannot go on says so to everybody, at once."""
+class TestFailure:
+    """An engine that cannot continue fails all requests at once."""
 
-    def test_every_generation_fails_and_nothing_more_is_taken(
+    def test_every_generation_fails_and_no_more_are_accepted(
         self, engine: LocalEngine, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
     ) -> None:
         def broken(*_: Any) -> torch.Tensor:
@@ -34,13 +34,13 @@ class TestDeath:
 
         outcomes = asyncio.run(scenario())
         assert [str(outcome) for outcome in outcomes] == ["the engine died: RuntimeError: device lost"] * 10
-        assert all(isinstance(outcome, EngineError) for outcome in outcomes)  # some were asked for too late
+        assert all(isinstance(outcome, EngineError) for outcome in outcomes)  # some were submitted too late
         assert not engine.alive
         with pytest.raises(EngineError, match="device lost"):
             run(engine, [1], GREEDY)
         assert "device lost" in caplog.text
 
-    def test_a_request_that_arrives_while_it_dies_fails_too(
+    def test_a_request_that_arrives_during_the_failure_fails_too(
         self, engine: LocalEngine, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         stepping, arrived = threading.Event(), threading.Event()
@@ -64,7 +64,7 @@ class TestDeath:
 
         asyncio.run(scenario())
 
-    def test_logits_that_are_no_numbers_end_one_request_and_not_the_engine(
+    def test_nan_logits_end_one_request_and_not_the_engine(
         self, engine: LocalEngine, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         decode = engine._runner.decode
@@ -87,7 +87,7 @@ class TestDeath:
         assert len(finished) == 40
         assert engine.alive
 
-    def test_close_fails_what_is_in_flight(self, engine: LocalEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_close_fails_the_requests_in_flight(self, engine: LocalEngine, monkeypatch: pytest.MonkeyPatch) -> None:
         decode = engine._runner.decode
 
         def patient(tokens: list[int], positions: list[int], slots: list[int]) -> torch.Tensor:

@@ -1,4 +1,4 @@
-"""LocalEngine: every way in which an answer can end, and what stays in its text."""
+"""Every finish reason of an answer, and what remains in its text."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def scripted(engine: LocalEngine, monkeypatch: pytest.MonkeyPatch) -> Callable[[str | list[int]], LocalEngine]:
-    """The engine, made to generate the tokens of a text, or given tokens, whatever the model says."""
+    """Make the engine generate the tokens of a string, or given tokens."""
 
-    def script(wanted: str | list[int]) -> LocalEngine:
-        ids = engine._checkpoint.tokenizer.encode(wanted).ids if isinstance(wanted, str) else wanted
+    def script(output: str | list[int]) -> LocalEngine:
+        ids = engine._checkpoint.tokenizer.encode(output).ids if isinstance(output, str) else output
         tokens = itertools.chain(ids, itertools.repeat(0))
         monkeypatch.setattr(engine._driver.sampler, "sample", lambda *_: [next(tokens)])
         return engine
@@ -36,14 +36,14 @@ def _id(engine: LocalEngine, token: str) -> int:
     return int(token_id)
 
 
-class TestEndings:
-    """Each finish reason, and what stays in the text."""
+class TestFinishReasons:
+    """Each finish reason, and what remains in the text."""
 
     def test_max_tokens(self, engine: LocalEngine) -> None:
         deltas = run(engine, [1, 2, 3], dataclasses.replace(GREEDY, max_tokens=7))
         assert [delta.finish_reason for delta in deltas] == [None] * 6 + ["length"]
 
-    def test_the_servers_cap(self, load_engine: Callable[..., LocalEngine]) -> None:
+    def test_the_limit_of_the_server(self, load_engine: Callable[..., LocalEngine]) -> None:
         engine = load_engine(max_new_tokens=5)
         for params in (ENDLESS, GREEDY):
             assert [delta.finish_reason for delta in run(engine, [1, 2], params)] == [None] * 4 + ["length"]
@@ -84,13 +84,13 @@ class TestEndings:
         assert (text_of(deltas), deltas[-1].finish_reason) == (expected, "length")
 
     @pytest.mark.parametrize("include", [True, False])
-    def test_a_stop_text(self, scripted: Callable[..., LocalEngine], include: bool) -> None:
+    def test_a_stop_string(self, scripted: Callable[..., LocalEngine], include: bool) -> None:
         engine = scripted("say 你好。 more text")
         params = SamplingParams(stop=("never", "好。 m"), include_stop_str_in_output=include)
         deltas = run(engine, [1], params)
         assert (text_of(deltas), deltas[-1].finish_reason) == ("say 你好。 m" if include else "say 你", "stop")
 
-    def test_an_end_on_the_last_allowed_token_is_a_stop(self, scripted: Callable[..., LocalEngine]) -> None:
+    def test_an_end_at_the_limit_is_a_stop(self, scripted: Callable[..., LocalEngine]) -> None:
         engine = scripted([_id(engine := scripted("x"), "a"), _id(engine, "b"), _id(engine, "<|im_end|>")])
         deltas = run(engine, [1], SamplingParams(max_tokens=3))
         assert [delta.finish_reason for delta in deltas] == [None, None, "stop"]
@@ -98,7 +98,7 @@ class TestEndings:
             assert run(scripted("ab"), [1], params)[-1].finish_reason == "stop"
 
     @pytest.mark.parametrize("ending", [{"max_tokens": 3}, {"stop_token_ids": frozenset({0})}])
-    def test_text_held_for_a_stop_comes_out_at_the_end(
+    def test_text_held_back_for_a_stop_string_is_released_at_the_end(
         self, scripted: Callable[..., LocalEngine], ending: dict[str, Any]
     ) -> None:
         engine = scripted([_id(engine := scripted("x"), token) for token in "abc"])
@@ -106,20 +106,20 @@ class TestEndings:
         assert text_of(deltas) == "abc"
         assert [delta.text for delta in deltas[:2]] + [""] == ["a", "", ""]
 
-    def test_a_character_cut_by_the_cap_is_dropped(self, scripted: Callable[..., LocalEngine]) -> None:
-        # "ð" and "Ł" stand for the first bytes of an emoji in the byte-level alphabet.
+    def test_a_character_cut_by_the_limit_is_dropped(self, scripted: Callable[..., LocalEngine]) -> None:
+        # "ð" and "Ł" are the first bytes of an emoji in the byte-level alphabet.
         engine = scripted([_id(engine := scripted("x"), token) for token in "aðŁ"])
         assert text_of(run(engine, [1], SamplingParams(max_tokens=3))) == "a"
 
 
 @pytest.mark.parametrize("reasoning", [True, False])
-def test_a_thought_that_the_template_opens_is_told_apart_when_asked_for(
+def test_reasoning_opened_by_the_template_is_separated_on_request(
     scripted: Callable[..., LocalEngine], reasoning: bool
 ) -> None:
-    said = "two\n</think>\n\nfour"
-    engine = scripted(said)
+    generated = "two\n</think>\n\nfour"
+    engine = scripted(generated)
     prompt = engine.encode_chat([{"role": "user", "content": "hello"}], None, {"thinking": True})
-    count = len(engine._checkpoint.tokenizer.encode(said).ids)
+    count = len(engine._checkpoint.tokenizer.encode(generated).ids)
     deltas = run(engine, prompt, SamplingParams(max_tokens=count, reasoning=reasoning))
-    thought = "".join(delta.reasoning for delta in deltas)
-    assert (thought, text_of(deltas)) == (("two", "four") if reasoning else ("", said))
+    thinking = "".join(delta.reasoning for delta in deltas)
+    assert (thinking, text_of(deltas)) == (("two", "four") if reasoning else ("", generated))

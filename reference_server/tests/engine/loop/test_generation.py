@@ -1,4 +1,4 @@
-"""LocalGeneration and the hand-over from the engine's thread, without an engine."""
+"""LocalGeneration and the delivery of deltas, without an engine."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_it_ends_after_the_last_of_several_choices() -> None:
     asyncio.run(scenario())
 
 
-def test_after_cancel_nothing_more_is_read_not_even_what_had_arrived() -> None:
+def test_nothing_is_read_after_cancel_not_even_delivered_items() -> None:
     async def scenario() -> None:
         generation = _generation(asyncio.get_running_loop())
         generation.deliver(MIDDLE)
@@ -57,7 +57,7 @@ def test_after_cancel_nothing_more_is_read_not_even_what_had_arrived() -> None:
     asyncio.run(scenario())
 
 
-def test_cancel_overtakes_what_a_waiting_reader_was_about_to_get() -> None:
+def test_cancel_precedes_items_that_a_waiting_reader_has_not_read() -> None:
     async def scenario() -> None:
         generation = _generation(asyncio.get_running_loop())
 
@@ -92,7 +92,7 @@ def test_a_closed_loop_cancels_its_sequences_and_no_others() -> None:
     async def scenario() -> None:
         orphan, other = _generation(closed), _generation(asyncio.get_running_loop())
         deliver_all([(orphan, MIDDLE), (other, LAST)])
-        assert [each.submission.cancellation.requested for each in (orphan, other)] == [True, False]
+        assert [generation.submission.cancellation.requested for generation in (orphan, other)] == [True, False]
         assert await anext(other) == LAST
 
     asyncio.run(scenario())

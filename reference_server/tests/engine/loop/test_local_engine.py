@@ -1,4 +1,4 @@
-"""LocalEngine: what comes out is what the model says, however many ask at once."""
+"""LocalEngine: its answers are those of the model, for any number of concurrent requests."""
 
 from __future__ import annotations
 
@@ -39,16 +39,16 @@ def test_greedy_tokens_are_those_of_transformers(random_checkpoint: Path, engine
 
 
 class TestRefusals:
-    """What submit does not take."""
+    """Requests and arguments that are refused."""
 
-    def test_a_prompt_that_leaves_no_room(self, load_engine: Callable[..., LocalEngine]) -> None:
+    def test_a_prompt_without_space_for_a_token(self, load_engine: Callable[..., LocalEngine]) -> None:
         engine = load_engine(max_model_len=32)
         with pytest.raises(PromptTooLong, match="32 tokens and at most 31 fit") as caught:
             run(engine, [1] * 32, GREEDY)
         assert (caught.value.prompt_tokens, caught.value.limit) == (32, 31)
 
     @pytest.mark.parametrize("prompt", [[], [-1], [10**9]])
-    def test_a_prompt_that_is_none(self, engine: LocalEngine, prompt: list[int]) -> None:
+    def test_an_invalid_prompt(self, engine: LocalEngine, prompt: list[int]) -> None:
         with pytest.raises(ValueError, match="the prompt"):
             run(engine, prompt, GREEDY)
 
@@ -58,7 +58,7 @@ class TestRefusals:
                 load_engine(**wrong)
 
 
-def test_64_requests_on_4_slots_all_finish_and_are_admitted_in_order(
+def test_64_requests_on_4_slots_finish_and_are_admitted_in_order(
     engine: LocalEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     admitted: list[list[int]] = []
@@ -99,11 +99,11 @@ def test_times_are_measured_from_when_a_token_could_be_scheduled(
     clock = itertools.count()
     monkeypatch.setattr("reference_server.engine.loop.local_engine.time.perf_counter", lambda: float(next(clock)))
     deltas = run(engine, [1, 2, 3], dataclasses.replace(GREEDY, max_tokens=3))
-    # Read at submission (0), then at the start and the end of each of three steps.
+    # The clock is read at submission (0), then at the start and the end of each of three steps.
     assert [(delta.queue_wait_s, delta.step_s) for delta in deltas] == [(1.0, 1.0)] * 3
 
 
-def test_a_step_reaches_the_loop_in_one_call(engine: LocalEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_step_is_delivered_in_one_call_per_loop(engine: LocalEngine, monkeypatch: pytest.MonkeyPatch) -> None:
     steps, calls = itertools.count(), itertools.count()
     step = engine._driver._step
     monkeypatch.setattr(engine._driver, "_step", lambda batch: (next(steps), step(batch))[1])

@@ -1,4 +1,4 @@
-"""A prompt that goes through the model in chunks gives the tokens of one that goes through at once."""
+"""Prefill in chunks: the tokens are the same as with a prefill in one pass."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ WHOLE = 4096
 
 
 def requests(vocabulary: int, seed: int) -> list[tuple[list[int], SamplingParams]]:
-    """Prompts of 1 to 480 tokens, greedy, sampled, several and searched for."""
+    """Return requests with prompts of 1 to 480 tokens: greedy, sampled, with several choices and with beam search."""
     generator = random.Random(seed)
     kinds: list[dict[str, Any]] = [
         {"temperature": 0},
@@ -43,7 +43,7 @@ def requests(vocabulary: int, seed: int) -> list[tuple[list[int], SamplingParams
 
 
 @pytest.mark.parametrize("chunk", [16, 48, 100, 256])
-def test_the_size_of_chunks_changes_no_answer(load_engine: Callable[..., LocalEngine], chunk: int) -> None:
+def test_the_chunk_size_does_not_change_answers(load_engine: Callable[..., LocalEngine], chunk: int) -> None:
     asked = requests(load_engine().vocabulary_size, seed=chunk)
     expected = answers(load_engine(slots=8, prefill_tokens=WHOLE), asked)
     assert expected == answers(load_engine(slots=8, prefill_tokens=chunk), asked)
@@ -51,7 +51,7 @@ def test_the_size_of_chunks_changes_no_answer(load_engine: Callable[..., LocalEn
 
 @torch.inference_mode()
 @pytest.mark.parametrize("chunk", [4, 16, 37, 64, 128, 200, 256])
-def test_logits_are_the_same_wherever_a_prompt_is_cut(random_checkpoint: Path, chunk: int) -> None:
+def test_the_chunk_size_does_not_change_logits(random_checkpoint: Path, chunk: int) -> None:
     from transformers import AutoModelForCausalLM
 
     torch.set_num_threads(1)
@@ -69,11 +69,11 @@ def test_logits_are_the_same_wherever_a_prompt_is_cut(random_checkpoint: Path, c
         torch.testing.assert_close(runner.decode([7], [length - 1], [2]), after, atol=1e-4, rtol=1e-4)
 
 
-def test_a_running_answer_waits_for_one_chunk_at_most(
+def test_a_running_answer_waits_for_at_most_one_chunk(
     load_engine: Callable[..., LocalEngine], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     engine = load_engine(slots=3, prefill_tokens=32)
-    passes: list[int] = []  # tokens of prompts in each forward pass; 0 for a decode step
+    passes: list[int] = []  # prompt tokens in each forward pass; 0 for a decode step
     prefill, decode = engine._runner.prefill, engine._runner.decode
 
     def recorded_prefill(pieces: list[list[int]], *others: Any) -> torch.Tensor:
@@ -100,7 +100,7 @@ def test_a_running_answer_waits_for_one_chunk_at_most(
     assert chunks == [32, 0] * 12 + [16]
 
 
-def test_the_first_token_counts_the_time_of_all_chunks(
+def test_the_time_of_the_first_token_includes_all_chunks(
     load_engine: Callable[..., LocalEngine], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     engine = load_engine(slots=1, prefill_tokens=16)
@@ -111,5 +111,5 @@ def test_the_first_token_counts_the_time_of_all_chunks(
         generation = engine.submit([3] * 48, SamplingParams(temperature=0, max_tokens=2, ignore_eos=True))
         return [(delta.queue_wait_s, delta.step_s) async for delta in generation]
 
-    # Read at submission (0), at the start of each chunk (1, 2, 3) and its end (4), then round one step more.
+    # The clock is read at submission (0), at the start of each chunk (1, 2, 3), at the end (4), and in the next step.
     assert asyncio.run(scenario()) == [(1.0, 3.0), (1.0, 1.0)]

@@ -1,9 +1,8 @@
-"""What a request may ask for beside its sampling: the prompt, its length, its place in the queue, ends and thoughts."""
+"""Request options besides sampling: prompt echo, truncation, priority, stop reasons and the reasoning budget."""
 
 from __future__ import annotations
 
 import asyncio
-import random
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,7 +11,7 @@ from reference_server.engine import Delta, SamplingParams
 from reference_server.engine.device import torch
 from reference_server.engine.loop.scheduler import Scheduler
 from reference_server.engine.loop.sequence import Cancellation, Sequence
-from reference_server.engine.repetition import Repetition, RepetitionDetector
+from reference_server.engine.repetition import Repetition
 
 if TYPE_CHECKING:
     from reference_server.engine.loop.local_engine import LocalEngine
@@ -34,35 +33,7 @@ def ids(deltas: list[Delta]) -> list[int]:
     return [delta.token_id for delta in deltas]
 
 
-def repeats(tokens: list[int], wanted: Repetition) -> bool:
-    """The plain meaning: the same pattern `count` times at the end."""
-    for size in range(wanted.shortest, wanted.longest + 1):
-        pattern = tokens[-size:]
-        if len(tokens) >= size * wanted.count and tokens[-size * wanted.count :] == pattern * wanted.count:
-            return True
-    return False
-
-
-def test_repetitions_are_found_where_they_end() -> None:
-    generator = random.Random(8)
-    for _ in range(300):
-        wanted = Repetition(generator.randrange(3, 7), generator.randrange(1, 4), generator.randrange(2, 5))
-        watch = RepetitionDetector(wanted)
-        tokens: list[int] = []
-        for _ in range(40):
-            tokens.append(generator.choice([1, 1, 2, 3]))
-            if generator.random() < 0.1:
-                watch = watch.fork()
-            assert repeats(tokens, wanted) == watch.push(tokens[-1])
-
-
-@pytest.mark.parametrize("wrong", [(3, 4, 2), (3, 0, 2), (0, 1, 2), (3, 1, 1)])
-def test_patterns_that_cannot_be_are_refused(wrong: tuple[int, int, int]) -> None:
-    with pytest.raises(ValueError, match="pattern"):
-        Repetition(*wrong)
-
-
-def test_an_answer_ends_where_it_repeats_itself_and_says_so(engine: LocalEngine) -> None:
+def test_a_repetition_ends_the_answer_with_its_finish_reason(engine: LocalEngine) -> None:
     only: dict[str, Any] = {"logit_bias": ((42, 100.0),), "max_tokens": 20}
     for beams in WAYS[:2]:
         deltas = run(engine, repetition=Repetition(8, 1, 3), **only, **beams)
@@ -71,7 +42,7 @@ def test_an_answer_ends_where_it_repeats_itself_and_says_so(engine: LocalEngine)
     assert len(run(engine, repetition=Repetition(8, 2, 3), **only)) == 6
 
 
-def test_the_end_is_told_by_what_the_request_named(engine: LocalEngine) -> None:
+def test_the_stop_reason_is_the_matched_stop_of_the_request(engine: LocalEngine) -> None:
     free = run(engine)
     token = free[4].token_id
     at = ids(free).index(token)
@@ -83,12 +54,12 @@ def test_the_end_is_told_by_what_the_request_named(engine: LocalEngine) -> None:
     assert free[-1].stop_reason is None
 
 
-def test_named_tokens_are_listed_behind_the_likeliest(engine: LocalEngine) -> None:
+def test_requested_tokens_are_listed_after_the_most_likely(engine: LocalEngine) -> None:
     for beams in WAYS[::2]:
         for delta in run(engine, logprobs=3, logprob_token_ids=(40, 41, 40), **beams):
             assert delta.logprob is not None
-            values = [each.logprob for each in delta.logprob.top]
-            texts = [each.text for each in delta.logprob.top]
+            values = [top.logprob for top in delta.logprob.top]
+            texts = [top.text for top in delta.logprob.top]
             assert 3 <= len(values) <= 5
             assert {"I", "J"} <= set(texts)
             assert values[:3] == sorted(values, reverse=True)[:3]
@@ -108,10 +79,10 @@ def test_logprobs_of_the_prompt_are_those_of_the_model(engine: LocalEngine, top:
     with torch.inference_mode():
         logits = engine._checkpoint.model(torch.tensor([prompt])).logits[0].double()
     expected = logits.log_softmax(-1)
-    told = first.prompt.logprobs
-    assert told is not None
-    assert (None, len(prompt)) == (told[0], len(told))
-    for at, entries in enumerate(told[1:], start=1):
+    returned = first.prompt.logprobs
+    assert returned is not None
+    assert (None, len(prompt)) == (returned[0], len(returned))
+    for at, entries in enumerate(returned[1:], start=1):
         assert entries is not None
         row = expected[at - 1]
         assert prompt[at] == entries[0].token_id
@@ -126,12 +97,12 @@ def test_logprobs_of_the_prompt_are_those_of_the_model(engine: LocalEngine, top:
         assert ranks[prompt[at]] == pytest.approx(int((row > row[prompt[at]]).sum()) + 1, abs=1)
 
 
-def test_a_prompt_is_returned_on_request_and_once(engine: LocalEngine) -> None:
+def test_a_prompt_is_returned_once_and_on_request_only(engine: LocalEngine) -> None:
     for asked in WAYS:
-        told = [delta.prompt for delta in run(engine, returns_prompt=True, **asked)]
-        assert told[0] is not None
-        assert (tuple(PROMPT), None) == (told[0].token_ids, told[0].logprobs)
-        assert not any(told[1:])
+        returned = [delta.prompt for delta in run(engine, returns_prompt=True, **asked)]
+        assert returned[0] is not None
+        assert (tuple(PROMPT), None) == (returned[0].token_ids, returned[0].logprobs)
+        assert not any(returned[1:])
         assert not any(delta.prompt for delta in run(engine, **asked))
 
 
@@ -145,13 +116,13 @@ def test_a_prompt_is_returned_on_request_and_once(engine: LocalEngine) -> None:
         ({"truncate_prompt_tokens": -1}, PROMPT),
     ],
 )
-def test_a_prompt_is_cut_to_the_length_that_was_asked_for(
+def test_a_prompt_is_truncated_to_the_requested_length(
     engine: LocalEngine, asked: dict[str, Any], kept: list[int]
 ) -> None:
     assert ids(run(engine, kept)) == ids(run(engine, PROMPT, **asked))
 
 
-def test_a_prompt_beyond_the_room_of_the_model_can_be_cut_to_it(engine: LocalEngine) -> None:
+def test_a_prompt_that_is_too_long_can_be_truncated_to_the_maximum(engine: LocalEngine) -> None:
     prompt = [5 + at % 200 for at in range(engine.max_model_len + 50)]
     first = run(engine, prompt, truncate_prompt_tokens=-1, returns_prompt=True)[0]
     assert first.prompt is not None
@@ -159,12 +130,12 @@ def test_a_prompt_beyond_the_room_of_the_model_can_be_cut_to_it(engine: LocalEng
 
 
 @pytest.mark.parametrize("wrong", [{"truncate_prompt_tokens": 0}, {"thinking_budget": -1}, {"prompt_logprobs": 21}])
-def test_values_out_of_range_are_refused_by_name(wrong: dict[str, Any]) -> None:
+def test_errors_name_values_out_of_range(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=f"^{next(iter(wrong))} "):
         SamplingParams(**wrong)
 
 
-def test_who_waits_goes_by_priority_and_then_by_arrival() -> None:
+def test_waiting_requests_run_by_priority_and_then_by_arrival() -> None:
     scheduler = Scheduler(1)
     order = [3, -2, 0, 3, 0, -2, 7, -9]
     sequences = [Sequence([5], SamplingParams(priority=priority), Cancellation()) for priority in order]
@@ -180,11 +151,13 @@ def test_who_waits_goes_by_priority_and_then_by_arrival() -> None:
 
 @pytest.mark.parametrize("budget", [0, 1, 5])
 @pytest.mark.parametrize("opened", [True, False])
-def test_a_thought_is_closed_when_its_budget_is_used_up(engine: LocalEngine, budget: int, opened: bool) -> None:
+def test_reasoning_is_closed_when_its_budget_is_used_up(engine: LocalEngine, budget: int, opened: bool) -> None:
     opening, closing = (engine._vocabulary.encode(marker)[0] for marker in ("<think>", "</think>"))
     prompt = [*PROMPT, opening] if opened else PROMPT
     bias = ((opening, 100.0),) if not opened else ((42, 100.0),)
-    told = ids(run(engine, prompt, thinking_budget=budget, reasoning=True, logit_bias=bias, bad_words=("</think>",)))
+    returned = ids(
+        run(engine, prompt, thinking_budget=budget, reasoning=True, logit_bias=bias, bad_words=("</think>",))
+    )
     begin = 0 if opened else 1
-    assert [begin + budget] == [at for at, token in enumerate(told) if token == closing]
+    assert [begin + budget] == [at for at, token in enumerate(returned) if token == closing]
     assert closing not in ids(run(engine, prompt, thinking_budget=budget, logit_bias=bias, bad_words=("</think>",)))

@@ -1,4 +1,4 @@
-"""What goes wrong ends as little as it can: one request, or all that run, but hardly ever the engine."""
+"""Failures end as little as possible: one request, or all running requests, but rarely the engine."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from reference_server.engine.loop.local_engine import LocalEngine
 
 GREEDY = SamplingParams(temperature=0, max_tokens=5, ignore_eos=True)
-AT_ONCE = 0.0
+NO_PAUSE_S = 0.0
 PATIENCE_S = 20
 
 
@@ -43,47 +43,47 @@ async def until_dead(engine: LocalEngine) -> None:
 
 @pytest.fixture
 def failing(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Makes a method of an engine's part raise errors, one for each call, None standing for none."""
+    """Make a method raise errors, one per call; None means no error."""
 
     def script(part: Any, method: str, *errors: Exception | None) -> None:
-        kept, left = getattr(part, method), list(errors)
+        original, remaining = getattr(part, method), list(errors)
 
         def scripted(*arguments: Any) -> Any:
-            error = left.pop(0) if left else None
+            error = remaining.pop(0) if remaining else None
             if error is not None:
                 raise error
-            return kept(*arguments)
+            return original(*arguments)
 
         monkeypatch.setattr(part, method, scripted)
 
     return script
 
 
-class TestRestarts:
-    """How many there are, and how long an engine waits."""
+class TestRestartPolicy:
+    """The number of restarts, and the pauses in front of them."""
 
-    def test_pauses_double_until_there_have_been_enough(self) -> None:
+    def test_pauses_double_until_the_limit(self) -> None:
         restarts = RestartPolicy(max_restarts=3, pause_s=0.5)
         assert [restarts.schedule_restart(now) for now in (1, 2, 3, 4)] == [0.5, 1.0, 2.0, None]
 
-    def test_those_of_long_ago_do_not_count(self) -> None:
+    def test_restarts_outside_the_window_do_not_count(self) -> None:
         restarts = RestartPolicy(max_restarts=2, window_s=10, pause_s=1)
         assert [restarts.schedule_restart(now) for now in (0, 5, 9, 10, 11, 15)] == [1, 2, None, 2, None, 2]
 
 
-class TestModel:
-    """The model fails: everybody's request is lost, the engine is not."""
+class TestModelFailure:
+    """If the model fails, all running requests fail, but the engine continues."""
 
-    def test_all_that_run_fail_and_the_next_request_succeeds(
+    def test_running_requests_fail_and_the_next_request_succeeds(
         self, load_engine: Callable[..., LocalEngine], failing: Callable[..., None], caplog: pytest.LogCaptureFixture
     ) -> None:
-        engine = load_engine(slots=2, restarts=RestartPolicy(pause_s=AT_ONCE))
+        engine = load_engine(slots=2, restarts=RestartPolicy(pause_s=NO_PAUSE_S))
         expected = asyncio.run(collect(engine, [1] * 30))
         failing(engine._runner, "decode", None, RuntimeError("device lost"))
 
         async def scenario() -> None:
             lost = await asyncio.gather(*(collect(engine, [number] * 30) for number in range(5)))
-            assert [str(each) for each in lost] == ["the engine died: RuntimeError: device lost"] * 5
+            assert [str(error) for error in lost] == ["the engine died: RuntimeError: device lost"] * 5
             await until_alive(engine)
             assert await collect(engine, [1] * 30) == expected
 
@@ -91,10 +91,10 @@ class TestModel:
         assert "restarts" in caplog.text
         assert (engine._driver.generations, engine._driver.scheduler.free_slots) == ({}, 2)
 
-    def test_nothing_of_what_the_failure_left_in_the_cache_is_reused(
+    def test_the_cache_is_not_reused_after_a_failure(
         self, load_engine: Callable[..., LocalEngine], failing: Callable[..., None]
     ) -> None:
-        engine = load_engine(slots=2, restarts=RestartPolicy(pause_s=AT_ONCE))
+        engine = load_engine(slots=2, restarts=RestartPolicy(pause_s=NO_PAUSE_S))
         failing(engine._runner, "decode", RuntimeError("device lost"))
 
         async def scenario() -> list[Delta]:
@@ -106,10 +106,10 @@ class TestModel:
 
         assert [delta.cached_tokens for delta in asyncio.run(scenario())] == [0] * 5
 
-    def test_too_many_failures_end_it_for_good(
+    def test_too_many_failures_end_the_engine(
         self, load_engine: Callable[..., LocalEngine], failing: Callable[..., None]
     ) -> None:
-        engine = load_engine(restarts=RestartPolicy(max_restarts=2, pause_s=AT_ONCE))
+        engine = load_engine(restarts=RestartPolicy(max_restarts=2, pause_s=NO_PAUSE_S))
         failing(engine._runner, "prefill", *[RuntimeError("device lost")] * 3)
 
         async def scenario() -> None:
@@ -122,10 +122,10 @@ class TestModel:
 
         asyncio.run(scenario())
 
-    def test_a_device_that_cannot_be_cleared_counts_as_a_failure(
+    def test_a_failed_reset_counts_as_a_failure(
         self, load_engine: Callable[..., LocalEngine], failing: Callable[..., None]
     ) -> None:
-        engine = load_engine(restarts=RestartPolicy(max_restarts=2, pause_s=AT_ONCE))
+        engine = load_engine(restarts=RestartPolicy(max_restarts=2, pause_s=NO_PAUSE_S))
         failing(engine._runner, "decode", RuntimeError("device lost"))
         failing(engine._runner, "reset", *[RuntimeError("device lost")] * 2)
 
@@ -145,15 +145,15 @@ class TestModel:
         engine.close()
         assert engine.dead
 
-    def test_a_step_that_never_ends_ends_the_engine(
+    def test_a_hung_step_ends_the_engine(
         self, load_engine: Callable[..., LocalEngine], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         engine = load_engine(hang_s=0.05)
-        over = threading.Event()
+        released = threading.Event()
         decode = engine._runner.decode
 
         def hanging(*arguments: Any) -> torch.Tensor:
-            over.wait(PATIENCE_S)
+            released.wait(PATIENCE_S)
             return decode(*arguments)
 
         monkeypatch.setattr(engine._runner, "decode", hanging)
@@ -171,29 +171,31 @@ class TestModel:
         try:
             asyncio.run(scenario())
         finally:
-            over.set()
+            released.set()
 
 
 class TestOneRequest:
-    """What fails for one request is its own."""
+    """An error that concerns one request ends only that request."""
 
     @pytest.fixture
     def short_of_memory(self, engine: LocalEngine, monkeypatch: pytest.MonkeyPatch) -> Callable[[Exception], None]:
-        """Makes every pass that holds more than 30 tokens of one prompt raise an error."""
+        """Make every pass with more than 30 tokens of one prompt raise an error."""
         prefill = engine._runner.prefill
 
         def install(error: Exception) -> None:
-            def greedy_for_memory(pieces: list[list[int]], *others: Any) -> torch.Tensor:
+            def limited_prefill(pieces: list[list[int]], *others: Any) -> torch.Tensor:
                 if any(len(piece) > 30 for piece in pieces):
                     raise error
                 return prefill(pieces, *others)
 
-            monkeypatch.setattr(engine._runner, "prefill", greedy_for_memory)
+            monkeypatch.setattr(engine._runner, "prefill", limited_prefill)
 
         return install
 
-    @pytest.mark.parametrize("error", [torch.OutOfMemoryError("no room"), RuntimeError("can't allocate memory: 9 GB")])
-    def test_a_prompt_without_memory_fails_alone(
+    @pytest.mark.parametrize(
+        "error", [torch.OutOfMemoryError("out of memory"), RuntimeError("can't allocate memory: 9 GB")]
+    )
+    def test_only_the_prompt_without_memory_fails(
         self, engine: LocalEngine, short_of_memory: Callable[[Exception], None], error: Exception
     ) -> None:
         expected = asyncio.run(collect(engine, [2, 3]))
@@ -208,10 +210,10 @@ class TestOneRequest:
         assert [first, second, len(third)] == [expected, expected, 5]
         assert (engine.alive, engine._driver.generations, engine._driver.scheduler.free_slots) == (True, {}, 4)
 
-    def test_all_choices_of_a_prompt_without_memory_fail_as_one(
+    def test_all_choices_of_a_prompt_without_memory_fail_together(
         self, engine: LocalEngine, short_of_memory: Callable[[Exception], None]
     ) -> None:
-        short_of_memory(torch.OutOfMemoryError("no room"))
+        short_of_memory(torch.OutOfMemoryError("out of memory"))
         several = SamplingParams(n=3, max_tokens=5, ignore_eos=True)
 
         async def scenario() -> Any:
@@ -223,22 +225,22 @@ class TestOneRequest:
         assert (engine.alive, engine._driver.generations, engine._driver.scheduler.free_slots) == (True, {}, 4)
 
     @pytest.mark.parametrize("method", ["sample", "reset_slot"])
-    def test_whatever_breaks_the_sampler_breaks_no_other_answer(
+    def test_a_sampler_error_ends_no_other_answer(
         self, engine: LocalEngine, monkeypatch: pytest.MonkeyPatch, method: str
     ) -> None:
         expected = asyncio.run(collect(engine, [2]))
-        kept = getattr(engine._driver.sampler, method)
+        original = getattr(engine._driver.sampler, method)
         slots: list[int] = []
 
-        def picky(first: Any, second: Any, *others: Any) -> Any:
+        def failing_for_one(first: Any, second: Any, *others: Any) -> Any:
             if method == "reset_slot" and others[0] == [1, 1]:
                 raise ZeroDivisionError
             if method == "sample" and 1 in second:  # the slot of the second request
                 slots.extend(second)
                 raise ZeroDivisionError
-            return kept(first, second, *others)
+            return original(first, second, *others)
 
-        monkeypatch.setattr(engine._driver.sampler, method, picky)
+        monkeypatch.setattr(engine._driver.sampler, method, failing_for_one)
 
         async def scenario() -> Any:
             return await asyncio.gather(*(collect(engine, prompt) for prompt in ([2], [1, 1], [2])))
@@ -250,20 +252,20 @@ class TestOneRequest:
 
 
 class TestCancelledPrompt:
-    """A request given up while its prompt goes through the model."""
+    """A request that is cancelled during its prefill."""
 
     def test_no_further_chunk_is_computed(
         self, load_engine: Callable[..., LocalEngine], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         engine = load_engine(slots=1, prefill_tokens=16)
-        begun, cancelled = threading.Event(), threading.Event()
+        reached, cancelled = threading.Event(), threading.Event()
         chunks: list[int] = []
         prefill = engine._runner.prefill
 
         def recorded(pieces: list[list[int]], slots: list[int], starts: list[int]) -> torch.Tensor:
             chunks.append(starts[0])
             if len(chunks) == 3:
-                begun.set()
+                reached.set()
                 cancelled.wait(PATIENCE_S)
             return prefill(pieces, slots, starts)
 
@@ -271,7 +273,7 @@ class TestCancelledPrompt:
 
         async def scenario() -> None:
             generation = engine.submit(list(range(200)), GREEDY)
-            await asyncio.to_thread(begun.wait, PATIENCE_S)
+            await asyncio.to_thread(reached.wait, PATIENCE_S)
             generation.cancel()
             cancelled.set()
             assert [delta async for delta in generation] == []

@@ -14,7 +14,7 @@ def _sequence(prompt_tokens: int = 3, prompt: list[int] | None = None) -> Sequen
 
 
 def _prefill(sequences: tuple[Sequence, ...]) -> Batch:
-    """The prefill of whole prompts."""
+    """Return the batch that prefills whole prompts."""
     return Batch(True, sequences, (0,) * len(sequences), tuple(len(sequence.prompt) for sequence in sequences))
 
 
@@ -31,7 +31,7 @@ def _filled(slots: int, *prompt_tokens: int, most: int = 10_000) -> tuple[Schedu
     return scheduler, sequences
 
 
-def test_sequences_are_admitted_in_the_order_of_their_arrival() -> None:
+def test_sequences_are_admitted_in_order_of_arrival() -> None:
     scheduler, sequences = _filled(4, *[3] * 64)
     admitted: list[Sequence] = []
     while batch := scheduler.schedule():
@@ -44,7 +44,7 @@ def test_sequences_are_admitted_in_the_order_of_their_arrival() -> None:
     assert scheduler.free_slots == 4
 
 
-def test_no_slot_is_given_twice() -> None:
+def test_no_slot_is_assigned_twice() -> None:
     scheduler, _ = _filled(3, *[3] * 10)
     while batch := scheduler.schedule():
         slots = [sequence.slot for sequence in batch.sequences]
@@ -68,7 +68,7 @@ def test_prefill_and_decode_alternate_while_there_is_work_for_both() -> None:
     assert expected == [scheduler.schedule() for _ in expected]
 
 
-def test_a_prefill_counts_its_padding_and_takes_what_fits() -> None:
+def test_a_prefill_counts_padding_and_takes_the_prompts_that_fit() -> None:
     scheduler, short = _filled(8, 4, 4, 10, 10, 10, most=30)
     assert scheduler.schedule() == _prefill(tuple(short[:3]))
     for sequence in short[:3]:
@@ -76,7 +76,7 @@ def test_a_prefill_counts_its_padding_and_takes_what_fits() -> None:
     assert scheduler.schedule() == _prefill(tuple(short[3:]))
 
 
-def test_a_long_prompt_goes_through_in_chunks_between_the_steps_of_others() -> None:
+def test_a_long_prompt_is_prefilled_in_chunks_between_the_steps_of_others() -> None:
     scheduler, (running, long, last) = _filled(3, 4, 75, 20, most=30)
     assert scheduler.schedule() == _prefill((running,))
     expected = [
@@ -93,13 +93,13 @@ def test_a_long_prompt_goes_through_in_chunks_between_the_steps_of_others() -> N
     assert expected == [scheduler.schedule() for _ in expected]
 
 
-def test_the_last_chunk_of_a_prompt_takes_others_along() -> None:
+def test_other_prompts_join_the_last_chunk_of_a_prompt() -> None:
     scheduler, (long, short) = _filled(2, 40, 12, most=30)
     assert scheduler.schedule() == Batch(True, (long,), (0,), (30,))
     assert scheduler.schedule() == Batch(True, (long, short), (30, 0), (40, 12))
 
 
-def test_sequences_that_share_a_long_prompt_go_through_it_together() -> None:
+def test_sequences_that_share_a_long_prompt_are_prefilled_together() -> None:
     scheduler = Scheduler(4, 30)
     prompt = [1] * 40
     first, second, third = (_sequence(prompt=prompt) for _ in range(3))
@@ -110,7 +110,7 @@ def test_sequences_that_share_a_long_prompt_go_through_it_together() -> None:
     assert scheduler.schedule() == Batch(True, (first, second, third), (30, 30, 30), (40, 40, 40))
 
 
-def test_a_prompt_is_given_up_between_two_chunks() -> None:
+def test_a_prompt_is_cancelled_between_two_chunks() -> None:
     scheduler, (long, next_one) = _filled(1, 75, 4, most=30)
     assert scheduler.schedule() == Batch(True, (long,), (0,), (30,))
     _cancel(long)
@@ -129,7 +129,7 @@ def test_a_prompt_that_sequences_share_is_counted_once() -> None:
     assert scheduler.schedule() == _prefill(tuple(sequences[:5]))
 
 
-def test_cancelled_sequences_leave_whether_they_run_or_wait() -> None:
+def test_cancelled_sequences_are_dropped_whether_running_or_waiting() -> None:
     scheduler, (running, other, waiting, last) = _filled(2, 3, 3, 3, 3)
     assert scheduler.schedule() == _prefill((running, other))
     _cancel(running, waiting)
@@ -141,7 +141,7 @@ def test_cancelled_sequences_leave_whether_they_run_or_wait() -> None:
     assert [sequence.status for sequence in (running, waiting)] == [SequenceStatus.FINISHED] * 2
 
 
-def test_sequences_that_start_together_wait_for_enough_slots_and_hold_up_who_comes_later() -> None:
+def test_sequences_that_start_together_wait_for_enough_slots_and_block_later_ones() -> None:
     scheduler, (first, second) = _filled(4, 3, 3)
     prompt = [1, 2]
     beams = [_sequence(prompt=prompt) for _ in range(3)]
@@ -159,7 +159,7 @@ def test_sequences_that_start_together_wait_for_enough_slots_and_hold_up_who_com
     assert scheduler.free_slots == 0
 
 
-def test_sequences_of_a_cancelled_request_leave_together() -> None:
+def test_sequences_of_a_cancelled_request_are_dropped_together() -> None:
     scheduler = Scheduler(3)
     shared = Cancellation()
     beams = [Sequence([1], SamplingParams(), shared) for _ in range(6)]
@@ -173,7 +173,7 @@ def test_sequences_of_a_cancelled_request_leave_together() -> None:
     assert scheduler.schedule() == _prefill((other,))
 
 
-def test_nothing_is_scheduled_when_nobody_is_left() -> None:
+def test_nothing_is_scheduled_without_sequences() -> None:
     scheduler, (only,) = _filled(1, 3)
     scheduler.schedule()
     scheduler.finish(only)

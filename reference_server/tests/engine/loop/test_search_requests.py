@@ -1,4 +1,4 @@
-"""Searches in an engine: the answers of transformers and of the plain reference, beside other requests."""
+"""Beam search in an engine, compared with transformers and with the reference, alone and with other requests."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 
 from reference_server.engine import Delta, EngineError, SamplingParams
 from reference_server.engine.device import torch
-from reference_server.engine.loop import output_worker as output_worker
+from reference_server.engine.loop import output_worker
 from reference_server.engine.loop.beam_search import BeamSearch
 from reference_server.engine.loop.generation import deliver_all
 from reference_server.engine.text.transcript import Transcript
@@ -39,14 +39,16 @@ def run(engine: LocalEngine, params: SamplingParams, prompt: list[int] = PROMPT)
 
 
 def by_choice(deltas: list[Delta]) -> list[list[int]]:
-    """The tokens of choice 0, 1, ..., which come one after the other."""
-    found = [(index, [delta.token_id for delta in each]) for index, each in groupby(deltas, lambda delta: delta.index)]
-    assert [index for index, _ in found] == list(range(len(found)))
-    return [tokens for _, tokens in found]
+    """Return the tokens of choice 0, 1, ..., which arrive one choice after the other."""
+    choices = [
+        (index, [delta.token_id for delta in group]) for index, group in groupby(deltas, lambda delta: delta.index)
+    ]
+    assert [index for index, _ in choices] == list(range(len(choices)))
+    return [tokens for _, tokens in choices]
 
 
 class TestEngine:
-    """Searches in an engine, beside other requests."""
+    """Beam search in an engine that also runs other requests."""
 
     @pytest.mark.parametrize("width", [1, 2, 4, 7])
     @pytest.mark.parametrize(
@@ -99,7 +101,7 @@ class TestEngine:
         ],
         ids=str,
     )
-    def test_diversity_and_penalties_do_what_the_reference_does(
+    def test_diversity_and_penalties_agree_with_the_reference(
         self, load_engine: Callable[..., LocalEngine], changes: dict[str, Any]
     ) -> None:
         engine = load_engine(slots=6)
@@ -109,7 +111,7 @@ class TestEngine:
         def logprobs(tokens: Tokens) -> list[float]:
             with torch.inference_mode():
                 logits = engine._checkpoint.model(input_ids=torch.tensor([[*PROMPT, *tokens]])).logits[0, -1].double()
-            logits = logits.clone()  # inference tensors are not to be changed
+            logits = logits.clone()  # inference tensors cannot be modified
             for token in {*PROMPT, *tokens}:
                 factor = params.repetition_penalty
                 logits[token] = logits[token] / factor if logits[token] > 0 else logits[token] * factor
@@ -121,11 +123,11 @@ class TestEngine:
         assert expected == list(map(tuple, by_choice(run(engine, params))))
 
     @pytest.mark.parametrize("include", [True, False])
-    def test_a_stop_text_ends_a_beam(self, load_engine: Callable[..., LocalEngine], include: bool) -> None:
+    def test_a_stop_string_ends_a_beam(self, load_engine: Callable[..., LocalEngine], include: bool) -> None:
         engine = load_engine(slots=4)
         tokenizer = engine._checkpoint.tokenizer
         free = run(engine, dataclasses.replace(BEAMS, n=4))
-        # A stop text in the middle of the best answer, across two tokens.
+        # A stop string in the middle of the best answer, across two tokens.
         whole = tokenizer.decode([delta.token_id for delta in free if delta.index == 0])
         stop = next(whole[at : at + 2] for at in range(3, len(whole)) if "\ufffd" not in whole[at : at + 2])
 
@@ -161,10 +163,10 @@ class TestEngine:
             for delta, row in zip(answer, own, strict=True):
                 assert delta.logprob is not None
                 assert pytest.approx(float(row[delta.token_id]), abs=1e-4) == delta.logprob.logprob
-                tops = [each.logprob for each in delta.logprob.top]
+                tops = [top.logprob for top in delta.logprob.top]
                 assert pytest.approx(row.topk(3).values.tolist(), abs=1e-4) == tops
 
-    def test_they_find_the_same_alone_and_among_others(self, load_engine: Callable[..., LocalEngine]) -> None:
+    def test_answers_are_the_same_alone_and_among_other_requests(self, load_engine: Callable[..., LocalEngine]) -> None:
         engine = load_engine(slots=7)
         requests = [
             dataclasses.replace(BEAMS, n=3),
@@ -175,17 +177,17 @@ class TestEngine:
         ]
         prompts = [[at, 3, 5] * (at + 1) for at in range(len(requests))]
 
-        def said(deltas: list[Delta]) -> set[Any]:
+        def content(deltas: list[Delta]) -> set[Any]:
             return {(delta.index, at, delta.token_id, delta.logprob) for at, delta in enumerate(_in_order(deltas))}
 
-        alone = [said(run(engine, params, prompt)) for params, prompt in zip(requests, prompts, strict=True)]
+        alone = [content(run(engine, params, prompt)) for params, prompt in zip(requests, prompts, strict=True)]
 
         async def together() -> list[list[Delta]]:
             return await asyncio.gather(*map(collect, [engine] * len(requests), requests, prompts))
 
-        assert alone == [said(deltas) for deltas in asyncio.run(together())]
+        assert alone == [content(deltas) for deltas in asyncio.run(together())]
 
-    def test_nothing_is_known_before_the_end(self, engine: LocalEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_nothing_is_delivered_before_the_end(self, engine: LocalEngine, monkeypatch: pytest.MonkeyPatch) -> None:
         sizes: list[int] = []
 
         def recorded(items: list[Any]) -> None:
@@ -198,11 +200,11 @@ class TestEngine:
         assert [delta.finish_reason for delta in deltas] == ([None] * 14 + ["length"]) * 2
         assert {delta.batch_size for delta in deltas} == {4}
 
-    def test_times_are_those_of_the_steps(self, engine: LocalEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_times_are_measured_per_step(self, engine: LocalEngine, monkeypatch: pytest.MonkeyPatch) -> None:
         clock = itertools.count()
         monkeypatch.setattr("reference_server.engine.loop.local_engine.time.perf_counter", lambda: float(next(clock)))
         deltas = run(engine, dataclasses.replace(BEAMS, n=2, max_tokens=3))
-        # Read at submission (0), then at the start and the end of each of three steps.
+        # The clock is read at submission (0), then at the start and the end of each of three steps.
         assert [(delta.queue_wait_s, delta.step_s) for delta in deltas] == [(1.0, 1.0)] * 6
 
     def test_one_prefill_serves_all_beams(self, engine: LocalEngine, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -243,9 +245,9 @@ class TestEngine:
         asyncio.run(scenario())
         assert (engine._driver.generations, engine._driver.scheduler.free_slots) == ({}, 4)
 
-    @pytest.mark.parametrize("culprit", ["logits", "search", "text"])
-    def test_a_failure_ends_one_search_and_nobody_else(
-        self, load_engine: Callable[..., LocalEngine], monkeypatch: pytest.MonkeyPatch, culprit: str
+    @pytest.mark.parametrize("source", ["logits", "search", "text"])
+    def test_an_error_ends_one_search_and_no_other_request(
+        self, load_engine: Callable[..., LocalEngine], monkeypatch: pytest.MonkeyPatch, source: str
     ) -> None:
         engine = load_engine(slots=8)
         greedy = SamplingParams(temperature=0, max_tokens=30, ignore_eos=True)
@@ -258,12 +260,12 @@ class TestEngine:
             return logits
 
         def broken_advance(self: BeamSearch, *arguments: torch.Tensor) -> Any:
-            if culprit == "search" and self.params.n == 4:
+            if source == "search" and self.params.n == 4:
                 raise ArithmeticError("lost")
             return advance(self, *arguments)
 
         def broken_text(self: Transcript, *arguments: Any, **options: Any) -> Delta:
-            if culprit == "text" and self._index == 3:
+            if source == "text" and self._index == 3:
                 raise ArithmeticError("lost")
             return text(self, *arguments, **options)
 
@@ -273,7 +275,7 @@ class TestEngine:
 
         async def scenario() -> Any:
             poisoned = dataclasses.replace(BEAMS, n=4, max_tokens=20)
-            prompt = [9] * (95 if culprit == "logits" else 3)
+            prompt = [9] * (95 if source == "logits" else 3)
             return await asyncio.gather(
                 collect(engine, poisoned, prompt),
                 collect(engine, BEAMS),

@@ -1,4 +1,4 @@
-"""Architectures: whatever layers a model has, the engine's tokens are those of transformers' own generation."""
+"""Architectures: with any kind of layers, the engine's tokens are those of transformers' own generation."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ FAMILIES: dict[str, dict[str, Any]] = {
         "num_key_value_heads": 4,
         **EXPERTS,
     },
-    "GPT2": {},  # learned positions, and no word of key-value heads
+    "GPT2": {},  # learned positions; no key-value heads in its configuration
     "GPTNeoX": {},
     "OPT": {"ffn_dim": 32, "word_embed_proj_dim": 32},
 }
 
 
-def written(checkpoint: Path, folder: Path, family: str, **others: Any) -> tuple[Path, Any]:
-    """A checkpoint of a family with random weights, and its model."""
+def write_checkpoint(checkpoint: Path, folder: Path, family: str, **others: Any) -> tuple[Path, Any]:
+    """Write a checkpoint of a model family with random weights; return its path and model."""
     import transformers
 
     path = Path(shutil.copytree(checkpoint, folder / "copy"))
@@ -76,7 +76,7 @@ def written(checkpoint: Path, folder: Path, family: str, **others: Any) -> tuple
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_tokens_are_those_of_the_models_own_generation(random_checkpoint: Path, tmp_path: Path, family: str) -> None:
-    path, model = written(random_checkpoint, tmp_path, family, **FAMILIES[family])
+    path, model = write_checkpoint(random_checkpoint, tmp_path, family, **FAMILIES[family])
     engine = LocalEngine.load(path, device="cpu", slots=4)
 
     async def together() -> list[list[int]]:
@@ -93,8 +93,8 @@ def test_tokens_are_those_of_the_models_own_generation(random_checkpoint: Path, 
         assert expected == tokens
 
 
-def test_a_window_that_no_sequence_leaves_is_none(random_checkpoint: Path, tmp_path: Path) -> None:
-    path, _ = written(random_checkpoint, tmp_path, "Mistral", sliding_window=64)
+def test_a_window_longer_than_every_sequence_is_ignored(random_checkpoint: Path, tmp_path: Path) -> None:
+    path, _ = write_checkpoint(random_checkpoint, tmp_path, "Mistral", sliding_window=64)
     for positions, expected in ((64, None), (65, 64)):
         engine = LocalEngine.load(path, device="cpu", slots=1, max_model_len=positions)
         engine.close()
@@ -102,15 +102,15 @@ def test_a_window_that_no_sequence_leaves_is_none(random_checkpoint: Path, tmp_p
 
 
 @pytest.mark.parametrize(
-    ("family", "why"),
+    ("family", "reason"),
     [
         ("Mamba", "has layers of the kind linear_attention"),
-        ("Bloom", "has an architecture that is not supported"),  # it has no positions to be told
+        ("Bloom", "has an architecture that is not supported"),  # it has no position ids
     ],
 )
-def test_what_keeps_no_keys_and_values_by_position_is_refused(
-    random_checkpoint: Path, tmp_path: Path, family: str, why: str
+def test_models_without_keys_and_values_by_position_are_refused(
+    random_checkpoint: Path, tmp_path: Path, family: str, reason: str
 ) -> None:
-    path, _ = written(random_checkpoint, tmp_path, family)
-    with pytest.raises(CheckpointError, match=why):
+    path, _ = write_checkpoint(random_checkpoint, tmp_path, family)
+    with pytest.raises(CheckpointError, match=reason):
         LocalEngine.load(path, device="cpu", slots=1)

@@ -1,4 +1,4 @@
-"""Loading: a broken checkpoint or backend is one clear error, never a server that answers nonsense."""
+"""Loading: a broken checkpoint or backend gives one clear error."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[4]
 
 @pytest.fixture
 def copy(random_checkpoint: Path, tmp_path: Path) -> Path:
-    """A copy of the random checkpoint, to be broken."""
+    """Return a copy of the random checkpoint that a test can break."""
     return Path(shutil.copytree(random_checkpoint, tmp_path / "copy"))
 
 
@@ -28,7 +28,7 @@ def _edit(file: Path, **changes: Any) -> None:
     file.write_bytes(orjson.dumps(orjson.loads(file.read_bytes()) | changes))
 
 
-def _refusal(checkpoint: Path, **options: Any) -> str:
+def _load_error(checkpoint: Path, **options: Any) -> str:
     with pytest.raises(CheckpointError) as caught:
         LocalEngine.load(checkpoint, device="cpu", **options)
     message = str(caught.value)
@@ -38,8 +38,8 @@ def _refusal(checkpoint: Path, **options: Any) -> str:
 
 
 def test_a_directory_that_is_missing_or_empty(tmp_path: Path) -> None:
-    assert "contains no config.json" in _refusal(tmp_path / "absent")
-    assert "contains no config.json" in _refusal(tmp_path)
+    assert "contains no config.json" in _load_error(tmp_path / "absent")
+    assert "contains no config.json" in _load_error(tmp_path)
 
 
 @pytest.mark.parametrize("name", ["config.json", "model.safetensors", "tokenizer.json"])
@@ -49,27 +49,27 @@ def test_a_file_that_is_missing_or_broken(copy: Path, name: str, content: bytes 
         (copy / name).unlink()
     else:
         (copy / name).write_bytes(content)
-    assert _refusal(copy).endswith(("restore the directory", "expected a directory in transformers' format"))
+    assert _load_error(copy).endswith(("restore the directory", "expected a directory in transformers' format"))
 
 
 def test_weights_that_are_missing(copy: Path) -> None:
     _edit(copy / "config.json", num_hidden_layers=3, layer_types=["full_attention"] * 3)
-    assert "lacks 11 weights" in _refusal(copy)
+    assert "lacks 11 weights" in _load_error(copy)
 
 
 def test_weights_of_another_shape(copy: Path) -> None:
     _edit(copy / "config.json", intermediate_size=96)
-    assert "cannot be loaded" in _refusal(copy)
+    assert "cannot be loaded" in _load_error(copy)
 
 
 def test_positions_that_depend_on_the_batch(copy: Path) -> None:
     _edit(copy / "config.json", rope_parameters={"rope_type": "dynamic", "factor": 2.0, "rope_theta": 10000.0})
-    assert "scales its positions (dynamic)" in _refusal(copy)
+    assert "scales its positions (dynamic)" in _load_error(copy)
 
 
 def test_a_checkpoint_without_a_chat_template(copy: Path) -> None:
     (copy / "chat_template.jinja").unlink()
-    assert "has no chat template" in _refusal(copy)
+    assert "has no chat template" in _load_error(copy)
 
 
 @pytest.mark.parametrize("logit", [0.0, float("nan")])
@@ -79,14 +79,16 @@ def test_an_architecture_whose_logits_differ_over_the_cache(
     from reference_server.engine.model.runner import Runner
 
     monkeypatch.setattr(Runner, "prefill", lambda self, prompts, slots: torch.full((1, self.vocabulary_size), logit))
-    assert "over the slot cache" in _refusal(random_checkpoint)
+    assert "over the slot cache" in _load_error(random_checkpoint)
 
 
 def test_a_cache_that_does_not_fit(random_checkpoint: Path) -> None:
-    assert "does not fit into memory with a cache of 1099511627776 slots of 512 positions" in _refusal(random_checkpoint, slots=2**40)
+    assert "does not fit into memory with a cache of 1099511627776 slots of 512 positions" in _load_error(
+        random_checkpoint, slots=2**40
+    )
 
 
-def test_end_tokens_come_from_every_place_that_names_them(copy: Path) -> None:
+def test_end_tokens_come_from_all_configuration_files(copy: Path) -> None:
     _edit(copy / "generation_config.json", eos_token_id=[5, 6])
     _edit(copy / "config.json", eos_token_id=7)
     engine = LocalEngine.load(copy, device="cpu")
@@ -103,7 +105,7 @@ def test_every_dtype_loads(random_checkpoint: Path, dtype: str) -> None:
     assert expected == engine._checkpoint.model.dtype
 
 
-def test_unknown_dtypes_and_devices_are_named(random_checkpoint: Path) -> None:
+def test_errors_name_unknown_dtypes_and_devices(random_checkpoint: Path) -> None:
     with pytest.raises(ValueError, match="unknown dtype 'int8'"):
         LocalEngine.load(random_checkpoint, device="cpu", dtype="int8")
     assert (torch.accelerator.current_accelerator() or torch.device("cpu")) == select_device("auto")
@@ -121,7 +123,7 @@ def _python(code: str, *path: Path) -> str:
 
 
 def test_an_ascend_backend_without_its_drivers_leaves_the_cpu_usable(tmp_path: Path) -> None:
-    """As torch_npu does it where CANN is missing: it registers itself with torch, and its import fails."""
+    """As with torch_npu if CANN is missing: it registers itself with torch, and its import fails."""
     (tmp_path / "torch_npu").mkdir()
     failing = "raise ImportError('libhccl.so: cannot open shared object file')\n"
     (tmp_path / "torch_npu" / "__init__.py").write_text(failing)

@@ -1,4 +1,4 @@
-"""traced: a graph stands for a pass only where it does the same for whatever comes."""
+"""trace_pass: a graph replaces a pass only if it does the same for all inputs."""
 
 from __future__ import annotations
 
@@ -50,20 +50,22 @@ class _Closed(torch.nn.Module):
         return values
 
 
-def test_a_pass_without_decisions_becomes_a_graph_that_takes_other_shapes() -> None:
+def test_a_pass_without_data_dependent_control_flow_is_traced_for_any_shape() -> None:
     plain = _Scaled()
     run = trace_pass(plain, *EXAMPLES)
     assert run is not plain
     assert plain(*_example(7)).tolist() == run(*_example(7)).tolist()
 
 
-@pytest.mark.parametrize("plain", [_Decided(), _Chosen(), _Measured(), _Closed()], ids=lambda each: type(each).__name__)
-def test_a_pass_that_a_graph_would_not_repeat_stays_as_it_is(plain: Any) -> None:
+@pytest.mark.parametrize(
+    "plain", [_Decided(), _Chosen(), _Measured(), _Closed()], ids=lambda plain: type(plain).__name__
+)
+def test_a_pass_that_cannot_be_traced_correctly_is_not_replaced(plain: Any) -> None:
     assert trace_pass(plain, *EXAMPLES) is plain
 
 
 @pytest.mark.parametrize("packs", [False, True])
-def test_graphs_give_the_bits_of_the_model_at_every_shape(random_checkpoint: Path, packs: bool) -> None:
+def test_graphs_are_bit_identical_to_the_model_at_every_shape(random_checkpoint: Path, packs: bool) -> None:
     from transformers import AutoModelForCausalLM
 
     model = AutoModelForCausalLM.from_pretrained(random_checkpoint, dtype="float32").eval()
@@ -72,7 +74,7 @@ def test_graphs_give_the_bits_of_the_model_at_every_shape(random_checkpoint: Pat
         plain, graphs = (Runner(model, slots=8, max_model_len=256, linear=linear) for _ in range(2))
         graphs.trace()
         assert [partial] * 3 == [
-            type(each) for each in (graphs._prefill_pass, graphs._decode_pass, graphs._scattered_decode_pass)
+            type(graph) for graph in (graphs._prefill_pass, graphs._decode_pass, graphs._scattered_decode_pass)
         ]
         prompts = [[(7 * at + row) % 200 for at in range(5 + 29 * row)] for row in range(5)]
         for first, last in ((0, 5), (2, 3)):

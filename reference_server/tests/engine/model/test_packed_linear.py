@@ -1,4 +1,4 @@
-"""PackedLinear: products by other kernels, and the same answers."""
+"""PackedLinear: products with oneDNN give the same answers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _numbers(*shape: int) -> Tensor:
 
 
 @pytest.mark.parametrize(("wide", "long"), [(192, 96), (512, 192), (192, 4096), (48, 37)])
-def test_the_bits_of_a_row_do_not_depend_on_how_many_there_are(wide: int, long: int) -> None:
+def test_the_bits_of_a_row_do_not_depend_on_the_number_of_rows(wide: int, long: int) -> None:
     inputs, matrix, bias = _numbers(352, wide), _numbers(long, wide), _numbers(long)
     with torch.inference_mode(), PackedLinear([[(matrix, bias)]]):
         expected = linear(inputs, matrix, bias)
@@ -33,18 +33,18 @@ def test_the_bits_of_a_row_do_not_depend_on_how_many_there_are(wide: int, long: 
             assert torch.equal(expected[-rows:], linear(inputs[-rows:].clone(), matrix, bias))
 
 
-def test_matrices_of_a_group_are_told_apart_and_inputs_too() -> None:
+def test_products_are_correct_for_every_matrix_of_a_group_and_every_input() -> None:
     one, other = _numbers(4, 16), _numbers(5, 16)
     first, second, third = _numbers(8, 16), _numbers(24, 16), _numbers(16, 16)
     calls = [(one, first), (one, second), (other, second), (one, third), (other, first), (one, first)]
     with torch.inference_mode(), PackedLinear([[(first, None), (second, None)]]):
-        found = [linear(*call) for call in calls]
-    for call, each in zip(calls, found, strict=True):
-        torch.testing.assert_close(each, linear(*call))
+        products = [linear(*call) for call in calls]
+    for call, product in zip(calls, products, strict=True):
+        torch.testing.assert_close(product, linear(*call))
 
 
 class _Model(torch.nn.Module):
-    """Two layers on one input, of which one takes part of the other's place in memory, or all the layers alone."""
+    """Two layers with the same input, whose outputs are added as they are or, if flat, as contiguous vectors."""
 
     device, dtype = torch.device("cpu"), torch.float32
 
@@ -64,7 +64,7 @@ class _Model(torch.nn.Module):
         return SimpleNamespace(logits=one.view(-1) + other.view(-1) if self._flat else one + other)
 
 
-def test_a_model_that_asks_for_its_layers_outputs_in_one_piece_is_left_as_it_is() -> None:
+def test_a_model_that_needs_contiguous_outputs_is_not_packed() -> None:
     assert PackedLinear.from_model(_Model(flat=True)) is None
     packed = PackedLinear.from_model(_Model(flat=False))
     assert packed is not None

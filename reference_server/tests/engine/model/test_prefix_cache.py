@@ -1,4 +1,4 @@
-"""The head that a prompt has in common with an earlier one is taken over, counted, and changes no answer."""
+"""Reuse of common prompt prefixes: it is counted and does not change any answer."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def cached(deltas: list[Delta]) -> list[int | None]:
     return [delta.cached_tokens for delta in deltas]
 
 
-class TestPrefixes:
-    """What is noted of the rows."""
+class TestPrefixCache:
+    """Which prefixes are recorded and found."""
 
-    def test_the_longest_common_head_is_found(self) -> None:
+    def test_the_longest_common_prefix_is_found(self) -> None:
         prefix_cache = PrefixCache()
         prefix_cache.insert(0, [1] * 20)
         prefix_cache.insert(1, [1] * 30)
@@ -49,20 +49,20 @@ class TestPrefixes:
         assert prefix_cache.find_longest([1] * 20) == (0, 19)
         assert prefix_cache.find_longest([1] * 21) == (0, 20)
 
-    def test_a_short_head_is_not_worth_it(self) -> None:
+    def test_a_short_prefix_is_not_reused(self) -> None:
         prefix_cache = PrefixCache()
         prefix_cache.insert(0, [1] * 20)
         assert prefix_cache.find_longest([1] * 15 + [2] * 9) == (-1, 0)
         assert prefix_cache.find_longest([1] * 16 + [2] * 9) == (0, 16)
 
-    def test_what_was_computed_under_another_salt_is_not_found(self) -> None:
+    def test_prefixes_with_another_salt_are_not_found(self) -> None:
         prefix_cache = PrefixCache()
         prefix_cache.insert(0, [1] * 20, "ann")
         prefix_cache.insert(1, [1] * 30)
         expected = [("ann", (0, 20)), ("bob", (-1, 0)), (None, (1, 30))]
         assert expected == [(salt, prefix_cache.find_longest([1] * 40, salt)) for salt, _ in expected]
 
-    def test_what_is_forgotten_or_replaced_is_not_found(self) -> None:
+    def test_invalidated_and_replaced_rows_are_not_found(self) -> None:
         prefix_cache = PrefixCache()
         prefix_cache.insert(0, [1] * 20)
         prefix_cache.invalidate(0)
@@ -71,7 +71,7 @@ class TestPrefixes:
         prefix_cache.insert(1, [2] * 20)
         assert prefix_cache.find_longest([1] * 30) == (-1, 0)
 
-    def test_a_row_is_rescued_to_the_place_of_least_use(self) -> None:
+    def test_an_evicted_prefix_moves_to_the_least_recently_used_row(self) -> None:
         prefix_cache = PrefixCache()
         for slot in (3, 1, 2):
             prefix_cache.insert(slot, [slot] * 20)
@@ -85,8 +85,8 @@ class TestPrefixes:
         assert prefix_cache.evict(2, []) is None
 
 
-class TestSchedule:
-    """Which rows take over what."""
+class TestScheduler:
+    """Which rows are copied."""
 
     def _finish(self, scheduler: Scheduler, *prompts: list[int]) -> None:
         for prompt in prompts:
@@ -105,12 +105,12 @@ class TestSchedule:
         scheduler.schedule()
         return batch.starts, batch.copies
 
-    def test_a_conversation_goes_on_in_its_own_row_without_a_copy(self) -> None:
+    def test_a_conversation_continues_in_its_own_row_without_a_copy(self) -> None:
         scheduler = Scheduler(4)
         self._finish(scheduler, [1] * 20)
         assert self._copies(scheduler, [1] * 20 + [2] * 20) == ((20,), ())
 
-    def test_conversations_that_alternate_both_keep_their_heads(self) -> None:
+    def test_alternating_conversations_both_keep_their_prefixes(self) -> None:
         scheduler = Scheduler(4)
         self._finish(scheduler, [1] * 20)
         assert self._copies(scheduler, [2] * 30) == ((0,), (RowCopy(0, 1, 20),))
@@ -127,7 +127,7 @@ class TestSchedule:
         assert batch is not None
         assert (batch.starts, batch.ends, batch.copies) == ((20,), (40,), (RowCopy(0, 1, 20),))
 
-    def test_prompts_of_one_batch_take_nothing_from_each_other(self) -> None:
+    def test_prompts_of_one_batch_do_not_reuse_each_other(self) -> None:
         scheduler = Scheduler(4)
         for _ in range(3):
             scheduler.add(Sequence([1] * 20, SamplingParams(), Cancellation()))
@@ -135,7 +135,7 @@ class TestSchedule:
         assert batch is not None
         assert (batch.starts, batch.copies) == ((0, 0, 0), ())
 
-    def test_what_a_prompt_given_up_has_computed_is_of_use(self) -> None:
+    def test_the_computed_part_of_a_cancelled_prompt_is_reused(self) -> None:
         scheduler = Scheduler(1, 32)
         first = Sequence([1] * 100, SamplingParams(), Cancellation())
         scheduler.add(first)
@@ -147,7 +147,7 @@ class TestSchedule:
         assert batch is not None
         assert (batch.starts, batch.ends) == ((32,), (60,))
 
-    def test_a_row_that_went_wrong_is_forgotten(self) -> None:
+    def test_an_invalidated_row_is_not_reused(self) -> None:
         scheduler = Scheduler(1)
         first = Sequence([1] * 20, SamplingParams(), Cancellation())
         scheduler.add(first)
@@ -157,39 +157,39 @@ class TestSchedule:
         scheduler.schedule()
         assert self._copies(scheduler, [1] * 40) == ((0,), ())
 
-    def test_without_reuse_nothing_is_taken_over(self) -> None:
+    def test_nothing_is_reused_when_reuse_is_off(self) -> None:
         scheduler = Scheduler(2, reuse=False)
         self._finish(scheduler, [1] * 20)
         assert self._copies(scheduler, [1] * 40) == ((0,), ())
 
 
 class TestEngine:
-    """What a request is told, and what it gets."""
+    """Reused tokens in deltas, and the answers."""
 
-    def test_a_repeated_head_is_counted_on_the_first_delta(self, engine: LocalEngine) -> None:
-        head = list(range(40))
-        assert cached(run(engine, head)) == [0, 0, 0]
-        assert cached(run(engine, [*head, 7, 8, 9])) == [40, 0, 0]
-        assert cached(run(engine, head)) == [39, 0, 0]
-        assert cached(run(engine, [9, *head])) == [0, 0, 0]
+    def test_the_first_delta_counts_the_reused_prefix(self, engine: LocalEngine) -> None:
+        prefix = list(range(40))
+        assert cached(run(engine, prefix)) == [0, 0, 0]
+        assert cached(run(engine, [*prefix, 7, 8, 9])) == [40, 0, 0]
+        assert cached(run(engine, prefix)) == [39, 0, 0]
+        assert cached(run(engine, [9, *prefix])) == [0, 0, 0]
 
-    def test_no_head_is_counted_when_reuse_is_off(self, load_engine: Callable[..., LocalEngine]) -> None:
+    def test_no_prefix_is_counted_when_reuse_is_off(self, load_engine: Callable[..., LocalEngine]) -> None:
         engine = load_engine(prefix_reuse=False)
         assert [cached(run(engine, list(range(40)))) for _ in range(2)] == [[0, 0, 0]] * 2
 
     @pytest.mark.parametrize("kind", [{"n": 3}, {"n": 2, "best_of": 3}, {"n": 2, "beam_search": True}], ids=str)
     @pytest.mark.parametrize("slots", [3, 4])
-    def test_every_choice_counts_the_same_head(
+    def test_every_choice_counts_the_same_prefix(
         self, load_engine: Callable[..., LocalEngine], kind: dict[str, Any], slots: int
     ) -> None:
         engine = load_engine(slots=slots)
         params = SamplingParams(seed=1, max_tokens=2, ignore_eos=True, **kind)
         prompt = list(range(50))
         for expected in (0, 49):
-            found = [(each.index, each.cached_tokens) for each in run(engine, prompt, params)]
-            assert sorted(found) == sorted((index, count) for index in range(params.n) for count in (expected, 0))
+            actual = [(delta.index, delta.cached_tokens) for delta in run(engine, prompt, params)]
+            assert sorted(actual) == sorted((index, count) for index in range(params.n) for count in (expected, 0))
 
-    def test_siblings_that_wait_for_a_slot_count_no_head_of_their_own(
+    def test_choices_that_waited_for_a_slot_do_not_count_a_prefix_of_their_own_request(
         self, load_engine: Callable[..., LocalEngine]
     ) -> None:
         engine = load_engine(slots=1)
@@ -203,18 +203,20 @@ class TestEngine:
         engine = load_engine(slots=slots, prefill_tokens=chunk)
         expected = answers(load_engine(slots=slots, prefill_tokens=4096, prefix_reuse=False), asked)
         assert expected == answers(engine, asked)
-        assert expected == answers(engine, asked)  # all of it was there before
-        assert expected[:5] == [answers(engine, [each])[0] for each in asked[:5]]
+        assert expected == answers(engine, asked)  # now every prefix is cached
+        assert expected[:5] == [answers(engine, [request])[0] for request in asked[:5]]
 
-    def test_nobody_learns_what_was_asked_under_another_salt(self, load_engine: Callable[..., LocalEngine]) -> None:
+    def test_cached_tokens_do_not_reveal_prompts_with_another_salt(
+        self, load_engine: Callable[..., LocalEngine]
+    ) -> None:
         engine = load_engine(slots=8)
         salts = ["ann", "ann", "bob", None, None]
-        told = [cached(run(engine, [7] * 30, replace(ONE, cache_salt=salt)))[0] for salt in salts]
-        assert told == [0, 29, 0, 0, 29]
+        counts = [cached(run(engine, [7] * 30, replace(ONE, cache_salt=salt)))[0] for salt in salts]
+        assert counts == [0, 29, 0, 0, 29]
 
 
 def conversations(vocabulary: int, seed: int) -> list[tuple[list[int], SamplingParams]]:
-    """Turns of a few conversations over two system prompts, asked for in every way."""
+    """Return requests of a few conversations with two system prompts, in every way of generating."""
     generator = random.Random(seed)
 
     def tokens(count: int) -> list[int]:
@@ -228,7 +230,7 @@ def conversations(vocabulary: int, seed: int) -> list[tuple[list[int], SamplingP
         {"beam_search": True, "n": 2, "best_of": 3, "repetition_penalty": 1.3},
     ]
     systems = [tokens(generator.randrange(10, 150)) for _ in range(2)]
-    turns = [list(systems[each % 2]) for each in range(6)]
+    turns = [list(systems[number % 2]) for number in range(6)]
     asked: list[tuple[list[int], SamplingParams]] = []
     for at in range(30):
         turn = turns[generator.randrange(len(turns))]

@@ -1,4 +1,4 @@
-"""Bias: what a request asks of single tokens, against a naive float64 reference and transformers' processors."""
+"""Bias: token constraints, compared with a float64 reference and with transformers."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ def tokens(engine: LocalEngine, **asked: Any) -> list[int]:
 
 
 def bias_of(engine: LocalEngine, **asked: Any) -> Bias:
-    found = Bias.from_params(
+    bias = Bias.from_params(
         SamplingParams(**asked), engine._vocabulary, engine.vocabulary_size, frozenset({7, 9, 10**9})
     )
-    assert found is not None
-    return found
+    assert bias is not None
+    return bias
 
 
-def test_a_request_that_names_no_token_has_no_bias(engine: LocalEngine) -> None:
+def test_a_request_without_token_constraints_has_no_bias(engine: LocalEngine) -> None:
     assert Bias.from_params(SamplingParams(top_k=3, min_p=0.1), engine._vocabulary, 300, frozenset({7})) is None
 
 
-def test_rows_change_as_the_reference_has_it_and_others_not_at_all(engine: LocalEngine) -> None:
+def test_rows_with_a_bias_change_like_the_reference_and_others_do_not(engine: LocalEngine) -> None:
     size = engine.vocabulary_size
     logits = torch.randn(5, size, generator=torch.Generator().manual_seed(3))
     word = engine._vocabulary.encode("again")
@@ -79,7 +79,7 @@ def test_biases_and_bans_are_those_of_transformers(engine: LocalEngine) -> None:
     assert torch.equal(expected, logits)
 
 
-def test_a_bias_of_100_leaves_no_other_and_one_of_minus_100_bans(engine: LocalEngine) -> None:
+def test_a_bias_of_100_forces_a_token_and_minus_100_bans_it(engine: LocalEngine) -> None:
     first = tokens(engine)[0]
     assert [42] * 24 == tokens(engine, logit_bias=((42, 100.0),))
     assert first not in tokens(engine, logit_bias=((first, -100.0),), ignore_eos=True)
@@ -98,7 +98,7 @@ def test_a_bad_word_is_never_completed(engine: LocalEngine) -> None:
     assert word not in [delta.text for delta in banned]
 
 
-def test_nothing_ends_an_answer_before_its_least_number_of_tokens(engine: LocalEngine) -> None:
+def test_no_token_ends_an_answer_before_min_tokens(engine: LocalEngine) -> None:
     free = tokens(engine, ignore_eos=True)
     at = 3
     assert free[: at + 1] == tokens(engine, stop_token_ids=frozenset({free[at]}))[: at + 1]
@@ -107,20 +107,20 @@ def test_nothing_ends_an_answer_before_its_least_number_of_tokens(engine: LocalE
     assert free[at] not in held[: at + 2]
 
 
-def test_stop_texts_count_after_the_least_number_of_tokens_only(engine: LocalEngine) -> None:
+def test_stop_strings_end_an_answer_only_after_min_tokens(engine: LocalEngine) -> None:
     deltas = run(engine, SamplingParams(temperature=0, max_tokens=24, ignore_eos=True))
     text = "".join(delta.text for delta in deltas)
     stop = next(delta.text for delta in deltas if delta.text.strip())
     least = 12
     held = run(engine, SamplingParams(temperature=0, max_tokens=24, ignore_eos=True, stop=(stop,), min_tokens=least))
-    said = "".join(delta.text for delta in held)
+    stopped_text = "".join(delta.text for delta in held)
     assert len(held) >= least + 1
-    assert text.startswith(said)
-    assert stop in said
+    assert text.startswith(stopped_text)
+    assert stop in stopped_text
 
 
 @pytest.mark.parametrize(
-    ("asked", "name"),
+    ("asked", "message"),
     [
         ({"logit_bias": ((10**6, 1.0),)}, "logit_bias contains token 1000000"),
         ({"logit_bias": ((-1, 1.0),)}, "logit_bias contains token -1"),
@@ -129,16 +129,14 @@ def test_stop_texts_count_after_the_least_number_of_tokens_only(engine: LocalEng
         ({"allowed_token_ids": frozenset({40}), "bad_words": ("I",)}, "leaves no token"),
     ],
 )
-def test_tokens_that_are_not_there_or_not_left_are_refused(
-    engine: LocalEngine, asked: dict[str, Any], name: str
-) -> None:
+def test_unknown_tokens_and_empty_choices_are_refused(engine: LocalEngine, asked: dict[str, Any], message: str) -> None:
     assert (40,) == engine._vocabulary.encode("I")
-    with pytest.raises(ValueError, match=name):
+    with pytest.raises(ValueError, match=message):
         run(engine, SamplingParams(**asked))
 
 
-def test_an_answer_without_a_token_left_fails_alone(engine: LocalEngine) -> None:
-    """Two tokens, neither of which may follow itself or the other."""
+def test_an_answer_without_a_possible_token_fails_alone(engine: LocalEngine) -> None:
+    """Two tokens are allowed, and each is banned after itself and after the other."""
     first, second = engine._vocabulary.encode("I")[0], engine._vocabulary.encode("J")[0]
     words = tuple(f"{one}{two}" for one in "IJ" for two in "IJ")
     assert all(len(engine._vocabulary.encode(word)) == 2 for word in words)

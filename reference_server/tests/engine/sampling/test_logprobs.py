@@ -1,4 +1,4 @@
-"""Log-probabilities in deltas: the model's own, with the bytes of the text."""
+"""Log-probabilities in deltas: the model's own, with the bytes of the tokens."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def run(engine: LocalEngine, params: SamplingParams, prompt: list[int] = PROMPT)
 
 
 def logprobs(deltas: list[Delta]) -> list[TokenLogprob]:
-    found = [delta.logprob for delta in deltas]
-    assert None not in found
-    return [each for each in found if each is not None]
+    actual = [delta.logprob for delta in deltas]
+    assert None not in actual
+    return [logprob for logprob in actual if logprob is not None]
 
 
 @pytest.fixture
 def scripted(engine: LocalEngine, monkeypatch: pytest.MonkeyPatch) -> LocalEngine:
-    """The engine, made to say ids 0, 1, 2, ... whatever the model says."""
+    """Make the engine generate ids 0, 1, 2, ..."""
     ids = itertools.count()
     monkeypatch.setattr(engine._driver.sampler, "sample", lambda *_: [next(ids)])
     return engine
@@ -52,7 +52,7 @@ def scripted(engine: LocalEngine, monkeypatch: pytest.MonkeyPatch) -> LocalEngin
     ],
     ids=str,
 )
-def test_they_are_those_of_the_models_own_distribution_whatever_the_parameters(
+def test_logprobs_are_those_of_the_model_for_all_parameters(
     engine: LocalEngine, random_checkpoint: Path, changes: dict[str, Any]
 ) -> None:
     from transformers import AutoModelForCausalLM
@@ -64,13 +64,13 @@ def test_they_are_those_of_the_models_own_distribution_whatever_the_parameters(
         logits = model(input_ids=torch.tensor([PROMPT + tokens])).logits[0, len(PROMPT) - 1 : -1]
     own = logits.double().log_softmax(-1)
     expected = own[torch.arange(len(tokens)), torch.tensor(tokens)]
-    found = logprobs(deltas)
-    assert pytest.approx(expected.tolist(), abs=1e-4) == [each.logprob for each in found]
+    actual = logprobs(deltas)
+    assert pytest.approx(expected.tolist(), abs=1e-4) == [logprob.logprob for logprob in actual]
     best = own.topk(5).values.flatten().tolist()
-    assert pytest.approx(best, abs=1e-4) == [top.logprob for each in found for top in each.top]
+    assert pytest.approx(best, abs=1e-4) == [top.logprob for logprob in actual for top in logprob.top]
 
 
-def test_a_greedy_token_is_the_likeliest_alternative(engine: LocalEngine) -> None:
+def test_a_greedy_token_is_the_first_alternative(engine: LocalEngine) -> None:
     for logprob in logprobs(run(engine, GREEDY)):
         likeliest = logprob.top[0]
         assert (likeliest.text, likeliest.data, likeliest.logprob, likeliest.top) == (
@@ -82,12 +82,12 @@ def test_a_greedy_token_is_the_likeliest_alternative(engine: LocalEngine) -> Non
 
 
 @pytest.mark.parametrize("number", [0, 1, 20])
-def test_there_are_as_many_alternatives_as_were_asked_for(engine: LocalEngine, number: int) -> None:
+def test_the_number_of_alternatives_is_the_requested_number(engine: LocalEngine, number: int) -> None:
     params = dataclasses.replace(GREEDY, logprobs=number, max_tokens=3)
     assert [number] * 3 == [len(logprob.top) for logprob in logprobs(run(engine, params))]
 
 
-def test_there_are_none_unless_asked_for_and_they_change_no_token(engine: LocalEngine) -> None:
+def test_logprobs_are_returned_on_request_only_and_change_no_token(engine: LocalEngine) -> None:
     params = SamplingParams(seed=5, max_tokens=30, ignore_eos=True, frequency_penalty=0.5)
     plain, scored = run(engine, params), run(engine, dataclasses.replace(params, logprobs=2))
     assert {delta.logprob for delta in plain} == {None}
@@ -100,13 +100,13 @@ def test_the_bytes_of_the_tokens_are_the_text(scripted: LocalEngine, skip: bool)
     params = SamplingParams(max_tokens=size, ignore_eos=True, skip_special_tokens=skip, logprobs=0)
     deltas = run(scripted, params, [1])
     joined = b"".join(logprob.data or b"" for logprob in logprobs(deltas))
-    # Half of the bytes of the alphabet are no characters on their own: those are the decoder's business.
+    # Half of the bytes of the alphabet are not characters on their own.
     assert "".join(delta.text for delta in deltas) == joined.decode(errors="replace")
     hidden = {logprob.text for logprob in logprobs(deltas) if logprob.data is None}
     assert ({"<|endoftext|>", "<|im_start|>", "<|im_end|>"} if skip else set()) == hidden
 
 
-def test_the_token_that_ends_an_answer_is_named_and_leaves_no_bytes(
+def test_the_token_that_ends_an_answer_has_text_but_no_bytes(
     engine: LocalEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     end = engine._checkpoint.tokenizer.token_to_id("<|im_end|>")
@@ -115,10 +115,10 @@ def test_the_token_that_ends_an_answer_is_named_and_leaves_no_bytes(
     assert (last.text, last.data) == ("<|im_end|>", None)
 
 
-def test_a_part_of_a_character_has_its_byte_and_no_character(
+def test_a_part_of_a_character_has_its_byte_and_a_replacement_character(
     engine: LocalEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # "ð", "Ł", "ĺ" and "Ģ" stand for the four bytes of an emoji in the byte-level alphabet.
+    # "ð", "Ł", "ĺ" and "Ģ" are the four bytes of an emoji in the byte-level alphabet.
     ids = [engine._checkpoint.tokenizer.token_to_id(token) for token in "ðŁĺĢ"]
     script = iter(ids)
     monkeypatch.setattr(engine._driver.sampler, "sample", lambda *_: [next(script)])
@@ -128,7 +128,7 @@ def test_a_part_of_a_character_has_its_byte_and_no_character(
     assert [delta.text for delta in deltas] == ["", "", "", "😀"]
 
 
-def test_they_are_the_same_alone_and_among_others(engine: LocalEngine) -> None:
+def test_logprobs_are_the_same_alone_and_among_others(engine: LocalEngine) -> None:
     prompts = [[number, 7, number] * (1 + number % 5) for number in range(10)]
     params = [SamplingParams(seed=number, max_tokens=12, logprobs=number % 4 or None) for number in range(10)]
 
@@ -142,6 +142,6 @@ def test_they_are_the_same_alone_and_among_others(engine: LocalEngine) -> None:
 
 
 @pytest.mark.parametrize("wrong", [-1, 21])
-def test_a_number_out_of_range_is_refused_by_name(wrong: int) -> None:
+def test_errors_name_a_number_out_of_range(wrong: int) -> None:
     with pytest.raises(ValueError, match=r"^logprobs "):
         SamplingParams(logprobs=wrong)

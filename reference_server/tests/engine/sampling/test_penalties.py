@@ -1,4 +1,4 @@
-"""Penalties touch what was said and nothing else, in every slot its own."""
+"""Penalties change the logits of earlier tokens only, independently in every slot."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from reference_server.engine.sampling.penalties import Penalties
 VOCABULARY = 700
 
 
-def _reference(logits: list[float], params: SamplingParams, prompt: list[int], said: list[int]) -> list[float]:
-    """In plain float64, moved so that the largest is 0."""
+def _reference(logits: list[float], params: SamplingParams, prompt: list[int], generated: list[int]) -> list[float]:
+    """Return penalised logits in float64, shifted to a maximum of 0."""
     out = list(logits)
-    for token in {*prompt, *said}:
+    for token in {*prompt, *generated}:
         out[token] = (
             out[token] / params.repetition_penalty if out[token] > 0 else out[token] * params.repetition_penalty
         )
-    for token in set(said):
-        out[token] -= params.frequency_penalty * said.count(token) + params.presence_penalty
-    return [each - max(out) for each in out]
+    for token in set(generated):
+        out[token] -= params.frequency_penalty * generated.count(token) + params.presence_penalty
+    return [logit - max(out) for logit in out]
 
 
 @pytest.mark.parametrize("length", [1, 20, 300, 600])
 def test_penalised_logits_are_those_of_the_reference(length: int) -> None:
     generator = random.Random(length)
     penalties = Penalties(5)
-    kept: dict[int, tuple[SamplingParams, list[int], list[int]]] = {}
+    slots: dict[int, tuple[SamplingParams, list[int], list[int]]] = {}
     for slot in (4, 0, 2):
         prompt = [generator.randrange(VOCABULARY) for _ in range(generator.randrange(1, length + 1))]
         params = SamplingParams(
@@ -39,20 +39,20 @@ def test_penalised_logits_are_those_of_the_reference(length: int) -> None:
             repetition_penalty=generator.uniform(0.5, 2),
         )
         penalties.reset_slot(slot, params, prompt)
-        kept[slot] = (params, prompt, [])
+        slots[slot] = (params, prompt, [])
     for _ in range(length):
-        tokens = [generator.randrange(VOCABULARY) for _ in kept]
-        penalties.count_tokens(list(kept), tokens)
-        for (_, _, said), token in zip(kept.values(), tokens, strict=True):
-            said.append(token)
+        tokens = [generator.randrange(VOCABULARY) for _ in slots]
+        penalties.count_tokens(list(slots), tokens)
+        for (_, _, generated), token in zip(slots.values(), tokens, strict=True):
+            generated.append(token)
     logits = torch.randn(3, VOCABULARY, generator=torch.Generator().manual_seed(length)) * 4
-    expected = [_reference(row.tolist(), *each) for row, each in zip(logits, kept.values(), strict=True)]
-    penalties.apply(logits, list(kept))
+    expected = [_reference(row.tolist(), *arguments) for row, arguments in zip(logits, slots.values(), strict=True)]
+    penalties.apply(logits, list(slots))
     logits -= logits.amax(-1, keepdim=True)
     torch.testing.assert_close(logits.double(), torch.tensor(expected, dtype=torch.float64), atol=2e-5, rtol=1e-6)
 
 
-def test_numbers_of_any_size_leave_differences_among_what_they_concern() -> None:
+def test_large_penalties_keep_the_differences_between_penalised_tokens() -> None:
     penalties = Penalties(1)
     penalties.reset_slot(0, SamplingParams(presence_penalty=-1e6), [9])
     for token in (3, 4):
@@ -65,7 +65,7 @@ def test_numbers_of_any_size_leave_differences_among_what_they_concern() -> None
 
 
 @pytest.mark.parametrize("penalty", [0.5, 1e6])
-def test_a_row_has_the_same_bits_beside_one_with_large_numbers(penalty: float) -> None:
+def test_a_row_has_the_same_bits_next_to_one_with_large_values(penalty: float) -> None:
     penalties = Penalties(2)
     penalties.reset_slot(0, SamplingParams(presence_penalty=penalty), [9, 3])
     penalties.reset_slot(1, SamplingParams(presence_penalty=-1e6), [4])
@@ -77,7 +77,7 @@ def test_a_row_has_the_same_bits_beside_one_with_large_numbers(penalty: float) -
     assert alone.tolist() == logits[:1].tolist()
 
 
-def test_a_slot_that_was_copied_goes_its_own_way() -> None:
+def test_a_copied_slot_is_independent() -> None:
     penalties = Penalties(2)
     params = SamplingParams(frequency_penalty=1.0)
     for slot in (0, 1):
@@ -95,5 +95,5 @@ def test_a_slot_without_a_prompt_is_refused() -> None:
         Penalties(1).apply(torch.zeros(1, 4), [0])
 
 
-def test_asking_for_freed_memory_twice_changes_nothing() -> None:
+def test_keep_freed_memory_can_be_called_twice() -> None:
     assert keep_freed_memory() == keep_freed_memory()

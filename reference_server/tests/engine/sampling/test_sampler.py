@@ -1,4 +1,4 @@
-"""Sampler: the probabilities it draws from, against a plain float64 reference and transformers' processors."""
+"""Sampler: the probabilities of its draws, compared with a float64 reference and with transformers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _logits(vocabulary: int, seed: int, scale: float = 3.0) -> torch.Tensor:
 def _shares(
     logits: torch.Tensor, params: SamplingParams, prompt: list[int], output: list[int], points: int = GRID
 ) -> torch.Tensor:
-    """The share of each token over a grid of uniform numbers: its probability, to one part in `points`."""
+    """Return the share of each token over a grid of uniform numbers: its probability, to one part in `points`."""
     sampler = Sampler(1, len(logits))
     sampler.reset_slot(0, params, prompt)
     for token in output:
@@ -33,7 +33,7 @@ def _shares(
 
 
 def _reference(logits: torch.Tensor, params: SamplingParams, prompt: list[int], output: list[int]) -> torch.Tensor:
-    """The same probabilities, one token at a time and in float64."""
+    """Return the same probabilities, computed token by token in float64."""
     values = {token: float(logit) for token, logit in enumerate(logits)}
     for token in {*prompt, *output}:
         value = values[token]
@@ -120,7 +120,7 @@ def test_probabilities_are_those_of_the_reference(params: SamplingParams) -> Non
     ],
     ids=str,
 )
-def test_exactly_the_kept_tokens_of_a_large_vocabulary_can_be_drawn(params: SamplingParams, kept: int) -> None:
+def test_only_the_kept_tokens_of_a_large_vocabulary_can_be_drawn(params: SamplingParams, kept: int) -> None:
     logits = _logits(5000, 2, scale=0.1)
     expected = _reference(logits, params, [], [])
     possible = expected.nonzero().flatten().tolist()
@@ -152,7 +152,7 @@ def test_probabilities_are_those_of_transformers(params: SamplingParams, name: s
     assert float((_shares(logits, params, PROMPT, OUTPUT) - expected).abs().max()) <= 1.01 / GRID
 
 
-def test_penalties_count_every_token_that_was_sampled() -> None:
+def test_penalties_count_every_sampled_token() -> None:
     logits = _logits(30, 5)
     params = SamplingParams(temperature=0, frequency_penalty=0.7, presence_penalty=0.2, repetition_penalty=1.3)
     sampler = Sampler(3, 30)
@@ -165,7 +165,7 @@ def test_penalties_count_every_token_that_was_sampled() -> None:
     assert len(set(output)) > 5
 
 
-def test_a_reopened_slot_remembers_nothing() -> None:
+def test_a_reset_slot_has_no_earlier_counts() -> None:
     logits = _logits(30, 6)
     params = SamplingParams(temperature=0, frequency_penalty=1.0, repetition_penalty=2.0)
 
@@ -179,7 +179,7 @@ def test_a_reopened_slot_remembers_nothing() -> None:
     assert [int(logits.argmax())] * 20 == tokens(used, SamplingParams(temperature=0), [1])
 
 
-def test_a_row_is_sampled_alike_alone_and_among_others() -> None:
+def test_a_row_gets_the_same_token_alone_and_among_others() -> None:
     logits = torch.stack([_logits(3000, seed, scale=0.5 + seed) for seed in range(len(PARAMS))])
     numbers = [draw_uniform(seed, 3) for seed in range(len(PARAMS))]
 
@@ -217,7 +217,7 @@ def test_uniform_numbers_cover_the_whole_range_of_seeds() -> None:
     assert len(numbers) == len(set(numbers))
     assert 0 <= min(numbers) < 0.05
     assert 0.95 < max(numbers) < 1
-    # The numbers are a promise: a seed must give the same tokens in every release.
+    # A seed must give the same tokens in every release.
     assert [draw_uniform(0, 0), draw_uniform(2**64 - 1, 7)] == [0.0564663990004608, 0.9622429077364113]
 
 
@@ -231,7 +231,7 @@ def test_extreme_numbers_never_choose_an_impossible_token(number: float, params:
 
 
 @pytest.mark.parametrize(("top_p", "kept"), [(0.25, 1), (0.26, 2), (0.5, 2), (0.75, 3), (0.76, 4), (1.0, 4)])
-def test_top_p_that_is_reached_exactly_adds_no_token(top_p: float, kept: int) -> None:
+def test_an_exactly_reached_top_p_adds_no_token(top_p: float, kept: int) -> None:
     shares = _shares(torch.zeros(4), SamplingParams(top_p=top_p), [0], [])
     assert int((shares > 0).sum()) == kept
 
@@ -269,7 +269,7 @@ def test_extreme_parameters_still_choose_a_token(params: SamplingParams) -> None
         assert sampler.sample(_logits(3, 10)[None], [0], [0.5])[0] in {0, 1, 2}
 
 
-def test_rows_without_a_usable_logit_are_named() -> None:
+def test_rows_without_a_usable_logit_are_found() -> None:
     logits = torch.zeros(5, 8)
     logits[1, 3] = math.nan
     logits[2] = -math.inf
@@ -306,12 +306,12 @@ def test_rows_without_a_usable_logit_are_named() -> None:
     ],
     ids=str,
 )
-def test_parameters_out_of_range_are_refused_by_name(wrong: dict[str, object]) -> None:
+def test_errors_name_parameters_out_of_range(wrong: dict[str, object]) -> None:
     with pytest.raises(ValueError, match=f"^{next(iter(wrong))} "):
         SamplingParams(**wrong)  # type: ignore[arg-type]
 
 
-def test_equally_likely_tokens_are_told_apart_by_their_ids_whatever_others_ask_for() -> None:
+def test_equally_likely_tokens_are_ordered_by_id_whatever_other_rows_need() -> None:
     logits = torch.zeros(2, 9000)
     logits[:, 4000:4040] = 1.0
     asked = [SamplingParams(top_k=30), SamplingParams(top_k=900)]
@@ -328,7 +328,7 @@ def _tokens(logits: torch.Tensor, asked: list[SamplingParams], uniform_number: f
 
 
 def test_every_token_of_a_large_vocabulary_can_be_drawn_with_its_probability() -> None:
-    """Found by way of its block: the number drawn lies within the token's own share."""
+    """The number drawn lies within the token's share, also if the token is found by its block."""
     logits = torch.randn(1, 9000, generator=torch.Generator().manual_seed(1)) * 2
     logits[0, 64:200] = -torch.inf
     reached = logits[0].double().softmax(-1).cumsum(-1)

@@ -1,4 +1,4 @@
-"""Prediction: which tokens of an answer came as they were expected."""
+"""PredictionTracker: which tokens of an answer match the predicted output."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
         ("", "abc", ""),
         ("abc", "abc", "abc"),
         ("abc", "abcde", "abc"),
-        ("abcdef", "abXdef", "abef"),  # found again at its second token
+        ("abcdef", "abXdef", "abef"),  # resumes at the second token after the mismatch
         ("abcdef", "abdef", "abef"),
         ("abab", "ab", "ab"),
         ("abcab", "Xab", "ab"),
@@ -30,21 +30,21 @@ if TYPE_CHECKING:
         ("abcabd", "abXabd", "abbd"),
     ],
 )
-def test_tokens_are_found_in_the_order_of_the_prediction(predicted: str, answer: str, expected: str) -> None:
+def test_tokens_match_in_the_order_of_the_prediction(predicted: str, answer: str, expected: str) -> None:
     prediction = PredictionTracker(list(map(ord, predicted)))
     assert expected == "".join(token for token in answer if prediction.push(ord(token)))
 
 
-def test_a_prediction_changes_no_answer_and_its_tokens_are_counted(tiny_engine: LocalEngine) -> None:
+def test_a_prediction_marks_tokens_and_does_not_change_the_answer(tiny_engine: LocalEngine) -> None:
     async def read(predicted: str | None) -> list[tuple[str, bool | None]]:
         params = SamplingParams(temperature=0, max_tokens=6, predicted=predicted)
         return [(delta.text, delta.predicted) async for delta in tiny_engine.submit(prompt, params)]
 
     prompt = tiny_engine.encode_chat([{"role": "user", "content": "Hello!"}])
     plain = asyncio.run(read(None))
-    assert {None} == {each for _, each in plain}
-    said = "".join(text for text, _ in plain)
-    told = asyncio.run(read(said))
-    assert [text for text, _ in plain] == [text for text, _ in told]
-    assert [True] * len([text for text, _ in plain if text]) == [each for text, each in told if text]
-    assert {False} == {each for _, each in asyncio.run(read("\n\n"))}
+    assert {None} == {predicted for _, predicted in plain}
+    text = "".join(text for text, _ in plain)
+    marked = asyncio.run(read(text))
+    assert [text for text, _ in plain] == [text for text, _ in marked]
+    assert [True] * len([text for text, _ in plain if text]) == [predicted for text, predicted in marked if text]
+    assert {False} == {predicted for _, predicted in asyncio.run(read("\n\n"))}

@@ -1,4 +1,4 @@
-"""ReasoningSplitter: the same thought and answer wherever the text is cut."""
+"""ReasoningSplitter: reasoning and answer do not depend on how the text is split into pieces."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from reference_server.engine.text.reasoning import ReasoningSplitter
 
 
 def _split(text: str, opened: bool) -> tuple[str, str]:
-    """The plain meaning, of a whole text."""
+    """Return (reasoning, answer) of a whole text."""
     if text.lstrip().startswith("<think>"):
         text = text.lstrip().removeprefix("<think>")
     elif not opened:
         return "", text
-    thought, _, answer = text.partition("</think>")
-    return thought.strip("\n"), answer.lstrip("\n")
+    reasoning, _, answer = text.partition("</think>")
+    return reasoning.strip("\n"), answer.lstrip("\n")
 
 
 TEXTS = [
@@ -47,21 +47,21 @@ TEXTS = [
 
 def _pieces(text: str, opened: bool, cuts: list[int]) -> tuple[str, str]:
     splitter = ReasoningSplitter("<think>", "</think>", opened=opened)
-    thought, answer = "", ""
+    reasoning, answer = "", ""
     for begin, end in pairwise([0, *cuts, len(text)]):
         before = splitter.thinking
-        more_thought, more_answer = splitter.push(text[begin:end])
-        assert before or not more_thought
+        more_reasoning, more_answer = splitter.push(text[begin:end])
+        assert before or not more_reasoning
         assert not (splitter.thinking and more_answer)
-        thought, answer = thought + more_thought, answer + more_answer
-    more_thought, more_answer = splitter.flush()
+        reasoning, answer = reasoning + more_reasoning, answer + more_answer
+    more_reasoning, more_answer = splitter.flush()
     assert splitter.flush() == ("", "")
-    return thought + more_thought, answer + more_answer
+    return reasoning + more_reasoning, answer + more_answer
 
 
 @pytest.mark.parametrize("opened", [False, True])
 @pytest.mark.parametrize("text", TEXTS)
-def test_every_cut_gives_the_same_thought_and_answer(text: str, opened: bool) -> None:
+def test_the_result_does_not_depend_on_the_cuts(text: str, opened: bool) -> None:
     expected = _split(text, opened)
     for first in range(len(text) + 1):
         for second in range(first, len(text) + 1):
@@ -69,7 +69,7 @@ def test_every_cut_gives_the_same_thought_and_answer(text: str, opened: bool) ->
     assert expected == _pieces(text, opened, list(range(len(text))))
 
 
-def test_no_more_is_held_back_than_the_markers_need() -> None:
+def test_only_possible_markers_are_held_back() -> None:
     splitter = ReasoningSplitter("<think>", "</think>", opened=False)
     pieces = ["<", "think>", "\n", "a", " b\n", "c", "</", "d", "\n", "</think>", "\n", "\n", "e", "\n", "<think>"]
     expected = [*[("", "")] * 3, ("a", ""), (" b", ""), ("\nc", ""), ("", ""), ("</d", ""), *[("", "")] * 4]

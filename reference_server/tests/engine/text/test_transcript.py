@@ -1,4 +1,4 @@
-"""Transcript: what each token adds to an answer, without an engine."""
+"""Transcript: the contribution of each token to an answer, without an engine."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from reference_server.engine.vocabulary import Vocabulary
 
 
 def _sentencepiece() -> Vocabulary:
-    """U+2581 stands for a space; the first word comes without."""
+    """Return a vocabulary with U+2581 for a space, which the first word drops."""
     words = {"<unk>": 0, "\u2581hello": 1, "\u2581world": 2}
     tokenizer = Tokenizer(models.BPE(words, [], unk_token="<unk>"))
     tokenizer.decoder = decoders.Sequence([decoders.Replace("\u2581", " "), decoders.Fuse(), decoders.Strip(" ", 1, 0)])
@@ -23,7 +23,7 @@ def _sentencepiece() -> Vocabulary:
 
 
 def _bytes(*, special: bool) -> Vocabulary:
-    """A token for each byte, and the markers of a thought as tokens of their own."""
+    """Return a vocabulary with a token for each byte and tokens for the reasoning markers."""
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
     tokenizer = Tokenizer(models.BPE({symbol: at for at, symbol in enumerate(alphabet)}, []))
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
@@ -46,35 +46,33 @@ HELLO, WORLD, START, END = 1, 2, 3, 4
         (True, [HELLO, START, END], [b"hello", None, None]),
     ],
 )
-def test_the_bytes_of_every_token_are_those_it_adds_to_the_text(
-    skip: bool, tokens: list[int], data: list[bytes | None]
-) -> None:
+def test_the_bytes_of_tokens_are_the_bytes_of_the_text(skip: bool, tokens: list[int], data: list[bytes | None]) -> None:
     params = SamplingParams(skip_special_tokens=skip, logprobs=1)
     transcript = Transcript(AnswerSpec(VOCABULARY, params, 10, frozenset({END})))
-    text, found = "", []
+    text, actual = "", []
     for token in tokens:
-        named = transcript.create_logprob(token, TokenScore(-1.0, ((token, -1.0),)))
-        assert named.top[0].data == named.data
-        found.append(named.data)
+        logprob = transcript.create_logprob(token, TokenScore(-1.0, ((token, -1.0),)))
+        assert logprob.top[0].data == logprob.data
+        actual.append(logprob.data)
         text += transcript.add(token).text
-    assert data == found
-    assert b"".join(each or b"" for each in data).decode() == text
+    assert data == actual
+    assert b"".join(piece or b"" for piece in data).decode() == text
 
 
 def _read(vocabulary: Vocabulary, tokens: list[int], **options: Any) -> tuple[str, str, str | None]:
-    """(thought, answer, finish reason) of tokens, up to where they end the answer."""
+    """Return (reasoning, answer, finish reason) of tokens, up to the token that ends the answer."""
     limit = options.pop("limit", 1000)
     thinking = options.pop("thinking", False)
     params = SamplingParams(reasoning=True, **options)
     transcript = Transcript(AnswerSpec(vocabulary, params, limit, frozenset({END_BYTE}), thinking))
-    thought = answer = ""
+    reasoning = answer = ""
     for token in tokens:
         added = transcript.fork().add(token)
         assert added == transcript.add(token)
-        thought, answer = thought + added.reasoning, answer + added.text
+        reasoning, answer = reasoning + added.reasoning, answer + added.text
         if added.finish_reason is not None:
-            return thought, answer, added.finish_reason
-    return thought, answer, None
+            return reasoning, answer, added.finish_reason
+    return reasoning, answer, None
 
 
 PLAIN, SPECIAL = _bytes(special=False), _bytes(special=True)
@@ -87,17 +85,17 @@ def _ids(vocabulary: Vocabulary, text: str) -> list[int]:
 
 
 @pytest.mark.parametrize("vocabulary", [PLAIN, SPECIAL], ids=["plain", "special"])
-@pytest.mark.parametrize("spelled", [False, True])
+@pytest.mark.parametrize("by_character", [False, True])
 @pytest.mark.parametrize("skip", [False, True])
-def test_a_thought_is_told_from_the_answer_however_it_is_marked(
-    vocabulary: Vocabulary, spelled: bool, skip: bool
+def test_reasoning_is_separated_for_every_kind_of_marker(
+    vocabulary: Vocabulary, by_character: bool, skip: bool
 ) -> None:
-    pieces = THINKING if spelled else [THINKING]
+    pieces = THINKING if by_character else [THINKING]
     tokens = [token for piece in pieces for token in _ids(vocabulary, piece)]
     assert ("思考 a.b", "回答 a.b\n", None) == _read(vocabulary, tokens, skip_special_tokens=skip)
 
 
-def test_a_thought_that_the_prompt_has_opened_needs_no_opening() -> None:
+def test_reasoning_opened_by_the_prompt_needs_no_opening_marker() -> None:
     tokens = _ids(PLAIN, "hm\n</think>\nyes")
     assert _read(PLAIN, tokens, thinking=True) == ("hm", "yes", None)
     assert _read(PLAIN, tokens, thinking=False) == ("", "hm\n</think>\nyes", None)
@@ -116,12 +114,12 @@ def test_a_thought_that_the_prompt_has_opened_needs_no_opening() -> None:
         ("</think>", False, ("思考 a.b", "回答 a.b\n", None)),
     ],
 )
-def test_a_stop_text_ends_thought_or_answer_and_never_spans_both(
+def test_a_stop_string_ends_reasoning_or_answer_but_never_spans_both(
     stop: str, include: bool, expected: tuple[str, str, str | None]
 ) -> None:
     tokens = _ids(PLAIN, THINKING + "!")
-    thought, answer, reason = _read(PLAIN, tokens, stop=(stop,), include_stop_str_in_output=include)
-    assert expected == (thought, answer.removesuffix("!"), reason)
+    reasoning, answer, reason = _read(PLAIN, tokens, stop=(stop,), include_stop_str_in_output=include)
+    assert expected == (reasoning, answer.removesuffix("!"), reason)
 
 
 @pytest.mark.parametrize("ending", ["limit", "end"])
@@ -137,7 +135,7 @@ def test_a_stop_text_ends_thought_or_answer_and_never_spans_both(
         (" \n", ("\n\n",), ("", " \n")),
     ],
 )
-def test_at_the_end_nothing_that_was_held_back_is_lost(
+def test_held_back_text_is_released_at_the_end(
     ending: str, text: str, stop: tuple[str, ...], expected: tuple[str, str]
 ) -> None:
     tokens = _ids(PLAIN, text)
@@ -147,12 +145,12 @@ def test_at_the_end_nothing_that_was_held_back_is_lost(
         assert (*expected, "stop") == _read(PLAIN, [*tokens, END_BYTE], stop=stop)
 
 
-def test_a_stop_text_among_what_was_held_back_is_still_found() -> None:
+def test_a_stop_string_in_held_back_text_is_found() -> None:
     tokens = _ids(PLAIN, "<think>so\n</th")
     assert _read(PLAIN, tokens, stop=("/t",), limit=len(tokens)) == ("so\n<", "", "stop")
 
 
-def test_the_markers_are_those_that_the_tokenizer_has() -> None:
+def test_the_reasoning_markers_are_those_of_the_tokenizer() -> None:
     other = Tokenizer(models.BPE())
     other.add_special_tokens(["[THINK]", "[/THINK]", "</think>"])
     assert Vocabulary(other).reasoning_markers == ("[THINK]", "[/THINK]")
@@ -163,9 +161,9 @@ def test_the_markers_are_those_that_the_tokenizer_has() -> None:
     ("prompt", "expected"),
     [("Hi<think>", True), ("Hi<think>\n", True), ("Hi<think>\n\n</think>\n\n", False), ("<think> well", False)],
 )
-def test_a_prompt_opens_a_thought_where_nothing_follows_the_opening(prompt: str, expected: bool) -> None:
+def test_a_prompt_ends_in_reasoning_if_nothing_follows_the_opening_marker(prompt: str, expected: bool) -> None:
     for vocabulary in (PLAIN, SPECIAL):
         assert expected == vocabulary.ends_in_reasoning(_ids(vocabulary, prompt))
         assert expected == vocabulary.ends_in_reasoning(
-            [token for each in prompt for token in _ids(vocabulary, each)]
+            [token for character in prompt for token in _ids(vocabulary, character)]
         )

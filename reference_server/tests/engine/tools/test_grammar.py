@@ -1,4 +1,4 @@
-"""Grammars of calls in every format, with their markers as tokens and as mere text, and what a grammar may cost."""
+"""Grammars of tool calls in every format, with markers as tokens and as plain text, and their cost."""
 
 from __future__ import annotations
 
@@ -48,26 +48,26 @@ FORMATS = {"hermes": HERMES, "deepseek": DEEPSEEK_R1, "chatglm3": CHATGLM3}
 
 
 class Language:
-    """A vocabulary in which calls are written, with the markers of every format as tokens or with none."""
+    """A vocabulary for tool calls, with the markers of all formats as tokens or as plain text."""
 
     def __init__(self, tokenizer: Tokenizer, end: str) -> None:
         self.tokenizer = tokenizer
         self.size = tokenizer.get_vocab_size()
-        self.end: int = next(each for each in [tokenizer.token_to_id(end)] if each is not None)
+        self.end: int = next(token_id for token_id in [tokenizer.token_to_id(end)] if token_id is not None)
         self.grammars = GrammarCompiler(tokenizer, self.size, [self.end])
         added = tokenizer.get_added_tokens_decoder()
         self.lark = LarkBuilder({token.content: token_id for token_id, token in added.items()})
 
-    def grammar(self, form: ToolFormat, params: SamplingParams, *, thinking: bool = False) -> str:
+    def grammar(self, tool_format: ToolFormat, params: SamplingParams, *, thinking: bool = False) -> str:
         markers = ("<think>", "</think>")
-        found = build_answer_grammar(
-            params, tool_format=form, lark=self.lark, reasoning_markers=markers, thinking=thinking
+        grammar_text = build_answer_grammar(
+            params, tool_format=tool_format, lark=self.lark, reasoning_markers=markers, thinking=thinking
         )
-        assert found is not None
-        return found
+        assert grammar_text is not None
+        return grammar_text
 
-    def takes(self, grammar: str, text: str) -> bool:
-        """Whether a whole answer is in the language of a grammar."""
+    def accepts(self, grammar: str, text: str) -> bool:
+        """Return whether a grammar accepts a whole answer."""
         matcher = self.grammars.compile(grammar)
         try:
             for token in self.tokenizer.encode(text, add_special_tokens=False).ids:
@@ -92,8 +92,8 @@ def unmarked(random_checkpoint: Path) -> Language:
 
 @pytest.fixture(params=["marked", "unmarked"])
 def language(request: pytest.FixtureRequest) -> Language:
-    found: Language = request.getfixturevalue(request.param)
-    return found
+    language: Language = request.getfixturevalue(request.param)
+    return language
 
 
 def use(choice: Any = "auto", tools: list[dict[str, Any]] | None = None, *, parallel: bool = True) -> SamplingParams:
@@ -110,20 +110,20 @@ CALLS = {
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_a_grammar_takes_calls_of_its_form_and_no_others(language: Language, name: str) -> None:
-    form, call = FORMATS[name], CALLS[name]
+def test_a_grammar_accepts_only_calls_of_its_format(language: Language, name: str) -> None:
+    tool_format, call = FORMATS[name], CALLS[name]
     plain = "\nIt is <warm> today." if name == "chatglm3" else "It is <warm> today.\n"
     for choice in ("auto", "required", {"type": "function", "function": {"name": "get_weather"}}):
-        grammar = language.grammar(form, use(choice))
-        assert language.takes(grammar, call)
-        assert (choice == "auto") == language.takes(grammar, plain)
-        assert not language.takes(grammar, call.replace("city", "town"))
-        assert not language.takes(grammar, call.replace("get_weather", "rm"))
-        assert not language.takes(grammar, call.replace("celsius", "kelvin"))
-        assert not language.takes(grammar, call[:-4])
-    assert form is CHATGLM3 or language.takes(language.grammar(form, use()), f"I look.\n{call}")
-    assert language.takes(language.grammar(form, use("none")), plain)
-    assert form is CHATGLM3 or not language.takes(language.grammar(form, use("none")), call)
+        grammar = language.grammar(tool_format, use(choice))
+        assert language.accepts(grammar, call)
+        assert (choice == "auto") == language.accepts(grammar, plain)
+        assert not language.accepts(grammar, call.replace("city", "town"))
+        assert not language.accepts(grammar, call.replace("get_weather", "rm"))
+        assert not language.accepts(grammar, call.replace("celsius", "kelvin"))
+        assert not language.accepts(grammar, call[:-4])
+    assert tool_format is CHATGLM3 or language.accepts(language.grammar(tool_format, use()), f"I look.\n{call}")
+    assert language.accepts(language.grammar(tool_format, use("none")), plain)
+    assert tool_format is CHATGLM3 or not language.accepts(language.grammar(tool_format, use("none")), call)
 
 
 CONTROLS = "".join(map(chr, [*range(0x01, 0x20), 0x7F, 0x85, 0x2028])) + '"\\/|'
@@ -131,33 +131,33 @@ CONTROLS = "".join(map(chr, [*range(0x01, 0x20), 0x7F, 0x85, 0x2028])) + '"\\/|'
 
 @pytest.mark.parametrize("choice", ["auto", "required"])
 @pytest.mark.parametrize("name", FORMATS)
-def test_a_grammar_holds_names_of_any_characters(language: Language, name: str, choice: str) -> None:
+def test_a_grammar_supports_names_of_any_characters(language: Language, name: str, choice: str) -> None:
     tools = [{"type": "function", "function": {"name": f"look{CONTROLS}up", "parameters": SCHEMA}}]
     language.grammars.compile(language.grammar(FORMATS[name], use(choice, tools)))
 
 
 @pytest.mark.parametrize("character", CONTROLS)
-def test_a_text_to_the_letter_is_taken_and_no_other(marked: Language, character: str) -> None:
+def test_only_the_exact_text_is_accepted(marked: Language, character: str) -> None:
     grammar = f"start: {marked.lark.exact_text(f'a{character}b')}"
-    assert marked.takes(grammar, f"a{character}b")
-    assert not marked.takes(grammar, "ab")
+    assert marked.accepts(grammar, f"a{character}b")
+    assert not marked.accepts(grammar, "ab")
 
 
 @pytest.mark.parametrize("name", ["hermes", "deepseek"])
-def test_a_thought_may_or_must_come_first(language: Language, name: str) -> None:
-    form, call = FORMATS[name], CALLS[name]
+def test_reasoning_is_optional_or_required(language: Language, name: str) -> None:
+    tool_format, call = FORMATS[name], CALLS[name]
     thinks = SamplingParams(tools=use("required").tools, reasoning=True)
-    may, must = language.grammar(form, thinks), language.grammar(form, thinks, thinking=True)
-    assert language.takes(may, f"<think>\nHm, <x>.\n</think>\n\n{call}")
-    assert language.takes(may, call)
-    assert language.takes(must, f"Hm.\n</think>\n\n{call}")
-    assert not language.takes(must, call)
+    may, must = language.grammar(tool_format, thinks), language.grammar(tool_format, thinks, thinking=True)
+    assert language.accepts(may, f"<think>\nHm, <x>.\n</think>\n\n{call}")
+    assert language.accepts(may, call)
+    assert language.accepts(must, f"Hm.\n</think>\n\n{call}")
+    assert not language.accepts(must, call)
 
 
-def wander(language: Language, matcher: Matcher, rng: Random, most: int) -> list[int] | None:
-    """Tokens of an answer that a grammar allows, chosen blindly; None where it is not over in time."""
+def sample_randomly(language: Language, matcher: Matcher, rng: Random, limit: int) -> list[int] | None:
+    """Return random tokens that a grammar allows; None if the answer is not complete within the limit."""
     tokens: list[int] = []
-    while len(tokens) < most:
+    while len(tokens) < limit:
         logits = torch.zeros(1, language.size)
         mask_forbidden(logits, {0: matcher})
         allowed = (logits[0] == 0).nonzero()[:, 0].tolist()
@@ -172,31 +172,31 @@ def wander(language: Language, matcher: Matcher, rng: Random, most: int) -> list
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_whatever_a_grammar_lets_through_is_a_call_that_fits(language: Language, name: str) -> None:
+def test_every_output_of_a_grammar_is_a_valid_call(language: Language, name: str) -> None:
     rng = Random(11)
-    form = FORMATS[name]
+    tool_format = FORMATS[name]
     params = use("required", parallel=False)
     assert params.tools is not None
-    matcher = language.grammars.compile(language.grammar(form, params))
+    matcher = language.grammars.compile(language.grammar(tool_format, params))
     validator = jsonschema_rs.validator_for({**SCHEMA, "additionalProperties": False})
-    made = 0
+    generated = 0
     for _ in range(40):
-        tokens = wander(language, matcher.fork(), rng, 600)
+        tokens = sample_randomly(language, matcher.fork(), rng, 600)
         if tokens is None:
             continue
-        parser = CallParser(form, params.tools)
-        said, pieces = parser.push(language.tokenizer.decode(tokens, skip_special_tokens=False))
-        assert ("", 1, 1) == (said + parser.flush(cut=False), parser.started, parser.completed)
+        parser = CallParser(tool_format, params.tools)
+        content, pieces = parser.push(language.tokenizer.decode(tokens, skip_special_tokens=False))
+        assert ("", 1, 1) == (content + parser.flush(cut=False), parser.started, parser.completed)
         arguments = json.loads("".join(piece.arguments for piece in pieces))
         if pieces[0].name == "get_weather":
             validator.validate(arguments)
         else:
             assert {} == arguments
-        made += 1
-    assert made > 10
+        generated += 1
+    assert generated > 10
 
 
-BOMBS: dict[str, Any] = {
+UNUSABLE_SCHEMAS: dict[str, Any] = {
     "a hundred thousand choices": {"enum": [f"v{at}" for at in range(100_000)]},
     "choices of choices": {"anyOf": [{"anyOf": [{"const": f"{a}-{b}"} for b in range(300)]} for a in range(300)]},
     "three thousand properties": {"properties": {f"p{at}": {"type": "string"} for at in range(3_000)}},
@@ -215,23 +215,23 @@ BOMBS: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("bomb", BOMBS)
-def test_what_no_grammar_can_be_made_of_is_refused_in_a_line(marked: Language, bomb: str) -> None:
+@pytest.mark.parametrize("name", UNUSABLE_SCHEMAS)
+def test_schemas_that_cannot_be_compiled_are_refused_in_one_line(marked: Language, name: str) -> None:
     with pytest.raises(UnusableGrammar) as caught:
-        marked.grammars.compile(f"start: %json {json.dumps(BOMBS[bomb])}")
+        marked.grammars.compile(f"start: %json {json.dumps(UNUSABLE_SCHEMAS[name])}")
     assert 0 < len(str(caught.value)) < 200
     assert "\n" not in str(caught.value)
-    for inside in ("start:", "lexer", "lexeme", "limit", "parser"):  # words of the library's own
+    for inside in ("start:", "lexer", "lexeme", "limit", "parser"):  # internal terms of the library
         assert inside not in str(caught.value)
 
 
 @pytest.mark.parametrize("pattern", ["(a+)+$", "^(a|b)*a(a|b){200}$", "((a{1,100}){1,100}){1,100}"])
-def test_an_expression_that_is_slow_elsewhere_is_no_trouble(marked: Language, pattern: str) -> None:
+def test_backtracking_patterns_are_fast(marked: Language, pattern: str) -> None:
     matcher = marked.grammars.compile(f"start: %json {json.dumps({'type': 'string', 'pattern': pattern})}")
-    wander(marked, matcher, Random(3), 50)
+    sample_randomly(marked, matcher, Random(3), 50)
 
 
-def test_a_place_that_nothing_can_follow_is_an_error_of_its_own(marked: Language) -> None:
+def test_a_dead_end_is_an_error(marked: Language) -> None:
     dead = '{"$ref": "#/$defs/a", "$defs": {"a": {"$ref": "#/$defs/a"}}}'
     matcher = marked.grammars.compile(f'start: ("a" | "b") %json {dead}')
     matcher.consume(marked.tokenizer.encode("a").ids[0])
@@ -241,7 +241,7 @@ def test_a_place_that_nothing_can_follow_is_an_error_of_its_own(marked: Language
         _ = matcher.complete
 
 
-def test_only_the_rows_that_have_a_grammar_are_changed(marked: Language) -> None:
+def test_only_rows_with_a_grammar_are_changed(marked: Language) -> None:
     matcher = marked.grammars.compile('start: "yes" | "no"')
     logits = torch.zeros(3, marked.size)
     mask_forbidden(logits, {1: matcher})
@@ -251,7 +251,7 @@ def test_only_the_rows_that_have_a_grammar_are_changed(marked: Language) -> None
     assert numpy.isneginf(logits[1].numpy()).sum() == marked.size - len(left)
 
 
-def test_a_grammar_is_compiled_once_and_its_copies_go_their_own_ways(marked: Language) -> None:
+def test_copies_of_a_compiled_grammar_are_independent(marked: Language) -> None:
     one, two = (marked.grammars.compile('start: "a" "b"') for _ in range(2))
     (token,) = marked.tokenizer.encode("ab").ids[:1] if len(marked.tokenizer.encode("ab").ids) == 1 else (None,)
     first = marked.tokenizer.encode("a").ids[0] if token is None else token
@@ -261,5 +261,5 @@ def test_a_grammar_is_compiled_once_and_its_copies_go_their_own_ways(marked: Lan
     two.consume(first)
 
 
-def test_a_model_whose_template_has_no_form_for_calls_says_so(engine: LocalEngine, tiny_engine: LocalEngine) -> None:
+def test_a_model_without_a_tool_format_lacks_tools(engine: LocalEngine, tiny_engine: LocalEngine) -> None:
     assert (frozenset({"tools", "functions"}), frozenset()) == (engine.lacking, tiny_engine.lacking)

@@ -1,4 +1,4 @@
-"""Calls of tools by the embedded model: what a grammar guarantees, whatever the model would rather say."""
+"""Tool calls of the embedded model: what the grammar guarantees, for any output of the model."""
 
 from __future__ import annotations
 
@@ -36,130 +36,132 @@ def ask(
     parallel: bool = True,
     **params: Any,
 ) -> list[Delta]:
-    """Every delta of the greedy answer to a text, or of one that is sampled by parameters."""
-    called = select_tools({"tools": tools, "tool_choice": choice, "parallel_tool_calls": parallel})
-    asked = SamplingParams(tools=called.use, **{"temperature": 0.0, "max_tokens": 100, **params})
+    """Return the deltas of the greedy answer to a message, or of one sampled with the given parameters."""
+    selection = select_tools({"tools": tools, "tool_choice": choice, "parallel_tool_calls": parallel})
+    asked = SamplingParams(tools=selection.use, **{"temperature": 0.0, "max_tokens": 100, **params})
 
     async def read() -> list[Delta]:
-        prompt = engine.encode_chat([{"role": "user", "content": text}], called.prompt_tools, template_kwargs)
+        prompt = engine.encode_chat([{"role": "user", "content": text}], selection.prompt_tools, template_kwargs)
         engine.prepare(prompt, asked)
         return [delta async for delta in engine.submit(prompt, asked)]
 
     return asyncio.run(read())
 
 
-def said(deltas: list[Delta]) -> str:
+def text_of(deltas: list[Delta]) -> str:
     return "".join(delta.text for delta in deltas)
 
 
-def called(deltas: list[Delta]) -> list[tuple[str, str]]:
-    """(name, arguments) of each call."""
-    found: dict[int, tuple[str, str]] = {}
+def calls_of(deltas: list[Delta]) -> list[tuple[str, str]]:
+    """Return (name, arguments) of each call."""
+    calls: dict[int, tuple[str, str]] = {}
     for piece in (piece for delta in deltas for piece in delta.calls):
-        name, arguments = found.get(piece.index, ("", ""))
-        found[piece.index] = (name + (piece.name or ""), arguments + piece.arguments)
-    assert list(range(len(found))) == list(found)
-    return list(found.values())
+        name, arguments = calls.get(piece.index, ("", ""))
+        calls[piece.index] = (name + (piece.name or ""), arguments + piece.arguments)
+    assert list(range(len(calls))) == list(calls)
+    return list(calls.values())
 
 
-def test_a_tool_that_fits_is_called_without_a_word(tiny_engine: LocalEngine) -> None:
+def test_a_suitable_tool_is_called_without_text(tiny_engine: LocalEngine) -> None:
     deltas = ask(tiny_engine, "What is the weather in Rome?", [WEATHER])
-    assert [("get_weather", '{"city": "Rome"}')] == called(deltas)
-    assert ("", "tool_calls") == (said(deltas), deltas[-1].finish_reason)
+    assert [("get_weather", '{"city": "Rome"}')] == calls_of(deltas)
+    assert ("", "tool_calls") == (text_of(deltas), deltas[-1].finish_reason)
 
 
 def test_a_question_that_needs_no_tool_is_answered(tiny_engine: LocalEngine) -> None:
     deltas = ask(tiny_engine, "Hello!", [WEATHER])
-    assert ([], "stop") == (called(deltas), deltas[-1].finish_reason)
-    assert said(deltas)
+    assert ([], "stop") == (calls_of(deltas), deltas[-1].finish_reason)
+    assert text_of(deltas)
 
 
 @pytest.mark.parametrize("choice", ["required", {"type": "function", "function": {"name": "get_time"}}])
 @pytest.mark.parametrize("seed", range(5))
-def test_a_demanded_call_is_made_however_hot_the_sampling(tiny_engine: LocalEngine, choice: Any, seed: int) -> None:
+def test_a_required_call_is_made_at_a_high_temperature(tiny_engine: LocalEngine, choice: Any, seed: int) -> None:
     deltas = ask(tiny_engine, "Hello!", [WEATHER, TIME], choice, temperature=5.0, seed=seed, max_tokens=200)
-    assert "" == said(deltas)
-    for name, arguments in called(deltas):
+    assert "" == text_of(deltas)
+    for name, arguments in calls_of(deltas):
         if choice != "required" or name == "get_time":
             assert ("get_time", "{}") == (name, arguments)
         elif deltas[-1].finish_reason == "tool_calls":
             assert ["city"] == list(json.loads(arguments))
-    assert called(deltas)
+    assert calls_of(deltas)
 
 
-def test_calls_that_are_not_parallel_are_one(tiny_engine: LocalEngine) -> None:
+def test_without_parallel_calls_there_is_one_call(tiny_engine: LocalEngine) -> None:
     text = "What is the weather in Rome and in Paris?"
-    assert 2 == len(called(ask(tiny_engine, text, [WEATHER], "required")))
-    assert 1 == len(called(ask(tiny_engine, text, [WEATHER], "required", parallel=False)))
+    assert 2 == len(calls_of(ask(tiny_engine, text, [WEATHER], "required")))
+    assert 1 == len(calls_of(ask(tiny_engine, text, [WEATHER], "required", parallel=False)))
 
 
-def test_no_tool_is_called_when_none_may_be(tiny_engine: LocalEngine) -> None:
+def test_no_tool_is_called_with_tool_choice_none(tiny_engine: LocalEngine) -> None:
     deltas = ask(tiny_engine, "What is the weather in Rome?", [WEATHER], "none")
-    assert ([], "stop") == (called(deltas), deltas[-1].finish_reason)
-    assert said(deltas)
+    assert ([], "stop") == (calls_of(deltas), deltas[-1].finish_reason)
+    assert text_of(deltas)
 
 
-def test_a_call_that_the_limit_cuts_ends_with_length(tiny_engine: LocalEngine) -> None:
+def test_a_call_cut_by_the_limit_ends_with_length(tiny_engine: LocalEngine) -> None:
     whole = ask(tiny_engine, "What is the weather in Rome?", [WEATHER])
     for limit in range(1, len(whole)):
         cut = ask(tiny_engine, "What is the weather in Rome?", [WEATHER], max_tokens=limit)
-        assert (limit, "", "length") == (len(cut), said(cut), cut[-1].finish_reason)
-        for (name, arguments), (whole_name, whole_arguments) in zip(called(cut), called(whole), strict=False):
+        assert (limit, "", "length") == (len(cut), text_of(cut), cut[-1].finish_reason)
+        for (name, arguments), (whole_name, whole_arguments) in zip(calls_of(cut), calls_of(whole), strict=False):
             assert (whole_name, whole_arguments[: len(arguments)]) == (name, arguments)
 
 
-def test_a_thought_comes_before_the_call(tiny_engine: LocalEngine) -> None:
+def test_reasoning_precedes_the_call(tiny_engine: LocalEngine) -> None:
     deltas = ask(
         tiny_engine, "Hello!", [WEATHER], "required", {"enable_thinking": True}, parallel=False, reasoning=True
     )
     assert "".join(delta.reasoning for delta in deltas)
-    assert ("", 1) == (said(deltas), len(called(deltas)))
+    assert ("", 1) == (text_of(deltas), len(calls_of(deltas)))
 
 
-def test_stop_texts_and_stop_tokens_do_not_cut_a_call(tiny_engine: LocalEngine) -> None:
+def test_stop_strings_and_stop_tokens_do_not_cut_a_call(tiny_engine: LocalEngine) -> None:
     free = ask(tiny_engine, "What is the weather in Rome?", [WEATHER])
     tokens = frozenset(delta.token_id for delta in free if delta.calls)
     held = ask(tiny_engine, "What is the weather in Rome?", [WEATHER], stop=("Rome",), stop_token_ids=tokens)
-    assert called(free) == called(held)
+    assert calls_of(free) == calls_of(held)
     assert "tool_calls" == held[-1].finish_reason
 
 
-def test_a_schema_that_no_grammar_holds_is_refused_by_its_keyword_where_calls_must_fit_it(
+def test_an_unsupported_schema_keyword_is_refused_if_calls_must_match_the_schema(
     tiny_engine: LocalEngine,
 ) -> None:
     listing = {"type": "object", "properties": {"tags": {"type": "array", "uniqueItems": True}}}
     tool: dict[str, Any] = {"type": "function", "function": {"name": "tag", "parameters": listing}}
     assert "stop" == ask(tiny_engine, "Hello!", [tool])[-1].finish_reason
-    with pytest.raises(UnusableGrammar, match=r"tools: the parameters of tag .* the keyword uniqueItems is not supported"):
+    with pytest.raises(
+        UnusableGrammar, match=r"tools: the parameters of tag .* the keyword uniqueItems is not supported"
+    ):
         ask(tiny_engine, "Hello!", [tool], "required")
     tool["function"]["strict"] = True
     with pytest.raises(UnusableGrammar, match="uniqueItems"):
         ask(tiny_engine, "Hello!", [tool])
 
 
-def test_a_choice_that_nothing_offers_is_refused() -> None:
-    with pytest.raises(ApiError, match="'get_date', which is none of the tools"):
+def test_a_choice_of_a_missing_tool_is_refused() -> None:
+    with pytest.raises(ApiError, match="unknown tool 'get_date'"):
         select_tools({"tools": [TIME], "tool_choice": {"type": "function", "function": {"name": "get_date"}}})
-    with pytest.raises(ApiError, match="there are no tools"):
+    with pytest.raises(ApiError, match="tools is missing"):
         select_tools({"tools": [], "tool_choice": "required"})
 
 
-def test_a_search_finds_calls_that_fit(tiny_engine: LocalEngine) -> None:
+def test_a_beam_search_finds_valid_calls(tiny_engine: LocalEngine) -> None:
     deltas = ask(
         tiny_engine, "Hello!", [WEATHER, TIME], "required", parallel=False, n=2, best_of=3, beam_search=True, logprobs=1
     )
-    found = []
+    calls = []
     for index in range(2):
         own = [delta for delta in deltas if delta.index == index]
-        ((name, arguments),) = called(own)
-        assert ("", "tool_calls") == (said(own), own[-1].finish_reason)
+        ((name, arguments),) = calls_of(own)
+        assert ("", "tool_calls") == (text_of(own), own[-1].finish_reason)
         assert ["city"] == list(json.loads(arguments)) if name == "get_weather" else "{}" == arguments
-        found.append((name, arguments))
-    assert found[0] != found[1]
+        calls.append((name, arguments))
+    assert calls[0] != calls[1]
 
 
-def test_ignoring_the_end_of_a_sequence_goes_on_until_the_form_is_whole(tiny_engine: LocalEngine) -> None:
+def test_with_ignore_eos_generation_continues_until_the_grammar_is_complete(tiny_engine: LocalEngine) -> None:
     once = ask(tiny_engine, "What is the weather in Rome?", [WEATHER], "required", parallel=False, ignore_eos=True)
     assert "tool_calls" == once[-1].finish_reason
-    for_ever = ask(tiny_engine, "What is the weather in Rome?", [WEATHER], ignore_eos=True)
-    assert (100, "length") == (len(for_ever), for_ever[-1].finish_reason)
+    endless = ask(tiny_engine, "What is the weather in Rome?", [WEATHER], ignore_eos=True)
+    assert (100, "length") == (len(endless), endless[-1].finish_reason)

@@ -1,4 +1,4 @@
-"""Formats of calls: what a parser makes of a text however it is cut, of what is malformed, and of what never ends."""
+"""Parser of tool calls in every format: any split into pieces, malformed calls, and calls that never end."""
 
 from __future__ import annotations
 
@@ -23,35 +23,35 @@ CHATGLM = "get_weather\n ```python\ntool_call(city='Rome', note=\"it's\", at=[1,
 CHATGLM_ARGUMENTS = '{"city": "Rome", "note": "it\'s", "at": [1, {"x": true}], "far": null}'
 
 
-def parsed(form: ToolFormat, pieces: list[str], *, cut: bool = False) -> tuple[str, list[tuple[str, str]]]:
-    """(what is said, the calls) of a text in pieces."""
+def parse(form: ToolFormat, pieces: list[str], *, cut: bool = False) -> tuple[str, list[tuple[str, str]]]:
+    """Return (content, calls) of text in pieces."""
     parser = CallParser(form, USE)
-    said = ""
+    content = ""
     calls: list[list[str]] = []
     for piece in pieces:
-        text, found = parser.push(piece)
-        said += text
-        for each in found:
-            if each.name is not None:
-                assert len(calls) == each.index
-                calls.append([each.name, ""])
-            calls[each.index][1] += each.arguments
-    return said + parser.flush(cut=cut), [(name, arguments) for name, arguments in calls]
+        text, call_pieces = parser.push(piece)
+        content += text
+        for call_piece in call_pieces:
+            if call_piece.name is not None:
+                assert len(calls) == call_piece.index
+                calls.append([call_piece.name, ""])
+            calls[call_piece.index][1] += call_piece.arguments
+    return content + parser.flush(cut=cut), [(name, arguments) for name, arguments in calls]
 
 
 CASES = {
     "hermes": (HERMES, HERMES_CALL, "", [("get_weather", ROME)]),
-    "hermes, words before": (HERMES, "Let me look.\n\n" + HERMES_CALL, "Let me look.", [("get_weather", ROME)]),
+    "hermes, text before": (HERMES, "Let me look.\n\n" + HERMES_CALL, "Let me look.", [("get_weather", ROME)]),
     "hermes, two": (HERMES, f"{HERMES_CALL}\n{HERMES_CALL}\n", "", [("get_weather", ROME)] * 2),
-    "hermes, words after": (HERMES, f"{HERMES_CALL}\nThere.", "There.", [("get_weather", ROME)]),
-    "hermes, close": (
+    "hermes, text after": (HERMES, f"{HERMES_CALL}\nThere.", "There.", [("get_weather", ROME)]),
+    "hermes, compact": (
         HERMES,
         '<tool_call>{"name":"get_time","arguments":{}}</tool_call>',
         "",
         [("get_time", "{}")],
     ),
     "hermes, none": (HERMES, "1 < 2 <tool> <tool_cal", "1 < 2 <tool> <tool_cal", []),
-    "hermes, no tool of ours": (
+    "hermes, unknown tool": (
         HERMES,
         '<tool_call>{"name": "rm", "arguments": {}}</tool_call> x',
         '<tool_call>{"name": "rm", "arguments": {}}</tool_call> x',
@@ -63,7 +63,7 @@ CASES = {
         '<tool_call>{"name": "get_time", "arguments": []}</tool_call>',
         [],
     ),
-    "hermes, twice opened": (
+    "hermes, opened twice": (
         HERMES,
         "<tool_call><tool_call>" + HERMES_CALL,
         "<tool_call><tool_call>",
@@ -85,30 +85,30 @@ CASES = {
         [("get_weather", CHATGLM_ARGUMENTS), ("get_time", "{}")],
     ),
     "chatglm3, none": (CHATGLM3, "\n It is sunny.", " It is sunny.", []),
-    "chatglm3, a name alone": (CHATGLM3, "get_weather\nis a tool", "get_weather\nis a tool", []),
+    "chatglm3, only a name": (CHATGLM3, "get_weather\nis a tool", "get_weather\nis a tool", []),
 }
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_a_text_means_the_same_however_it_is_cut(case: str) -> None:
-    form, text, said, calls = CASES[case]
-    assert (said, calls) == parsed(form, [text])
+def test_the_result_does_not_depend_on_the_cuts(case: str) -> None:
+    form, text, content, calls = CASES[case]
+    assert (content, calls) == parse(form, [text])
     for at in range(len(text) + 1):
-        assert (said, calls) == parsed(form, [text[:at], text[at:]]), at
-    assert (said, calls) == parsed(form, list(text))
+        assert (content, calls) == parse(form, [text[:at], text[at:]]), at
+    assert (content, calls) == parse(form, list(text))
     rng = Random(case)
     for _ in range(50):
         cuts = sorted(rng.choices(range(len(text) + 1), k=6))
-        assert (said, calls) == parsed(form, [text[a:b] for a, b in pairwise([0, *cuts, len(text)])])
+        assert (content, calls) == parse(form, [text[a:b] for a, b in pairwise([0, *cuts, len(text)])])
 
 
 @pytest.mark.parametrize("case", [case for case, (_, _, _, calls) in CASES.items() if calls])
-def test_the_beginning_of_an_answer_that_was_cut_says_and_calls_the_beginning(case: str) -> None:
-    form, text, said, calls = CASES[case]
+def test_a_truncated_answer_gives_the_beginning_of_its_text_and_calls(case: str) -> None:
+    form, text, content, calls = CASES[case]
     for end in range(len(text)):
-        cut_said, cut_calls = parsed(form, [text[:end]], cut=True)
-        if not partial_match_length(text[:end], (form.marker or "\n",)):  # which may have been said
-            assert said.startswith(cut_said.rstrip())
+        cut_content, cut_calls = parse(form, [text[:end]], cut=True)
+        if not partial_match_length(text[:end], (form.marker or "\n",)):  # which may be content
+            assert content.startswith(cut_content.rstrip())
         for (name, arguments), (whole_name, whole_arguments) in zip(cut_calls, calls, strict=False):
             assert (whole_name, True) == (name, whole_arguments.startswith(arguments))
 
@@ -129,24 +129,24 @@ def test_the_beginning_of_an_answer_that_was_cut_says_and_calls_the_beginning(ca
         (CHATGLM3, "get_time\n ```python\ntool_call(a='"),
     ],
 )
-def test_of_half_a_megabyte_that_is_never_closed_little_is_held(form: ToolFormat, unit: str) -> None:
+def test_little_of_half_a_megabyte_without_an_end_is_held_back(form: ToolFormat, unit: str) -> None:
     text = (unit * (500_000 // len(unit) + 1))[:500_000]
     parser = CallParser(form, USE)
-    said = ""
+    content = ""
     for at in range(0, len(text), 16):
-        said += parser.push(text[at : at + 16])[0]
-        assert len(parser._buffer) <= 2048  # what is looked at again with the next piece
-    assert parsed(form, [text])[0] == said + parser.flush(cut=False)
+        content += parser.push(text[at : at + 16])[0]
+        assert len(parser._buffer) <= 2048  # characters to parse again with the next piece
+    assert parse(form, [text])[0] == content + parser.flush(cut=False)
 
 
-def test_nothing_that_is_said_gets_lost_where_nothing_is_called() -> None:
+def test_no_text_is_lost_without_a_call() -> None:
     rng = Random(7)
     parts = ["<tool_call>", "</tool_call>", '{"name": ', '"get_time"', ', "arguments": ', "[", "}", "\n", " ", "x", '"']
     for _ in range(300):
         text = "".join(rng.choices(parts, k=12))
-        said, calls = parsed(HERMES, list(text))
+        content, calls = parse(HERMES, list(text))
         if not calls:
-            assert "".join(text.split()) == "".join(said.split())
+            assert "".join(text.split()) == "".join(content.split())
 
 
 TEMPLATES = {
@@ -158,5 +158,5 @@ TEMPLATES = {
 
 
 @pytest.mark.parametrize("template", TEMPLATES)
-def test_the_format_is_read_off_the_chat_template(template: str) -> None:
+def test_the_format_is_detected_from_the_chat_template(template: str) -> None:
     assert TEMPLATES[template] == detect_format(template)
