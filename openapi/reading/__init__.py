@@ -1,1 +1,1 @@
-"""A vendor's page becomes facts, and facts are held against the contract."""
+"""Vendor pages turned into facts, which are compared with the contract or written as a dialect's delta."""

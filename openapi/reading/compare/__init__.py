@@ -1,1 +1,1 @@
-"""Facts of a page compared with the contract."""
+"""Compare the facts of a page with the contract, and print them as a dialect's delta."""

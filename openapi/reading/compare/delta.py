@@ -1,4 +1,4 @@
-"""Facts as a dialect's delta: `add`, `replace` and `remove`, by the paths of the tree that the delta extends."""
+"""Write the facts of a page as a dialect's delta: `add`, `replace` and `remove` on the tree of another dialect."""
 
 from __future__ import annotations
 
@@ -7,119 +7,122 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from openapi.contract.contract import load, names
-from openapi.reading.compare.contract_facts import held
-from openapi.reading.compare.delta_placement import Placing
-from openapi.reading.compare.drift import WORDING, Status, compare, fact_key, words
-from openapi.reading.compare.schema_keywords import branch_of, changed, is_settable, schema_of
-from openapi.reading.facts.fact import MEMBERS, Fact, is_stated
+from openapi.reading.compare.contract_facts import contract_facts
+from openapi.reading.compare.delta_placement import DeltaTree
+from openapi.reading.compare.drift import UNREAD, DriftStatus, compare_page, fact_key, format_value
+from openapi.reading.compare.schema_keywords import branch_of, is_expressible, make_schema, update_schema
+from openapi.reading.facts.fact import ATTRIBUTES, Fact, is_stated
 from openapi.reading.grammar.statement import UNSTATED, DescribedDefault
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from openapi.contract.contract import Contract
     from openapi.reading.compare.delta_placement import Tree
-    from openapi.reading.compare.drift import Difference, Key
+    from openapi.reading.compare.drift import DriftRow, Key
     from openapi.reading.facts.facts import Facts
 
-WIDTH = 1000  # of a line; PyYAML folds texts in ugly places
+LINE_WIDTH = 1000  # prevents PyYAML from wrapping texts
 
 
-def nearest(facts: Facts) -> Contract:
-    """The dialect that a page differs from in the fewest members; the first by name of several."""
+def nearest_dialect(facts: Facts) -> Contract:
+    """Return the dialect with the fewest differences from a page; of several, the first by name."""
     contracts = [load(name) for name in sorted(set(names().values()))]
-    return min(contracts, key=lambda contract: sum(map(_is_new, compare(facts, contract))))
+    return min(contracts, key=lambda contract: sum(map(_is_new, compare_page(facts, contract))))
 
 
-def _is_new(each: Difference) -> bool:
-    return each.status in (Status.DIFFERS, Status.ONLY_IN_PAGE) and each.member != WORDING
+def _is_new(row: DriftRow) -> bool:
+    return row.status in (DriftStatus.DIFFERS, DriftStatus.ONLY_IN_PAGE) and row.member != UNREAD
 
 
-class Delta:
-    """The delta of a page on one dialect: what the page says, and nothing that only the dialect says.
+class DialectDelta:
+    """The delta of a page on one dialect.
 
-    `by_hand` is what no delta can hold, `unsaid` what the dialect states of the page's parameters and the page does
-    not: it may be gone, or lost.
+    tree: the values that the page states.
+    by_hand: differences that a delta cannot express.
+    unstated: values that only the dialect states about parameters of the page; the page may have dropped or lost them.
     """
 
     def __init__(self, facts: Facts, contract: Contract) -> None:
-        self.placing = Placing(contract.name)
+        self.tree = DeltaTree(contract.name)
         self.by_hand: list[str] = []
-        self.unsaid: list[str] = []
-        self._held = held(contract)
-        self._shown: dict[str, Tree] = {}  # path -> the schema that the delta holds for it
-        self._compared: dict[Key, dict[str, Difference]] = {}
-        for each in compare(facts, contract):
-            if each.member in MEMBERS:
-                self._compared.setdefault((each.part, each.path), {})[each.member] = each
+        self.unstated: list[str] = []
+        self._known = contract_facts(contract)
+        self._schemas: dict[str, Tree] = {}  # path -> the schema that the delta has for it
+        self._compared: dict[Key, dict[str, DriftRow]] = {}
+        for row in compare_page(facts, contract):
+            if row.member in ATTRIBUTES:
+                self._compared.setdefault((row.part, row.path), {})[row.member] = row
         for fact in facts.facts:
             key = fact_key(fact)
             if key is not None and fact.supported:
-                self._state(fact, key) if key in self._held else self._invent(fact, key[1])
+                self._add_known(fact, key) if key in self._known else self._add_new(fact, key[1])
         unsupported = [fact.path for fact in facts.facts if fact.part == "request" and not fact.supported]
         if unsupported:
-            self.placing.put("unsupported", unsupported)
-        self._drop(facts)
+            self.tree.set("unsupported", unsupported)
+        self._remove_missing(facts)
 
-    def _state(self, fact: Fact, key: Key) -> None:
-        """A fact about something that the dialect has; where both agree, it is stated as the dialect has it."""
-        places = self._held[key].places
+    def _add_known(self, fact: Fact, key: Key) -> None:
+        """Add a fact about a parameter or field of the dialect; equal values are written as the dialect has them."""
+        paths = self._known[key].tree_paths
         compared = self._compared.get(key, {})
-        news = [name for name, each in compared.items() if each.status in (Status.DIFFERS, Status.ONLY_IN_PAGE)]
-        unsaid = [name for name, each in compared.items() if each.status is Status.ONLY_IN_CONTRACT]
-        parameter = places[0].startswith("parameters/") and places[0].count("/") == 1
-        beside = self._beside(places[0], fact) if parameter else frozenset()
-        if any(is_settable(member, fact) and is_stated(member, getattr(fact, member)) for member in MEMBERS):
-            self._schema(fact, key[1], [f"{places[0]}/schema"] if parameter else places, news, unsaid)
-        for member in news:
-            if member not in beside and (len(places) > 1 or not is_settable(member, fact)):
-                said, where = compared[member].page, " and ".join(places)
-                self.by_hand.append(f"{fact.part} {fact.path}: {member} {said}, in {where}")
-        self.unsaid += [f"{fact.part} {fact.path}: {member} {compared[member].contract}" for member in unsaid]
+        news = [name for name, row in compared.items() if row.status in (DriftStatus.DIFFERS, DriftStatus.ONLY_IN_PAGE)]
+        unstated = [name for name, row in compared.items() if row.status is DriftStatus.ONLY_IN_CONTRACT]
+        is_parameter = paths[0].startswith("parameters/") and paths[0].count("/") == 1
+        outside = self._set_outside_schema(paths[0], fact) if is_parameter else frozenset()
+        if any(is_expressible(name, fact) and is_stated(name, getattr(fact, name)) for name in ATTRIBUTES):
+            self._set_schema(fact, key[1], [f"{paths[0]}/schema"] if is_parameter else paths, news, unstated)
+        for name in news:
+            if name not in outside and (len(paths) > 1 or not is_expressible(name, fact)):
+                where = " and ".join(paths)
+                self.by_hand.append(f"{fact.part} {fact.path}: {name} {compared[name].page}, in {where}")
+        self.unstated += [f"{fact.part} {fact.path}: {name} {compared[name].contract}" for name in unstated]
 
-    def _schema(self, fact: Fact, path: str, places: Iterable[str], news: list[str], unsaid: list[str]) -> None:
-        reached = [place for place in places if self.placing.reaches(place)]
-        if not reached:
-            self._attach(fact, path, schema_of(fact))
-        elif len(list(places)) == 1:
-            node = self.placing.at(reached[0])
-            if news or unsaid or reached[0].endswith("/schema") or "properties" not in node:
-                self._shown[path] = self.placing.put(reached[0], changed(node, fact, news, unsaid))
-        elif not news and not unsaid:
-            for place in reached:
-                node = self.placing.at(place)
-                if not {"properties", "anyOf"} & set(node):  # those stand for themselves, member by member
-                    self.placing.put(place, node)
+    def _set_schema(self, fact: Fact, path: str, paths: Sequence[str], news: list[str], unstated: list[str]) -> None:
+        settable = [tree_path for tree_path in paths if self.tree.can_set(tree_path)]
+        if not settable:
+            self._attach(fact, path, make_schema(fact))
+        elif len(paths) == 1:
+            node = self.tree.get(settable[0])
+            if news or unstated or settable[0].endswith("/schema") or "properties" not in node:
+                self._schemas[path] = self.tree.set(settable[0], update_schema(node, fact, news, unstated))
+        elif not news and not unstated:
+            for tree_path in settable:
+                node = self.tree.get(tree_path)
+                if not {"properties", "anyOf"} & set(node):  # their fields and branches are set one by one
+                    self.tree.set(tree_path, node)
 
-    def _beside(self, place: str, fact: Fact) -> frozenset[str]:
-        """Sets what stands beside the schema of a parameter, and returns the members that it spoke for."""
-        row = self.placing.at(place)
-        spoken = {"default", "nullable"}
+    def _set_outside_schema(self, path: str, fact: Fact) -> frozenset[str]:
+        """Set what a parameter states outside its schema; return the attributes that this covers."""
+        row = self.tree.get(path)
+        covered = {"default", "nullable"}
         if fact.required in ("yes", "no"):
-            spoken.add("required")
+            covered.add("required")
             if fact.required == "yes" or row.get("required"):
-                self.placing.put(f"{place}/required", fact.required == "yes")
+                self.tree.set(f"{path}/required", fact.required == "yes")
         for name, value in _default(fact).items():
             other = "default" if name == "default_note" else "default_note"
             agrees = name == "default_note" and value.lower() in row.get(name, "").lower()
-            self.placing.put(f"{place}/{name}", row[name] if agrees else value)
+            self.tree.set(f"{path}/{name}", row[name] if agrees else value)
             if other in row:
-                self.placing.remove.append(f"{place}/{other}")
+                self.tree.remove.append(f"{path}/{other}")
         if fact.nullable is not None:
-            self.placing.put(f"{place}/null_value", _null(fact.nullable))
-        return frozenset(spoken)
+            self.tree.set(f"{path}/null_value", _null(fact.nullable))
+        return frozenset(covered)
 
-    def _invent(self, fact: Fact, path: str) -> None:
-        """A fact about something that the dialect has not: a parameter, or a member of one that is shown."""
-        schema = schema_of(fact)
-        own = {"supported", "required", "default", "nullable"}
-        if fact.part != "request" or "." in path or path.endswith("[]"):
+    def _add_new(self, fact: Fact, path: str) -> None:
+        """Add a fact about a parameter that the dialect does not have, or about a field of a schema in the delta."""
+        schema = make_schema(fact)
+        covered = {"supported", "required", "default", "nullable"}
+        is_parameter = not (fact.part != "request" or "." in path or path.endswith("[]"))
+        if not is_parameter:
             self._attach(fact, path, schema)
-            own = {"supported", "required"}
-        for member in MEMBERS:
-            if member not in own and is_stated(member, getattr(fact, member)) and not is_settable(member, fact):
-                self.by_hand.append(f"{fact.part} {path}: {member} {words(member, getattr(fact, member))}")
-        if len(own) == 2:
+            covered = {"supported", "required"}
+        for name in ATTRIBUTES:
+            value = getattr(fact, name)
+            if name not in covered and is_stated(name, value) and not is_expressible(name, fact):
+                self.by_hand.append(f"{fact.part} {path}: {name} {format_value(name, value)}")
+        if not is_parameter:
             return
         row: Tree = {
             "summary": path,
@@ -129,75 +132,79 @@ class Delta:
             **({"required": True} if fact.required == "yes" else {}),
             **_default(fact),
         }
-        self._shown[path] = self.placing.put(f"parameters/{path}", row)["schema"]
+        self._schemas[path] = self.tree.set(f"parameters/{path}", row)["schema"]
 
     def _attach(self, fact: Fact, path: str, schema: Tree) -> None:
-        """Sets a schema inside that of the path over it."""
+        """Set a schema inside the schema of its parent."""
         is_element = path.endswith("[]")
-        over, name = (path[:-2], "") if is_element else path.rpartition(".")[::2]
-        if over not in self._shown:
-            self.by_hand.append(f"{fact.part} {path}: new, and the delta holds nothing to set it in")
+        parent_path, name = (path[:-2], "") if is_element else path.rpartition(".")[::2]
+        if parent_path not in self._schemas:
+            self.by_hand.append(f"{fact.part} {path}: new, but the delta has no schema for its parent")
             return
-        self._shown[path] = schema
+        self._schemas[path] = schema
         if is_element:
-            branch_of(self._shown[over], "array")["items"] = schema
+            branch_of(self._schemas[parent_path], "array")["items"] = schema
             return
-        holder = branch_of(self._shown[over], "object")
-        holder.setdefault("properties", {})[name] = schema
+        parent = branch_of(self._schemas[parent_path], "object")
+        parent.setdefault("properties", {})[name] = schema
         if fact.required == "yes":
-            holder.setdefault("required", []).append(name)
+            parent.setdefault("required", []).append(name)
 
-    def _drop(self, facts: Facts) -> None:
-        """Parameters that the dialect has, and the page has not. Where rows are left, any may be among them."""
-        there = {fact.path for fact in facts.facts if fact.part == "request"}
-        gone = [name for name in self.placing.at("parameters") if name not in there] if there else []
-        if facts.left:
-            self.unsaid += [f"request {name}: the whole parameter" for name in gone]
+    def _remove_missing(self, facts: Facts) -> None:
+        """Remove parameters that the page does not have, unless they may be in passages that were not read."""
+        in_page = {fact.path for fact in facts.facts if fact.part == "request"}
+        missing = [name for name in self.tree.get("parameters") if name not in in_page] if in_page else []
+        if facts.unread:
+            self.unstated += [f"request {name}: the whole parameter" for name in missing]
         else:
-            self.placing.remove += [f"parameters/{name}" for name in gone]
+            self.tree.remove += [f"parameters/{name}" for name in missing]
 
 
 def _default(fact: Fact) -> Mapping[str, Any]:
-    """The member of a parameter's row that holds the default; none where none is stated."""
+    """Return the key and value of a parameter's default; nothing if the default is not stated."""
     if fact.default is UNSTATED:
         return {}
-    return (
-        {"default_note": str(fact.default)} if isinstance(fact.default, DescribedDefault) else {"default": fact.default}
-    )
+    if isinstance(fact.default, DescribedDefault):
+        return {"default_note": str(fact.default)}
+    return {"default": fact.default}
 
 
 def _null(allowed: bool, level: str = "MUST") -> Tree:
     return {"expect": "accept" if allowed else "reject", "level": level}
 
 
-def delta_text(facts: Facts, contract: Contract, page: str) -> str:
-    """The delta as YAML; what it cannot hold stands around it as comments."""
-    delta = Delta(facts, contract)
-    count, placing = facts.count, delta.placing
+def render_delta(facts: Facts, contract: Contract, page: str) -> str:
+    """Render the delta as YAML, with comments for everything that it cannot express."""
+    delta = DialectDelta(facts, contract)
+    count, tree = facts.count, delta.tree
     lines = [
         f"# {page}: {facts.form}, {facts.rows} rows, {len(facts.facts)} facts",
-        f"# cells: {count.read} read, {count.partly} read in part, {count.left} left to a person",
+        f"# cells: {count.read} read, {count.partly} read in part, {count.unread} not read",
     ]
-    body: Tree = {"extends": contract.name, "add": placing.add, "replace": placing.replace, "remove": placing.remove}
+    body: Tree = {"extends": contract.name, "add": tree.add, "replace": tree.replace, "remove": tree.remove}
     body = {key: value for key, value in body.items() if value}
-    text = yaml.dump(body, Dumper=_Dumper, sort_keys=False, allow_unicode=True, default_flow_style=None, width=WIDTH)
-    left = [f"line {each.line}: {each.text}: {each.why}" for each in facts.left]
-    left += [f"line {fact.line} {fact.part} {fact.path}: {each}" for fact in facts.facts for each in fact.unread]
+    text = yaml.dump(
+        body, Dumper=_Dumper, sort_keys=False, allow_unicode=True, default_flow_style=None, width=LINE_WIDTH
+    )
+    unread = [f"line {passage.line}: {passage.text}: {passage.reason}" for passage in facts.unread]
+    unread += [f"line {fact.line} {fact.part} {fact.path}: {words}" for fact in facts.facts for words in fact.unread]
     lines += [text.rstrip()]
     lines += _comments("to be set by hand", delta.by_hand)
-    lines += _comments(f"said by {contract.name}, and not by the page: gone, lost, or from elsewhere", delta.unsaid)
-    lines += _comments("left to a person", left)
+    lines += _comments(
+        f"stated by {contract.name} but not by the page: dropped, lost, or from another document", delta.unstated
+    )
+    lines += _comments("not read: check by hand", unread)
     return "\n".join(lines) + "\n"
 
 
 def _comments(title: str, lines: Iterable[str]) -> list[str]:
-    told = [f"#   {' '.join(line.split())}" for line in lines]
-    return [f"# {title}:", *told] if told else []
+    comments = [f"#   {' '.join(line.split())}" for line in lines]
+    return [f"# {title}:", *comments] if comments else []
 
 
 class _Dumper(yaml.SafeDumper):
-    """Plain YAML without anchors, which would tie places together that mean different things."""
+    """Dumps YAML without anchors, which would tie unrelated values together."""
 
     def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 - the signature is PyYAML's
-        """No anchors."""
+        """Write repeated values in full."""
         return True

@@ -1,4 +1,4 @@
-"""Placing: the `add`, `replace` and `remove` of a delta on one tree, kept consistent while they are filled."""
+"""Build the `add`, `replace` and `remove` sections of a delta on a dialect's tree."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from openapi.contract.resolution import resolve
 Tree = dict[str, Any]
 
 
-class Placing:
-    """What a delta on a dialect sets, by paths of the dialect's tree."""
+class DeltaTree:
+    """The values that a delta sets, by their paths in the dialect's tree."""
 
     def __init__(self, dialect: str) -> None:
         self.add: Tree = {}
@@ -19,38 +19,38 @@ class Placing:
         self.remove: list[str] = []
         self._tree = resolve(dialect)
 
-    def at(self, place: str) -> Any:
-        """What the dialect has at a place; None where it has nothing."""
-        return _inside(self._tree, place)
+    def get(self, path: str) -> Any:
+        """Return the value that the dialect has at a path, or None."""
+        return _get(self._tree, path)
 
-    def reaches(self, place: str) -> bool:
-        """Whether `put` can set a place: the dialect's own places, and those inside what the delta sets."""
-        over = self._over(place)
-        if over is not None:
-            return _inside(over[1], place.removeprefix(f"{over[0]}/")) is not None
-        return bool(place) and not any(step.isdecimal() for step in place.split("/"))
+    def can_set(self, path: str) -> bool:
+        """Return whether `set` accepts a path: one in the dialect's tree, or inside a value that the delta sets."""
+        enclosing = self._enclosing(path)
+        if enclosing is not None:
+            return _get(enclosing[1], path.removeprefix(f"{enclosing[0]}/")) is not None
+        return bool(path) and not any(step.isdecimal() for step in path.split("/"))
 
-    def put(self, place: str, value: Any) -> Any:
-        """Sets a place that is reached to a copy of the value, and returns the copy."""
+    def set(self, path: str, value: Any) -> Any:
+        """Set a path to a copy of the value, and return the copy."""
         value = copy.deepcopy(value)
-        holder, _, name = place.rpartition("/")
-        over = self._over(place)
-        if over is not None:
-            inside = _inside(over[1], holder.removeprefix(over[0]).removeprefix("/"))
-            inside[int(name) if isinstance(inside, list) else name] = value
+        parent_path, _, name = path.rpartition("/")
+        enclosing = self._enclosing(path)
+        if enclosing is not None:
+            parent = _get(enclosing[1], parent_path.removeprefix(enclosing[0]).removeprefix("/"))
+            parent[int(name) if isinstance(parent, list) else name] = value
             return value
-        above = self.at(holder)
-        (self.replace if isinstance(above, dict) and name in above else self.add)[place] = value
+        existing = self.get(parent_path)
+        (self.replace if isinstance(existing, dict) and name in existing else self.add)[path] = value
         return value
 
-    def _over(self, place: str) -> tuple[str, Any] | None:
-        """The place that the delta sets and that holds this one, with its value."""
-        every = {**self.add, **self.replace}
-        return next(((over, value) for over, value in every.items() if place.startswith(f"{over}/")), None)
+    def _enclosing(self, path: str) -> tuple[str, Any] | None:
+        """Return the path that the delta sets and that encloses this one, with its value."""
+        values = {**self.add, **self.replace}
+        return next(((outer, value) for outer, value in values.items() if path.startswith(f"{outer}/")), None)
 
 
-def _inside(node: Any, place: str) -> Any:
-    for step in filter(None, place.split("/")):
+def _get(node: Any, path: str) -> Any:
+    for step in filter(None, path.split("/")):
         if isinstance(node, list):
             node = node[int(step)] if step.isdecimal() and int(step) < len(node) else None
         else:

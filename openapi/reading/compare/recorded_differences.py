@@ -1,4 +1,9 @@
-"""The differences that are deliberate: an explicit table, so that any new value on either side is a new difference."""
+"""Look up the recorded reasons for differences between a page and the contract, in `recorded.yaml`.
+
+A row of the file is about one pair of values, so a new value on either side is a new difference, even of a parameter
+for which an interpretation is recorded. Unread text belongs to the vendor, so the file contains only its hash and its
+numbers, and where a person took what it says into account: in a rule, a schema or an interpretation.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +15,7 @@ from openapi.contract.contract import load, names
 from openapi.contract.interpretations import interpretations
 from openapi.contract.loading import check_keys
 from openapi.contract.resolution import ContractError, read
-from openapi.reading.compare.drift import WORDING, Difference, Status
+from openapi.reading.compare.drift import UNREAD, DriftRow, DriftStatus
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -23,87 +28,89 @@ Key = tuple[str, str, str, str | None, str | None]  # part, path, member, page, 
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why a difference is deliberate: slugs of readings or places in the contract, and what they say."""
+    """Why a difference is deliberate: the slugs of interpretations, rules or schemas, and their texts."""
 
     slug: str
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
-    """A difference with its reason. None: nobody has recorded it, so it is drift; what agrees needs none."""
+class ExplainedRow:
+    """A compared attribute with the reason recorded for its difference, or None."""
 
-    difference: Difference
+    difference: DriftRow
     reason: Reason | None
 
     @property
-    def drifts(self) -> bool:
-        """Whether it must be looked at."""
-        return self.reason is None and self.difference.status is not Status.AGREES
+    def is_drift(self) -> bool:
+        """Whether it differs without a recorded reason."""
+        return self.reason is None and self.difference.status is not DriftStatus.AGREES
 
 
-def judge(differences: Iterable[Difference], dialect: str) -> list[Judged]:
-    """Each difference with the reason recorded for exactly this difference of this dialect.
+def explain(differences: Iterable[DriftRow], dialect: str) -> list[ExplainedRow]:
+    """Look up the reason that is recorded for exactly these values of each difference.
 
-    Words left to a person that nobody has seen so are shown beside the figures of those that somebody has.
+    Unread text that is not recorded gets the recorded hash and numbers of the old text, if there are any.
     """
-    table = recorded(dialect)
-    marks = {(key[0], key[1]): key[3] for key in table if key[2] == WORDING}
-    judged = []
+    reasons = load_recorded(dialect)
+    marks = {(part, path): mark for part, path, member, mark, _ in reasons if member == UNREAD}
+    explained = []
     for difference in differences:
-        reason = table.get(_key(difference))
-        if difference.member == WORDING and reason is None and (difference.part, difference.path) in marks:
-            before = marks[difference.part, difference.path]
-            judged.append(Judged(replace(difference, contract=before, status=Status.DIFFERS), None))
+        reason = reasons.get(_key(difference))
+        if difference.member == UNREAD and reason is None and (difference.part, difference.path) in marks:
+            old_mark = marks[difference.part, difference.path]
+            explained.append(ExplainedRow(replace(difference, contract=old_mark, status=DriftStatus.DIFFERS), None))
             continue
-        judged.append(Judged(difference, reason))
-    return judged
+        explained.append(ExplainedRow(difference, reason))
+    return explained
 
 
-def stale(differences: Iterable[Difference], dialect: str) -> list[Key]:
-    """What is recorded of a dialect and not found any more."""
-    found = {_key(difference) for difference in differences}
-    return [key for key in recorded(dialect) if key not in found]
+def find_stale(differences: Iterable[DriftRow], dialect: str) -> list[Key]:
+    """Return the recorded differences of a dialect that no longer occur."""
+    occurring = {_key(difference) for difference in differences}
+    return [key for key in load_recorded(dialect) if key not in occurring]
 
 
-def _key(each: Difference) -> Key:
-    return each.part, each.path, each.member, each.page, None if each.member == WORDING else each.contract
+def _key(row: DriftRow) -> Key:
+    return row.part, row.path, row.member, row.page, None if row.member == UNREAD else row.contract
 
 
 @cache
-def recorded(dialect: str) -> Mapping[Key, Reason]:
-    """What is recorded of a dialect. Raises ContractError for rows that mean nothing or cite what is not there."""
+def load_recorded(dialect: str) -> Mapping[Key, Reason]:
+    """Load the recorded differences of a dialect. Raises ContractError for unknown keys, names and slugs."""
     data = read(FILE)
     check_keys(data, {"readings", "differences", "words"}, FILE)
     own: dict[str, str] = data["readings"]
-    doubled = sorted(set(own) & set(interpretations()))
-    if doubled:
-        raise ContractError(f"openapi/{FILE}: {', '.join(doubled)}: there already, in interpretations.yaml")
-    table: dict[Key, Reason] = {}
+    duplicates = sorted(set(own) & set(interpretations()))
+    if duplicates:
+        raise ContractError(
+            f"openapi/{FILE}: duplicate slugs, already in interpretations.yaml: {', '.join(duplicates)}"
+        )
+    reasons: dict[Key, Reason] = {}
     for row in data["differences"]:
         where = f"openapi/{FILE}: {row.get('path')}/{row.get('member')}"
         check_keys(row, _ROW, where)
-        strangers = sorted(set(row["dialects"]) - set(names().values()))
-        if strangers:
-            raise ContractError(f"{where}: no dialect is called {', '.join(strangers)}")
+        unknown = sorted(set(row["dialects"]) - set(names().values()))
+        if unknown:
+            raise ContractError(f"{where}: unknown dialects: {', '.join(unknown)}")
         if dialect in row["dialects"]:
             key = (row["part"], row["path"], row["member"], row.get("page"), row.get("contract"))
-            if key in table:
+            if key in reasons:
                 raise ContractError(f"{where}: recorded twice for {dialect}")
-            table[key] = _reason(row["reading"], own, dialect, where)
+            reasons[key] = _reason(row["reading"], own, dialect, where)
     for part, rows in data["words"].get(dialect, {}).items():
         for path, row in rows.items():
             where = f"openapi/{FILE}: words/{dialect}/{part}/{path}"
             check_keys(row, _WORDS, where)
-            reasons = [_reason(each, own, dialect, where) for each in row["as"]]
-            table[part, path, WORDING, row["mark"], None] = Reason(
-                ", ".join(reason.slug for reason in reasons), " ".join(reason.text for reason in reasons)
+            several = [_reason(slug, own, dialect, where) for slug in row["as"]]
+            reasons[part, path, UNREAD, row["mark"], None] = Reason(
+                ", ".join(reason.slug for reason in several), " ".join(reason.text for reason in several)
             )
-    return table
+    return reasons
 
 
 def _reason(slug: str, own: Mapping[str, str], dialect: str, where: str) -> Reason:
-    """What a slug stands for: a reading, or a rule or schema of the contract."""
+    """Return the text of an interpretation, or of a rule or schema of the contract."""
     if slug in own:
         return Reason(slug, own[slug])
     contract = load(dialect)
@@ -112,9 +119,9 @@ def _reason(slug: str, own: Mapping[str, str], dialect: str, where: str) -> Reas
             raise ContractError(f"{where}: the interpretation {slug} is not about {contract.document.id}")
         return Reason(slug, interpretations()[slug].interpretation)
     kind, _, name = slug.partition("/")
-    holders: dict[str, Mapping[str, Any]] = {"rules": contract.rules, "schemas": contract.schemas}
-    if kind not in holders or name not in holders[kind]:
-        raise ContractError(f"{where}: no reading, rule or schema is called {slug!r}")
+    groups: dict[str, Mapping[str, Any]] = {"rules": contract.rules, "schemas": contract.schemas}
+    if kind not in groups or name not in groups[kind]:
+        raise ContractError(f"{where}: unknown slug {slug!r}: expected an interpretation, rules/NAME or schemas/NAME")
     if kind == "rules":
         return Reason(slug, contract.rules[name].summary)
     return Reason(slug, str(contract.schemas[name].get("description", name)))

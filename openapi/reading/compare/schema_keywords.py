@@ -1,12 +1,12 @@
-"""Facts as JSON Schema: the keywords that say the same, set into a schema that is there or made anew."""
+"""Express facts as keywords of JSON Schema, in an existing schema or a new one."""
 
 from __future__ import annotations
 
 import copy
 from typing import TYPE_CHECKING, Any, Final
 
-from openapi.reading.facts.fact import MEMBERS, Fact, is_stated
-from openapi.reading.grammar.interval import Interval, closed_and_merged
+from openapi.reading.facts.fact import ATTRIBUTES, Fact, is_stated
+from openapi.reading.grammar.interval import Interval, merge_integers
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -24,53 +24,52 @@ _KEYWORDS: Final = {
     "media_bytes": ("x-maxMediaBytes",),
     "formats": ("x-mediaFormats",),
 }
-_SETTABLE: Final = frozenset({"types", "format", *_KEYWORDS})
+_EXPRESSIBLE: Final = frozenset({"types", "format", *_KEYWORDS})
 
 
-def is_settable(member: str, fact: Fact) -> bool:
-    """Whether keywords of a schema can say all that the fact says in this member."""
-    if member == "range":
+def is_expressible(attribute: str, fact: Fact) -> bool:
+    """Return whether keywords can express the whole value of an attribute."""
+    if attribute == "range":
         return all(
-            not isinstance(each.low, str)
-            and not isinstance(each.high, str)
-            and None not in (each.low_open, each.high_open)
-            for each in fact.range
+            not isinstance(interval.low, str)
+            and not isinstance(interval.high, str)
+            and None not in (interval.low_open, interval.high_open)
+            for interval in fact.range
         )
-    return member in _SETTABLE
+    return attribute in _EXPRESSIBLE
 
 
-def schema_of(fact: Fact) -> Schema:
-    """A new schema that says what the fact says."""
+def make_schema(fact: Fact) -> Schema:
+    """Make a new schema that expresses a fact."""
     types = fact.types or ("string",) if fact.length or fact.formats else fact.types
     if len(types) > 1:
         node: Schema = {"anyOf": [{"type": name} for name in types]}
     else:
         node = {"type": types[0]} if types else {}
-    return changed(node, fact, [member for member in MEMBERS if member != "types"])
+    return update_schema(node, fact, [name for name in ATTRIBUTES if name != "types"])
 
 
-def changed(node: Schema, fact: Fact, members: Collection[str], gone: Collection[str] = ()) -> Schema:
-    """A copy of a schema that says what the fact says in these members, nothing in those that are gone, and else what
-    it said before. A type is never gone."""
+def update_schema(node: Schema, fact: Fact, attributes: Collection[str], removed: Collection[str] = ()) -> Schema:
+    """Copy a schema, express some attributes of a fact in it, and remove the keywords of others, except `type`."""
     node = copy.deepcopy(node)
     if fact.types and fact.format is None:
         node.pop("format", None)
-    for member in gone:
+    for attribute in removed:
         for branch in (node, *node.get("anyOf", ()), *node.get("oneOf", ())):
-            for keyword in _KEYWORDS.get(member, ()):
+            for keyword in _KEYWORDS.get(attribute, ()):
                 branch.pop(keyword, None)
-    if "types" in members and is_stated("types", fact.types):
+    if "types" in attributes and is_stated("types", fact.types):
         kept = {key: value for key, value in node.items() if key not in ("type", "anyOf", "oneOf", "$ref")}
-        node = {**schema_of(fact), **kept} if "$ref" not in node else schema_of(fact)
-    for member in members:
-        value = getattr(fact, member)
-        if is_stated(member, value) and member in _SETTABLE:
-            _set(node, member, value)
+        node = {**make_schema(fact), **kept} if "$ref" not in node else make_schema(fact)
+    for attribute in attributes:
+        value = getattr(fact, attribute)
+        if is_stated(attribute, value) and attribute in _EXPRESSIBLE:
+            _set(node, attribute, value)
     return node
 
 
-def _set(node: Schema, member: str, value: Any) -> None:
-    match member:
+def _set(node: Schema, attribute: str, value: Any) -> None:
+    match attribute:
         case "range":
             _set_range(branch_of(node, "integer", "number"), value)
         case "length":
@@ -92,7 +91,7 @@ def _set(node: Schema, member: str, value: Any) -> None:
 
 
 def branch_of(node: Schema, *types: str) -> Schema:
-    """The part of a schema that is about these types; the schema itself where it has no branches."""
+    """Return the branch of a schema for these types, or the schema itself if it has no such branch."""
     branches: list[Schema] = node.get("anyOf") or node.get("oneOf") or []
     return next((branch for branch in branches if branch.get("type") in types), node)
 
@@ -109,31 +108,34 @@ def _set_range(node: Schema, value: Range) -> None:
         node.pop(keyword, None)
     one, *others = value
     if node.get("type") == "integer" and others:
-        one, *others = closed_and_merged(value)
+        one, *others = merge_integers(value)
     if not others:
         node.update(_bounds(one, node))
-    elif len(others) == 1 and (hole := _hole(one, others[0])) is not None:
+    elif len(others) == 1 and (excluded := _excluded_integer(one, others[0])) is not None:
         node.update(_bounds(Interval(one.low, others[0].high), node))
-        node["not"] = {"const": hole}
+        node["not"] = {"const": excluded}
     else:
         kind = node.pop("type", None)
-        node["anyOf"] = [{"type": kind, **_bounds(each, {"type": kind})} for each in value]
+        node["anyOf"] = [{"type": kind, **_bounds(interval, {"type": kind})} for interval in value]
 
 
-def _hole(one: Interval, other: Interval) -> int | None:
-    """The one whole number between two closed intervals."""
+def _excluded_integer(one: Interval, other: Interval) -> int | None:
+    """Return the integer between two closed intervals, if there is exactly one."""
     if isinstance(one.high, int) and isinstance(other.low, int) and other.low - one.high == 2:
         return one.high + 1
     return None
 
 
-def _bounds(each: Interval, node: Schema) -> Schema:
+def _bounds(interval: Interval, node: Schema) -> Schema:
     bounds: Schema = {}
-    for end, bound, opened in (("Minimum", each.low, each.low_open), ("Maximum", each.high, each.high_open)):
+    for end, bound, opened in (
+        ("Minimum", interval.low, interval.low_open),
+        ("Maximum", interval.high, interval.high_open),
+    ):
         if bound is not None and opened is not None and not isinstance(bound, str):
-            bounds[f"exclusive{end}" if opened else end.lower()] = _plain(bound, node)
+            bounds[f"exclusive{end}" if opened else end.lower()] = _json_number(bound, node)
     return bounds
 
 
-def _plain(bound: Number, node: Schema) -> float:
+def _json_number(bound: Number, node: Schema) -> float:
     return bound if isinstance(bound, int) and node.get("type") == "integer" else float(bound)

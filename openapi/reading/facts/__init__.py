@@ -1,1 +1,1 @@
-"""Cells as facts: types, ranges, defaults and conditions."""
+"""Facts about the parameters and fields of a page: types, ranges, defaults and conditions."""

@@ -1,4 +1,4 @@
-"""Cells: paragraphs and lists read together. A list may enumerate values, name members, or go on where prose ended."""
+"""Read cells: paragraphs and lists together. A list may enumerate values, name fields, or continue the prose."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import re
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
-from openapi.reading.grammar.clauses import ParsedText, is_telling, read_text
+from openapi.reading.grammar.clauses import ParsedText, join, may_hold_fact, read_text
 from openapi.reading.grammar.statement import UNSTATED, Statement
-from openapi.reading.grammar.vocabulary import NAME, NUMBER, QUOTED, literal, plain, type_of
+from openapi.reading.grammar.vocabulary import NAME, NUMBER, QUOTED, normalize, parse_literal, parse_type
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,62 +16,62 @@ if TYPE_CHECKING:
     from openapi.reading.pages.row import Cell, Item
 
 _KEY: Final = re.compile(rf"({QUOTED}|{NAME}|{NUMBER})\s*:(?P<rest>.*)", re.DOTALL)
-_MEMBER: Final = re.compile(
+_FIELD: Final = re.compile(
     rf"({NAME}),\s*(required|mandatory|optional|必选|可选),(?P<rest>.*)", re.IGNORECASE | re.DOTALL
 )
-_PROMISE: Final = re.compile(
+_ANNOUNCEMENT: Final = re.compile(
     r"(?:可取\w+有|(?:the )?(?:possible|available) (?:values|roles)(?: are)?(?: as follows)?)\s*:$", re.IGNORECASE
 )
-_NO_VALUE: Final = re.compile(r"[A-Z][a-z]+|defaults?|range|types?|values?|min\w*|max\w*|notes?|examples?")
-_ALWAYS: Final = frozenset({"required", "mandatory", "必选"})
-LOST: Final = "(the page lost what stood here, most likely a list)"
+_NOT_A_VALUE: Final = re.compile(r"[A-Z][a-z]+|defaults?|range|types?|values?|min\w*|max\w*|notes?|examples?")
+_REQUIRED: Final = frozenset({"required", "mandatory", "必选"})
+LOST: Final = "(content is missing here, probably a list)"
 EMPTY: Final = "(the cell is empty)"
 
 
 def read_cell(cell: Cell, name: str, *, prose: bool = False) -> ParsedText:
-    """What a cell says of the parameter `name`.
+    """Read a cell about the parameter `name`.
 
-    `prose`: the cell describes; of what is not read there, only what may hold a fact is left to a person.
+    In a cell of `prose`, unread text is reported only if it may state a fact.
     """
-    said = _promised(_read_items(cell.items, name), cell)
-    unread = [text for text in said.unread if not prose or is_telling(text)]
+    parsed = _drop_read_announcements(_read_items(cell.items, name), cell)
+    unread = [text for text in parsed.unread if not prose or may_hold_fact(text)]
     if cell.lost:
         unread.append(LOST)
     if not cell.items and not prose:
         unread.append(EMPTY)
-    return ParsedText(said.pieces, tuple(unread))
+    return ParsedText(parsed.statements, tuple(unread))
 
 
 def _read_items(items: Sequence[Item], name: str) -> ParsedText:
-    pieces: list[Statement] = []
-    unread: list[str] = []
-    promised = False  # that the list enumerates values
+    parts: list[ParsedText] = []
+    announced = False  # whether a paragraph announced that the list enumerates all values
     for is_list, run in groupby(items, key=lambda item: item.depth > 0):
         group = list(run)
-        promised = promised or (not is_list and bool(_PROMISE.search(plain(group[-1].text).rstrip())))
-        said = (
-            [_read_list(group, name, promised=promised)] if is_list else [read_text(each.text, name) for each in group]
-        )
-        pieces += [piece for each in said for piece in each.pieces]
-        unread += [text for each in said for text in each.unread]
-    return ParsedText(tuple(pieces), tuple(unread))
+        announced = announced or (not is_list and bool(_ANNOUNCEMENT.search(normalize(group[-1].text).rstrip())))
+        if is_list:
+            parts.append(_read_list(group, name, announced=announced))
+        else:
+            parts += [read_text(item.text, name) for item in group]
+    return join(parts)
 
 
-def _promised(said: ParsedText, cell: Cell) -> ParsedText:
-    """Words that announce a list are read with it; without one they are left, for the list is missing."""
-    listed = {
-        before.text for before, after in zip(cell.items, cell.items[1:], strict=False) if after.depth > before.depth
+def _drop_read_announcements(parsed: ParsedText, cell: Cell) -> ParsedText:
+    """Count an announcement of a list as read if the list follows; otherwise the list is missing."""
+    followed_by_list = {
+        item.text for item, after in zip(cell.items, cell.items[1:], strict=False) if after.depth > item.depth
     }
-    kept = tuple(
+    unread = tuple(
         text
-        for text in said.unread
-        if not (_PROMISE.fullmatch(plain(text).strip()) and any(each.endswith(text) for each in listed))
+        for text in parsed.unread
+        if not (
+            _ANNOUNCEMENT.fullmatch(normalize(text).strip()) and any(item.endswith(text) for item in followed_by_list)
+        )
     )
-    return ParsedText(said.pieces, kept)
+    return ParsedText(parsed.statements, unread)
 
 
-def _read_list(items: Sequence[Item], name: str, *, promised: bool = False) -> ParsedText:
-    """The entries of one list, each with the deeper ones below it."""
+def _read_list(items: Sequence[Item], name: str, *, announced: bool = False) -> ParsedText:
+    """Read the entries of one list, each with the nested entries below it."""
     entries: list[list[Item]] = []
     top = min(item.depth for item in items)
     for item in items:
@@ -79,70 +79,70 @@ def _read_list(items: Sequence[Item], name: str, *, promised: bool = False) -> P
             entries.append([item])
         else:
             entries[-1].append(item)
-    keys = [_KEY.fullmatch(plain(entry[0].text).strip()) for entry in entries]
-    if all(keys) and not any(_NO_VALUE.fullmatch(key[1]) for key in keys if key) and len(keys) > 1:
-        return _read_keys(entries, [key[1] for key in keys if key], name, promised=promised)
-    said = [_read_entry(entry, name) for entry in entries]
-    return ParsedText(
-        tuple(piece for each in said for piece in each.pieces), tuple(text for each in said for text in each.unread)
-    )
+    keys = [_KEY.fullmatch(normalize(entry[0].text).strip()) for entry in entries]
+    if all(keys) and not any(_NOT_A_VALUE.fullmatch(key[1]) for key in keys if key) and len(keys) > 1:
+        return _read_keyed_entries(entries, [key[1] for key in keys if key], name, announced=announced)
+    return join([_read_entry(entry, name) for entry in entries])
 
 
-def _read_keys(entries: Sequence[Sequence[Item]], keys: Sequence[str], name: str, *, promised: bool) -> ParsedText:
-    """Entries that each begin with a key: forms of the value where all are types, else the values themselves.
+def _read_keyed_entries(
+    entries: Sequence[Sequence[Item]], keys: Sequence[str], name: str, *, announced: bool
+) -> ParsedText:
+    """Read entries that each begin with a key: alternative types if all keys are types, else the possible values.
 
-    Numbers that are explained are examples, unless the words before them promise all values.
+    Numbers with explanations are only examples, unless an announcement says that the list is complete.
     """
-    types = [type_of(key) for key in keys]
-    below = [[_rest(entry[0]), *(item.text for item in entry[1:])] for entry in entries]
+    types = [parse_type(key) for key in keys]
+    below = [[_after_key(entry[0]), *(item.text for item in entry[1:])] for entry in entries]
     if all(types):
-        said = [read_text(text, name) for texts in below for text in texts]
-        found = [
-            Statement("also", (each.name,), entry[0].text) for each, entry in zip(types, entries, strict=True) if each
-        ]
-        found += [piece for each in said for piece in each.pieces]
-        return ParsedText(tuple(found), tuple(text for each in said for text in each.unread))
-    if any(read_text(texts[0], name).pieces for texts in below):
-        return ParsedText(
-            (), tuple(item.text for entry in entries for item in entry)
-        )  # facts that hold for one value each
-    values = tuple(key if (value := literal(key)) is UNSTATED else value for key in keys)
-    if not promised and any(isinstance(value, (int, float)) and not isinstance(value, bool) for value in values):
+        alternatives = ParsedText(
+            tuple(
+                Statement("also", (kind.name,), entry[0].text)
+                for kind, entry in zip(types, entries, strict=True)
+                if kind
+            )
+        )
+        return join([alternatives, *(read_text(text, name) for texts in below for text in texts)])
+    if any(read_text(texts[0], name).statements for texts in below):
+        return ParsedText((), tuple(item.text for entry in entries for item in entry))  # facts about single values
+    values = tuple(key if (value := parse_literal(key)) is UNSTATED else value for key in keys)
+    if not announced and any(isinstance(value, (int, float)) and not isinstance(value, bool) for value in values):
         return ParsedText((), tuple(item.text for entry in entries for item in entry))
-    explained = tuple(text for texts in below for text in texts if is_telling(text))
+    explanations = tuple(text for texts in below for text in texts if may_hold_fact(text))
     if set(keys) <= {"true", "false"}:
-        return ParsedText((), explained)  # both values of a boolean, explained
-    return ParsedText((Statement("enum", values, "; ".join(entry[0].text for entry in entries)),), explained)
+        return ParsedText((), explanations)  # both values of a boolean, which its type already states
+    return ParsedText((Statement("enum", values, "; ".join(entry[0].text for entry in entries)),), explanations)
 
 
-def _rest(item: Item) -> str:
-    """What stands behind the key of an entry."""
-    return item.text[len(item.text) - len(plain(item.text).partition(":")[2]) :].strip()
+def _after_key(item: Item) -> str:
+    """Return the text after the key of an entry."""
+    return item.text[len(item.text) - len(normalize(item.text).partition(":")[2]) :].strip()
 
 
 def _read_entry(entry: Sequence[Item], name: str) -> ParsedText:
-    """An entry that names a member with its own demands, or a paragraph like any other."""
+    """Read an entry that describes a field of the parameter, or else as a paragraph."""
     first = entry[0].text
-    match = _MEMBER.fullmatch(plain(first).strip())
+    match = _FIELD.fullmatch(normalize(first).strip())
     if match is None:
-        said = [_as_form(read_text(first, name)), *([_read_list(entry[1:], name)] if entry[1:] else [])]
-        return ParsedText(
-            tuple(piece for each in said for piece in each.pieces), tuple(text for each in said for text in each.unread)
-        )
+        nested = [_read_list(entry[1:], name)] if entry[1:] else []
+        return join([_as_alternative(read_text(first, name)), *nested])
     inner = read_text(match["rest"], match[1])
-    required = Statement("required", "yes" if match[2].lower() in _ALWAYS else "no", first)
+    required = Statement("required", "yes" if match[2].lower() in _REQUIRED else "no", first)
     return ParsedText(
         tuple(
-            Statement(piece.attribute, piece.value, piece.text, f".{match[1]}{piece.at}")
-            for piece in (required, *inner.pieces)
+            Statement(statement.attribute, statement.value, statement.text, f".{match[1]}{statement.at}")
+            for statement in (required, *inner.statements)
         ),
-        tuple(text for text in (*inner.unread, *(item.text for item in entry[1:])) if is_telling(text)),
+        tuple(text for text in (*inner.unread, *(item.text for item in entry[1:])) if may_hold_fact(text)),
     )
 
 
-def _as_form(said: ParsedText) -> ParsedText:
-    """A type that an entry names is one form among those of the other entries."""
-    forms = [("also" if (piece.attribute, piece.at) == ("types", "") else piece.attribute, piece) for piece in said.pieces]
-    return ParsedText(
-        tuple(Statement(member, piece.value, piece.text, piece.at) for member, piece in forms), said.unread
+def _as_alternative(parsed: ParsedText) -> ParsedText:
+    """Turn the type that an entry names into one alternative among those of the other entries."""
+    statements = (
+        Statement("also", statement.value, statement.text, statement.at)
+        if (statement.attribute, statement.at) == ("types", "")
+        else statement
+        for statement in parsed.statements
     )
+    return ParsedText(tuple(statements), parsed.unread)

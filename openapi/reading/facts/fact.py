@@ -1,4 +1,4 @@
-"""Facts: what a page, or the contract, says of one parameter or field."""
+"""Facts: what a page or the contract states about one parameter or field."""
 
 from __future__ import annotations
 
@@ -15,12 +15,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """What is said of the parameter at `path`; a member that nothing is said of is empty, None or UNSTATED.
+    """The statements about the parameter or field at `path`. An unstated attribute is empty, None or UNSTATED.
 
-    `path` is `messages[].content[].type`: `[]` for the elements of a list. `types` are those of JSON, in the order of
-    the alphabet, without null. `required` is "yes", "no", or a condition. `items` counts elements, `length`
-    characters of a text, `characters` those of everything inside. `beyond` says what becomes of elements outside
-    `format`, `empty` what an empty list stands for. `unread` holds what is left to a person.
+    path: the names that lead to it, with `[]` for the elements of a list, such as `messages[].content[].type`.
+    types: JSON types in alphabetical order, without null.
+    required: "yes", "no", or a condition.
+    length, items, characters: the number of characters of a string, of elements, and of characters in all elements.
+    beyond: what a server does with elements outside `format`.
+    empty: what an empty list is equivalent to.
+    unread: text that no rule reads and that a person has to check.
     """
 
     part: Part
@@ -47,12 +50,12 @@ class Fact:
 
 
 RANGES: Final = ("range", "length", "items", "characters", "media_bytes", "media_count")
-MEMBERS: Final = (
+ATTRIBUTES: Final = (
     *("supported", "types", "format", "range", "enum", "default", "nullable", "required"),
     *("length", "items", "characters", "media_bytes", "media_count", "formats", "beyond", "empty"),
 )
 
 
-def is_stated(member: str, value: Any) -> bool:
-    """Whether a member says anything; a default of None is a null that is said."""
-    return value is not UNSTATED and value != () and (value is not None or member == "default")
+def is_stated(attribute: str, value: Any) -> bool:
+    """Return whether an attribute has a stated value; a default of None is a stated null."""
+    return value is not UNSTATED and value != () and (value is not None or attribute == "default")

@@ -1,168 +1,175 @@
-"""From rows to facts: every cell read, pieces gathered by what they are about, paths completed."""
+"""Turn the rows of a page into facts: read every cell, group the statements by their subject, and complete the paths.
+
+Two statements that contradict each other both count as unread, whether they are in one row or in two tables.
+"""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from openapi.reading.facts.cells import read_cell
-from openapi.reading.facts.fact import MEMBERS, RANGES, Fact, is_stated
-from openapi.reading.facts.required_cells import required, typed
-from openapi.reading.grammar.interval import same
+from openapi.reading.facts.fact import ATTRIBUTES, RANGES, Fact, is_stated
+from openapi.reading.facts.required_cells import read_required_cell, read_type_cell
+from openapi.reading.grammar.clauses import join
+from openapi.reading.grammar.interval import same_values
 from openapi.reading.grammar.statement import UNSTATED, Statement
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from openapi.reading.grammar.clauses import ParsedText
-    from openapi.reading.pages.row import Left, Row, Rows
+    from openapi.reading.pages.row import Rows, TableRow, UnreadPassage
+
+    CellCounts = Counter[Literal["read", "partly", "unread"]]
 
 
-_JSON = {str: "string", int: "integer", bool: "boolean"}
+_JSON_TYPES = {str: "string", int: "integer", bool: "boolean"}
 
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """How many cells of parameter rows were read whole, read in part, and left whole to a person."""
+    """Number of cells of parameter rows that were read completely, in part, and not at all."""
 
     read: int = 0
     partly: int = 0
-    left: int = 0
+    unread: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """All that was read of a page: facts in the order of the page, what was left, and the count of cells."""
+    """The facts of a page in its order, the parts of it that were not read, and the number of cells."""
 
     form: str
     facts: tuple[Fact, ...]
-    left: tuple[Left, ...]
+    unread: tuple[UnreadPassage, ...]
     count: Count
     rows: int
 
 
-def facts_of(page: Rows) -> Facts:
-    """The facts of a page's rows. Rows that tell of one path twice become one fact; where they differ, that is left."""
-    found: dict[tuple[str, str], Fact] = {}
-    tally = [0, 0, 0]
+def read_facts(page: Rows) -> Facts:
+    """Read the facts of a page. Rows about one path become one fact, without the attributes in which they differ."""
+    facts: dict[tuple[str, str], Fact] = {}
+    counts: CellCounts = Counter()
     for row in page.rows:
-        pieces, unread = _read_row(row, tally)
-        for fact in _facts(row, _path(row, found), pieces, unread):
+        parsed = _read_row(row, counts)
+        for fact in _row_facts(row, _path(row, facts), parsed):
             key = (fact.part, fact.path)
-            found[key] = _joined(found[key], fact) if key in found else fact
-    return Facts(page.form, tuple(found.values()), page.left, Count(*tally), len(page.rows))
+            facts[key] = _join_facts(facts[key], fact) if key in facts else fact
+    return Facts(page.form, tuple(facts.values()), page.unread, Count(**counts), len(page.rows))
 
 
-def _read_row(row: Row, tally: list[int]) -> tuple[list[Statement], list[str]]:
-    """What all cells of a row say. `tally` counts them: read, partly, left; the name is a cell as well."""
+def _read_row(row: TableRow, counts: CellCounts) -> ParsedText:
+    """Read all cells of a row and count them; the name counts as a cell that was read."""
     name = row.path[-1]
-    said: list[ParsedText] = []
+    cells: list[ParsedText] = []
     if row.required:
-        said.append(required(row.required.text))
+        cells.append(read_required_cell(row.required.text))
     if row.type:
-        said.append(typed(row.type.text, name))
+        cells.append(read_type_cell(row.type.text, name))
     if row.value:
-        said.append(read_cell(row.value, name))
-    if row.prose:  # where a parameter has no column for its value, the description demands
-        said.append(read_cell(row.prose, name, prose=row.value is not None or row.part != "request"))
-    tally[0] += 1
-    for each in said:
-        tally[0 if not each.unread else 1 if each.pieces else 2] += 1
-    return [piece for each in said for piece in each.pieces], [text for each in said for text in each.unread]
+        cells.append(read_cell(row.value, name))
+    if row.prose:  # without a value column, the description of a parameter contains its requirements
+        cells.append(read_cell(row.prose, name, prose=row.value is not None or row.part != "request"))
+    counts["read"] += 1
+    for cell in cells:
+        counts["read" if not cell.unread else "partly" if cell.statements else "unread"] += 1
+    return join(cells)
 
 
-def _path(row: Row, found: dict[tuple[str, str], Fact]) -> str:
-    """The path with `[]` behind every parent that is a list."""
+def _path(row: TableRow, facts: Mapping[tuple[str, str], Fact]) -> str:
+    """Return the path of a row, with `[]` after every parent that is a list."""
     path = row.path[0]
     for name in row.path[1:]:
-        parent = found.get((row.part, path))
+        parent = facts.get((row.part, path))
         path = f"{path}[].{name}" if parent and "array" in parent.types else f"{path}.{name}"
     return path
 
 
-def _facts(row: Row, path: str, pieces: Sequence[Statement], unread: Sequence[str]) -> list[Fact]:
-    """The fact of a row and those of the elements and members that its cells speak of."""
-    by_place: dict[str, list[Statement]] = {"": []}
-    for piece in pieces:
-        by_place.setdefault(piece.at, []).append(piece)
+def _row_facts(row: TableRow, path: str, parsed: ParsedText) -> list[Fact]:
+    """Make the fact of a row, and those of the elements and fields that its cells describe."""
+    by_subject: dict[str, list[Statement]] = {"": []}
+    for statement in parsed.statements:
+        by_subject.setdefault(statement.at, []).append(statement)
     facts = []
-    for at, about in by_place.items():
-        members, doubts = _members(about)
+    for at, statements in by_subject.items():
+        attributes, contradictions = _attributes(statements)
         facts.append(
             Fact(
                 part=row.part,
                 path=path + at,
                 line=row.line,
                 supported=row.supported,
-                unread=(*unread, *doubts) if at == "" else tuple(doubts),
-                read=tuple(about),
-                **members,
+                unread=(*parsed.unread, *contradictions) if at == "" else tuple(contradictions),
+                read=tuple(statements),
+                **attributes,
             )
         )
     return facts
 
 
-def _members(pieces: Iterable[Statement]) -> tuple[dict[str, Any], list[str]]:
-    """Pieces about one place as members. Where two disagree, neither counts and both are left."""
-    by_member: dict[str, list[Statement]] = {}
-    for piece in pieces:
-        by_member.setdefault(piece.attribute, []).append(piece)
-    also = tuple(name for piece in by_member.pop("also", ()) for name in piece.value)
-    by_member.pop("exists", None)
-    members: dict[str, Any] = {}
-    doubts: list[str] = []
-    exception = next((p for p in by_member.get("required", ()) if p.value.startswith("unless")), None)
-    if exception:  # a rule and its exception, from two cells
-        by_member["required"] = [exception]
-    for member, said in by_member.items():
-        agreed = _agreed(member, said)
+def _attributes(statements: Iterable[Statement]) -> tuple[dict[str, Any], list[str]]:
+    """Convert statements about one subject to attributes; return the texts of contradicting statements separately."""
+    by_attribute: dict[str, list[Statement]] = {}
+    for statement in statements:
+        by_attribute.setdefault(statement.attribute, []).append(statement)
+    also = tuple(name for statement in by_attribute.pop("also", ()) for name in statement.value)
+    by_attribute.pop("exists", None)
+    attributes: dict[str, Any] = {}
+    contradictions: list[str] = []
+    exception = next((item for item in by_attribute.get("required", ()) if item.value.startswith("unless")), None)
+    if exception:  # one cell states a rule and another one its exception
+        by_attribute["required"] = [exception]
+    for attribute, stated in by_attribute.items():
+        agreed = _agreed(attribute, stated)
         if agreed is None:
-            doubts.append(" / ".join(dict.fromkeys(piece.text for piece in said)))
+            contradictions.append(" / ".join(dict.fromkeys(statement.text for statement in stated)))
         else:
-            members[member] = agreed.value
+            attributes[attribute] = agreed.value
     if also:
-        members["types"] = tuple(sorted({*members.get("types", ()), *also}))
-    if "types" not in members and members.get("enum"):
-        kinds = {_JSON.get(type(value)) for value in members["enum"]}
-        members.update({"types": tuple(sorted(kinds))} if None not in kinds else {})  # type: ignore[type-var]
-    if is_stated("default", members.get("default", UNSTATED)) and "required" not in members:
-        members["required"] = "no"  # what has a default can be left out
-    if isinstance(members.get("default"), int) and "number" in members.get("types", ()):
-        members["default"] = float(members["default"])
-    return members, doubts
+        attributes["types"] = tuple(sorted({*attributes.get("types", ()), *also}))
+    if "types" not in attributes and attributes.get("enum"):
+        types = {_JSON_TYPES.get(type(value)) for value in attributes["enum"]}
+        attributes.update({"types": tuple(sorted(types))} if None not in types else {})  # type: ignore[type-var]
+    if is_stated("default", attributes.get("default", UNSTATED)) and "required" not in attributes:
+        attributes["required"] = "no"  # a parameter with a default is optional
+    if isinstance(attributes.get("default"), int) and "number" in attributes.get("types", ()):
+        attributes["default"] = float(attributes["default"])
+    return attributes, contradictions
 
 
-def _agreed(member: str, said: Sequence[Statement]) -> Statement | None:
-    """The piece that says most, when all agree."""
-    most, *others = said
-    for piece in others:
-        if member in RANGES and same(most.value, piece.value, whole=False):
-            most = min(most, piece, key=lambda each: str(each.value).count("None"))
-        elif type(piece.value) is not type(most.value) or piece.value != most.value:
+def _agreed(attribute: str, statements: Sequence[Statement]) -> Statement | None:
+    """Return the most precise statement, or None if the statements contradict each other."""
+    best, *others = statements
+    for statement in others:
+        if attribute in RANGES and same_values(best.value, statement.value, whole=False):
+            best = min(best, statement, key=lambda item: str(item.value).count("None"))
+        elif type(statement.value) is not type(best.value) or statement.value != best.value:
             return None
-    return most
+    return best
 
 
-def _joined(one: Fact, other: Fact) -> Fact:
-    """Two facts about the same path, from two tables of the page."""
-    members: dict[str, Any] = {}
-    doubts = []
-    for member in MEMBERS:
-        left, right = getattr(one, member), getattr(other, member)
-        if is_stated(member, left) and is_stated(member, right) and not _equal(member, left, right):
-            members[member] = next(field.default for field in fields(Fact) if field.name == member)
-            doubts.append(f"{member}: the page says both {left!r} and {right!r}")
+def _join_facts(one: Fact, other: Fact) -> Fact:
+    """Join two facts about the same path, from two tables of a page."""
+    attributes: dict[str, Any] = {}
+    contradictions = []
+    for attribute in ATTRIBUTES:
+        left, right = getattr(one, attribute), getattr(other, attribute)
+        if is_stated(attribute, left) and is_stated(attribute, right) and not _same_value(attribute, left, right):
+            attributes[attribute] = next(field.default for field in fields(Fact) if field.name == attribute)
+            contradictions.append(f"{attribute}: the page states both {left!r} and {right!r}")
         else:
-            members[member] = left if is_stated(member, left) else right
-    unread = tuple(dict.fromkeys((*one.unread, *other.unread, *doubts)))
-    return replace(one, **members, unread=unread, read=(*one.read, *other.read))
+            attributes[attribute] = left if is_stated(attribute, left) else right
+    unread = tuple(dict.fromkeys((*one.unread, *other.unread, *contradictions)))
+    return replace(one, **attributes, unread=unread, read=(*one.read, *other.read))
 
 
-def _equal(member: str, one: Any, other: Any) -> bool:
-    return type(one) is type(other) and (same(one, other, whole=False) if member in RANGES else one == other)
+def _same_value(attribute: str, one: Any, other: Any) -> bool:
+    return type(one) is type(other) and (same_values(one, other, whole=False) if attribute in RANGES else one == other)
 
 
-def figures(fact: Fact) -> tuple[str, ...]:
-    """Every figure in what was left unread of a fact, in its order."""
+def unread_numbers(fact: Fact) -> tuple[str, ...]:
+    """Return every number in the unread text of a fact, in order."""
     return tuple(re.findall(r"(?<!\w)-\d+(?:\.\d+)?|\d+(?:\.\d+)?", " ".join(fact.unread)))

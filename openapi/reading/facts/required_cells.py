@@ -1,15 +1,14 @@
-"""Cells that say whether a parameter must be sent: always, never, or under a condition; and OVMS's types with it."""
+"""Read the cells of the columns `required` and `type`; OVMS states both in one cell."""
 
 from __future__ import annotations
 
 import re
 from typing import Final
 
-from openapi.reading.grammar.clauses import ParsedText, read_text
+from openapi.reading.grammar.clauses import ParsedText, join, read_text
 from openapi.reading.grammar.statement import Statement
-from openapi.reading.grammar.types import said as said_types
-from openapi.reading.grammar.types import types_of
-from openapi.reading.grammar.vocabulary import plain
+from openapi.reading.grammar.types import parse_types, type_statements
+from openapi.reading.grammar.vocabulary import normalize
 
 _WORDS: Final = {
     "yes": ("required", "mandatory", "必选", "必填", "是", "yes"),
@@ -25,35 +24,34 @@ _WHEN: Final = re.compile(
 _TYPE: Final = re.compile(r"(?P<types>[^()]+?)\s*(?:\((?P<rest>.*)\))?", re.DOTALL)
 
 
-def required(text: str) -> ParsedText:
-    """What a cell of the column `required` says; `when role=tool` for a condition."""
-    words = " ".join(plain(text).split()).rstrip("。.").lower()
-    if words in _BY_WORD:
-        return ParsedText((Statement("required", _BY_WORD[words], text),))
-    when = _WHEN.fullmatch(" ".join(plain(text).split()).rstrip("。."))
+def read_required_cell(text: str) -> ParsedText:
+    """Read a cell of the column `required`; a condition becomes `when role=tool`."""
+    words = " ".join(normalize(text).split()).rstrip("。.")
+    if words.lower() in _BY_WORD:
+        return ParsedText((Statement("required", _BY_WORD[words.lower()], text),))
+    when = _WHEN.fullmatch(words)
     if when is None:
         return ParsedText((), (text,))
     name, value = when["zh"] or when["en"], when["zh_value"] or when["en_value"]
     return ParsedText((Statement("required", f"when {name}={value}", text),))
 
 
-def typed(text: str, name: str) -> ParsedText:
-    """What a cell of the column `type` says: `bool (optional, default: false)`."""
-    match = _TYPE.fullmatch(plain(text).strip())
+def read_type_cell(text: str, name: str) -> ParsedText:
+    """Read a cell of the column `type`, such as `bool (optional, default: false)`."""
+    match = _TYPE.fullmatch(normalize(text).strip())
     if match is None:
         return ParsedText((), (text,))
-    found = types_of(" ".join(match["types"].split()))
-    if found is None:
+    types = parse_types(" ".join(match["types"].split()))
+    if types is None:
         return ParsedText((), (text,))
-    kinds = ParsedText(
-        tuple(Statement(piece.attribute, piece.value, match["types"], piece.at) for piece in said_types(found))
-    )
+    statements = type_statements(types)
+    kinds = ParsedText(tuple(Statement(item.attribute, item.value, match["types"], item.at) for item in statements))
     if match["rest"] is None:
         return kinds
     first, comma, later = match["rest"].partition(",")
-    sent = required(first)
-    rest = later.strip() if sent.pieces else match["rest"]
-    said = [kinds, *([sent] if sent.pieces else []), *([read_text(rest, name)] if rest or (comma and later) else [])]
-    return ParsedText(
-        tuple(piece for each in said for piece in each.pieces), tuple(text for each in said for text in each.unread)
-    )
+    required = read_required_cell(first)
+    rest = later.strip() if required.statements else match["rest"]
+    parts = [kinds, *([required] if required.statements else [])]
+    if rest or (comma and later):
+        parts.append(read_text(rest, name))
+    return join(parts)

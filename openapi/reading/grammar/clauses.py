@@ -1,4 +1,8 @@
-"""Clauses: a paragraph cut into sentences, and sentences into clauses, never inside brackets or quotes."""
+"""Split a paragraph into sentences and clauses, never inside brackets or quotes, and read each clause.
+
+A clause after an unread condition, or in a sentence that begins with unread words, is not read either: the condition or
+the beginning may restrict it.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +11,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from openapi.reading.grammar.rule import Preceding
-from openapi.reading.grammar.rules import pieces
+from openapi.reading.grammar.rules import read_clause
 from openapi.reading.grammar.statement import Statement
-from openapi.reading.grammar.vocabulary import plain
+from openapi.reading.grammar.vocabulary import normalize
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
-MOST_CLAUSES: Final = 12  # that one rule may read together
+MAX_CLAUSES: Final = 12  # that one rule may read together
 _OPENING, _CLOSING = "([{", ")]}"
 _CONDITION: Final = re.compile(
     r".*(?:时|除外|情况下|场景下?|模式下)|[若如当除在对否].*|(?:仅当|针对|通常|一般|建议|推荐|旧版|早期).*"
@@ -22,7 +26,7 @@ _CONDITION: Final = re.compile(
     r"|in|on|under|with|without|during|before|after|since|previously|formerly|usually|typically|recommended)\b.*",
     re.IGNORECASE | re.DOTALL,
 )
-_TELLING: Final = re.compile(
+_FACT_HINT: Final = re.compile(
     r"\d|null|\b(?:must|cannot|can not|only|default|required|mandatory|optional|at least|at most|maximum size|minimum"
     r"|limit\w*|exceed\w*|not support\w*|invalid)\b"
     r"|必须|不能|不可|仅|只|默认|必选|可选|范围|最大值|最小值|不超过|至少|至多|不支持|报错",
@@ -32,82 +36,96 @@ _TELLING: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class ParsedText:
-    """What a text says, and the stretches that no rule reads."""
+    """The statements of a paragraph or cell, and the parts of it that no rule reads."""
 
-    pieces: tuple[Statement, ...] = ()
+    statements: tuple[Statement, ...] = ()
     unread: tuple[str, ...] = ()
 
 
-def is_telling(text: str) -> bool:
-    """Whether prose may hold a fact: it has a figure, a null, or a word of limits and conditions."""
-    return bool(_TELLING.search(plain(text)))
+def join(parts: Iterable[ParsedText]) -> ParsedText:
+    """Join the results of several texts."""
+    listed = list(parts)
+    return ParsedText(
+        tuple(statement for part in listed for statement in part.statements),
+        tuple(text for part in listed for text in part.unread),
+    )
+
+
+def may_hold_fact(text: str) -> bool:
+    """Return whether prose may state a fact: it contains a number, null, or a word for a limit or condition."""
+    return bool(_FACT_HINT.search(normalize(text)))
 
 
 def read_text(text: str, name: str) -> ParsedText:
-    """Reads a paragraph about the parameter `name`, sentence by sentence."""
-    found: list[Statement] = []
+    """Read a paragraph about the parameter `name`, sentence by sentence."""
+    statements: list[Statement] = []
     unread: list[str] = []
-    for start, end in _cut(plain(text), _is_full_stop):
-        said = _read_sentence(text[start:end], name)
-        found += said.pieces
-        unread += said.unread
-    return ParsedText(tuple(found), tuple(unread))
+    for start, end in _split(normalize(text), _is_full_stop):
+        sentence = _read_sentence(text[start:end], name)
+        statements += sentence.statements
+        unread += sentence.unread
+    return ParsedText(tuple(statements), tuple(unread))
 
 
 def _read_sentence(text: str, name: str) -> ParsedText:
-    """Clause by clause; the longest run of clauses that a rule reads wins.
+    """Read a sentence clause by clause; the longest run of clauses that a rule reads is used.
 
-    What follows an unread condition depends on it and is left with it; so is all before one that ends the sentence.
+    Clauses that follow an unread condition depend on it and remain unread. If the condition ends the sentence, all of
+    the sentence remains unread.
     """
-    spans = list(_cut(plain(text), _is_comma))
-    found: list[Statement] = []
+    spans = list(_split(normalize(text), _is_comma))
+    statements: list[Statement] = []
     unread: list[str] = []
-    begun = False  # whether the first clause is read
-    begin = None  # of a stretch of clauses that no rule reads
+    first_read = False
+    unread_from = None  # first clause of a run that no rule reads
     at = 0
     while at < len(spans):
-        before = Preceding.NOTHING if not unread and begin is None else Preceding.BEGUN if begun else Preceding.ANYTHING
-        end, read = _longest(text, spans, at, name, before)
-        stretch = text[spans[at][0] : spans[end - 1][1]].strip()
-        if read is None and _CONDITION.fullmatch(_bare(stretch)):
+        if not unread and unread_from is None:
+            preceding = Preceding.READ
+        else:
+            preceding = Preceding.FIRST_READ if first_read else Preceding.ANYTHING
+        end, read = _read_longest(text, spans, at, name, preceding)
+        words = text[spans[at][0] : spans[end - 1][1]].strip()
+        if read is None and _CONDITION.fullmatch(_normalize_clause(words)):
             if at > 0 and end == len(spans):
                 return ParsedText((), (text.strip(),))
-            return ParsedText(tuple(found), (*unread, text[spans[at if begin is None else begin][0] :].strip()))
-        begun = begun or (at == 0 and read is not None)
+            start = spans[at if unread_from is None else unread_from][0]
+            return ParsedText(tuple(statements), (*unread, text[start:].strip()))
+        first_read = first_read or (at == 0 and read is not None)
         if read is None:
-            begin = at if begin is None else begin
-        elif begin is not None:
-            unread.append(text[spans[begin][0] : spans[at - 1][1]].strip())
-            begin = None
-        for piece in read or ():
-            if piece.attribute == "unread":
-                unread.append(piece.value.strip())
+            unread_from = at if unread_from is None else unread_from
+        elif unread_from is not None:
+            unread.append(text[spans[unread_from][0] : spans[at - 1][1]].strip())
+            unread_from = None
+        for statement in read or ():
+            if statement.attribute == "unread":
+                unread.append(statement.value.strip())
             else:
-                found.append(Statement(piece.attribute, piece.value, stretch, piece.at))
+                statements.append(Statement(statement.attribute, statement.value, words, statement.at))
         at = end
-    if begin is not None:
-        unread.append(text[spans[begin][0] : spans[-1][1]].strip())
-    return ParsedText(tuple(found), tuple(unread))
+    if unread_from is not None:
+        unread.append(text[spans[unread_from][0] : spans[-1][1]].strip())
+    return ParsedText(tuple(statements), tuple(unread))
 
 
-def _longest(
-    text: str, spans: list[tuple[int, int]], at: int, name: str, before: Preceding
+def _read_longest(
+    text: str, spans: list[tuple[int, int]], at: int, name: str, preceding: Preceding
 ) -> tuple[int, list[Statement] | None]:
-    """The end of the longest run of clauses that is read, and what it says; the next clause alone where none is."""
-    for end in range(min(len(spans), at + MOST_CLAUSES), at, -1):
-        read = pieces(_bare(text[spans[at][0] : spans[end - 1][1]]), name, before)
-        if read is not None:
-            return end, read
+    """Read the longest possible run of clauses; return its end and its statements, or the next clause and None."""
+    for end in range(min(len(spans), at + MAX_CLAUSES), at, -1):
+        statements = read_clause(_normalize_clause(text[spans[at][0] : spans[end - 1][1]]), name, preceding)
+        if statements is not None:
+            return end, statements
     return at + 1, None
 
 
-def _bare(text: str) -> str:
-    """Plain, with single spaces and without the full stop."""
-    return " ".join(plain(text).split()).rstrip("。.").rstrip()
+def _normalize_clause(text: str) -> str:
+    """Normalize the characters and spaces of a clause and remove its full stop."""
+    return " ".join(normalize(text).split()).rstrip("。.").rstrip()
 
 
 def _is_comma(text: str, at: int) -> bool:
-    """A comma between two figures belongs to their number."""
+    """Return whether there is a separator at an offset; a comma between two digits belongs to a number."""
     return text[at] in ",;" and not (text[at - 1 : at].isdigit() and text[at + 1 : at + 2].isdigit())
 
 
@@ -119,19 +137,19 @@ def _is_full_stop(text: str, at: int) -> bool:
     )
 
 
-def _cut(text: str, ends: Callable[[str, int], bool]) -> Iterator[tuple[int, int]]:
-    """Where the stretches between the ends begin and stop; what `ends` says of a place inside brackets is not asked."""
+def _split(text: str, is_end: Callable[[str, int], bool]) -> Iterator[tuple[int, int]]:
+    """Yield the start and end of each part between the offsets where `is_end` is true, outside brackets and quotes."""
     depth, quoted, start = 0, False, 0
-    for at, sign in enumerate(text):
-        if sign == '"':
+    for at, character in enumerate(text):
+        if character == '"':
             quoted = not quoted
         elif quoted:
             continue
-        elif sign in _OPENING:
+        elif character in _OPENING:
             depth += 1
-        elif sign in _CLOSING:
+        elif character in _CLOSING:
             depth = max(depth - 1, 0)
-        elif depth == 0 and ends(text, at):
+        elif depth == 0 and is_end(text, at):
             if text[start:at].strip():
                 yield start, at
             start = at + 1

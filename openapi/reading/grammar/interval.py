@@ -1,4 +1,4 @@
-"""Intervals: ranges with their exact ends, as a page words them and as a schema holds them."""
+"""Intervals with exact bounds, from the words of a page or the keywords of a schema."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 Number = int | Decimal
-Bound = Number | str  # a name stands for another parameter's value
+Bound = Number | str  # a string is the name of another parameter, whose value is the bound
 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """All values from `low` to `high`; an end that is None does not exist.
+    """All values from `low` to `high`; None stands for an unbounded side.
 
-    `low_open` and `high_open` say whether the end itself is left out; None: the page does not say.
+    `low_open` and `high_open` tell whether the bound itself is excluded; None: the page does not specify it.
     """
 
     low: Bound | None = None
@@ -26,11 +26,11 @@ class Interval:
     high_open: bool | None = False
 
     def __str__(self) -> str:
-        """In the notation of mathematics; `low..high` where the page does not say whether the ends belong to it."""
+        """Format as `(low, high]`, or as `low..high` if the page does not specify whether the bounds are included."""
         if self.low is not None and self.low == self.high:
-            return spoken_number(self.low)
-        low = "-∞" if self.low is None else spoken_number(self.low)
-        high = "∞" if self.high is None else spoken_number(self.high)
+            return format_bound(self.low)
+        low = "-∞" if self.low is None else format_bound(self.low)
+        high = "∞" if self.high is None else format_bound(self.high)
         if self.low_open is None or self.high_open is None:
             return f"{low}..{high}"
         left = "(" if self.low_open or self.low is None else "["
@@ -38,21 +38,21 @@ class Interval:
         return f"{left}{low}, {high}{right}"
 
 
-Range = tuple[Interval, ...]  # their union; empty: nothing is said
+Range = tuple[Interval, ...]  # the union of the intervals; empty: the range is not stated
 
 
-def number(text: str) -> Number:
-    """The number a text shows, exactly: an int when it is written as one, else a Decimal."""
+def parse_number(text: str) -> Number:
+    """Parse a number exactly: as an int if it is written as one, else as a Decimal."""
     return int(text) if text.lstrip("+-").isdigit() else Decimal(text)
 
 
-def exact(value: float) -> Number:
-    """A number of the contract, exactly as its data show it."""
+def exact_number(value: float) -> Number:
+    """Convert a number of the contract to its exact decimal value."""
     return value if isinstance(value, int) else Decimal(repr(value))
 
 
-def spoken_number(value: Bound) -> str:
-    """A number without needless digits; 2.0 and 2 are the same."""
+def format_bound(value: Bound) -> str:
+    """Format a bound without redundant digits, so that 2.0 and 2 are the same."""
     if isinstance(value, str):
         return value
     if value == (whole := int(value)) and abs(whole) < 10**21:
@@ -60,71 +60,73 @@ def spoken_number(value: Bound) -> str:
     return str(value.normalize()) if isinstance(value, Decimal) else str(value)
 
 
-def spoken(values: Range) -> str:
-    """A range in words: its intervals, joined by `or`."""
+def format_range(values: Range) -> str:
+    """Format a range: its intervals, joined by `or`."""
     return " or ".join(map(str, values))
 
 
-def same(left: Range, right: Range, *, whole: bool) -> bool:
-    """Whether two ranges hold the same values. `whole`: among integers, where (0, 3] is [1, 3].
+def same_values(left: Range, right: Range, *, whole: bool) -> bool:
+    """Return whether two ranges contain the same values. `whole`: compare integers only, for which (0, 3] is [1, 3].
 
-    An end of which a page does not say whether it belongs to the range fits both.
+    A bound that may be included or excluded is equal to both.
     """
-    one, other = (closed_and_merged(values) if whole else values for values in (left, right))
-    return len(one) == len(other) and all(map(_fits, one, other))
+    one, other = (merge_integers(values) if whole else values for values in (left, right))
+    return len(one) == len(other) and all(map(_same_interval, one, other))
 
 
-def _fits(one: Interval, other: Interval) -> bool:
-    def ends(low: bool | None, high: bool | None) -> bool:
-        return low is None or high is None or low == high
+def _same_interval(one: Interval, other: Interval) -> bool:
+    def same_openness(left: bool | None, right: bool | None) -> bool:
+        return left is None or right is None or left == right
 
     return (
         (one.low, one.high) == (other.low, other.high)
-        and (one.low is None or ends(one.low_open, other.low_open))
-        and (one.high is None or ends(one.high_open, other.high_open))
+        and (one.low is None or same_openness(one.low_open, other.low_open))
+        and (one.high is None or same_openness(one.high_open, other.high_open))
     )
 
 
-def merged(values: Iterable[Interval]) -> Range:
-    """The same values in as few intervals; open ends stay, so only closed ones are joined."""
+def merge(values: Iterable[Interval]) -> Range:
+    """Join intervals that touch or overlap, unless one of them has an open bound."""
     given = list(values)
-    if len(given) < 2 or any(each.low_open or each.high_open for each in given):
+    if len(given) < 2 or any(interval.low_open or interval.high_open for interval in given):
         return tuple(given)
-    return closed_and_merged(given)
+    return merge_integers(given)
 
 
-def closed_and_merged(values: Iterable[Interval]) -> Range:
-    """The same integers in closed intervals that neither touch nor overlap, lowest first."""
-    closed = [each for each in map(_closed, values) if not _is_empty(each)]
-    if any(isinstance(end, str) for each in closed for end in (each.low, each.high)):
+def merge_integers(values: Iterable[Interval]) -> Range:
+    """Return the same integers as closed intervals that neither touch nor overlap, in ascending order."""
+    closed = [interval for interval in map(_closed, values) if not _is_empty(interval)]
+    if any(isinstance(bound, str) for interval in closed for bound in (interval.low, interval.high)):
         return tuple(closed)
     joined: list[Interval] = []
-    for each in sorted(closed, key=lambda item: (item.low is not None, item.low or 0)):
+    for interval in sorted(closed, key=lambda item: (item.low is not None, item.low or 0)):
         last = joined[-1] if joined else None
-        if last is None or _apart(last, each):
-            joined.append(each)
-        elif last.high is not None and (each.high is None or _above(each.high, last.high)):
-            joined[-1] = Interval(last.low, each.high)
+        if last is None or _is_separate(last, interval):
+            joined.append(interval)
+        elif last.high is not None and (interval.high is None or _above(interval.high, last.high)):
+            joined[-1] = Interval(last.low, interval.high)
     return tuple(joined)
 
 
-def _closed(each: Interval) -> Interval:
-    low, high = each.low, each.high
-    if isinstance(low, int) and each.low_open:
+def _closed(interval: Interval) -> Interval:
+    low, high = interval.low, interval.high
+    if isinstance(low, int) and interval.low_open:
         low += 1
-    if isinstance(high, int) and each.high_open:
+    if isinstance(high, int) and interval.high_open:
         high -= 1
-    return Interval(low, high, None if each.low_open is None else False, None if each.high_open is None else False)
+    return Interval(
+        low, high, None if interval.low_open is None else False, None if interval.high_open is None else False
+    )
 
 
-def _is_empty(each: Interval) -> bool:
-    """Whether no whole number lies in a closed interval."""
-    return each.low is not None and each.high is not None and _above(each.low, each.high)
+def _is_empty(interval: Interval) -> bool:
+    """Return whether a closed interval contains no integer."""
+    return interval.low is not None and interval.high is not None and _above(interval.low, interval.high)
 
 
-def _apart(last: Interval, each: Interval) -> bool:
-    """Whether a whole number lies between the two."""
-    return last.high is not None and each.low is not None and _above(each.low, last.high, gap=1)
+def _is_separate(last: Interval, interval: Interval) -> bool:
+    """Return whether there is an integer between two intervals."""
+    return last.high is not None and interval.low is not None and _above(interval.low, last.high, gap=1)
 
 
 def _above(one: Bound, other: Bound, gap: int = 0) -> bool:

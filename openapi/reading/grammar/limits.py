@@ -1,4 +1,4 @@
-"""What a clause says of sizes: lengths of texts and lists, characters in all, media, and what lies outside."""
+"""Rules for sizes: lengths of strings and lists, total characters, media, and elements out of range."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from openapi.reading.grammar.interval import Interval
 from openapi.reading.grammar.rule import rule
 from openapi.reading.grammar.statement import Statement
-from openapi.reading.grammar.vocabulary import SIZE, compared, size
+from openapi.reading.grammar.vocabulary import SIZE, comparison_interval, parse_size
 
 if TYPE_CHECKING:
     from openapi.reading.grammar.rule import Build
@@ -23,59 +23,63 @@ _FORMATS: Final = frozenset(
 _MEDIUM: Final = r"(?:images?|videos?|video files?|audios?|audio files?|图片|视频|音频)"
 
 
-def _span(member: str, at: str = "") -> Build:
+def _span(attribute: str, at: str = "") -> Build:
     def build(match: re.Match[str], _name: str) -> list[Statement] | None:
         low, high = int(match["low"]), int(match["high"])
-        return [Statement(member, (Interval(low, high),), at=at)] if low <= high else None
+        return [Statement(attribute, (Interval(low, high),), at=at)] if low <= high else None
 
     return build
 
 
-def _at_most(member: str, at: str = "") -> Build:
+def _at_most(attribute: str, at: str = "") -> Build:
     def build(match: re.Match[str], _name: str) -> list[Statement] | None:
         limit, product = int(match["limit"]), match.groupdict().get("product")
         if product and prod(int(part) for part in product.split("*")) != limit:
             return None  # the page contradicts itself
-        return [Statement(member, (Interval(0, limit),), at=at)]
+        return [Statement(attribute, (Interval(0, limit),), at=at)]
 
     return build
 
 
-def _from(member: str, at: str = "") -> Build:
-    return lambda match, _name: [Statement(member, (Interval(int(match["low"])),), at=at)]
+def _from(attribute: str, at: str = "") -> Build:
+    return lambda match, _name: [Statement(attribute, (Interval(int(match["low"])),), at=at)]
 
 
-def _at_least(member: str, at: str = "") -> Build:
-    return lambda match, _name: [Statement(member, (compared(match["compared"].lower(), int(match["limit"])),), at=at)]
+def _at_least(attribute: str, at: str = "") -> Build:
+    return lambda match, _name: [
+        Statement(attribute, (comparison_interval(match["compared"].lower(), int(match["limit"])),), at=at)
+    ]
 
 
-def _plainly(*pieces: Statement) -> Build:
-    return lambda _match, _name: list(pieces)
+def _always(*statements: Statement) -> Build:
+    return lambda _match, _name: list(statements)
 
 
 def _characters(match: re.Match[str], _name: str) -> list[Statement] | None:
-    low, high = size(match["low"]), size(match["high"])
+    low, high = parse_size(match["low"]), parse_size(match["high"])
     if low is None or high is None or low >= high:
         return None
-    named = match.groupdict()
-    between = "left" not in named
-    opened = (None, None) if between else (named["left"] in ("<", "greater than"), named["right"] in ("<", "less than"))
+    groups = match.groupdict()
+    unclear = "left" not in groups
+    opened = (
+        (None, None) if unclear else (groups["left"] in ("<", "greater than"), groups["right"] in ("<", "less than"))
+    )
     return [Statement("characters", (Interval(low, high, *opened),))]
 
 
 def _media_size(match: re.Match[str], _name: str) -> list[Statement] | None:
-    limit = size(match["limit"])
+    limit = parse_size(match["limit"])
     return None if limit is None else [Statement("media_bytes", (Interval(0, limit),))]
 
 
 def _media_formats(match: re.Match[str], _name: str) -> list[Statement] | None:
     words = re.split(r"\s*(?:、|和|,|\band\b)\s*", match["formats"], flags=re.IGNORECASE)
-    found = {
+    formats = {
         re.sub(rf"base64[ -]?(?:encoded |编码的)?|\s*{_MEDIUM}$", "", word.strip(), flags=re.IGNORECASE).upper()
         for word in words
         if word.strip()
     }
-    return [Statement("formats", tuple(sorted(found)))] if found and found <= _FORMATS else None
+    return [Statement("formats", tuple(sorted(formats)))] if formats and formats <= _FORMATS else None
 
 
 def _beyond(match: re.Match[str], _name: str) -> list[Statement]:
@@ -83,7 +87,7 @@ def _beyond(match: re.Match[str], _name: str) -> list[Statement]:
 
 
 RULES: Final = (
-    rule(r"非空|(?:the value )?cannot be empty", _plainly(Statement("length", (Interval(1),)))),
+    rule(r"非空|(?:the value )?cannot be empty", _always(Statement("length", (Interval(1),)))),
     rule(
         r"其余情况(?P<self>\w+?)非空",
         lambda match, name: [Statement("length", (Interval(1),))] if match["self"] == name else None,
@@ -109,8 +113,8 @@ RULES: Final = (
     rule(rf"up to {_PRODUCT} sequences(?: where .*)?", _at_most("items")),
     rule(rf"列表元素总长度不超过{_PRODUCT}", _at_most("characters")),
     rule(rf"the total length of the list elements (?:should|must) not exceed {_PRODUCT}", _at_most("characters")),
-    rule(r"列表为空时?相当于null", _plainly(Statement("empty", "null"))),
-    rule(r"an empty list is equivalent to null", _plainly(Statement("empty", "null"))),
+    rule(r"列表为空时?相当于null", _always(Statement("empty", "null"))),
+    rule(r"an empty list is equivalent to null", _always(Statement("empty", "null"))),
     rule(
         rf"(?P<low>{SIZE})\s*(?P<left><=?)\s*[\w\u4e00-\u9fff]*?字符数\s*(?P<right><=?)\s*(?P<high>{SIZE})", _characters
     ),

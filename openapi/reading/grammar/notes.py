@@ -1,4 +1,4 @@
-"""Clauses that are understood and hold no fact that a contract could hold: languages, addresses, references."""
+"""Rules for clauses that state nothing a contract can contain: languages, URLs and cross-references."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from openapi.reading.grammar.statement import Statement
 
 
-def _nothing(_match: re.Match[str], _name: str) -> list[Statement]:
+def _no_statements(_match: re.Match[str], _name: str) -> list[Statement]:
     return []
 
 
@@ -27,6 +27,6 @@ _PATTERNS: Final = (
     r"for list\[string\]",
 )
 RULES: Final = (
-    *(rule(pattern, _nothing) for pattern in _PATTERNS),
+    *(rule(pattern, _no_statements) for pattern in _PATTERNS),
     rule(r"in other cases, (\w+) must be provided", lambda match, name: [] if match[1] == name else None),
 )

@@ -1,13 +1,13 @@
-"""What a clause says of the range of a number, with its exact ends."""
+"""Rules for the ranges of numbers, with exact bounds."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from openapi.reading.grammar.interval import Interval, number
+from openapi.reading.grammar.interval import Interval, parse_number
 from openapi.reading.grammar.rule import Preceding, rule
 from openapi.reading.grammar.statement import Statement
-from openapi.reading.grammar.vocabulary import COMPARISON, NAME, NUMBER, SET, compared, union
+from openapi.reading.grammar.vocabulary import COMPARISON, NAME, NUMBER, SET, comparison_interval, parse_union
 
 if TYPE_CHECKING:
     import re
@@ -23,23 +23,23 @@ _COMPARED: Final = (
 
 
 def _sets(match: re.Match[str], _name: str) -> list[Statement] | None:
-    found = union(match["sets"])
-    return None if found is None else [Statement("range", found)]
+    intervals = parse_union(match["sets"])
+    return None if intervals is None else [Statement("range", intervals)]
 
 
 def _compared(match: re.Match[str], _name: str) -> list[Statement] | None:
-    one = compared(match["one"].lower(), number(match["bound"]))
+    one = comparison_interval(match["one"].lower(), parse_number(match["bound"]))
     if match["other"] is None:
         return [Statement("range", (one,))]
-    other = compared(match["other"].lower(), number(match["limit"]))
+    other = comparison_interval(match["other"].lower(), parse_number(match["limit"]))
     if (one.low is None) == (other.low is None):
-        return None  # two lower ends, or two upper ones
+        return None  # two lower bounds, or two upper bounds
     low, high = (one, other) if other.low is None else (other, one)
     return [Statement("range", (Interval(low.low, high.high, low.low_open, high.high_open),))]
 
 
 def _between(match: re.Match[str], _name: str) -> list[Statement] | None:
-    low, high = number(match["low"]), number(match["high"])
+    low, high = parse_number(match["low"]), parse_number(match["high"])
     ends = False if match.groupdict().get("closed") else None
     return [Statement("range", (Interval(low, high, ends, ends),))] if low < high else None
 
@@ -47,7 +47,7 @@ def _between(match: re.Match[str], _name: str) -> list[Statement] | None:
 def _up_to_another(match: re.Match[str], name: str) -> list[Statement] | None:
     if match[2].lower() != name.lower():
         return None
-    return [Statement("range", (Interval(number(match[1]), match[3].lower()),))]
+    return [Statement("range", (Interval(parse_number(match[1]), match[3].lower()),))]
 
 
 def _from_another(match: re.Match[str], name: str) -> list[Statement] | None:
@@ -57,13 +57,13 @@ def _from_another(match: re.Match[str], name: str) -> list[Statement] | None:
 RULES: Final = (
     rule(rf"(?:{_LEAD})(?P<sets>{_ONE}(?:{_OR}{_ONE})*)", _sets),
     rule(rf"(?:{_LEAD}|{_MUST}){_COMPARED}", _compared),
-    rule(_COMPARED, _compared, Preceding.NOTHING),
+    rule(_COMPARED, _compared, Preceding.READ),
     rule(rf"[\u4e00-\u9fff]{{0,8}}介于(?P<low>{NUMBER})和(?P<high>{NUMBER})之间", _between),
     rule(
         rf"(?:(?:the value )?(?:is|must be) )?between (?P<low>{NUMBER}) and (?P<high>{NUMBER})"
         r"(?P<closed>,? inclusive)?",
         _between,
-        Preceding.NOTHING,
+        Preceding.READ,
     ),
     rule(rf"(?:a )?number between (?P<low>{NUMBER}) and (?P<high>{NUMBER})", _between),
     rule(

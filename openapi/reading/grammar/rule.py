@@ -1,4 +1,4 @@
-"""A rule of the grammar: a pattern for a whole stretch of text, and what it says when it fits."""
+"""A rule of the grammar: a pattern for a whole piece of text, and the statements that it makes."""
 
 from __future__ import annotations
 
@@ -16,29 +16,33 @@ if TYPE_CHECKING:
 
 
 class Preceding(IntEnum):
-    """What may stand before a clause in its sentence, so that the clause still means what it says alone."""
+    """What precedes a clause in its sentence. A rule states how much it tolerates without a change of meaning."""
 
-    NOTHING = 0  # only clauses that are read
-    BEGUN = 1  # also unread ones, after a first one that is read: the sentence is about the value
-    ANYTHING = 2  # also an unread beginning, which may say of what, when or where the rest is true
+    READ = 0  # nothing, or only clauses that rules read
+    FIRST_READ = 1  # also unread clauses, if a rule read the first one: the sentence is about the value
+    ANYTHING = 2  # also an unread first clause, which may restrict the rest to a subject, a time or a place
 
 
 @dataclass(frozen=True, slots=True)
 class GrammarRule:
-    """`build` gets the match and the parameter's name; it may still decline, with None. `after`: where it may stand."""
+    """A pattern and the function that builds its statements.
+
+    build: gets the match and the name of the parameter; may return None to reject the match.
+    preceding: the most that may precede the clause.
+    """
 
     pattern: re.Pattern[str]
     build: Build
-    after: Preceding = Preceding.BEGUN
+    preceding: Preceding = Preceding.FIRST_READ
 
-    def read(self, text: str, name: str, before: Preceding = Preceding.NOTHING) -> list[Statement] | None:
-        """What the whole text says, or None. `before`: what stands before it in its sentence."""
-        if before > self.after:
+    def read(self, text: str, name: str, preceding: Preceding = Preceding.READ) -> list[Statement] | None:
+        """Read the whole text; return None if the rule does not match or tolerates less than `preceding`."""
+        if preceding > self.preceding:
             return None
         match = self.pattern.fullmatch(text)
         return None if match is None else self.build(match, name)
 
 
-def rule(pattern: str, build: Build, after: Preceding = Preceding.BEGUN) -> GrammarRule:
-    """A rule whose pattern ignores case and takes any run of spaces for one."""
-    return GrammarRule(re.compile(pattern.replace(" ", r"\s+"), re.IGNORECASE), build, after)
+def rule(pattern: str, build: Build, preceding: Preceding = Preceding.FIRST_READ) -> GrammarRule:
+    """Make a rule whose pattern ignores case and matches any whitespace for a space."""
+    return GrammarRule(re.compile(pattern.replace(" ", r"\s+"), re.IGNORECASE), build, preceding)

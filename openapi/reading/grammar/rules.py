@@ -1,4 +1,7 @@
-"""The grammar of value cells: rules that read one clause, or a few that belong together, and nothing by half."""
+"""All rules of the grammar. A rule reads one clause, or several that belong together, completely or not at all.
+
+Matching whole clauses keeps advice such as "better above 0.001" from being read as a range.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +17,13 @@ if TYPE_CHECKING:
 RULES: Final[tuple[GrammarRule, ...]] = (*values.RULES, *types.RULES, *ranges.RULES, *limits.RULES, *notes.RULES)
 
 
-def pieces(text: str, name: str, before: Preceding = Preceding.NOTHING) -> list[Statement] | None:
-    """What a stretch of plain text says of the parameter `name`; None when no rule reads the whole of it.
+def read_clause(text: str, name: str, preceding: Preceding = Preceding.READ) -> list[Statement] | None:
+    """Read a normalized piece of text about the parameter `name`; return None if no rule reads all of it.
 
-    An empty list: the stretch is understood and holds no fact. `before`: what stands before it in its sentence.
+    An empty list means that the text is understood and states nothing. `preceding`: what precedes it in its sentence.
     """
     for rule in RULES:
-        found = rule.read(text, name, before)
-        if found is not None:
-            return found
+        statements = rule.read(text, name, preceding)
+        if statements is not None:
+            return statements
     return None

@@ -1,4 +1,4 @@
-"""Statements: one attribute of a parameter and its value, as a text states them."""
+"""Statements: attributes of a parameter and their values, as a page states them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class DescribedDefault(str):
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One attribute of a parameter, as a text states it.
+    """One attribute of a parameter, as a page states it.
 
     attribute: the name of an attribute of `Fact`, or `also` (one type of several), `exists` (a field without further
         facts) or `unread` (text that no rule reads).

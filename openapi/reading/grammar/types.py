@@ -1,4 +1,4 @@
-"""What a clause says of the type: type words, one or several, and the values that alone are supported."""
+"""Rules for types: one type word or several, and the only values that are supported."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from openapi.reading.grammar.rule import Preceding, rule
 from openapi.reading.grammar.statement import UNSTATED, Statement
-from openapi.reading.grammar.vocabulary import NAME, NUMBER, QUOTED, TYPE, Type, literal, type_of
+from openapi.reading.grammar.vocabulary import NAME, NUMBER, QUOTED, TYPE, Type, parse_literal, parse_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -19,34 +19,34 @@ _LIST: Final = rf"{_WORD}(?:{_OR}{_WORD})*"
 _SUFFIX: Final = re.compile(r"\s*(?:types?|format|类型|格式)$", re.IGNORECASE)
 
 
-def types_of(words: str) -> list[Type] | None:
-    """The types in `List[string]类型或者string类型`; None when one of the words names none."""
-    found = [type_of(_SUFFIX.sub("", part)) for part in re.split(_OR, words, flags=re.IGNORECASE)]
-    return None if None in found else [each for each in found if each is not None]
+def parse_types(words: str) -> list[Type] | None:
+    """Parse type words such as `List[string]类型或者string类型`; None if one of the words is not a type."""
+    types = [parse_type(_SUFFIX.sub("", part)) for part in re.split(_OR, words, flags=re.IGNORECASE)]
+    return None if None in types else [parsed for parsed in types if parsed is not None]
 
 
-def said(found: Iterable[Type], member: str = "types") -> list[Statement]:
-    """Types as pieces: names, formats, null and elements apart."""
-    each = list(found)
-    pieces = [Statement(member, tuple(sorted({one.name for one in each} - {"null"})))]
-    pieces += [Statement("format", one.format) for one in each if one.format]
-    pieces += [Statement("nullable", True) for one in each if one.name == "null"]
-    for element in (one.element for one in each if one.element):
-        pieces += [Statement("types", (element.name,), at="[]")]
-        pieces += [Statement("format", element.format, at="[]")] if element.format else []
-    return [piece for piece in pieces if piece.value != ()]
+def type_statements(types: Iterable[Type], attribute: str = "types") -> list[Statement]:
+    """Convert types to statements about names, formats, null, and the types of elements."""
+    parsed = list(types)
+    statements = [Statement(attribute, tuple(sorted({kind.name for kind in parsed} - {"null"})))]
+    statements += [Statement("format", kind.format) for kind in parsed if kind.format]
+    statements += [Statement("nullable", True) for kind in parsed if kind.name == "null"]
+    for element in (kind.element for kind in parsed if kind.element):
+        statements += [Statement("types", (element.name,), at="[]")]
+        statements += [Statement("format", element.format, at="[]")] if element.format else []
+    return [statement for statement in statements if statement.value != ()]
 
 
 def _types(match: re.Match[str], _name: str) -> list[Statement] | None:
-    found = types_of(match["types"])
-    if found is None:
+    types = parse_types(match["types"])
+    if types is None:
         return None
-    return said(found) + ([Statement("nullable", True)] if match["null"] else [])
+    return type_statements(types) + ([Statement("nullable", True)] if match["null"] else [])
 
 
 def _by_model(match: re.Match[str], _name: str) -> list[Statement] | None:
-    found = [types_of(words) for words in match.groups() if words]
-    return None if None in found else [piece for each in found for piece in said(each or [], "also")]
+    models = [parse_types(words) for words in match.groups() if words]
+    return None if None in models else [item for types in models for item in type_statements(types or [], "also")]
 
 
 def _text(_match: re.Match[str], _name: str) -> list[Statement]:
@@ -59,13 +59,13 @@ def _only(match: re.Match[str], _name: str) -> list[Statement]:
 
 
 def _value(text: str) -> Any:
-    found = literal(text)
-    return text if found is UNSTATED else found
+    value = parse_literal(text)
+    return text if value is UNSTATED else value
 
 
 def _values(match: re.Match[str], _name: str) -> list[Statement]:
     words = match["values"] or match.groupdict().get("listed") or ""
-    return [Statement("enum", tuple(each[1:-1] for each in re.findall(QUOTED, words)))]
+    return [Statement("enum", tuple(quoted[1:-1] for quoted in re.findall(QUOTED, words)))]
 
 
 def _unary(match: re.Match[str], _name: str) -> list[Statement]:

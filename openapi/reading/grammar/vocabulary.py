@@ -1,4 +1,4 @@
-"""The words of value cells, in English and Chinese: types, literals, units, comparisons."""
+"""The vocabulary of cells in English and Chinese: types, literals, units and comparisons."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Final
 
-from openapi.reading.grammar.interval import Interval, Number, Range, number
+from openapi.reading.grammar.interval import Interval, Number, Range, parse_number
 from openapi.reading.grammar.statement import UNSTATED
 
 NUMBER: Final = r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?"
 QUOTED: Final = r'"[^"]*"'
 NAME: Final = r"[A-Za-z_]\w*"
 
-# Every sign to one of ASCII, one for one, so that a place in the plain text is the same place in the page's own.
-_PLAIN: Final = str.maketrans(
+# Each character is replaced with one ASCII character, so that offsets are the same in the original text.
+_NORMALIZED: Final = str.maketrans(
     {
         **dict(zip("，：；（）［］｛｝＜＞＝～－＋．％", ",:;()[]{}<>=~-+.%", strict=True)),
         **dict.fromkeys("“”„‟＂", '"'),
@@ -48,7 +48,7 @@ _UNITS: Final = {"B": 1, "KB": 2**10, "MB": 2**20, "GB": 2**30}
 SIZE: Final = rf"{NUMBER}\s*(?:[KMG]?B)"
 _SIZE: Final = re.compile(rf"({NUMBER})\s*([KMG]?B)")
 
-# (low end, high end) that a comparison sets, and whether the end is left out
+# The bound that a comparison sets, and "open" if the bound itself is excluded
 _COMPARISONS: Final = {
     (">=", "≥", "大于或等于", "大于等于", "不小于", "greater than or equal to", "not less than", "at least"): "low",
     (">", "大于", "greater than", "more than"): "low open",
@@ -78,23 +78,23 @@ _SET: Final = re.compile(rf"([\[(])\s*({NUMBER})\s*,\s*({NUMBER})\s*([\])])")
 
 @dataclass(frozen=True, slots=True)
 class Type:
-    """What one type word says; `element` is that of a list's elements."""
+    """A type that a word names; `element` is the type of the elements of a list."""
 
     name: str
     format: str | None = None
     element: Type | None = None
 
 
-def plain(text: str) -> str:
-    """The text with one kind of comma, quote and space, character for character."""
-    return text.translate(_PLAIN)
+def normalize(text: str) -> str:
+    """Replace full-width and typographic characters with ASCII, one for one."""
+    return text.translate(_NORMALIZED)
 
 
-def type_of(word: str) -> Type | None:
-    """The type that a word names: `uint64_t`, `List[string]`, `array of strings`, `字符串`. None: it names none."""
+def parse_type(word: str) -> Type | None:
+    """Parse a type such as `uint64_t`, `List[string]`, `array of strings` or `字符串`; None for other words."""
     word = word.strip().lower()
     if inside := _LIST.fullmatch(word):
-        element = type_of(inside[1] or inside[2])
+        element = parse_type(inside[1] or inside[2])
         return element and Type("array", element=element)
     if sized := _SIZED.fullmatch(word):
         return Type("integer", f"{sized[1]}{sized[2]}")
@@ -102,47 +102,47 @@ def type_of(word: str) -> Type | None:
     return Type(name) if name else None
 
 
-def literal(text: str) -> Any:
-    """The value a literal shows: `null`, `true`, `0.0`, `"auto"`. UNSTATED: it is none."""
+def parse_literal(text: str) -> Any:
+    """Parse a literal such as `null`, `true`, `0.0` or `"auto"`; UNSTATED if it is not a literal."""
     text = text.strip()
     if text in ("null", "true", "false"):
         return json.loads(text)
     if re.fullmatch(NUMBER, text):
-        found = number(text)
-        return float(found) if isinstance(found, Decimal) else found
+        value = parse_number(text)
+        return float(value) if isinstance(value, Decimal) else value
     return text[1:-1] if re.fullmatch(QUOTED, text) else UNSTATED
 
 
-def size(text: str) -> int | None:
-    """`4 MB` in bytes or characters, 1 MB being 1,048,576 of them, as the pages' own 32*1024 suggests."""
-    found = _SIZE.fullmatch(text.strip())
-    if found is None:
+def parse_size(text: str) -> int | None:
+    """Parse a size such as `4 MB`, in bytes or characters. 1 MB is 2^20, as the `32*1024` of the pages suggests."""
+    match = _SIZE.fullmatch(text.strip())
+    if match is None:
         return None
-    value = number(found[1]) * _UNITS[found[2]]
+    value = parse_number(match[1]) * _UNITS[match[2]]
     return int(value) if value == int(value) else None
 
 
-def interval(text: str) -> Interval | None:
-    """`(0.0, 2.0]`, or a single number. None: it is neither, or its ends are the wrong way round."""
+def parse_interval(text: str) -> Interval | None:
+    """Parse `(0.0, 2.0]` or a single number; None if it is neither, or if the lower bound is above the upper one."""
     text = text.strip()
     if re.fullmatch(NUMBER, text):
-        return Interval(number(text), number(text))
-    found = _SET.fullmatch(text)
-    if found is None:
+        return Interval(parse_number(text), parse_number(text))
+    match = _SET.fullmatch(text)
+    if match is None:
         return None
-    low, high = number(found[2]), number(found[3])
-    opened = (found[1] == "(", found[4] == ")")
+    low, high = parse_number(match[2]), parse_number(match[3])
+    opened = (match[1] == "(", match[4] == ")")
     return Interval(low, high, *opened) if low < high or (low == high and not any(opened)) else None
 
 
-def compared(comparison: str, bound: Number) -> Interval:
-    """All values that compare so with the bound."""
+def comparison_interval(comparison: str, bound: Number) -> Interval:
+    """Return the interval of the values for which a comparison with the bound is true."""
     end = _BY_COMPARISON[comparison]
     opened = end.endswith("open")
     return Interval(low=bound, low_open=opened) if end.startswith("low") else Interval(high=bound, high_open=opened)
 
 
-def union(text: str) -> Range | None:
-    """`-1或(0, 2147483647]`, `-1 or (0, 5]`: intervals joined by a word for `or`."""
-    found = [interval(part) for part in re.split(r"\s*(?:或者|或|\bor\b)\s*", text.strip())]
-    return None if None in found else tuple(each for each in found if each is not None)
+def parse_union(text: str) -> Range | None:
+    """Parse intervals that are joined by a word for "or": `-1或(0, 2147483647]`, `-1 or (0, 5]`."""
+    intervals = [parse_interval(part) for part in re.split(r"\s*(?:或者|或|\bor\b)\s*", text.strip())]
+    return None if None in intervals else tuple(interval for interval in intervals if interval is not None)

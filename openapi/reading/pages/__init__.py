@@ -1,1 +1,1 @@
-"""Vendor pages as rows of cells, from HTML, Markdown or plain text."""
+"""The rows of cells in a vendor's page of HTML, Markdown or plain text."""

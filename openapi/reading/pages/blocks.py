@@ -1,4 +1,4 @@
-"""Blocks: a text page cut at its blank lines, each block with its line and the depth of its bullets."""
+"""Split a text page at its blank lines into blocks of paragraphs and list entries."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ _BULLET: Final = re.compile(r"(\s*)[•·●◦▪*]\s+(.*)|(\s+)[-–]\s+(.*)")
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Lines without a blank one among them, as items: a paragraph, or the entries of a list."""
+    """Consecutive lines without a blank line, as items: a paragraph, or the entries of a list."""
 
     items: tuple[Item, ...]
 
     @property
     def line(self) -> int:
-        """Where it begins."""
+        """The number of its first line."""
         return self.items[0].line
 
     @property
     def text(self) -> str:
-        """All of it on one line."""
+        """The text of all items, joined by spaces."""
         return " ".join(item.text for item in self.items)
 
     @property
@@ -36,26 +36,26 @@ class Block:
         return self.items[0].depth > 0
 
 
-def blocks(text: str) -> list[Block]:
-    """The blocks of a page."""
-    found: list[Block] = []
-    waiting: list[tuple[int, str]] = []
+def split_blocks(text: str) -> list[Block]:
+    """Split a page into blocks."""
+    blocks: list[Block] = []
+    lines: list[tuple[int, str]] = []
     for number, line in enumerate([*text.split("\n"), ""], 1):
         if line.strip():
-            waiting.append((number, line))
-        elif waiting:
-            found.append(Block(tuple(_items(waiting))))
-            waiting = []
-    return found
+            lines.append((number, line))
+        elif lines:
+            blocks.append(Block(tuple(_items(lines))))
+            lines = []
+    return blocks
 
 
-def cell(parts: Iterable[Block], line: int) -> Cell:
-    """Blocks as one cell."""
-    return Cell(tuple(item for block in parts for item in block.items), line)
+def join_blocks(blocks: Iterable[Block], line: int) -> Cell:
+    """Join blocks to one cell."""
+    return Cell(tuple(item for block in blocks for item in block.items), line)
 
 
 def _items(lines: Iterable[tuple[int, str]]) -> list[Item]:
-    """Each bullet is an entry, deeper the further it is indented; other lines go on with what is above them."""
+    """Split lines into items: each bullet starts an entry, nested by its indentation; other lines continue an item."""
     items: list[Item] = []
     indents: list[int] = []
     for number, line in lines:
@@ -67,6 +67,6 @@ def _items(lines: Iterable[tuple[int, str]]) -> list[Item]:
                 items.append(Item(line.strip(), 0, number))
             continue
         indent = len((match[1] if match[2] is not None else match[3]).expandtabs())
-        indents = [each for each in indents if each < indent] + [indent]
+        indents = [outer for outer in indents if outer < indent] + [indent]
         items.append(Item((match[2] if match[2] is not None else match[4]).strip(), len(indents), number))
     return items

@@ -1,4 +1,4 @@
-"""Columns: what the header of a table says that its cells hold, and which part of the interface the table describes."""
+"""Recognise the columns of a table by their headers, and the part of the interface that the table describes."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from openapi.reading.pages.row import Part
 
 Column = Literal["name", "required", "type", "prose", "value", "support"]
+NO_PART = "neither the columns nor a heading show which part of the interface this describes"
 
 _HEADERS: dict[Column, tuple[str, ...]] = {
     "name": ("parameter", "parameter name", "param", "parameters", "field", "name", "参数", "参数名", "参数名称"),
@@ -36,37 +37,37 @@ _PARTS: tuple[tuple[Part, str], ...] = (
 )
 
 
-def column(header: str) -> Column | None:
-    """The column that a header names; None for words that name none."""
+def parse_column(header: str) -> Column | None:
+    """Return the column that a header names; None for an unknown header."""
     return _BY_WORD.get(" ".join(header.lower().split()))
 
 
-def columns(headers: Sequence[str]) -> tuple[Column, ...] | None:
-    """The columns of a table of parameters, or None when these are not its headers.
+def parse_columns(headers: Sequence[str]) -> tuple[Column, ...] | None:
+    """Return the columns of a table of parameters; None if the headers are not those of such a table.
 
-    What stands between the name and the type and means nothing here tells what supports a parameter, mark by mark.
+    Unknown columns between the name and the type are `support`: they mark the products that support a parameter.
     """
-    found: list[Column] = []
+    columns: list[Column] = []
     for header in headers:
-        this = column(header)
-        if this is None and found and "type" not in found and "prose" not in found:
-            this = "support"
-        if this is None or (this in found and this not in ("name", "support")):
+        column = parse_column(header)
+        if column is None and columns and "type" not in columns and "prose" not in columns:
+            column = "support"
+        if column is None or (column in columns and column not in ("name", "support")):
             return None
-        found.append(this)
-    says = {"required", "type", "value"} & set(found)
-    return tuple(found) if found[:1] == ["name"] and says and "prose" in found else None
+        columns.append(column)
+    has_facts = {"required", "type", "value"} & set(columns)
+    return tuple(columns) if columns[:1] == ["name"] and has_facts and "prose" in columns else None
 
 
-def part(found: Sequence[Column], headings: Sequence[str], first: str) -> Part | None:
-    """The part a table describes, by its columns, its first row or its headings; None when nothing tells.
+def detect_part(columns: Sequence[Column], headings: Sequence[str], first_name: str) -> Part | None:
+    """Detect the part that a table describes from its columns, its first row or its headings; None if none shows it.
 
-    Only what is sent can be required, and only an event of a stream is called `data`. `headings`: innermost first; the
-    first that names a part counts.
+    Only requests have required parameters, and only events of a stream are called `data`. Of the headings, innermost
+    first, the first one that names a part is used.
     """
-    if "required" in found:
+    if "required" in columns:
         return "request"
-    if first == "data":
+    if first_name == "data":
         return "stream"
     named = (name for heading in headings for name, words in _PARTS if re.search(words, heading, re.IGNORECASE))
     return next(named, None)

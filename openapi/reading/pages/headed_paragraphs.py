@@ -1,7 +1,7 @@
-"""Headed paragraphs: under a heading, a block for each cell, of which the empty ones are gone.
+"""Read pages with one block per cell under headings, without the empty cells.
 
-The form of the OpenVINO Model Server's page as text: names with dots, a type with what it says in brackets, marks of
-support between the two, and lists of what is not supported.
+The page of the OpenVINO Model Server has this form as text: names with dots, types with a remark in brackets, marks of
+support between the two, and lists of unsupported parameters.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
-from openapi.reading.pages.blocks import Block, blocks, cell
-from openapi.reading.pages.columns import columns, part
-from openapi.reading.pages.row import Cell, Left, Row, Rows
-from openapi.reading.pages.unsupported_lists import lists_unsupported, unsupported
+from openapi.reading.pages.blocks import Block, join_blocks, split_blocks
+from openapi.reading.pages.columns import NO_PART, detect_part, parse_columns
+from openapi.reading.pages.row import Cell, Rows, TableRow, UnreadPassage, separate
+from openapi.reading.pages.unsupported_lists import announces_unsupported, read_unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -24,65 +24,63 @@ FORM: Final = "headed paragraphs"
 NAME: Final = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*")
 _HEADING: Final = re.compile(r"(.*\S)\s*[#¶]")
 _MARK: Final = re.compile(r"[^\w\s]{1,3}")
-MOST_COLUMNS: Final = 8
+MAX_COLUMNS: Final = 8
 
 
 def read(text: str) -> Rows | None:
-    """All rows of a page in this form; None when it has no headings, or none with parameters below it."""
-    found = blocks(text)
-    heads = [at for at, block in enumerate(found) if len(block.items) == 1 and _HEADING.fullmatch(block.text)]
-    rows: list[Row] = []
-    left: list[Left] = []
-    over = ""  # the last heading that names a part
-    for at, end in pairwise([*heads, len(found)]):
-        heading = found[at].text.rstrip("#¶ ")
-        over = heading if part((), [heading], "") else over
-        this = part((), [over], "")
-        body = found[at + 1 : end]
-        width = _header(body)
-        if width == 0 and not lists_unsupported(heading):
+    """Read all rows of a page in this form; None if no heading has parameters below it."""
+    blocks = split_blocks(text)
+    heads = [at for at, block in enumerate(blocks) if len(block.items) == 1 and _HEADING.fullmatch(block.text)]
+    results: list[TableRow | UnreadPassage] = []
+    part_heading = ""  # the last heading that names a part
+    for at, end in pairwise([*heads, len(blocks)]):
+        heading = blocks[at].text.rstrip("#¶ ")
+        part_heading = heading if detect_part((), [heading], "") else part_heading
+        part = detect_part((), [part_heading], "")
+        body = blocks[at + 1 : end]
+        width = _header_width(body)
+        if width == 0 and not announces_unsupported(heading):
             continue
-        if this is None:
-            left.append(Left(found[at].line, "no heading tells which part this describes", heading))
+        if part is None:
+            results.append(UnreadPassage(blocks[at].line, NO_PART, heading))
             continue
         entries = [item for block in body if block.is_list for item in block.items]
-        for row in _rows(this, body[width:]) if width else unsupported(this, entries):
-            (rows if isinstance(row, Row) else left).append(row)  # type: ignore[arg-type]
-    return Rows(FORM, tuple(rows), tuple(left)) if rows or left else None
+        results += _rows(part, body[width:]) if width else read_unsupported(part, entries)
+    return separate(FORM, results)
 
 
-def _header(body: Sequence[Block]) -> int:
-    """How many blocks at the beginning of a section are headers of its table; 0: it has none."""
-    for count in range(min(MOST_COLUMNS, len(body)), 2, -1):
-        if columns([block.text for block in body[:count]]) is not None:
+def _header_width(body: Sequence[Block]) -> int:
+    """Return the number of blocks at the start of a section that are headers of its table; 0 if it has no table."""
+    for count in range(min(MAX_COLUMNS, len(body)), 2, -1):
+        if parse_columns([block.text for block in body[:count]]) is not None:
             return count
     return 0
 
 
-def _rows(this: Part, body: Sequence[Block]) -> Iterator[Row | Left]:
-    """A row begins at every bare name; marks of support stand between it and the type."""
+def _rows(part: Part, body: Sequence[Block]) -> Iterator[TableRow | UnreadPassage]:
+    """Yield the rows: each begins at a bare name; marks of support are between the name and the type."""
     starts: list[int] = []
     for at, block in enumerate(body):
-        if NAME.fullmatch(block.text) and (not starts or at > _type_at(body, starts[-1])):
+        if NAME.fullmatch(block.text) and (not starts or at > _type_index(body, starts[-1])):
             starts.append(at)
     for block in body[: starts[0] if starts else len(body)]:
-        yield Left(block.line, "it belongs to no row", block.text)
+        yield UnreadPassage(block.line, "it does not belong to a row", block.text)
     for start, end in pairwise([*starts, len(body)]):
-        at = _type_at(body, start)
+        at = _type_index(body, start)
         rest = body[at + 1 : end]
-        kind = body[at].items if at < end else ()
+        type_items = body[at].items if at < end else ()
         line = body[start].line
-        yield Row(
-            part=this,
+        yield TableRow(
+            part=part,
             path=tuple(body[start].text.split(".")),
             line=line,
-            type=Cell(kind, kind[0].line if kind else line),
-            prose=cell(rest, rest[0].line if rest else line),
+            type=Cell(type_items, type_items[0].line if type_items else line),
+            prose=join_blocks(rest, rest[0].line if rest else line),
         )
 
 
-def _type_at(body: Sequence[Block], start: int) -> int:
-    """Where the type of the row stands that begins here: below its name and the marks of support."""
+def _type_index(body: Sequence[Block], start: int) -> int:
+    """Return the index of the type of the row that begins at `start`, after its name and its marks of support."""
     at = start + 1
     while at < len(body) and _MARK.fullmatch(body[at].text):
         at += 1

@@ -1,6 +1,6 @@
-"""Tables of HTML, alone or inside Markdown, and Markdown's own tables: rows from cells that span rows and columns.
+"""Read HTML tables, also inside Markdown, and Markdown tables, with cells that span rows and columns.
 
-A cell that holds nothing but a dash spans the rows of one nested level; the row above its first one is their parent.
+A cell with only a dash spans the rows of one nested level; the row above its first row is their parent.
 """
 
 from __future__ import annotations
@@ -12,11 +12,19 @@ from bs4 import BeautifulSoup
 from bs4.element import NavigableString, PreformattedString, Tag
 from markdown_it import MarkdownIt
 
-from openapi.reading.pages.columns import Column, columns, part
-from openapi.reading.pages.headings import PARAGRAPH, Heading, Place, headings, over, place_of, words_of
+from openapi.reading.pages.columns import NO_PART, Column, detect_part, parse_columns
+from openapi.reading.pages.headings import (
+    PARAGRAPH,
+    Heading,
+    Position,
+    enclosing_headings,
+    find_headings,
+    position_of,
+    text_of,
+)
 from openapi.reading.pages.nesting import DASHES
-from openapi.reading.pages.row import Cell, Item, Left, Row, Rows
-from openapi.reading.pages.unsupported_lists import lists_unsupported, unsupported
+from openapi.reading.pages.row import Cell, Item, Rows, TableRow, UnreadPassage, separate
+from openapi.reading.pages.unsupported_lists import announces_unsupported, read_unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -25,51 +33,50 @@ if TYPE_CHECKING:
 
     from openapi.reading.pages.row import Part
 
+FORM = "HTML or Markdown tables"
 _BLOCKS = frozenset({"p", "div", "li", "ul", "ol", "br", "dl", "dt", "dd", "table", "tr", "td", "pre"})
 _MARKS = {"del": "~~", "s": "~~", "strike": "~~", "sup": "^", "sub": "_"}  # 2<sup>31</sup> is not 231
-_WIDEST = 1000  # what a cell may span; HTML itself ends there
+_MAX_SPAN = 1000  # columns that a cell may span, as in HTML
 
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """Cells by place; a cell that spans several places stands in each of them."""
+    """A table as a grid of cells; a cell that spans several places is in each of them."""
 
     caption: str
-    place: Place
+    position: Position
     grid: tuple[tuple[Cell | None, ...], ...]
 
 
-def read(text: str) -> Rows:
-    """All rows of all tables of parameters in a page of HTML or Markdown, in the order of the page."""
+def read(text: str) -> Rows | None:
+    """Read all rows of all tables of parameters in a page of HTML or Markdown, in the order of the page."""
     tokens = MarkdownIt("commonmark").enable("table").disable("code").parse(text)
     lines = text.split("\n")
-    for token in tokens:  # an example that shows a table is none
+    for token in tokens:  # a table in an example is not read
         if token.type == "fence" and token.map and "<table" in token.content:
             lines[slice(*token.map)] = [""] * (token.map[1] - token.map[0])
     soup = BeautifulSoup("\n".join(lines), "html.parser")
-    every = headings(tokens, soup)
+    headings = find_headings(tokens, soup)
     tables = [_of_html(table) for table in soup.find_all("table") if table.find_parent("table") is None]
-    found = [(table.place, row) for table in (*tables, *_of_markdown(tokens)) for row in _rows(table, every)]
-    found += [(heading.place, each) for heading in every for each in _unsupported(heading, every)]
-    found.sort(key=lambda each: each[0])
-    rows = tuple(each for _, each in found if isinstance(each, Row))
-    return Rows("HTML or Markdown tables", rows, tuple(each for _, each in found if isinstance(each, Left)))
+    results = [(table.position, row) for table in (*tables, *_of_markdown(tokens)) for row in _rows(table, headings)]
+    results += [(heading.position, row) for heading in headings for row in _unsupported(heading, headings)]
+    results.sort(key=lambda result: result[0])
+    return separate(FORM, [row for _, row in results])
 
 
-def _unsupported(heading: Heading, every: Sequence[Heading]) -> list[Row | Left]:
-    """The rows of a list of what is not supported, where a heading announces one."""
-    if not lists_unsupported(heading.words) or heading.level == PARAGRAPH:
+def _unsupported(heading: Heading, headings: Sequence[Heading]) -> list[TableRow | UnreadPassage]:
+    """Return the rows of a list of unsupported parameters, if the heading announces one."""
+    if not announces_unsupported(heading.words) or heading.level == PARAGRAPH:
         return []
-    line = heading.place[0]
-    this = part((), [heading.words, *over(every, heading.place)], "")
-    if this is None:
-        return [Left(line, "no heading tells which part this describes", heading.words)]
-    return list(unsupported(this, heading.entries))
+    part = detect_part((), [heading.words, *enclosing_headings(headings, heading.position)], "")
+    if part is None:
+        return [UnreadPassage(heading.position[0], NO_PART, heading.words)]
+    return list(read_unsupported(part, heading.entries))
 
 
 def _of_html(table: Tag) -> _Table:
     caption = table.find("caption")
-    line = place_of(table)[0]
+    line = position_of(table)[0]
     grid: list[list[Cell | None]] = []
     filled: dict[tuple[int, int], Cell] = {}
     tags = table.find_all("tr")
@@ -84,16 +91,16 @@ def _of_html(table: Tag) -> _Table:
             across += wide
         width = max((x for y, x in filled if y == down), default=-1) + 1
         grid.append([filled.get((down, x)) for x in range(width)])
-    return _Table(caption.get_text(" ", strip=True) if caption else "", place_of(table), tuple(map(tuple, grid)))
+    return _Table(caption.get_text(" ", strip=True) if caption else "", position_of(table), tuple(map(tuple, grid)))
 
 
 def _span(tag: Tag, name: str) -> int:
     value = str(tag.get(name) or 1)
-    return min(max(int(value), 1), _WIDEST) if value.isdecimal() else 1
+    return min(max(int(value), 1), _MAX_SPAN) if value.isdecimal() else 1
 
 
 def _items(tag: Tag) -> Iterator[Item]:
-    """The paragraphs and list entries of a cell."""
+    """Yield the paragraphs and list entries of a cell."""
     words: list[str] = []
     line, depth = tag.sourceline or 0, 0
 
@@ -138,52 +145,50 @@ def _of_markdown(tokens: Sequence[Token]) -> Iterator[_Table]:
                 grid.append([])
                 line = (token.map or [begin])[0] + 1
             case "th_open" | "td_open":
-                text = words_of(tokens[at + 1])
+                text = text_of(tokens[at + 1])
                 grid[-1].append(Cell((Item(text, 0, line),) if text else (), line))
             case "table_close":
                 yield _Table("", (begin, 0), tuple(map(tuple, grid)))
 
 
-def _rows(table: _Table, every: Sequence[Heading]) -> list[Row | Left]:
+def _rows(table: _Table, headings: Sequence[Heading]) -> list[TableRow | UnreadPassage]:
     header, *body = table.grid or ((),)
-    found = columns([cell.text if cell else "" for cell in header])
-    if found is None:
-        return _codes(table)
+    columns = parse_columns([cell.text if cell else "" for cell in header])
+    if columns is None:
+        return _error_codes(table)
     first = next((cell for row in body[:1] for cell in row if cell), None)
-    above_it = [*filter(None, [table.caption]), *over(every, table.place)]
-    this = part(found, above_it, first.text if first else "")
-    if this is None:
-        return [
-            Left(
-                table.place[0], "neither columns nor heading tell which part this table describes", " < ".join(above_it)
-            )
-        ]
-    names = found.count("name")
-    rows: list[Row | Left] = []
+    titles = [*filter(None, [table.caption]), *enclosing_headings(headings, table.position)]
+    part = detect_part(columns, titles, first.text if first else "")
+    if part is None:
+        return [UnreadPassage(table.position[0], NO_PART, " < ".join(titles))]
+    names = columns.count("name")
+    rows: list[TableRow | UnreadPassage] = []
     path: tuple[str, ...] = ()
     above: Sequence[Cell | None] = ()
     for cells in body:
         words = " | ".join(cell.text for cell in dict.fromkeys(cells) if cell)
-        line = next((cell.line for cell in dict.fromkeys(reversed(cells)) if cell), table.place[0])
-        if len(cells) != len(found) or None in cells:
-            rows.append(Left(line, f"the row fills {sum(map(bool, cells))} of {len(found)} columns", words))
+        line = next((cell.line for cell in dict.fromkeys(reversed(cells)) if cell), table.position[0])
+        if len(cells) != len(columns) or None in cells:
+            rows.append(UnreadPassage(line, f"the row fills {sum(map(bool, cells))} of {len(columns)} columns", words))
             continue
         depth = next((x for x in range(names) if not _is_dash(cells[x])), names)
         name = cells[depth] if depth < names else None
         fits = depth <= len(path) and all(cells[x] is above[x] for x in range(min(depth, len(path) - 1)))
         if name is None or not fits or any(cells[x] is not name for x in range(depth, names)):
-            rows.append(Left(line, "the nested levels of this row do not fit the row above", words))
+            rows.append(UnreadPassage(line, "the nested levels of this row contradict those of the row above", words))
             continue
         path, above = (*path[:depth], name.text), cells
-        rows.append(_row(this, path, name.line, found, cells))
+        rows.append(_row(part, path, name.line, columns, cells))
     return rows
 
 
-def _row(this: Part, path: tuple[str, ...], line: int, found: Sequence[Column], cells: Sequence[Cell | None]) -> Row:
-    by_column = dict(zip(found, cells, strict=True))
-    return Row(
-        part=this,
-        path=tuple(part for name in path for part in name.split(".")) if len(path) == 1 else path,
+def _row(
+    part: Part, path: tuple[str, ...], line: int, columns: Sequence[Column], cells: Sequence[Cell | None]
+) -> TableRow:
+    by_column = dict(zip(columns, cells, strict=True))
+    return TableRow(
+        part=part,
+        path=tuple(step for name in path for step in name.split(".")) if len(path) == 1 else path,
         line=line,
         type=by_column.get("type"),
         required=by_column.get("required"),
@@ -196,12 +201,12 @@ def _is_dash(cell: Cell | None) -> bool:
     return cell is not None and len(cell.items) == 1 and cell.text in DASHES
 
 
-def _codes(table: _Table) -> list[Row | Left]:
-    """A table of error codes becomes one row whose value lists them; any other table holds no parameters."""
+def _error_codes(table: _Table) -> list[TableRow | UnreadPassage]:
+    """Return one row that lists the codes of a table of error codes; other tables have no parameters."""
     header, *body = table.grid or ((),)
     if len(header) < 2 or header[0] is None or header[0].text.lower() not in ("code", "error code", "错误码"):
         return []
     first = [cells[0] for cells in body if cells and cells[0] is not None]
-    line = table.place[0]
+    line = table.position[0]
     items = (Item("Possible values:", 0, line), *(Item(f"{cell.text}:", 1, cell.line) for cell in first))
-    return [Row("errors", ("code",), line, value=Cell(items, line))] if first else []
+    return [TableRow("errors", ("code",), line, value=Cell(items, line))] if first else []

@@ -1,7 +1,7 @@
-"""Nesting: to which parameter a row belongs where the page shows where a level opens, but not where it closes.
+"""Find the parent of each row on pages that show where a nested level opens, but not where it closes.
 
-A row belongs to the innermost open level that the interface knows it in and that does not hold it yet. A name that the
-interface does not know has a place only while no level is open; else it is left to a person, never guessed.
+A row belongs to the innermost open level for which the interface has its name and which does not contain it yet. A name
+that the interface does not have can be placed only if no level is open; otherwise a person has to place it.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from openapi.contract.resolution import read
-from openapi.reading.pages.row import Left
+from openapi.reading.pages.row import UnreadPassage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,51 +18,51 @@ if TYPE_CHECKING:
     from openapi.reading.pages.row import Part
 
 Path = tuple[str, ...]
-Named = tuple[str, bool, int]  # the name of a row, whether it opens a level, its line
+NamedRow = tuple[str, bool, int]  # the name of a row, whether it opens a level, its line
 
-DASHES = frozenset("-–—－")  # what opens a level
+DASHES = frozenset("-–—－")  # a cell with only a dash opens a level
 
 
 @cache
-def outline(part: Part) -> frozenset[Path]:
-    """The paths of one part of the interface, as `outline.yaml` nests them."""
+def load_outline(part: Part) -> frozenset[Path]:
+    """Load the paths of one part of the interface from `outline.yaml`."""
 
-    def paths(tree: dict[str, object] | None, over: Path) -> Iterable[Path]:
+    def paths(tree: dict[str, object] | None, parent: Path) -> Iterable[Path]:
         for name, inner in (tree or {}).items():
-            yield (*over, name)
-            yield from paths(inner, (*over, name))  # type: ignore[arg-type]
+            yield (*parent, name)
+            yield from paths(inner, (*parent, name))  # type: ignore[arg-type]
 
     return frozenset(paths(read("reading/outline.yaml")[part], ()))
 
 
-def place(names: Iterable[Named], part: Part) -> list[Path | Left]:
-    """The path of each row in turn, or why it is left."""
-    known = outline(part)
+def place_rows(names: Iterable[NamedRow], part: Part) -> list[Path | UnreadPassage]:
+    """Return the path of each row in turn, or the reason why it cannot be placed."""
+    known = load_outline(part)
     open_levels: list[Path] = [()]
-    placed: list[Path | Left] = []
+    placed: list[Path | UnreadPassage] = []
     seen: set[Path] = set()
     last: Path | None = ()
     for name, opens, line in names:
         if opens and last is None:
-            placed.append(Left(line, "it lies below a row that could not be placed", name))
+            placed.append(UnreadPassage(line, "the row above it could not be placed", name))
             continue
         if opens and last is not None:
             open_levels = [level for level in open_levels if last[: len(level)] == level and level != last]
             open_levels.append(last)
             path = (*last, name)
         else:
-            fitting = [(*level, name) for level in open_levels if (*level, name) in known - seen]
+            candidates = [(*level, name) for level in open_levels if (*level, name) in known - seen]
             if len(open_levels) == 1:
-                fitting = [(*open_levels[0], name)]
-            if not fitting:
+                candidates = [(*open_levels[0], name)]
+            if not candidates:
                 words = " or ".join(".".join((*level, name)) for level in open_levels)
-                placed.append(Left(line, "the page does not show which level this row is in", words))
+                placed.append(UnreadPassage(line, "the page does not show the level of this row", words))
                 last = None
                 continue
-            path = fitting[-1]
+            path = candidates[-1]
             open_levels = [level for level in open_levels if path[: len(level)] == level and level != path]
         if path in seen:
-            placed.append(Left(line, "a row of this name is there already", ".".join(path)))
+            placed.append(UnreadPassage(line, "there is already a row with this name", ".".join(path)))
             last = None
             continue
         seen.add(path)

@@ -1,7 +1,7 @@
-"""Tables flattened to `cell |` lines: every cell ends with a bar, and a row ends when it has all its bars.
+"""Read tables that were flattened to `cell |` lines: every cell ends with a bar, and a row with its last bar.
 
-Row spans are lost: a dash in the first cell opens a level, and nothing closes it. Lists inside cells are lost too,
-which shows where the bars that end a row stand on a line of their own.
+Row spans are lost: a dash in the first cell opens a nested level, and nothing closes it. Lists inside cells are lost
+too; a bar on a line of its own at the end of a row shows that.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from openapi.reading.pages.columns import columns, part
-from openapi.reading.pages.nesting import DASHES, place
-from openapi.reading.pages.row import Cell, Item, Left, Row, Rows
+from openapi.reading.pages.columns import NO_PART, detect_part, parse_columns
+from openapi.reading.pages.nesting import DASHES, place_rows
+from openapi.reading.pages.row import Cell, Item, Rows, TableRow, UnreadPassage, separate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -19,38 +19,36 @@ if TYPE_CHECKING:
     from openapi.reading.pages.columns import Column
     from openapi.reading.pages.row import Part
 
-    Raw = tuple[Cell, ...]  # the cells of one row as they stand between bars
+    RawRow = tuple[Cell, ...]  # the cells of one row in the order of the bars
 
 FORM = "tables flattened to `cell |` lines"
 _RULE = re.compile(r"\|?(?:\s*:?-{3,}:?\s*\|)+\s*(?::?-{3,}:?)?\s*")
 
 
 def read(text: str) -> Rows | None:
-    """All rows of a page in this form; None when it has no such table."""
+    """Read all rows of a page in this form; None if it has no such table."""
     lines = text.split("\n")
-    rows: list[Row] = []
-    left: list[Left] = []
+    results: list[TableRow | UnreadPassage] = []
     for at, line in enumerate(lines):
         if not _RULE.fullmatch(line) or at == 0 or not lines[at - 1].rstrip().endswith("|"):
             continue
         bars = line.count("-|") + (not line.rstrip().endswith("|"))
-        header, heading = _header(lines, at, bars)
-        found = columns([cell.text for cell in header])
-        if found is None:
+        header, heading = _read_header(lines, at, bars)
+        columns = parse_columns([cell.text for cell in header])
+        if columns is None:
             continue
-        raws, torn = _split(lines, at + 1, bars)
-        left += torn
-        this = part(found, [heading], raws[0][0].text if raws else "")
-        if this is None:
-            left.append(Left(at, "neither columns nor heading tell which part this table describes", heading))
+        raw_rows, incomplete = _split_rows(lines, at + 1, bars)
+        results += incomplete
+        part = detect_part(columns, [heading], raw_rows[0][0].text if raw_rows else "")
+        if part is None:
+            results.append(UnreadPassage(at, NO_PART, heading))
             continue
-        for row in _rows(this, found, raws):
-            (rows if isinstance(row, Row) else left).append(row)  # type: ignore[arg-type]
-    return Rows(FORM, tuple(rows), tuple(left)) if rows or left else None
+        results += _rows(part, columns, raw_rows)
+    return separate(FORM, results)
 
 
-def _header(lines: Sequence[str], rule: int, bars: int) -> tuple[tuple[Cell, ...], str]:
-    """The header's cells, which end above the rule, and the line above them."""
+def _read_header(lines: Sequence[str], rule: int, bars: int) -> tuple[tuple[Cell, ...], str]:
+    """Return the cells of the header, which ends above the rule, and the line above the header."""
     start, count = rule, 0
     while start > 0 and count < bars:
         start -= 1
@@ -64,21 +62,21 @@ def _header(lines: Sequence[str], rule: int, bars: int) -> tuple[tuple[Cell, ...
 
 
 def _cells(text: str, line: int) -> Iterator[Cell]:
-    """What stands before each bar."""
+    """Yield the text before each bar as a cell."""
     for words in text.split("|"):
         begin = line + len(words[: len(words) - len(words.lstrip())].split("\n")) - 1
         items = tuple(
-            Item(" ".join(each.split()), 0, begin + at)
-            for at, each in enumerate(words.strip().split("\n"))
-            if each.strip()
+            Item(" ".join(paragraph.split()), 0, begin + at)
+            for at, paragraph in enumerate(words.strip().split("\n"))
+            if paragraph.strip()
         )
         yield Cell(items, begin, lost=bool(items) and words.rstrip(" ").endswith("\n"))
         line += words.count("\n")
 
 
-def _split(lines: Sequence[str], start: int, bars: int) -> tuple[list[Raw], list[Left]]:
-    """The rows below the rule. The first cell of a row is one line; a line that ends no cell there ends the table."""
-    raws: list[Raw] = []
+def _split_rows(lines: Sequence[str], start: int, bars: int) -> tuple[list[RawRow], list[UnreadPassage]]:
+    """Split the lines below the rule into rows. The first cell of a row is one line; any other line ends the table."""
+    rows: list[RawRow] = []
     at = start
     while at < len(lines) and lines[at].rstrip().endswith("|"):
         begin, count = at, 0
@@ -86,26 +84,27 @@ def _split(lines: Sequence[str], start: int, bars: int) -> tuple[list[Raw], list
             count += lines[at].count("|")
             at += 1
         if count != bars:
-            return raws, [Left(begin + 1, f"the row has {count} bars where the table has {bars}", lines[begin])]
-        raws.append(tuple(_cells("\n".join(lines[begin:at]), begin + 1)))
+            reason = f"the row has {count} bars, but the table has {bars}"
+            return rows, [UnreadPassage(begin + 1, reason, lines[begin])]
+        rows.append(tuple(_cells("\n".join(lines[begin:at]), begin + 1)))
         while at < len(lines) and not lines[at].strip():
             at += 1
-    return raws, []
+    return rows, []
 
 
-def _rows(this: Part, found: Sequence[Column], raws: Sequence[Raw]) -> Iterator[Row | Left]:
-    opens = [raw[0].text in DASHES for raw in raws]
-    cells = [raw[opening:] for raw, opening in zip(raws, opens, strict=True)]
-    names = [(each[0].text, opening, each[0].line) for each, opening in zip(cells, opens, strict=True)]
-    for each, path in zip(cells, place(names, this), strict=True):
-        if isinstance(path, Left):
+def _rows(part: Part, columns: Sequence[Column], raw_rows: Sequence[RawRow]) -> Iterator[TableRow | UnreadPassage]:
+    opens = [row[0].text in DASHES for row in raw_rows]
+    rows = [row[opening:] for row, opening in zip(raw_rows, opens, strict=True)]
+    names = [(row[0].text, opening, row[0].line) for row, opening in zip(rows, opens, strict=True)]
+    for row, path in zip(rows, place_rows(names, part), strict=True):
+        if isinstance(path, UnreadPassage):
             yield path
             continue
-        by_column = dict(zip(found, each, strict=False))
-        yield Row(
-            part=this,
+        by_column = dict(zip(columns, row, strict=False))
+        yield TableRow(
+            part=part,
             path=path,
-            line=each[0].line,
+            line=row[0].line,
             type=by_column.get("type"),
             required=by_column.get("required"),
             prose=by_column.get("prose"),

@@ -1,4 +1,4 @@
-"""Rows: what every form of page is turned into before a single cell is understood."""
+"""Rows of cells: the form in which all kinds of pages are represented before their cells are read."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Part = Literal["request", "response", "stream", "errors"]
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One paragraph of a cell, or one entry of a list in it. `depth`: 0 a paragraph, 1 an entry, 2 one inside it."""
+    """A paragraph of a cell, or an entry of a list in it. `depth`: 0 for a paragraph, 1 for an entry, 2 if nested."""
 
     text: str
     depth: int
@@ -19,7 +19,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One cell of a page, from `line` on. `lost`: the page's own form shows that something is missing at its end."""
+    """One cell of a page, starting at `line`. `lost`: the layout of the page shows that its end is missing."""
 
     items: tuple[Item, ...]
     line: int
@@ -27,15 +27,17 @@ class Cell:
 
     @property
     def text(self) -> str:
-        """All of it, for the eye."""
+        """The text of all items, joined by spaces."""
         return " ".join(item.text for item in self.items)
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """One parameter or field. `path`: the names that lead to it, outermost first. None: the table has no such column.
+class TableRow:
+    """One parameter or field. A cell is None if the table has no such column.
 
-    `prose` holds what describes it in words, `value` what a column of its own demands of the value.
+    path: the names that lead to it, outermost first.
+    prose: its description.
+    value: the requirements on its value, if the table has a column for them.
     """
 
     part: Part
@@ -49,18 +51,25 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
-    """Something that is left to a person: where, what about it, and the words."""
+class UnreadPassage:
+    """A passage that could not be turned into a row and that a person has to check: line, reason and text."""
 
     line: int
-    why: str
+    reason: str
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """All rows of a page, and what of its tables could not be turned into rows."""
+    """All rows of a page, and the passages of its tables that could not be turned into rows."""
 
     form: str
-    rows: tuple[Row, ...]
-    left: tuple[Left, ...] = ()
+    rows: tuple[TableRow, ...]
+    unread: tuple[UnreadPassage, ...] = ()
+
+
+def separate(form: str, results: list[TableRow | UnreadPassage]) -> Rows | None:
+    """Separate rows from unread passages; return None without results."""
+    rows = tuple(result for result in results if isinstance(result, TableRow))
+    unread = tuple(result for result in results if isinstance(result, UnreadPassage))
+    return Rows(form, rows, unread) if results else None

@@ -1,11 +1,11 @@
-"""Lists of what is not supported: each entry begins with a name, and may explain itself in brackets."""
+"""Read lists of unsupported parameters: each entry is a name, optionally followed by an explanation in brackets."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, Final
 
-from openapi.reading.pages.row import Item, Left, Row
+from openapi.reading.pages.row import Item, TableRow, UnreadPassage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -16,16 +16,16 @@ _HEADING: Final = re.compile(r"(?:un|not )supported (?:param|field)\w*|不支持
 _ENTRY: Final = re.compile(r"([A-Za-z_]\w*(?:\.\w+)*)\s*(?:\(.*\))?", re.DOTALL)
 
 
-def lists_unsupported(heading: str) -> bool:
-    """Whether a heading announces such a list."""
+def announces_unsupported(heading: str) -> bool:
+    """Return whether a heading announces a list of unsupported parameters."""
     return bool(_HEADING.search(heading))
 
 
-def unsupported(part: Part, entries: Iterable[Item]) -> Iterator[Row | Left]:
-    """A row for each entry."""
+def read_unsupported(part: Part, entries: Iterable[Item]) -> Iterator[TableRow | UnreadPassage]:
+    """Yield a row for each entry."""
     for item in entries:
         match = _ENTRY.fullmatch(item.text)
         if match is None:
-            yield Left(item.line, "an entry that begins with no name", item.text)
+            yield UnreadPassage(item.line, "the entry does not begin with a name", item.text)
         else:
-            yield Row(part, tuple(match[1].split(".")), item.line, supported=False)
+            yield TableRow(part, tuple(match[1].split(".")), item.line, supported=False)

@@ -1,4 +1,4 @@
-"""Small pages of our own whose tables became plain text, in three forms, and their facts, written out by hand."""
+"""Small pages of our own with tables flattened to plain text in three forms, and their facts, written by hand."""
 
 from __future__ import annotations
 

@@ -1,13 +1,13 @@
-"""Small pages of our own with tables, in HTML and Markdown, and their facts, written out by hand."""
+"""Small pages of our own with tables in HTML and Markdown, and their facts, written by hand."""
 
 from __future__ import annotations
 
 from decimal import Decimal
 
 from openapi.reading.facts.fact import Fact
-from openapi.reading.facts.facts import Facts, facts_of
+from openapi.reading.facts.facts import Facts, read_facts
 from openapi.reading.grammar.interval import Interval
-from openapi.reading.pages.page import rows_of
+from openapi.reading.pages.page import read_page
 
 MARKDOWN = """\
 # The API of a lamp
@@ -28,7 +28,7 @@ Some words before the table.
       <td><p>List[dict] type.</p></td></tr>
   <tr><td rowspan="4">-</td><td colspan="2">kind</td><td>Required</td><td>Its kind.</td>
       <td><p>String type. Possible roles are:</p>
-          <ul><li>desk: on a desk</li><li>floor: on the floor</li></ul></td></tr>
+          <ul><li>desk: on a desk</li><li>wall: on the wall</li></ul></td></tr>
   <tr><td colspan="2">bulb</td><td>Optional</td><td>Its bulb.</td><td><p>dict type.</p>
       <ul><li>watts, required, int, its power</li>
       <li>name, optional, a string representing the maker</li></ul></td></tr>
@@ -61,7 +61,7 @@ What is in the response
 MARKDOWN_FACTS = (
     Fact("request", "lamps", types=("array",), required="yes"),
     Fact("request", "lamps[]", types=("object",)),
-    Fact("request", "lamps[].kind", types=("string",), enum=("desk", "floor"), required="yes"),
+    Fact("request", "lamps[].kind", types=("string",), enum=("desk", "wall"), required="yes"),
     Fact("request", "lamps[].bulb", types=("object",), required="no"),
     Fact("request", "lamps[].bulb.watts", types=("integer",), required="yes"),
     Fact("request", "lamps[].bulb.name", types=("string",), required="no"),
@@ -81,7 +81,7 @@ MARKDOWN_FACTS = (
 
 
 def read(text: str) -> Facts:
-    return facts_of(rows_of(text.encode(), "own"))
+    return read_facts(read_page(text.encode(), "own"))
 
 
 NESTED = """\
@@ -99,7 +99,7 @@ NESTED = """\
 - heat
 - smell (**use your _nose_**)
 
-### Unsupported params that nobody lists:
+### Unsupported params without a list:
 
 None at all.
 

@@ -1,4 +1,4 @@
-"""Facts written as pages: the way back, for tests. Two languages, four forms; the sentences around them are our own."""
+"""Render facts as pages in two languages and four forms, to test the readers. The sentences are our own."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any, Literal
 
-from openapi.reading.facts.fact import Fact
 from openapi.reading.grammar.statement import UNSTATED, DescribedDefault
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from openapi.reading.facts.fact import Fact
     from openapi.reading.grammar.interval import Interval, Range
 
 Language = Literal["en", "zh"]
@@ -90,7 +90,7 @@ WORDS: dict[Language, dict[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One row to be written: the names that lead to it, and the texts of its cells."""
+    """One row to render: its path, and the texts of its cells."""
 
     path: tuple[str, ...]
     required: str
@@ -100,28 +100,28 @@ class Line:
 
 
 def sentences(fact: Fact, element: Fact | None, language: Language) -> list[str]:
-    """What a fact says of the value, sentence by sentence; `element` is that of `path[]`."""
+    """Render a fact as sentences; `element` is the fact of its elements."""
     words = WORDS[language]
-    said: list[str] = []
+    rendered: list[str] = []
     if fact.types:
         names = [_type(name, fact, element, language) for name in fact.types]
-        said.append(words["types"].format(words["or"].join(names)))
+        rendered.append(words["types"].format(words["or"].join(names)))
     if fact.range:
-        said.append(words["range"].format(_range(fact.range, words)))
+        rendered.append(words["range"].format(_range(fact.range, words)))
     if len(fact.enum) == 1:
-        said.append(words["only"].format(json.dumps(fact.enum[0])))
+        rendered.append(words["only"].format(json.dumps(fact.enum[0])))
     if isinstance(fact.default, DescribedDefault):
-        said.append(words.get(fact.default) or words["default"].format(fact.default))
+        rendered.append(words.get(fact.default) or words["default"].format(fact.default))
     elif fact.default is not UNSTATED:
-        said.append(words["default"].format(json.dumps(fact.default)))
+        rendered.append(words["default"].format(json.dumps(fact.default)))
     if fact.nullable is not None:
-        said.append(words["null" if fact.nullable else "no null"])
-    said += _sizes(fact, element, words)
+        rendered.append(words["null" if fact.nullable else "no null"])
+    rendered += _sizes(fact, element, words)
     if fact.beyond or (element and element.beyond):
-        said.append(words["beyond"].format((element or fact).format))
+        rendered.append(words["beyond"].format((element or fact).format))
     if fact.empty:
-        said.append(words["empty"])
-    return said
+        rendered.append(words["empty"])
+    return rendered
 
 
 def _sizes(fact: Fact, element: Fact | None, words: dict[str, str]) -> list[str]:
@@ -130,15 +130,15 @@ def _sizes(fact: Fact, element: Fact | None, words: dict[str, str]) -> list[str]
         (fact.items, "at least", "items"),
         (element.length if element else (), "element at least", "element length"),
     )
-    said = [
-        words[least].format(each.low) if each.high is None else words[both].format(each.low, each.high)
+    rendered = [
+        words[least].format(interval.low) if interval.high is None else words[both].format(interval.low, interval.high)
         for span, least, both in spans
-        for each in span
+        for interval in span
     ]
-    said += [words["characters"].format(character.high) for character in fact.characters]
-    said += [words["size"].format(int(byte.high) // 2**20) for byte in fact.media_bytes if byte.high is not None]
-    said += [words["count"].format(each.high) for each in fact.media_count]
-    return said
+    rendered += [words["characters"].format(character.high) for character in fact.characters]
+    rendered += [words["size"].format(int(byte.high) // 2**20) for byte in fact.media_bytes if byte.high is not None]
+    rendered += [words["count"].format(interval.high) for interval in fact.media_count]
+    return rendered
 
 
 def _type(name: str, fact: Fact, element: Fact | None, language: Language) -> str:
@@ -151,18 +151,18 @@ def _range(values: Range, words: dict[str, str]) -> str:
     return words["or"].join(_interval(value, words) for value in values)
 
 
-def _interval(each: Interval, words: dict[str, str]) -> str:
-    if each.low is not None and each.low == each.high:
-        return str(each.low)
-    if each.high is None:
-        return words["above" if each.low_open else "from"].format(each.low)
-    if each.low is None:
-        return words["below" if each.high_open else "to"].format(each.high)
-    return f"{'(' if each.low_open else '['}{each.low}, {each.high}{')' if each.high_open else ']'}"
+def _interval(interval: Interval, words: dict[str, str]) -> str:
+    if interval.low is not None and interval.low == interval.high:
+        return str(interval.low)
+    if interval.high is None:
+        return words["above" if interval.low_open else "from"].format(interval.low)
+    if interval.low is None:
+        return words["below" if interval.high_open else "to"].format(interval.high)
+    return f"{'(' if interval.low_open else '['}{interval.low}, {interval.high}{')' if interval.high_open else ']'}"
 
 
 def line(fact: Fact, names: Sequence[str], element: Fact | None, language: Language) -> Line:
-    """A fact as a row."""
+    """Render a fact as a row."""
     words = WORDS[language]
     name, _, rest = (fact.required or "no").partition(" ")
     tag, _, value = rest.partition("=")
@@ -181,57 +181,57 @@ def _key(value: Any) -> str:
 
 
 def _opens(lines: Sequence[Line], at: int) -> bool:
-    """Whether a row is the first of its level."""
+    """Return whether a row is the first of its level."""
     return at > 0 and lines[at].path[:-1] == lines[at - 1].path
 
 
 def html_page(lines: Sequence[Line], headers: Sequence[str] = ("Parameter", "Required", "Description", "Value")) -> str:
-    """A table inside Markdown, whose dashes span the rows of each level."""
-    width = max(len(each.path) for each in lines)
+    """Render a table inside Markdown, with dashes that span the rows of each level."""
+    width = max(len(row.path) for row in lines)
     rows = []
-    for at, each in enumerate(lines):
+    for at, row in enumerate(lines):
         cells = []
         if _opens(lines, at):
-            span = sum(1 for other in lines[at:] if other.path[: len(each.path) - 1] == each.path[:-1])
+            span = sum(1 for other in lines[at:] if other.path[: len(row.path) - 1] == row.path[:-1])
             cells.append(f'<td rowspan="{span}"><p>-</p></td>')
-        cells.append(f'<td colspan="{width - len(each.path) + 1}"><p>{each.path[-1]}</p></td>')
-        entries = "".join(f"<li>{escape(entry)}</li>" for entry in each.entries)
-        value = f"<p>{escape(each.value)}</p>" if each.value else ""
+        cells.append(f'<td colspan="{width - len(row.path) + 1}"><p>{row.path[-1]}</p></td>')
+        entries = "".join(f"<li>{escape(entry)}</li>" for entry in row.entries)
+        value = f"<p>{escape(row.value)}</p>" if row.value else ""
         listed = f"<ul>{entries}</ul>" if entries else ""
-        cells += [f"<td><p>{each.required}</p></td>", f"<td><p>{escape(each.prose)}</p></td>"]
+        cells += [f"<td><p>{row.required}</p></td>", f"<td><p>{escape(row.prose)}</p></td>"]
         cells.append(f"<td>{value}{listed}</td>")
         rows.append("<tr>\n    " + "\n    ".join(cells) + "\n</tr>")
     head = f'<th colspan="{width}">{headers[0]}</th>' + "".join(f"<th>{name}</th>" for name in headers[1:])
     body = "\n".join(rows)
-    return f"# Our own page\n\n## Request\n\n<table>\n<tr>{head}</tr>\n{body}\n</table>\n\nThat was all.\n"
+    return f"# Our own page\n\n## Request\n\n<table>\n<tr>{head}</tr>\n{body}\n</table>\n\nThe end.\n"
 
 
 def piped_page(lines: Sequence[Line]) -> str:
-    """Cells that end with bars, seven of them to a row. It has no lists."""
+    """Render cells that end with bars, seven per row. This form has no lists."""
     rows = ["Parameter |", "Mandatory/Optional |", "Description |", "Value |", "|||", "|---|---|---|---|---|---|---|"]
-    for at, each in enumerate(lines):
+    for at, row in enumerate(lines):
         opens = _opens(lines, at)
-        rows += ["- |"] * opens + [f"{each.path[-1]} |", f"{each.required} |", f"{each.prose} |", f"{each.value} |"]
+        rows += ["- |"] * opens + [f"{row.path[-1]} |", f"{row.required} |", f"{row.prose} |", f"{row.value} |"]
         rows.append("|" * (3 - opens))
-    return "\n".join(["Our own page", "Request Parameters", *rows, "Usage Example", "That was all."]) + "\n"
+    return "\n".join(["Our own page", "Request Parameters", *rows, "Usage Example", "The end."]) + "\n"
 
 
 def cells_page(lines: Sequence[Line]) -> str:
-    """One cell to a block."""
+    """Render one cell per block."""
     blocks = ["我们的页面", "请求参数", "参数", "是否必选", "说明", "取值要求"]
-    for at, each in enumerate(lines):
+    for at, row in enumerate(lines):
         blocks += ["-"] * _opens(lines, at)
-        blocks += [each.path[-1], each.required, each.prose]
-        blocks += [each.value] if each.value else []
-        blocks += ["\n".join(f"  • {entry}" for entry in each.entries)] if each.entries else []
+        blocks += [row.path[-1], row.required, row.prose]
+        blocks += [row.value] if row.value else []
+        blocks += ["\n".join(f"  • {entry}" for entry in row.entries)] if row.entries else []
     return "\n\n".join([*blocks, "使用样例", "完。"]) + "\n"
 
 
 def paragraphs_page(lines: Sequence[Line]) -> str:
-    """Names with dots, a type, and a description under a heading. `required` holds the type's cell here."""
+    """Render names with dots, a type and a description under a heading; `required` is the cell of the type."""
     blocks = ["Our own page#", "Request#", "Param", "Our Server", "Type", "Description"]
-    for each in lines:
-        blocks += [".".join(each.path), each.required, each.value or each.prose]
+    for row in lines:
+        blocks += [".".join(row.path), row.required, row.value or row.prose]
     return "\n\n".join([*blocks, "Unsupported params of others:#", "  • odd\n\n  • strange (really)", "End#"]) + "\n"
 
 

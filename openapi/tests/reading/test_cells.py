@@ -1,4 +1,4 @@
-"""Value cells: clauses and lists are read together, and what is lost, listed or prose is told apart."""
+"""Cells: clauses and lists are read together; lost content, lists and prose are distinguished."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from openapi.reading.facts.cells import EMPTY, LOST, read_cell
 from openapi.reading.pages.row import Cell, Item
-from openapi.tests.reading.wording import Said, cell, one, said
+from openapi.tests.reading.wording import Statements, cell, one, stated
 
 
 @pytest.mark.parametrize(
@@ -76,55 +76,61 @@ from openapi.tests.reading.wording import Said, cell, one, said
             {".ups.types": ("integer",), ".downs.types": ("integer",)},
         ),
     ],
-    ids=lambda each: str(each)[:60],
+    ids=lambda value: str(value)[:60],
 )
-def test_clauses_and_lists_of_a_cell_are_read_together(lines: tuple[str, ...], expected: Said) -> None:
-    pieces = read_cell(cell(*lines), "p").pieces
-    actual = {f"{piece.at}.{piece.attribute}" if piece.at else piece.attribute: piece.value for piece in pieces}
+def test_clauses_and_lists_of_a_cell_are_read_together(lines: tuple[str, ...], expected: Statements) -> None:
+    statements = read_cell(cell(*lines), "p").statements
+    actual = {
+        f"{statement.at}.{statement.attribute}" if statement.at else statement.attribute: statement.value
+        for statement in statements
+    }
     if "also" in actual:
-        assert sorted(piece.value for piece in pieces if piece.attribute == "also") == [("array",), ("string",)]
+        assert sorted(statement.value for statement in statements if statement.attribute == "also") == [
+            ("array",),
+            ("string",),
+        ]
         actual["also"] = expected["also"]
     assert expected == actual
 
 
-def test_unread_clauses_leave_the_read_ones_beside_them() -> None:
+def test_an_unread_clause_does_not_affect_the_clauses_around_it() -> None:
     actual = read_cell(cell("float类型,随机性越大越好,默认值1.0,不建议修改。取值范围[0, 1]。"), "p")
     assert actual.unread == ("随机性越大越好", "不建议修改")
     assert {"types": ("number",), "default": 1.0, "range": one(0, 1)} == {
-        piece.attribute: piece.value for piece in actual.pieces
+        statement.attribute: statement.value for statement in actual.statements
     }
 
 
-def test_a_list_that_is_announced_and_missing_is_left() -> None:
+def test_an_announcement_without_its_list_is_unread() -> None:
     assert read_cell(cell("字符串类型,可取角色有:"), "p").unread == ("可取角色有:",)
     assert read_cell(cell("字符串类型,可取角色有:", "- a:one", "- b:two"), "p").unread == ()
 
 
-def test_lost_and_empty_cells_are_left() -> None:
+def test_lost_and_empty_cells_are_unread() -> None:
     assert read_cell(Cell((Item("bool类型", 0, 1),), 1, lost=True), "p").unread == (LOST,)
     assert read_cell(Cell((), 1), "p").unread == (EMPTY,)
 
 
-def test_entries_that_look_like_labels_are_no_values() -> None:
-    assert {"default": 5, "range": one(0, 9)} == said("- default: 5", "- range: [0, 9]")
-    assert said("- Note: beware", "- Example: this one") == {}
-    assert said("- alone: one entry enumerates nothing") == {}
+def test_entries_that_are_labels_are_not_values() -> None:
+    assert {"default": 5, "range": one(0, 9)} == stated("- default: 5", "- range: [0, 9]")
+    assert stated("- Note: beware", "- Example: this one") == {}
+    assert stated("- alone: a single entry is not an enumeration") == {}
 
 
-def test_entries_that_hold_facts_of_their_own_are_no_values() -> None:
+def test_entries_with_facts_of_their_own_are_not_values() -> None:
     lines = ("- chat: default value 0.5", "- base: default value 0.7")
     actual = read_cell(cell(*lines), "p")
-    assert actual.pieces == ()
+    assert actual.statements == ()
     assert actual.unread == ("chat: default value 0.5", "base: default value 0.7")
 
 
-def test_numbers_that_are_explained_are_values_only_where_all_are_promised() -> None:
+def test_explained_numbers_are_values_only_after_an_announcement() -> None:
     entries = ("- 0: cold", "- 1: warm")
-    assert said(*entries) == {}
-    assert said("Possible values:", *entries) == {"enum": (0, 1)}
+    assert stated(*entries) == {}
+    assert stated("Possible values:", *entries) == {"enum": (0, 1)}
 
 
-def test_of_prose_only_what_may_hold_a_fact_is_left() -> None:
+def test_in_prose_only_text_that_may_state_a_fact_is_unread() -> None:
     words = "It steers the choice of words. The best value is 0.7."
     assert read_cell(cell(words), "p", prose=True).unread == ("The best value is 0.7",)
     assert read_cell(cell(words), "p").unread == ("It steers the choice of words", "The best value is 0.7")

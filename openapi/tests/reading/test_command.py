@@ -1,4 +1,4 @@
-"""The commands: what they print, and how they end."""
+"""The commands `spec read` and `spec drift`: their output and exit codes."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import yaml
 from click.testing import CliRunner, Result
 
 from openapi.contract.contract import load
-from openapi.reading.compare import recorded_differences as recorded
-from openapi.reading.compare.drift import WORDING, Status, compare
+from openapi.reading.compare import recorded_differences
+from openapi.reading.compare.drift import UNREAD, DriftStatus, compare_page
 from openapi.reading.compare.recorded_differences import Reason
 from openapi.reading.reading_commands import drift, read
 from openapi.tests.reading.rendering import Line, html_page
@@ -35,48 +35,48 @@ def page(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As if a person had recorded everything in which our own page differs."""
-    kept = {
-        (each.part, each.path, each.member, each.page, None if each.member == WORDING else each.contract): Reason(
-            "seen", "So [it] is."
+def recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Record every difference of the test page."""
+    reasons = {
+        (row.part, row.path, row.member, row.page, None if row.member == UNREAD else row.contract): Reason(
+            "checked", "So [it] is."
         )
-        for each in compare(facts(LINES), load("siliconstorm"))
-        if each.status is not Status.AGREES
+        for row in compare_page(facts(LINES), load("siliconstorm"))
+        if row.status is not DriftStatus.AGREES
     }
-    monkeypatch.setattr(recorded, "recorded", lambda dialect: kept)
+    monkeypatch.setattr(recorded_differences, "load_recorded", lambda dialect: reasons)
 
 
-def test_read_prints_facts_as_a_delta_with_its_counts(page: Path) -> None:
+def test_read_prints_facts_as_a_delta_with_counts(page: Path) -> None:
     result = run(read, page, "--extends", "siliconstorm")
     assert result.exit_code == 0
-    assert "cells: 39 read, 1 read in part, 0 left to a person" in result.stdout
+    assert "cells: 39 read, 1 read in part, 0 not read" in result.stdout
     printed = yaml.safe_load(result.stdout)
     assert printed["extends"] == "siliconstorm"
     assert printed["replace"]["parameters/temperature/schema"] == {"type": "number", "minimum": 0.0, "maximum": 2.0}
-    assert "left to a person:\n#   line" in result.stdout
+    assert "not read: check by hand:\n#   line" in result.stdout
 
 
-def test_read_names_the_nearest_dialect_unless_told_otherwise(page: Path) -> None:
+def test_read_extends_the_nearest_dialect_by_default(page: Path) -> None:
     assert yaml.safe_load(run(read, page).stdout)["extends"] in ("mindie-1.0", "siliconstorm")
     assert yaml.safe_load(run(read, page, "--extends", "mindie-vllm").stdout)["extends"] == "mindie-vllm-1.0"
 
 
-@pytest.mark.usefixtures("seen")
-def test_drift_ends_with_0_when_all_that_differs_is_recorded(page: Path) -> None:
+@pytest.mark.usefixtures("recorded")
+def test_drift_exits_with_0_if_all_differences_are_recorded(page: Path) -> None:
     result = run(drift, page, "--dialect", "siliconstorm")
     assert result.exit_code == 0
     assert "NOT RECORDED" not in result.stdout
-    assert "seen: So [it] is." in result.stdout
+    assert "checked: So [it] is." in result.stdout
     last = result.stdout.rstrip().split("\n")[-1]
     assert last.startswith("siliconstorm: ")
     assert "0 differs, 0 only in the page, 0 only in the contract" in last
     assert "not the pinned siliconstorm-api" in last
-    assert "39 cells read, 1 in part, 0 left to a person" in last
+    assert "39 cells read, 1 in part, 0 not read" in last
 
 
-@pytest.mark.usefixtures("seen")
-def test_drift_ends_with_1_and_names_parameter_old_and_new(page: Path) -> None:
+@pytest.mark.usefixtures("recorded")
+def test_drift_exits_with_1_and_shows_the_parameter_and_both_values(page: Path) -> None:
     page.write_text(html_page(changed("[0.0, 2.0]", "[0.0, 2.5]")), encoding="utf-8")
     result = run(drift, page, "--dialect", "siliconstorm")
     assert result.exit_code == 1
@@ -86,16 +86,16 @@ def test_drift_ends_with_1_and_names_parameter_old_and_new(page: Path) -> None:
     assert "1 differs" in result.stdout.rstrip().split("\n")[-1]
 
 
-@pytest.mark.usefixtures("seen")
-def test_drift_shows_new_words_that_are_left_to_a_person(page: Path) -> None:
+@pytest.mark.usefixtures("recorded")
+def test_drift_shows_new_unread_text(page: Path) -> None:
     page.write_text(html_page(changed("3 days", "4 days")), encoding="utf-8")
     result = run(drift, page, "--dialect", "siliconstorm")
     assert result.exit_code == 1
     assert "It is best left alone for 4 days" in result.stdout
 
 
-@pytest.mark.usefixtures("seen")
-def test_drift_as_json_has_every_difference_with_its_reason(page: Path) -> None:
+@pytest.mark.usefixtures("recorded")
+def test_drift_as_json_contains_every_difference_with_its_reason(page: Path) -> None:
     page.write_text(html_page(changed("[0.0, 2.0]", "[0.0, 2.5]")), encoding="utf-8")
     result = run(drift, page, "--dialect", "siliconstorm", "--format", "json")
     assert result.exit_code == 1
@@ -118,15 +118,15 @@ def test_drift_as_json_has_every_difference_with_its_reason(page: Path) -> None:
     assert {difference["reason"] for difference in printed["differences"]} == {None, "So [it] is."}
 
 
-@pytest.mark.usefixtures("seen")
-def test_drift_shows_what_agrees_when_asked(page: Path) -> None:
+@pytest.mark.usefixtures("recorded")
+def test_drift_shows_facts_that_agree_on_request(page: Path) -> None:
     usual = json.loads(run(drift, page, "--dialect", "siliconstorm", "--format", "json").stdout)
-    every = json.loads(run(drift, page, "--dialect", "siliconstorm", "--format", "json", "--all").stdout)
-    assert len(every["differences"]) - len(usual["differences"]) == usual["counts"]["agrees"] > 0
+    complete = json.loads(run(drift, page, "--dialect", "siliconstorm", "--format", "json", "--all").stdout)
+    assert len(complete["differences"]) - len(usual["differences"]) == usual["counts"]["agrees"] > 0
 
 
-@pytest.mark.usefixtures("seen")
-def test_drift_says_what_is_recorded_and_gone(page: Path) -> None:
+@pytest.mark.usefixtures("recorded")
+def test_drift_lists_recorded_differences_that_no_longer_occur(page: Path) -> None:
     lines = [
         line if line.path != ("stream",) else Line(("stream",), "Optional", "bool type, default false.")
         for line in LINES
@@ -134,7 +134,7 @@ def test_drift_says_what_is_recorded_and_gone(page: Path) -> None:
     page.write_text(html_page(lines), encoding="utf-8")
     result = run(drift, page, "--dialect", "siliconstorm")
     assert result.exit_code == 0
-    assert f"recorded, and no longer there: request stream {WORDING}" in result.stdout
+    assert f"recorded but no longer present: request stream {UNREAD}" in result.stdout
 
 
 @pytest.mark.parametrize("command", [read, drift])
@@ -143,11 +143,11 @@ def test_drift_says_what_is_recorded_and_gone(page: Path) -> None:
     [
         (None, "No such file or directory"),
         (b"", "the page is empty"),
-        (b"\xff", "is not UTF-8"),
-        (b"words and no table", "no table of parameters is recognised"),
+        (b"\xff", "invalid encoding"),
+        (b"words and no table", "no table of parameters"),
     ],
 )
-def test_what_is_no_page_is_one_clear_line_and_exit_2(
+def test_an_invalid_page_is_reported_in_one_line_with_exit_code_2(
     tmp_path: Path, command: click.Command, content: bytes | None, message: str
 ) -> None:
     path = tmp_path / "page"
@@ -159,18 +159,18 @@ def test_what_is_no_page_is_one_clear_line_and_exit_2(
     (line,) = result.stderr.rstrip("\n").split("\n")
     assert line.startswith("chatproof: ")
     assert message in line
-    assert "give " in line or "save " in line
+    assert "expected " in line
 
 
-def test_a_folder_is_no_page(tmp_path: Path) -> None:
+def test_a_folder_is_refused(tmp_path: Path) -> None:
     result = run(read, tmp_path)
     assert result.exit_code == 2
-    assert result.stderr.startswith(f"chatproof: {tmp_path}: Is a directory")
+    assert result.stderr.startswith(f"chatproof: cannot read {tmp_path}: Is a directory")
 
 
-def test_an_unknown_dialect_is_named_with_those_that_are_known(page: Path) -> None:
-    for result in (run(drift, page, "--dialect", "nobody"), run(read, page, "--extends", "nobody")):
+def test_an_unknown_dialect_is_refused_with_a_list_of_known_ones(page: Path) -> None:
+    for result in (run(drift, page, "--dialect", "unknown"), run(read, page, "--extends", "unknown")):
         assert result.exit_code == 2
-        assert "unknown dialect 'nobody': expected one of " in result.stderr
+        assert "unknown dialect 'unknown': expected one of " in result.stderr
         assert "mindie-vllm" in result.stderr
     assert run(drift, page).exit_code == 2

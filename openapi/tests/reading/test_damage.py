@@ -1,4 +1,4 @@
-"""Damaged pages are read or refused in one clear line, and nothing else."""
+"""Damaged pages are read, or refused in one clear line."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import yaml
 
 from openapi.contract.contract import load
 from openapi.contract.resolution import ContractError
-from openapi.reading.compare.delta import delta_text
-from openapi.reading.compare.drift import compare
-from openapi.reading.pages.page import rows_of
+from openapi.reading.compare.delta import render_delta
+from openapi.reading.compare.drift import compare_page
+from openapi.reading.pages.page import read_page
 from openapi.tests.reading.flattened_pages import CELLS, PARAGRAPHS, PIPED
 from openapi.tests.reading.pages import MARKDOWN, NESTED, read
 
@@ -23,43 +23,43 @@ if TYPE_CHECKING:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "own: line 1: the page is empty; give a page with its tables of parameters as HTML, Markdown or text"),
+        (b"", "own: line 1: the page is empty: expected a page with tables of parameters, as HTML, Markdown or text"),
         (
             b" \n\n",
-            "own: line 1: the page is empty; give a page with its tables of parameters as HTML, Markdown or text",
+            "own: line 1: the page is empty: expected a page with tables of parameters, as HTML, Markdown or text",
         ),
         (
             b"\n\nhello",
-            "own: line 3: no table of parameters is recognised; give a page with its tables of parameters as",
+            "own: line 3: no table of parameters: expected a page with tables of parameters, as",
         ),
-        (b"ok\nok\n\xff\xfe", "own: line 3: byte 6 is not UTF-8; save the page as UTF-8"),
+        (b"ok\nok\n\xff\xfe", "own: line 3: invalid encoding at byte 6: expected UTF-8"),
         (b"<p>" * 5000 + b"<table><tr><td>" * 3000, "own: line 1: "),
-        (b"<table></table>", "own: line 1: no table of parameters is recognised"),
+        (b"<table></table>", "own: line 1: no table of parameters"),
     ],
 )
-def test_what_is_no_page_is_refused_in_one_clear_line(content: bytes, message: str) -> None:
+def test_an_invalid_page_is_refused_in_one_line(content: bytes, message: str) -> None:
     with pytest.raises(ContractError) as caught:
-        rows_of(content, "own")
+        read_page(content, "own")
     assert str(caught.value).startswith(message)
     assert "\n" not in str(caught.value)
 
 
-def read_or_refusal(text: str) -> Facts | str:
+def read_or_error(text: str) -> Facts | str:
     try:
         return read(text)
     except ContractError as error:
         return str(error)
 
 
-def test_signs_that_steer_a_terminal_are_replaced() -> None:
+def test_terminal_control_characters_are_replaced() -> None:
     page = MARKDOWN.replace("It is wise", "It is \x1b31mwise\x00 \u202e")
     dim = next(fact for fact in read(page).facts if fact.path == "dim")
     assert dim.unread == ("It is \ufffd31mwise\ufffd \ufffd to stay above 0.5",)
 
 
 @pytest.mark.parametrize("seed", range(160))
-def test_damaged_pages_are_read_or_refused_and_nothing_else(seed: int) -> None:
-    """Cut, doubled, moved and strewn with signs, a page gives facts, or one line that says why not."""
+def test_a_damaged_page_gives_facts_or_an_error(seed: int) -> None:
+    """Parts of the page are deleted, repeated and moved, and characters inserted."""
     rng = random.Random(seed)
     text = (MARKDOWN, PIPED, CELLS, PARAGRAPHS, NESTED)[seed % 5]
     for _ in range(rng.randint(1, 12)):
@@ -76,9 +76,9 @@ def test_damaged_pages_are_read_or_refused_and_nothing_else(seed: int) -> None:
                 start = rng.randrange(len(text))
                 text = text[:at] + text[start : start + 60] + text[at:]
     contract = load("siliconstorm")
-    facts = read_or_refusal(text)
+    facts = read_or_error(text)
     if isinstance(facts, str):
         assert "\n" not in facts
         return
-    assert yaml.safe_load(delta_text(facts, contract, "damaged"))["extends"] == "siliconstorm"
-    assert len(compare(facts, contract)) >= len(facts.facts)
+    assert yaml.safe_load(render_delta(facts, contract, "damaged"))["extends"] == "siliconstorm"
+    assert len(compare_page(facts, contract)) >= len(facts.facts)

@@ -1,7 +1,7 @@
-"""The five pinned documents, where their texts are at hand: every row is read, and every difference has its reason.
+"""The five pinned documents, if available: every row is read, and every difference has a recorded reason.
 
-The texts belong to their vendors and are not part of the project. Without them the same is asserted of a page of our
-own, and the run's record says so.
+The documents belong to their vendors and are not part of the project. Without them the tests use a page of our own and
+record this in the test report.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from typing import TYPE_CHECKING
 import pytest
 
 from openapi.contract.contract import load
-from openapi.reading.compare.drift import Status, compare
-from openapi.reading.compare.recorded_differences import judge, stale
-from openapi.reading.facts.facts import facts_of
-from openapi.reading.pages.page import rows_of
+from openapi.reading.compare.drift import DriftStatus, compare_page
+from openapi.reading.compare.recorded_differences import explain, find_stale
+from openapi.reading.facts.facts import read_facts
+from openapi.reading.pages.page import read_page
 from openapi.tests.reading.test_drift import LINES, changed, facts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 FOLDER = Path(__file__).resolve().parents[4] / "shared" / "documents"
-ROWS = {  # dialect -> rows of its page, counted by hand
+ROWS = {  # dialect -> number of rows of its page, counted by hand
     "mindie-2.3": 47,
     "mindie-vllm-1.0": 40 + 21 + 17,
     "mindie-1.0": 40,
-    "siliconstorm": 40 + 2 * (21 + 17) + 1,  # the tables of answers stand there twice; one of error codes
+    "siliconstorm": 40 + 2 * (21 + 17) + 1,  # its tables of answers appear twice; one table of error codes
     "ovms-2024": 21 + 19 + 11 + 6,
 }
 NESTED = {
@@ -38,7 +38,7 @@ NESTED = {
     "siliconstorm": "messages[].tool_calls[].function.arguments",
     "ovms-2024": "stream_options.include_usage",
 }
-BOUNDS = {  # dialect -> a bound of its page, another one, and the parameter
+BOUNDS = {  # dialect -> a range in its page, a changed range, and the parameter
     "mindie-2.3": ("(1e-6, 1.0]", "(1e-6, 2.0]", "top_p"),
     "mindie-vllm-1.0": ("(0, 2147483647]", "(0, 2147483646]", "top_k"),
     "mindie-1.0": ("(0.0, 2.0]", "[0.0, 2.0]", "repetition_penalty"),
@@ -48,43 +48,43 @@ BOUNDS = {  # dialect -> a bound of its page, another one, and the parameter
 
 
 def content_of(dialect: str) -> bytes | None:
-    """The bytes whose hash the document of a dialect has; None where they are not at hand."""
-    wanted = load(dialect).document.sha256
-    every = (path.read_bytes() for path in sorted(FOLDER.glob("*.txt"))) if FOLDER.is_dir() else ()
-    return next((content for content in every if sha256(content).hexdigest() == wanted), None)
+    """Return the content of a dialect's document, identified by its hash; None if it is not available."""
+    pinned = load(dialect).document.sha256
+    contents = (path.read_bytes() for path in sorted(FOLDER.glob("*.txt"))) if FOLDER.is_dir() else ()
+    return next((content for content in contents if sha256(content).hexdigest() == pinned), None)
 
 
 @pytest.mark.parametrize("dialect", ROWS)
-def test_every_row_is_read_and_every_difference_recorded(
+def test_every_row_is_read_and_every_difference_is_recorded(
     dialect: str, record_property: Callable[[str, object], None]
 ) -> None:
     content = content_of(dialect)
     if content is None:
-        record_property("originals", f"absent: the text of {load(dialect).document.id} is not at hand")
+        record_property("originals", f"absent: the document {load(dialect).document.id} is not available")
         assert facts(LINES).rows == len(LINES)
         return
     contract = load(dialect)
-    page = facts_of(rows_of(content, "page"))
-    differences = compare(page, contract)
-    assert page.left == ()
+    page = read_facts(read_page(content, "page"))
+    differences = compare_page(page, contract)
+    assert page.unread == ()
     assert page.rows == ROWS[dialect]
     assert NESTED[dialect] in {fact.path for fact in page.facts}
-    assert [each.difference for each in judge(differences, dialect) if each.drifts] == []
-    assert stale(differences, dialect) == []
+    assert [row.difference for row in explain(differences, dialect) if row.is_drift] == []
+    assert find_stale(differences, dialect) == []
     missing = [
         difference
         for difference in differences
-        if difference.member == "presence" and difference.status is Status.ONLY_IN_PAGE
+        if difference.member == "presence" and difference.status is DriftStatus.ONLY_IN_PAGE
     ]
     assert missing == []
 
 
 @pytest.mark.parametrize("dialect", BOUNDS)
-def test_one_changed_bound_drifts_alone(dialect: str, record_property: Callable[[str, object], None]) -> None:
+def test_one_changed_bound_is_the_only_drift(dialect: str, record_property: Callable[[str, object], None]) -> None:
     content = content_of(dialect)
     before, after, path = BOUNDS[dialect]
     if content is None:
-        record_property("originals", f"absent: the text of {load(dialect).document.id} is not at hand")
+        record_property("originals", f"absent: the document {load(dialect).document.id} is not available")
         assert facts(changed("[0.0, 2.0]", "[0.0, 2.5]")).facts != facts(LINES).facts
         return
     text = content.decode()
@@ -92,7 +92,7 @@ def test_one_changed_bound_drifts_alone(dialect: str, record_property: Callable[
     assert row is not None
     at = text.index(before, row.end())
     copy = text[:at] + after + text[at + len(before) :]
-    judged = judge(compare(facts_of(rows_of(copy.encode(), "copy")), load(dialect)), dialect)
-    drifting = [each.difference for each in judged if each.drifts]
-    assert [(each.path, each.member) for each in drifting] == [(path, "range")]
+    explained = explain(compare_page(read_facts(read_page(copy.encode(), "copy")), load(dialect)), dialect)
+    drifting = [row.difference for row in explained if row.is_drift]
+    assert [(row.path, row.member) for row in drifting] == [(path, "range")]
     assert after.replace(".0", "") in str(drifting[0].page).replace("0.000001", "1e-6")

@@ -1,4 +1,4 @@
-"""Drift: a page against a contract, member by member, and the table of what differs on purpose."""
+"""Drift: a page is compared with a contract attribute by attribute, and with the recorded differences."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import pytest
 from openapi.contract.contract import load, names
 from openapi.contract.interpretations import interpretations
 from openapi.contract.resolution import ContractError, read
-from openapi.reading.compare import recorded_differences as recorded
-from openapi.reading.compare.contract_facts import held
-from openapi.reading.compare.drift import PRESENCE, WORDING, Difference, Status, compare, words
-from openapi.reading.compare.recorded_differences import Reason, judge, stale
-from openapi.reading.facts.facts import Facts, facts_of
-from openapi.reading.pages.page import rows_of
+from openapi.reading.compare import recorded_differences
+from openapi.reading.compare.contract_facts import contract_facts
+from openapi.reading.compare.drift import PRESENCE, UNREAD, DriftRow, DriftStatus, compare_page, format_value
+from openapi.reading.compare.recorded_differences import Reason, explain, find_stale
+from openapi.reading.facts.facts import Facts, read_facts
+from openapi.reading.pages.page import read_page
 from openapi.tests.reading.rendering import Line, html_page
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 DIALECTS = sorted(set(names().values()))
 TOP = 2**64 - 1
-SEEN = Reason("seen", "So it is.")
+CHECKED = Reason("checked", "So it is.")
 LINES = [
     Line(("model",), "Required", "String.", prose="Which one."),
     Line(("messages",), "Required", "List[dict] type."),
@@ -41,11 +41,11 @@ LINES = [
 
 
 def facts(lines: list[Line]) -> Facts:
-    return facts_of(rows_of(html_page(lines).encode(), "own"))
+    return read_facts(read_page(html_page(lines).encode(), "own"))
 
 
-def compared(lines: list[Line], contract: Contract) -> dict[tuple[str, str], Difference]:
-    return {(each.path, each.member): each for each in compare(facts(lines), contract) if each.part == "request"}
+def compared(lines: list[Line], contract: Contract) -> dict[tuple[str, str], DriftRow]:
+    return {(row.path, row.member): row for row in compare_page(facts(lines), contract) if row.part == "request"}
 
 
 def changed(before: str, after: str) -> list[Line]:
@@ -59,15 +59,15 @@ def native() -> Contract:
     return load("siliconstorm")
 
 
-def test_what_page_and_contract_both_say_agrees(native: Contract) -> None:
-    found = compared(LINES, native)
+def test_equal_statements_of_page_and_contract_agree(native: Contract) -> None:
+    rows = compared(LINES, native)
     for member in (
         *(("model", "types"), ("messages[].role", "enum"), ("stream", "default"), ("temperature", "range")),
         *(("temperature", "default"), ("temperature", "required"), ("top_k", "range"), ("top_k", "format")),
         *(("max_tokens", "range"), ("max_tokens", "default"), ("seed", "range"), ("seed", "format")),
         *(("stop_token_ids[]", "format"), ("stop_token_ids[]", "beyond"), ("stop", "types"), ("stop", "empty")),
     ):
-        assert found[member].status is Status.AGREES, member
+        assert rows[member].status is DriftStatus.AGREES, member
 
 
 @pytest.mark.parametrize(
@@ -96,173 +96,179 @@ def test_one_changed_value_is_one_difference_with_both_values(
     usual = compared(LINES, native)
     actual = compared(changed(before, after), native)
     new = actual[path, member]
-    assert new.status in (Status.DIFFERS, Status.ONLY_IN_PAGE)
+    assert new.status in (DriftStatus.DIFFERS, DriftStatus.ONLY_IN_PAGE)
     assert (new.page, new.contract) == (page, contract)
     others = {key for key in actual if actual[key].status != usual.get(key, new).status} - {(path, member)}
     assert others <= {(path, "format"), (path, "range"), ("stop_token_ids[]", "format"), ("stop_token_ids[]", "beyond")}
 
 
-def test_rows_on_one_side_alone_are_named_once_with_all_that_lies_below(native: Contract) -> None:
-    found = compared(
+def test_a_parameter_of_one_side_is_reported_once_without_its_fields(native: Contract) -> None:
+    rows = compared(
         [*LINES, Line(("novelty",), "Optional", "dict type."), Line(("novelty", "in"), "No", "int type.")], native
     )
-    only_page = [path for (path, member), each in found.items() if member == PRESENCE and each.page]
-    only_contract = [path for (path, member), each in found.items() if member == PRESENCE and each.contract]
+    only_page = [path for (path, member), row in rows.items() if member == PRESENCE and row.page]
+    only_contract = [path for (path, member), row in rows.items() if member == PRESENCE and row.contract]
     assert only_page == ["novelty"]
-    assert found["novelty", PRESENCE].page == "types object, required no"
+    assert rows["novelty", PRESENCE].page == "types object, required no"
     assert "tools" in only_contract
     assert not [path for path in only_contract if path.startswith("tools")][1:]
     assert "messages[].content" in only_contract
 
 
-def test_null_that_only_the_contract_takes_is_a_difference_and_null_that_it_refuses_is_none(native: Contract) -> None:
-    found = compared(LINES, native)
-    assert found["seed", "nullable"].status is Status.ONLY_IN_CONTRACT
-    assert ("model", "nullable") not in found
-    assert ("top_k", "nullable") not in found  # where it is not settled
+def test_null_that_only_the_contract_accepts_is_a_difference_and_refused_null_is_not(native: Contract) -> None:
+    rows = compared(LINES, native)
+    assert rows["seed", "nullable"].status is DriftStatus.ONLY_IN_CONTRACT
+    assert ("model", "nullable") not in rows
+    assert ("top_k", "nullable") not in rows  # its requirement level is not MUST
 
 
-def test_elements_that_are_ignored_agree_only_with_a_contract_that_takes_them(native: Contract) -> None:
+def test_ignored_elements_agree_only_with_a_contract_that_accepts_them(native: Contract) -> None:
     narrow = {"type": "array", "items": {"type": "integer", "minimum": 0}}
     parameter = replace(native.parameters["stop_token_ids"], schema=narrow)
     contract = replace(native, parameters={**native.parameters, "stop_token_ids": parameter})
-    found = compared(LINES, contract)
-    assert found["stop_token_ids[]", "beyond"].status is Status.ONLY_IN_PAGE
-    assert found["stop_token_ids[]", "format"].status is Status.ONLY_IN_PAGE
+    rows = compared(LINES, contract)
+    assert rows["stop_token_ids[]", "beyond"].status is DriftStatus.ONLY_IN_PAGE
+    assert rows["stop_token_ids[]", "format"].status is DriftStatus.ONLY_IN_PAGE
 
 
-def test_fields_from_elsewhere_are_not_looked_for_where_the_page_has_a_table(native: Contract) -> None:
+def test_fields_from_other_documents_are_not_expected_in_a_table_of_the_page(native: Contract) -> None:
     page = "# Response\n\n| Parameter | Type | Description |\n|---|---|---|\n| id | string | Its name. |\n"
-    found = {each.path for each in compare(facts_of(rows_of(page.encode(), "own")), native) if each.part == "response"}
-    assert {"id", "object", "choices", "usage"} <= found
-    assert not {"choices[].logprobs", "choices[].message.reasoning_content"} & found
-    every = page + "".join(
+    paths = {
+        row.path for row in compare_page(read_facts(read_page(page.encode(), "own")), native) if row.part == "response"
+    }
+    assert {"id", "object", "choices", "usage"} <= paths
+    assert not {"choices[].logprobs", "choices[].message.reasoning_content"} & paths
+    longer = page + "".join(
         f"| {name} | {kind} | . |\n" for name, kind in (("choices", "list"), ("choices.index", "int"))
     )
-    found = {each.path for each in compare(facts_of(rows_of(every.encode(), "own")), native) if each.part == "response"}
-    assert {"choices[].message", "choices[].finish_reason"} <= found
-    assert "choices[].logprobs" not in found
+    paths = {
+        row.path
+        for row in compare_page(read_facts(read_page(longer.encode(), "own")), native)
+        if row.part == "response"
+    }
+    assert {"choices[].message", "choices[].finish_reason"} <= paths
+    assert "choices[].logprobs" not in paths
 
 
-def test_a_part_without_a_table_is_named_as_a_whole(native: Contract) -> None:
-    tables = {each.part: each for each in compare(facts(LINES), native) if each.member == "table"}
+def test_a_part_without_a_table_is_reported_as_a_whole(native: Contract) -> None:
+    tables = {row.part: row for row in compare_page(facts(LINES), native) if row.member == "table"}
     assert {"response", "stream", "errors"} == set(tables)
-    assert {Status.ONLY_IN_CONTRACT} == {each.status for each in tables.values()}
+    assert {DriftStatus.ONLY_IN_CONTRACT} == {row.status for row in tables.values()}
 
 
-def test_what_the_contract_takes_from_elsewhere_is_not_looked_for() -> None:
-    contract = load("mindie-1.0")  # whose page has the request alone; its answers come from a sibling page
-    assert {"request"} == {each.part for each in compare(facts(LINES), contract)}
+def test_parts_from_other_documents_are_not_expected() -> None:
+    contract = load("mindie-1.0")  # its page describes only the request; its answers come from another page
+    assert {"request"} == {row.part for row in compare_page(facts(LINES), contract)}
 
 
-def test_words_that_are_left_are_known_by_a_hash_and_their_figures(native: Contract) -> None:
-    usual = compared(LINES, native)["stream", WORDING]
+def test_unread_text_is_identified_by_a_hash_and_its_numbers(native: Contract) -> None:
+    usual = compared(LINES, native)["stream", UNREAD]
     assert usual.words == ("It is best left alone for 3 days",)
     assert usual.page is not None
     assert usual.page.endswith(" 3")
-    other = compared(changed("3 days", "4 days"), native)["stream", WORDING]
+    other = compared(changed("3 days", "4 days"), native)["stream", UNREAD]
     assert other.page is not None
     assert other.page.endswith(" 4")
     assert other.page[:8] != usual.page[:8]
 
 
-def test_rows_that_are_left_are_only_in_the_page(native: Contract) -> None:
+def test_unread_rows_are_only_in_the_page(native: Contract) -> None:
     page = html_page(LINES).replace('<td colspan="2"><p>top_k</p></td>', "<td><p>top_k</p></td>")
-    found = [each for each in compare(facts_of(rows_of(page.encode(), "own")), native) if each.member == "row"]
-    assert [each.status for each in found] == [Status.ONLY_IN_PAGE]
-    assert "top_k" in found[0].path
+    rows = [row for row in compare_page(read_facts(read_page(page.encode(), "own")), native) if row.member == "row"]
+    assert [row.status for row in rows] == [DriftStatus.ONLY_IN_PAGE]
+    assert "top_k" in rows[0].path
 
 
-def test_parameters_that_are_not_supported_agree_when_the_contract_has_none() -> None:
+def test_unsupported_parameters_agree_if_the_contract_does_not_have_them() -> None:
     contract = load("ovms")
     page = "Request#\n\nUnsupported params#\n\n  • logit_bias\n\n  • temperature\n\n  • novelty\n\nEnd#\n"
-    differences = compare(facts_of(rows_of(page.encode(), "own")), contract)
-    found = {difference.path: difference for difference in differences if difference.member in ("supported", PRESENCE)}
-    assert [found[name].status for name in ("logit_bias", "temperature", "novelty", "min_p")] == [
-        *(Status.AGREES, Status.DIFFERS, Status.AGREES, Status.ONLY_IN_CONTRACT)
+    differences = compare_page(read_facts(read_page(page.encode(), "own")), contract)
+    rows = {difference.path: difference for difference in differences if difference.member in ("supported", PRESENCE)}
+    assert [rows[name].status for name in ("logit_bias", "temperature", "novelty", "min_p")] == [
+        *(DriftStatus.AGREES, DriftStatus.DIFFERS, DriftStatus.AGREES, DriftStatus.ONLY_IN_CONTRACT)
     ]
 
 
 @pytest.fixture
-def table(monkeypatch: pytest.MonkeyPatch, native: Contract) -> dict[Any, Reason]:
-    """As if a person had recorded everything in which our own page differs."""
-    kept = {
-        (each.part, each.path, each.member, each.page, None if each.member == WORDING else each.contract): Reason(
-            "seen", "So it is."
+def reasons(monkeypatch: pytest.MonkeyPatch, native: Contract) -> dict[Any, Reason]:
+    """Record every difference of the test page."""
+    recorded = {
+        (row.part, row.path, row.member, row.page, None if row.member == UNREAD else row.contract): Reason(
+            "checked", "So it is."
         )
-        for each in compare(facts(LINES), native)
-        if each.status is not Status.AGREES
+        for row in compare_page(facts(LINES), native)
+        if row.status is not DriftStatus.AGREES
     }
-    monkeypatch.setattr(recorded, "recorded", lambda dialect: kept)
-    return kept
+    monkeypatch.setattr(recorded_differences, "load_recorded", lambda dialect: recorded)
+    return recorded
 
 
-def test_what_is_recorded_does_not_drift_and_any_new_value_does(table: dict[Any, Reason], native: Contract) -> None:
-    judged = judge(compare(facts(LINES), native), native.name)
-    assert [each for each in judged if each.drifts] == []
-    assert sum(each.reason is not None for each in judged) == len(table)
+def test_recorded_differences_are_no_drift_and_new_values_are(reasons: dict[Any, Reason], native: Contract) -> None:
+    explained = explain(compare_page(facts(LINES), native), native.name)
+    assert [row for row in explained if row.is_drift] == []
+    assert sum(row.reason is not None for row in explained) == len(reasons)
     (new,) = [
-        each.difference
-        for each in judge(compare(facts(changed("[0.0, 2.0]", "[0.0, 2.5]")), native), native.name)
-        if each.drifts
+        row.difference
+        for row in explain(compare_page(facts(changed("[0.0, 2.0]", "[0.0, 2.5]")), native), native.name)
+        if row.is_drift
     ]
     assert (new.path, new.page, new.contract) == ("temperature", "[0, 2.5]", "[0, 2]")
 
 
-def test_a_recorded_member_with_another_value_drifts_too(table: dict[Any, Reason], native: Contract) -> None:
+def test_a_recorded_attribute_with_another_value_is_drift(reasons: dict[Any, Reason], native: Contract) -> None:
     lines = changed("[0, 2147483647]", "(0, 2147483647]")
-    (first,) = [each for each in judge(compare(facts(lines), native), native.name) if each.drifts]
-    one = first.difference
-    table[one.part, one.path, one.member, one.page, one.contract] = SEEN
-    assert not any(each.drifts for each in judge(compare(facts(lines), native), native.name))
+    (first,) = [row for row in explain(compare_page(facts(lines), native), native.name) if row.is_drift]
+    row = first.difference
+    reasons[row.part, row.path, row.member, row.page, row.contract] = CHECKED
+    assert not any(row.is_drift for row in explain(compare_page(facts(lines), native), native.name))
     (second,) = [
-        each
-        for each in judge(compare(facts(changed("[0, 2147483647]", "(0, 99]")), native), native.name)
-        if each.drifts
+        row
+        for row in explain(compare_page(facts(changed("[0, 2147483647]", "(0, 99]")), native), native.name)
+        if row.is_drift
     ]
     assert second.difference.page == "(0, 99]"
 
 
-def test_new_words_stand_beside_the_ones_that_were_seen(table: dict[Any, Reason], native: Contract) -> None:
+def test_new_unread_text_is_shown_with_the_recorded_numbers(reasons: dict[Any, Reason], native: Contract) -> None:
     lines = changed("3 days", "4 days")
-    (new,) = [each for each in judge(compare(facts(lines), native), native.name) if each.drifts]
-    one = new.difference
-    assert (one.path, one.status, one.words) == ("stream", Status.DIFFERS, ("It is best left alone for 4 days",))
-    assert (str(one.page)[-2:], str(one.contract)[-2:]) == (" 4", " 3")
+    (new,) = [row for row in explain(compare_page(facts(lines), native), native.name) if row.is_drift]
+    row = new.difference
+    assert (row.path, row.status, row.words) == ("stream", DriftStatus.DIFFERS, ("It is best left alone for 4 days",))
+    assert (str(row.page)[-2:], str(row.contract)[-2:]) == (" 4", " 3")
 
 
-def test_what_is_recorded_and_gone_is_stale(table: dict[Any, Reason], native: Contract) -> None:
-    assert stale(compare(facts(LINES), native), native.name) == []
-    table["request", "top_k", "range", "(0, 1]", "[0, 2147483647]"] = Reason("old", "It was so.")
-    assert stale(compare(facts(LINES), native), native.name) == [
+def test_a_recorded_difference_that_no_longer_occurs_is_stale(reasons: dict[Any, Reason], native: Contract) -> None:
+    assert find_stale(compare_page(facts(LINES), native), native.name) == []
+    reasons["request", "top_k", "range", "(0, 1]", "[0, 2147483647]"] = Reason("old", "It was so.")
+    assert find_stale(compare_page(facts(LINES), native), native.name) == [
         ("request", "top_k", "range", "(0, 1]", "[0, 2147483647]")
     ]
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_the_table_says_of_the_contract_what_the_contract_says(dialect: str) -> None:
-    """So a change of the data shows here, with no page at hand."""
-    ours = held(load(dialect))
+def test_the_recorded_values_of_the_contract_are_up_to_date(dialect: str) -> None:
+    """A change of the contract is therefore detected without the documents."""
+    ours = contract_facts(load(dialect))
     wrong = []
-    for part, path, member, _, contract in recorded.recorded(dialect):
-        if member in (WORDING, "table"):
+    for part, path, member, _, contract in recorded_differences.load_recorded(dialect):
+        if member in (UNREAD, "table"):
             continue
         fact = ours[part, path].fact
-        actual = words(member, getattr(fact, member)) if member != PRESENCE else contract
+        actual = format_value(member, getattr(fact, member)) if member != PRESENCE else contract
         if actual != contract:
             wrong.append((path, member, contract, actual))
     assert wrong == []
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_every_reason_says_something(dialect: str) -> None:
-    for key, reason in recorded.recorded(dialect).items():
+def test_every_recorded_difference_has_a_reason(dialect: str) -> None:
+    for key, reason in recorded_differences.load_recorded(dialect).items():
         assert reason.slug, key
         assert reason.text.endswith("."), key
 
 
-def test_the_readings_of_the_table_are_all_cited() -> None:
-    data = read(recorded.FILE)
+def test_every_reason_in_the_file_is_used() -> None:
+    data = read(recorded_differences.FILE)
     cited = {row["reading"] for row in data["differences"]}
     cited |= {
         slug
@@ -278,29 +284,27 @@ def test_the_readings_of_the_table_are_all_cited() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"reading": "no-such-reading"}, "no reading, rule or schema is called 'no-such-reading'"),
-        ({"reading": "rules/no-such-rule"}, "no reading, rule or schema is called 'rules/no-such-rule'"),
+        ({"reading": "no-such-reading"}, "unknown slug 'no-such-reading'"),
+        ({"reading": "rules/no-such-rule"}, "unknown slug 'rules/no-such-rule'"),
         ({"reading": "ovms-ranges"}, "the interpretation ovms-ranges is not about siliconstorm-api"),
-        ({"dialects": ["siliconstorm", "nobody"]}, "no dialect is called nobody"),
-        ({"typo": 1}, "unknown typo"),
+        ({"dialects": ["siliconstorm", "unknown"]}, "unknown dialects: unknown"),
+        ({"typo": 1}, "unknown key typo"),
     ],
 )
-def test_rows_that_mean_nothing_are_refused(
-    monkeypatch: pytest.MonkeyPatch, change: dict[str, Any], message: str
-) -> None:
+def test_invalid_rows_are_refused(monkeypatch: pytest.MonkeyPatch, change: dict[str, Any], message: str) -> None:
     row = {"dialects": ["siliconstorm"], "part": "request", "path": "p", "member": "range", "reading": "own", **change}
     data = {"readings": {"own": "So it is."}, "differences": [row], "words": {}}
-    monkeypatch.setattr(recorded, "read", lambda path: data)
+    monkeypatch.setattr(recorded_differences, "read", lambda path: data)
     with pytest.raises(ContractError, match=message):
-        recorded.recorded.__wrapped__("siliconstorm")  # past its cache
+        recorded_differences.load_recorded.__wrapped__("siliconstorm")  # bypass its cache
 
 
-def test_rows_that_stand_twice_and_readings_that_have_a_home_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_duplicate_rows_and_duplicate_slugs_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     row = {"dialects": ["siliconstorm"], "part": "request", "path": "p", "member": "range", "reading": "own"}
     data = {"readings": {"own": "So it is."}, "differences": [row, row], "words": {}}
-    monkeypatch.setattr(recorded, "read", lambda path: data)
+    monkeypatch.setattr(recorded_differences, "read", lambda path: data)
     with pytest.raises(ContractError, match="recorded twice for siliconstorm"):
-        recorded.recorded.__wrapped__("siliconstorm")
-    monkeypatch.setattr(recorded, "read", lambda path: {**data, "readings": {"timings": "So it is."}})
-    with pytest.raises(ContractError, match="timings: there already"):
-        recorded.recorded.__wrapped__("siliconstorm")
+        recorded_differences.load_recorded.__wrapped__("siliconstorm")
+    monkeypatch.setattr(recorded_differences, "read", lambda path: {**data, "readings": {"timings": "So it is."}})
+    with pytest.raises(ContractError, match=r"duplicate slugs, .*: timings"):
+        recorded_differences.load_recorded.__wrapped__("siliconstorm")

@@ -1,4 +1,4 @@
-"""The grammar of clauses: what each wording says, in both languages, and what is left alone."""
+"""The grammar of clauses: the statements of each wording in both languages, and wordings that are not read."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from decimal import Decimal
 import pytest
 
 from openapi.reading.facts.cells import read_cell
-from openapi.reading.grammar.interval import spoken
+from openapi.reading.grammar.interval import format_range
 from openapi.reading.grammar.statement import DescribedDefault
-from openapi.tests.reading.wording import Said, cell, one, said
+from openapi.tests.reading.wording import Statements, cell, one, stated
 
 TOP = 2**64 - 1
 
-TYPES: list[tuple[str, Said]] = [
+TYPES: list[tuple[str, Statements]] = [
     ("bool类型", {"types": ("boolean",)}),
     ("bool类型参数", {"types": ("boolean",)}),
     ("Boolean type", {"types": ("boolean",)}),
@@ -39,7 +39,7 @@ TYPES: list[tuple[str, Said]] = [
     ("string类型或者dict类型", {"types": ("object", "string")}),
     ("The value is of the string or dict type and can be null.", {"types": ("object", "string"), "nullable": True}),
 ]
-RANGES: list[tuple[str, Said]] = [
+RANGES: list[tuple[str, Statements]] = [
     ("取值范围[-2.0, 2.0]", {"range": one(Decimal("-2.0"), Decimal("2.0"))}),
     ("取值范围(0.0,2.0]", {"range": one(Decimal("0.0"), Decimal("2.0"), low_open=True)}),
     ("取值范围:[0,1)", {"range": one(0, 1, high_open=True)}),
@@ -65,7 +65,7 @@ RANGES: list[tuple[str, Said]] = [
     ("This value must be between 1 <= P <= OTHER.", {"range": one(1, "other")}),
     ("p must be greater than or equal to other.", {"range": one("other")}),
 ]
-VALUES: list[tuple[str, Said]] = [
+VALUES: list[tuple[str, Statements]] = [
     ("默认值1.0", {"default": 1.0}),
     ("默认值为false", {"default": False}),
     ("默认true", {"default": True}),
@@ -102,7 +102,7 @@ VALUES: list[tuple[str, Said]] = [
     ('possible values are "a", "b", and "c"', {"enum": ("a", "b", "c")}),
     ("currently only 0 is supported", {"enum": (0,)}),
 ]
-LIMITS: list[tuple[str, Said]] = [
+LIMITS: list[tuple[str, Statements]] = [
     ("非空", {"length": one(1)}),
     ("The value cannot be empty.", {"length": one(1)}),
     ("string类型长度范围为1~32", {"length": one(1, 32)}),
@@ -137,23 +137,23 @@ LIMITS: list[tuple[str, Said]] = [
 ]
 
 
-@pytest.mark.parametrize(("text", "expected"), TYPES + RANGES + VALUES + LIMITS, ids=lambda each: str(each)[:60])
-def test_a_clause_says_exactly_this_and_nothing_of_it_is_left(text: str, expected: Said) -> None:
+@pytest.mark.parametrize(("text", "expected"), TYPES + RANGES + VALUES + LIMITS, ids=lambda value: str(value)[:60])
+def test_a_clause_says_exactly_this_and_nothing_of_it_is_left(text: str, expected: Statements) -> None:
     actual = read_cell(cell(text), "p")
-    assert expected == said(text)
+    assert expected == stated(text)
     assert actual.unread == ()
-    for piece in actual.pieces:
-        assert piece.text in text
+    for statement in actual.statements:
+        assert statement.text in text
 
 
 @pytest.mark.parametrize(
-    ("text", "left"),
+    ("text", "unread"),
     [
-        # advice is no range
+        # advice is not a range
         ("最好选大于或等于0.25的值", "最好选大于或等于0.25的值"),
         ("Wise people choose a value greater than or equal to 0.25.", None),
         ("You are advised to stay low, less than 5", "You are advised to stay low, less than 5"),
-        # what depends on a condition is no fact
+        # statements that depend on a condition are not facts
         ("取值大于或等于size时,默认值为size", "取值大于或等于size时,默认值为size"),
         ("If the value is 0, the default value is 7.", "If the value is 0, the default value is 7"),
         ("The default value is 7, if stream is true.", "The default value is 7, if stream is true."),
@@ -163,7 +163,7 @@ def test_a_clause_says_exactly_this_and_nothing_of_it_is_left(text: str, expecte
         ("旧版本中,默认值0.5", "旧版本中,默认值0.5"),
         ("Somewhere else, range [0, 1], default value 0.5", "Somewhere else, range [0, 1], default value 0.5"),
         ("Float type, on newer boards, default value 0.5", "on newer boards, default value 0.5"),
-        # numbers with commas are one number, which no rule knows
+        # a number with a comma is one number, which no rule reads
         ("the number of elements should not exceed 1,024", "the number of elements should not exceed 1,024"),
         # damage
         ("value range [0, 2^31]", "value range [0, 2^31]"),
@@ -177,11 +177,11 @@ def test_a_clause_says_exactly_this_and_nothing_of_it_is_left(text: str, expecte
         ("列表元素总长度不超过100(33*3)", "列表元素总长度不超过100(33*3)"),
         ("string类型长度范围为9~1", "string类型长度范围为9~1"),
         ("大于0且大于5", None),
-        # words that are no values of JSON
+        # words that are not JSON values
         ("The default value is None.", None),
         ("blob类型", "blob类型"),
         ("图片类型支持jpg、xyz", "图片类型支持jpg、xyz"),
-        # another parameter's business
+        # statements about another parameter
         ("当role为robot,且wheels非空时,q可以不传", "当role为robot,且wheels非空时,q可以不传"),
         ("q must be greater than or equal to other.", None),
         ("This value must be between 1 <= Q <= OTHER.", None),
@@ -190,16 +190,16 @@ def test_a_clause_says_exactly_this_and_nothing_of_it_is_left(text: str, expecte
         ('string, only supports "a', None),
     ],
 )
-def test_what_is_no_clear_statement_is_left_whole(text: str, left: str | None) -> None:
+def test_an_unclear_statement_is_not_read(text: str, unread: str | None) -> None:
     actual = read_cell(cell(text), "p")
-    facts = {piece.attribute for piece in actual.pieces} - {"types"}
+    facts = {statement.attribute for statement in actual.statements} - {"types"}
     assert set() == facts
     assert actual.unread != ()
-    assert left is None or (left.rstrip("."),) == tuple(each.rstrip(".") for each in actual.unread)
+    assert unread is None or (unread.rstrip("."),) == tuple(words.rstrip(".") for words in actual.unread)
 
 
-def test_whole_numbers_are_exact_up_to_the_end_of_64_bits() -> None:
+def test_integers_are_exact_beyond_64_bits() -> None:
     for value in (2**53 + 1, 2**63 - 1, 2**63, TOP, TOP + 1):
-        found = said(f"取值范围[0, {value}],默认值{value}")
-        assert (value, value) == (found["range"][0].high, found["default"])
-        assert f"[0, {value}]" == spoken(found["range"])
+        statements = stated(f"取值范围[0, {value}],默认值{value}")
+        assert (value, value) == (statements["range"][0].high, statements["default"])
+        assert f"[0, {value}]" == format_range(statements["range"])

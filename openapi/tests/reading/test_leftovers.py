@@ -1,4 +1,4 @@
-"""What a page does not say clearly is left aside, with where it stands and why."""
+"""Unclear passages of a page are reported as unread, with their line and the reason."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from openapi.reading.facts.cells import EMPTY, LOST
-from openapi.reading.pages.page import rows_of
+from openapi.reading.pages.columns import NO_PART
+from openapi.reading.pages.page import read_page
 from openapi.tests.reading.flattened_pages import CELLS, CELLS_FACTS, PARAGRAPHS, PIPED
 from openapi.tests.reading.pages import MARKDOWN, MARKDOWN_FACTS, read
 
@@ -19,7 +20,7 @@ def unread(facts: Facts) -> dict[str, tuple[str, ...]]:
     return {fact.path: fact.unread for fact in facts.facts if fact.unread}
 
 
-def test_what_is_not_read_is_listed_beside_its_parameter() -> None:
+def test_unread_text_is_listed_with_its_parameter() -> None:
     assert unread(read(MARKDOWN)) == {"dim": ("It is wise to stay above 0.5",)}
     assert unread(read(PIPED)) == {
         "messages": (LOST,),
@@ -34,7 +35,7 @@ def test_what_is_not_read_is_listed_beside_its_parameter() -> None:
     }
 
 
-def test_marks_inside_numbers_are_not_lost() -> None:
+def test_markup_inside_numbers_is_kept() -> None:
     cells = "int type, value range [0, 2<sup>31</sup>].", "int type, value range [0, <del>1</del>2]."
     for words in cells:
         page = MARKDOWN.replace("<p>Float type, value range (0.0, 2.0], default value 1.0.</p>", f"<p>{words}</p>")
@@ -43,84 +44,84 @@ def test_marks_inside_numbers_are_not_lost() -> None:
         assert "value range" in dim.unread[0]
 
 
-def test_a_table_whose_part_nothing_tells_is_left() -> None:
+def test_a_table_of_an_unknown_part_is_unread() -> None:
     page = MARKDOWN + "\n# Odd\n\n| Parameter | Type | Description |\n|---|---|---|\n| a | int | b |\n"
     actual = read(page)
     assert actual.facts == MARKDOWN_FACTS
-    assert [left.why for left in actual.left] == ["neither columns nor heading tell which part this table describes"]
+    assert [passage.reason for passage in actual.unread] == [NO_PART]
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "why"),
+    ("before", "after", "reason"),
     [
         ('rowspan="4"', 'rowspan="3"', "columns"),
         ("<td>-</td><td>colour</td>", "<td>colour</td>", "columns"),
         ('<td rowspan="4">-</td><td colspan="2">kind', '<td rowspan="4">-</td><td>-</td><td>kind', "nested levels"),
     ],
 )
-def test_rows_whose_spans_do_not_add_up_are_left(before: str, after: str, why: str) -> None:
+def test_rows_with_inconsistent_spans_are_unread(before: str, after: str, reason: str) -> None:
     assert before in MARKDOWN
     actual = read(MARKDOWN.replace(before, after))
-    assert any(why in left.why for left in actual.left)
+    assert any(reason in passage.reason for passage in actual.unread)
     paths = {fact.path for fact in actual.facts}
     assert paths < {fact.path for fact in MARKDOWN_FACTS}
 
 
-def test_a_new_row_is_left_where_the_page_does_not_show_its_level() -> None:
+def test_a_new_row_is_unread_if_the_page_does_not_show_its_level() -> None:
     row = "\n\nnovelty\n\n可选\n\n新的。\n\nint类型,取值范围[0, 5]。\n\n"
     page = CELLS.replace("\n\ntemperature\n\n", f"{row}temperature\n\n")
     inside = read(page)
     assert inside.facts == CELLS_FACTS
-    (left,) = inside.left
-    assert left.why == "the page does not show which level this row is in"
-    assert left.line == page.split("\n").index("novelty") + 1
-    assert left.text == "novelty or messages.novelty or messages.tool_calls.novelty"
+    (passage,) = inside.unread
+    assert passage.reason == "the page does not show the level of this row"
+    assert passage.line == page.split("\n").index("novelty") + 1
+    assert passage.text == "novelty or messages.novelty or messages.tool_calls.novelty"
     outside = read(CELLS.replace("\n\n使用样例", f"{row}使用样例"))
     assert "novelty" in {fact.path for fact in outside.facts}
-    assert outside.left == ()
+    assert outside.unread == ()
 
 
-def test_what_lies_below_a_row_without_a_place_is_left_with_it() -> None:
+def test_rows_inside_an_unplaced_row_are_unread() -> None:
     row = "\n\nnovelty\n\n可选\n\n新的。\n\ndict类型。\n\n-\n\nrole\n\n可选\n\n新的。\n\nint类型。\n\n"
     actual = read(CELLS.replace("\n\ntemperature\n\n", f"{row}temperature\n\n"))
     assert actual.facts == CELLS_FACTS
-    assert [(left.text.split(" or ")[0], left.why) for left in actual.left] == [
-        ("novelty", "the page does not show which level this row is in"),
-        ("role", "it lies below a row that could not be placed"),
+    assert [(passage.text.split(" or ")[0], passage.reason) for passage in actual.unread] == [
+        ("novelty", "the page does not show the level of this row"),
+        ("role", "the row above it could not be placed"),
     ]
 
 
-def test_a_name_that_a_level_holds_already_belongs_to_the_next_level_that_knows_it() -> None:
+def test_a_repeated_name_belongs_to_the_next_level_that_has_it() -> None:
     rows = "\n\n-\n\nname\n\n必选\n\n名。\n\n字符串。\n\nname\n\n可选\n\n名。\n\n字符串。\n\n"
     page = CELLS.replace("\n\n  • name,必选,字符串,名字。\n\n", rows)
     actual = read(page)
     assert {"messages[].tool_calls[].function.name", "messages[].name"} <= {fact.path for fact in actual.facts}
-    assert [left.text.split(" or ")[0] for left in actual.left] == ["id"]  # tool_calls is closed by then
+    assert [passage.text.split(" or ")[0] for passage in actual.unread] == ["id"]  # tool_calls is closed by then
 
 
-def test_a_row_that_stands_twice_is_left() -> None:
+def test_a_repeated_row_is_unread() -> None:
     row = "\n\ntemperature\n\n可选\n\n又一次。\n\nint类型。\n\n"
     actual = read(CELLS.replace("\n\n使用样例", f"{row}使用样例"))
     assert actual.facts == CELLS_FACTS
-    assert [left.why for left in actual.left] == ["a row of this name is there already"]
+    assert [passage.reason for passage in actual.unread] == ["there is already a row with this name"]
 
 
-def test_a_row_with_an_odd_second_cell_is_still_a_row_of_its_own() -> None:
+def test_a_row_with_an_unknown_second_cell_is_still_a_row() -> None:
     row = "\n\nnovelty\n\n有时\n\n新的。\n\nint类型,取值范围[0, 5]。\n\n"
     actual = {fact.path: fact for fact in read(CELLS.replace("\n\n使用样例", f"{row}使用样例")).facts}
     assert CELLS_FACTS[7] == actual["temperature"]
     assert actual["novelty"].unread == ("有时",)
 
 
-def test_two_tables_that_disagree_are_left_in_what_they_disagree_in() -> None:
+def test_contradictions_between_tables_are_unread() -> None:
     second = MARKDOWN[MARKDOWN.index("| Parameter Name") : MARKDOWN.index("| code")].replace("| bool |", "| int |")
     actual = {fact.path: fact for fact in read(MARKDOWN.replace("| code", f"{second}\n| code")).facts}
     assert actual["lit"].types == ()
-    assert actual["lit"].unread == ("types: the page says both ('boolean',) and ('integer',)",)
+    assert actual["lit"].unread == ("types: the page states both ('boolean',) and ('integer',)",)
     assert actual["lamp.name"].types == ("string",)
 
 
-def test_two_cells_that_disagree_are_left_in_what_they_disagree_in() -> None:
+def test_contradictions_between_cells_are_unread() -> None:
     page = MARKDOWN.replace("<td>How dim it is.</td>", "<td>Number between 0.0 and 3.0.</td>")
     dim = next(fact for fact in read(page).facts if fact.path == "dim")
     assert dim.range == ()
@@ -129,10 +130,12 @@ def test_two_cells_that_disagree_are_left_in_what_they_disagree_in() -> None:
     assert read(agreeing).facts == MARKDOWN_FACTS
 
 
-def test_a_torn_row_of_bars_is_left_and_ends_the_table() -> None:
-    torn = PIPED.replace("Names the model. |\n", "Names | the model. |\n")
-    actual = rows_of((torn + "\n\n" + MARKDOWN).encode(), "own")  # read as Markdown, since no row of bars is whole
+def test_an_incomplete_row_of_bars_is_unread_and_ends_the_table() -> None:
+    incomplete = PIPED.replace("Names the model. |\n", "Names | the model. |\n")
+    actual = read_page(
+        (incomplete + "\n\n" + MARKDOWN).encode(), "own"
+    )  # read as Markdown, because no row of bars is complete
     assert actual.form == "HTML or Markdown tables"
     later = PIPED.replace("Some words. |", "Some | words. |")
-    (left,) = rows_of(later.encode(), "own").left
-    assert left.why == "the row has 7 bars where the table has 6"
+    (passage,) = read_page(later.encode(), "own").unread
+    assert passage.reason == "the row has 7 bars, but the table has 6"

@@ -1,4 +1,4 @@
-"""Facts written as cells and pages are read back as the same facts, in both languages and every form."""
+"""Facts that are rendered as cells and pages are read back unchanged, in both languages and every form."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 
 from openapi.contract.contract import load, names
-from openapi.reading.compare.contract_facts import held
-from openapi.reading.compare.drift import Status, compare
+from openapi.reading.compare.contract_facts import contract_facts
+from openapi.reading.compare.drift import DriftStatus, compare_page
 from openapi.reading.facts.fact import Fact
-from openapi.reading.facts.facts import facts_of
+from openapi.reading.facts.facts import read_facts
 from openapi.reading.grammar.interval import Interval, Range
 from openapi.reading.grammar.statement import UNSTATED, DescribedDefault
-from openapi.reading.pages.page import rows_of
-from openapi.reading.pages.row import Cell, Item, Row, Rows
+from openapi.reading.pages.page import read_page
+from openapi.reading.pages.row import Cell, Item, Rows, TableRow
 from openapi.tests.reading.rendering import PAGES, Language, Line, html_page, line, sentences
 
 LANGUAGES: tuple[Language, ...] = ("en", "zh")
@@ -47,19 +47,19 @@ def some_range(rng: random.Random, kind: str) -> Range:
 
 
 def some_fact(rng: random.Random, name: str) -> tuple[Fact, Fact | None]:
-    """A fact and that of its elements, holding only what cells can say."""
+    """Make a fact, and the fact of its elements, with attributes that cells can state."""
     kind = rng.choice(("string", "boolean", "integer", "number", "object", "array", "either"))
-    members: dict[str, Any] = {"types": ("array", "string") if kind == "either" else (kind,)}
+    attributes: dict[str, Any] = {"types": ("array", "string") if kind == "either" else (kind,)}
     element: Fact | None = None
     if kind in ("integer", "number") and rng.random() < 0.8:
-        members["range"] = some_range(rng, kind)
+        attributes["range"] = some_range(rng, kind)
     if kind == "integer" and rng.random() < 0.5:
-        members["format"] = rng.choice(FORMATS)
+        attributes["format"] = rng.choice(FORMATS)
     if kind == "string":
         count = rng.randrange(3)
-        members["enum"] = tuple(rng.sample(("left", "right", "none", "auto", "up_down"), count))
+        attributes["enum"] = tuple(rng.sample(("left", "right", "none", "auto", "up_down"), count))
         if not count and rng.random() < 0.5:
-            members["length"] = (rng.choice((Interval(1), Interval(1, rng.randint(1, 99999)))),)
+            attributes["length"] = (rng.choice((Interval(1), Interval(1, rng.randint(1, 99999)))),)
     if kind in ("array", "either"):
         inner = rng.choice(("string", "integer"))
         length = (Interval(1, rng.randint(1, 2000)),) if inner == "string" and rng.random() < 0.5 else ()
@@ -67,13 +67,13 @@ def some_fact(rng: random.Random, name: str) -> tuple[Fact, Fact | None]:
         if inner == "integer" and rng.random() < 0.5:
             width = rng.choice(FORMATS)
             element = replace(element, format=width, beyond=f"ignored outside {width}")
-        members["items"] = rng.choice(((), (Interval(1),), (Interval(1, rng.randint(1, 2000)),)))
-        members["characters"] = rng.choice(((), (Interval(0, rng.randint(1, 99999)),)))
-        members["empty"] = rng.choice((None, "null"))
+        attributes["items"] = rng.choice(((), (Interval(1),), (Interval(1, rng.randint(1, 2000)),)))
+        attributes["characters"] = rng.choice(((), (Interval(0, rng.randint(1, 99999)),)))
+        attributes["empty"] = rng.choice((None, "null"))
     default = rng.choice((UNSTATED, None, *defaults(rng, kind)))
     required = rng.choice(("yes", "no", "when kind=x"))
     nullable = rng.choice((None, True, False))
-    return Fact("request", name, default=default, required=required, nullable=nullable, **members), element
+    return Fact("request", name, default=default, required=required, nullable=nullable, **attributes), element
 
 
 def defaults(rng: random.Random, kind: str) -> tuple[Any, ...]:
@@ -88,14 +88,14 @@ def defaults(rng: random.Random, kind: str) -> tuple[Any, ...]:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("seed", range(300))
-def test_a_fact_that_is_written_as_a_cell_is_read_as_the_same_fact(language: Language, seed: int) -> None:
+def test_a_fact_rendered_as_a_cell_is_read_back_unchanged(language: Language, seed: int) -> None:
     rng = random.Random(seed)
     fact, element = some_fact(rng, "p")
-    written = line(fact, ("p",), element, language)
-    items = [Item(written.value, 0, 1)] * bool(written.value) + [Item(entry, 1, 1) for entry in written.entries]
-    required = Cell((Item(written.required, 0, 1),), 1)
-    row = Row("request", ("p",), 1, required=required, value=Cell(tuple(items), 1))
-    actual = facts_of(Rows("test", (row,))).facts
+    rendered = line(fact, ("p",), element, language)
+    items = [Item(rendered.value, 0, 1)] * bool(rendered.value) + [Item(entry, 1, 1) for entry in rendered.entries]
+    required = Cell((Item(rendered.required, 0, 1),), 1)
+    row = TableRow("request", ("p",), 1, required=required, value=Cell(tuple(items), 1))
+    actual = read_facts(Rows("test", (row,))).facts
     assert (fact, element) == (actual[0], actual[1] if len(actual) > 1 else None)
     assert actual[0].unread == ()
 
@@ -103,30 +103,30 @@ def test_a_fact_that_is_written_as_a_cell_is_read_as_the_same_fact(language: Lan
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("form", PAGES)
 @pytest.mark.parametrize("seed", range(20))
-def test_a_page_of_facts_is_read_as_the_same_facts_in_every_form(language: Language, form: str, seed: int) -> None:
+def test_facts_rendered_as_a_page_are_read_back_unchanged(language: Language, form: str, seed: int) -> None:
     rng = random.Random(seed)
     expected: list[Fact] = []
     lines: list[Line] = []
     for names_ in nested(rng):
         fact, element = some_fact(rng, "")
-        if form == "piped":  # which holds no lists
+        if form == "piped":  # this form has no lists
             fact = replace(fact, enum=fact.enum[:1])
         path = ""
         for name in names_:
-            above = next((each for each in expected if each.path == path), None)
-            path = f"{path}{'[]' if above and 'array' in above.types else ''}.{name}".lstrip(".")
+            parent = next((other for other in expected if other.path == path), None)
+            path = f"{path}{'[]' if parent and 'array' in parent.types else ''}.{name}".lstrip(".")
         fact = replace(fact, path=path)
         expected += [fact] if element is None else [fact, replace(element, path=f"{path}[]")]
         lines.append(line(fact, names_, element, language))
-    actual = facts_of(rows_of(PAGES[form](lines).encode(), "own"))
+    actual = read_facts(read_page(PAGES[form](lines).encode(), "own"))
     assert expected == list(actual.facts)
-    assert actual.left == ()
+    assert actual.unread == ()
     assert [fact.unread for fact in actual.facts if fact.unread] == []
     assert len(lines) == actual.rows
 
 
 def nested(rng: random.Random) -> list[tuple[str, ...]]:
-    """Some of the interface's own parameters, nested as they are, each level before what lies in it."""
+    """Return paths of some parameters of the interface, each parent before its fields."""
     tree: dict[str, Any] = {
         "model": {},
         "messages": {
@@ -140,18 +140,18 @@ def nested(rng: random.Random) -> list[tuple[str, ...]]:
         "tool_choice": {},
     }
 
-    def paths(inner: dict[str, Any], over: tuple[str, ...]) -> list[tuple[str, ...]]:
-        found: list[tuple[str, ...]] = []
+    def paths(inner: dict[str, Any], parent: tuple[str, ...]) -> list[tuple[str, ...]]:
+        selected: list[tuple[str, ...]] = []
         for name, below in inner.items():
             if rng.random() < 0.8:
-                found += [(*over, name), *paths(below, (*over, name))]
-        return found
+                selected += [(*parent, name), *paths(below, (*parent, name))]
+        return selected
 
     return paths(tree, ()) or [("model",)]
 
 
-def sayable(fact: Fact) -> Fact:
-    """What a page can say of a fact of the contract."""
+def expressible(fact: Fact) -> Fact:
+    """Reduce a fact of the contract to what a page can state."""
     default = fact.default
     if isinstance(default, DescribedDefault):
         phrases = ("random", "decided by the backend model")
@@ -167,40 +167,46 @@ def sayable(fact: Fact) -> Fact:
 
 
 @pytest.mark.parametrize("dialect", sorted(set(names().values())))
-def test_every_contract_has_facts_of_all_its_parameters(dialect: str) -> None:
+def test_every_contract_has_facts_about_all_its_parameters(dialect: str) -> None:
     contract = load(dialect)
-    ours = held(contract)
+    ours = contract_facts(contract)
     assert set(contract.parameters) <= {path for part, path in ours if part == "request"}
     assert {"request", "response", "stream"} <= {part for part, _ in ours}
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_a_contract_that_is_written_as_a_page_agrees_with_itself(dialect: str, language: Language) -> None:
+def test_a_contract_rendered_as_a_page_agrees_with_itself(dialect: str, language: Language) -> None:
     contract = load(dialect)
-    ours = {path: each.fact for (part, path), each in held(contract).items() if part == "request"}
+    ours = {path: known.fact for (part, path), known in contract_facts(contract).items() if part == "request"}
     lines = []
     for path, fact in ours.items():
         if not path.endswith("[]") and ".*" not in path and fact.supported:
-            lines.append(line(sayable(fact), path.replace("[]", "").split("."), ours.get(f"{path}[]"), language))
-    facts = facts_of(rows_of(html_page(lines).encode(), "own"))
+            lines.append(line(expressible(fact), path.replace("[]", "").split("."), ours.get(f"{path}[]"), language))
+    facts = read_facts(read_page(html_page(lines).encode(), "own"))
     differences = [
-        (each.path, each.member)
-        for each in compare(facts, contract)
-        if each.part == "request" and each.status is not Status.AGREES and each.member not in ("formats", "media_bytes")
+        (row.path, row.member)
+        for row in compare_page(facts, contract)
+        if row.part == "request"
+        and row.status is not DriftStatus.AGREES
+        and row.member not in ("formats", "media_bytes")
     ]
     assert len(lines) == facts.rows
-    unsayable = {
-        *((name, "default") for name, each in contract.parameters.items() if each.default_note),  # in other words
-        ("messages[].content", "required"),  # an exception, which no cell of this kind can hold
+    inexpressible = {
+        *(
+            (name, "default") for name, parameter in contract.parameters.items() if parameter.default_note
+        ),  # worded differently
+        ("messages[].content", "required"),  # an exception, which this kind of cell cannot state
         ("messages[].content", "length"),
         ("tools[].function.parameters.properties.*", "presence"),
-        *([("stop_token_ids[]", "presence")] if dialect == "mindie-2.3" else []),  # of any type, if only some count
+        *(
+            [("stop_token_ids[]", "presence")] if dialect == "mindie-2.3" else []
+        ),  # elements of any type, of which only some are used
     }
-    assert set() == set(differences) - unsayable - {(name, "presence") for name in contract.unsupported}
+    assert set() == set(differences) - inexpressible - {(name, "presence") for name in contract.unsupported}
 
 
-def test_sentences_are_what_cells_hold() -> None:
+def test_facts_are_rendered_as_sentences() -> None:
     fact = Fact("request", "p", types=("integer",), range=(Interval(1, 9),), default=3, nullable=True)
     assert sentences(fact, None, "en") == [
         "The value is of the integer type",

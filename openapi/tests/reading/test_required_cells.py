@@ -1,4 +1,4 @@
-"""Cells that tell who must send a parameter, and types with their brackets."""
+"""The cells of the columns `required` and `type`."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from openapi.reading.facts.required_cells import required, typed
+from openapi.reading.facts.required_cells import read_required_cell, read_type_cell
 from openapi.reading.grammar.statement import DescribedDefault
 
 if TYPE_CHECKING:
-    from openapi.tests.reading.wording import Said
+    from openapi.tests.reading.wording import Statements
 
 REQUIRED = [
     ("必选", "yes"),
@@ -25,15 +25,15 @@ REQUIRED = [
 
 
 @pytest.mark.parametrize(("text", "expected"), REQUIRED)
-def test_who_must_send_a_parameter(text: str, expected: str) -> None:
-    actual = required(text)
+def test_required_cells_are_read(text: str, expected: str) -> None:
+    actual = read_required_cell(text)
     assert [expected] == [statement.value for statement in actual.statements]
     assert actual.unread == ()
 
 
 @pytest.mark.parametrize("text", ["", "mostly", "必选(仅多模态)", "Required when it rains", "yes and no"])
-def test_other_requirements_are_left(text: str) -> None:
-    assert ((), (text,)) == (required(text).statements, required(text).unread)
+def test_other_wordings_are_unread(text: str) -> None:
+    assert ((), (text,)) == (read_required_cell(text).statements, read_required_cell(text).unread)
 
 
 @pytest.mark.parametrize(
@@ -51,14 +51,17 @@ def test_other_requirements_are_left(text: str) -> None:
         ("int (default: all tokens)", {"types": ("integer",), "default": DescribedDefault("all tokens")}, ()),
         (
             "bool (default: false if stream=false, true if stream=true)",
-            {"types": ("boolean",), "default": DescribedDefault("false for a non-streamed response, true for a stream")},
+            {
+                "types": ("boolean",),
+                "default": DescribedDefault("false for a non-streamed response, true for a stream"),
+            },
             (),
         ),
         ("int (default: the moon)", {"types": ("integer",)}, ("default: the moon",)),
         ("blob (optional)", {}, ("blob (optional)",)),
     ],
 )
-def test_types_with_their_brackets(text: str, expected: Said, unread: tuple[str, ...]) -> None:
-    actual = typed(text, "p")
+def test_type_cells_are_read_with_their_brackets(text: str, expected: Statements, unread: tuple[str, ...]) -> None:
+    actual = read_type_cell(text, "p")
     assert expected == {f"{p.at}.{p.attribute}" if p.at else p.attribute: p.value for p in actual.statements}
     assert unread == actual.unread
