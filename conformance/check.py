@@ -159,7 +159,7 @@ def relation(
 
 
 def parse_claim(identity: str, function: Callable[..., Any]) -> tuple[str, str]:
-    """Split the docstring of a check into its claim and its help. Raises HarnessError if there is no docstring."""
+    """Split the docstring of a check into its claim and its help. Raises HarnessError if the docstring is missing."""
     if not function.__doc__:
         raise HarnessError(f"missing claim of check {identity}: its function needs a docstring")
     claim, _, help_text = cleandoc(function.__doc__).partition("\n\n")

@@ -118,8 +118,7 @@ def beams_repeat(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Find
 def streamed_choices_are_the_plain_ones(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """Several choices with the same seed have the same texts streamed and plain: no choice loses part of its text.
 
-    Reported is a streamed text that is the plain one with a piece lost or repeated. Any other difference is another
-    sample.
+    Reported if a streamed text is the plain one with a piece lost or repeated. Any other difference is another sample.
     """
     first, second, streamed = (
         _texts(exchanges[name]) for name in ("seeded-choices", "seeded-choices-again", "streamed-choices")

@@ -49,7 +49,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 @check("errors.client-fault-is-4xx", on=REFUSAL)
 def clients_fault_is_not_the_servers(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """A request that is invalid because of the client is refused with 4xx, never with 5xx.
+    """An invalid request is refused with 4xx, never with 5xx.
 
     A 5xx makes clients retry and operators look for a defect that the server does not have.
     """

@@ -29,7 +29,7 @@ def alternatives_are_as_many_as_asked(exchange: Exchange, _: Context) -> Iterato
 
 @check("logprobs.alternatives-as-asked-or-fewer", on=REQUESTED)
 def alternatives_are_as_many_as_asked_or_fewer(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """Most entries have `top_logprobs` alternatives, and none has more than one more; some may have fewer.
+    """Most entries have `top_logprobs` alternatives; some may have fewer, and at most one more for the chosen token.
 
     If all have fewer, the server has ignored the number.
     """
