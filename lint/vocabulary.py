@@ -1,7 +1,8 @@
 """Check that prose and loop variables avoid the words in `vocabulary.yaml`.
 
 `python lint/vocabulary.py [PATH...]` prints each use as `file:line: word: write instead` and exits with 1 if there are
-any. It reads the docstrings, comments and strings of Python files, Markdown without code blocks, and YAML.
+any. It reads the docstrings, comments and strings of Python files, Markdown without code blocks, and YAML. Keys, names
+and the content of requests in YAML are exempt.
 """
 
 from __future__ import annotations
@@ -27,6 +28,9 @@ PATTERNS: Final = {
     for pattern, advice in RULES["words"].items()
 }
 CODE: Final = re.compile(r"`[^`\n]*`")
+YAML_KEY: Final = re.compile(r"^[ -]*[\w$./-]+:(?= |$)", re.MULTILINE)
+YAML_DATA: Final = re.compile(r"^[ -]*(?:name|part|content|chatproof_unknown):.*", re.MULTILINE)
+"""Lines of YAML that contain ids or the content of a request."""
 FENCE: Final = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 
 
@@ -44,7 +48,7 @@ def find_problems(path: Path) -> Iterator[str]:
     source = path.read_text(encoding="utf-8")
     name = path.relative_to(ROOT)
     for line, text in _prose(path.suffix, source):
-        plain = CODE.sub(lambda match: " " * len(match[0]), text)
+        plain = CODE.sub(_blank, text)
         for pattern, advice in PATTERNS.items():
             for match in pattern.finditer(plain):
                 at = line + plain.count("\n", 0, match.start())
@@ -66,7 +70,11 @@ def _prose(suffix: str, source: str) -> Iterator[tuple[int, str]]:
     elif suffix == ".md":
         yield 1, FENCE.sub(lambda match: "\n" * match[0].count("\n"), source)
     else:
-        yield 1, source
+        yield 1, YAML_KEY.sub(_blank, YAML_DATA.sub(_blank, source))
+
+
+def _blank(match: re.Match[str]) -> str:
+    return " " * len(match[0])
 
 
 def _files(paths: list[str]) -> Iterator[Path]:
