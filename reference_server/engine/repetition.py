@@ -28,7 +28,7 @@ class Repetition:
 class RepetitionDetector:
     """Detector that takes tokens one by one and reports when the last ones are a repetition.
 
-    The time per token depends only on how many earlier tokens are equal to it.
+    The time per token depends only on how many of the last `longest` tokens are equal to it.
     """
 
     def __init__(self, repetition: Repetition) -> None:

@@ -114,20 +114,20 @@ class BeamSearch:
         best = sorted(finished, key=lambda item: -item[0])[: self.params.n]
         if len(best) < self.params.n:
             raise EngineError(f"only {len(best)} answers are possible, and {self.params.n} are required: lower n")
-        return [self._deltas(index, hypothesis) for index, (_, hypothesis) in enumerate(best)]
+        return [self._create_deltas(index, hypothesis) for index, (_, hypothesis) in enumerate(best)]
 
-    def _deltas(self, index: int, hypothesis: Hypothesis) -> list[Delta]:
+    def _create_deltas(self, index: int, hypothesis: Hypothesis) -> list[Delta]:
         transcript = Transcript(self._spec, index)
         ready = [self._ready_at, *(step.ended_at for step in self._steps)]
         last = len(hypothesis.tokens) - 1
-        whole = hypothesis.matcher is not None and hypothesis.matcher.complete
+        complete = hypothesis.matcher is not None and hypothesis.matcher.complete
         return [
             transcript.create_delta(
                 token,
                 hypothesis.scores[at] if hypothesis.scores else None,
                 self._steps[at],
                 ready[at],
-                complete=whole and at == last,
+                complete=complete and at == last,
             )
             for at, token in enumerate(hypothesis.tokens)
         ]

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 class AnswerSpec:
     """What all answers of a request have in common.
 
-    max_tokens: at least 1.
+    max_tokens: maximum length of an answer, at least 1.
     end_ids: token ids that end an answer.
     thinking: whether the prompt ends inside reasoning.
     bias: None if no logits are changed.
