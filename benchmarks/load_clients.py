@@ -1,11 +1,12 @@
-"""How true load clients are: ours beside others, in turns, against a server whose times are known.
+"""Measure the accuracy and cost of load clients, in turns, against a server with known timings.
 
     python -m benchmarks.load_clients [--streams 50 --streams 200] [--rounds 3] [--tools DIR]
 
-Every client runs in a process of its own and reads the same streams, started 4 ms apart; its times are held against the
-server's record of each stream. Errors are the client's alone: the server's lateness is in the record. Then whole tools
-run by their own command lines (load_tools.py). What is not installed is named and left out; a tool may live in an
-environment of its own, in a folder that `--tools` names. Needs Linux and the [load] extra.
+Every client runs in its own process and reads the same streams, started 4 ms apart; its times are compared with the
+server's record of each stream. The errors are those of the client: the lateness of the server is in the record. After
+that whole tools run with their own command lines (load_tools.py). Clients and tools that are not installed are
+reported and left out; a tool may be installed in its own environment, in a folder given by `--tools`. Requires Linux
+and the [load] extra.
 """
 
 from __future__ import annotations
@@ -16,7 +17,6 @@ import statistics
 import subprocess
 import sys
 import time
-import urllib.request
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -25,21 +25,20 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.load_peers import PEERS
-from benchmarks.load_tools import OURS, TOOLS
-from benchmarks.load_tools import drive as drive_tool
-from loadtests.calibrate.calibration import p99, schedule_server
+from benchmarks.load_tools import CHATPROOF, TOOLS, run_tool
+from loadtests.calibrate.calibration import fetch_json, p99, run_schedule_server
 from loadtests.calibrate.schedule import Schedule
 
 PACED = Schedule(100, 200_000_000, 20_000_000)
 FAST = Schedule(50_000)
 
 
-def drive(url: str, peer: str, schedule: Schedule, streams: int) -> dict[str, Any]:
-    """The figures of one client in a process of its own, held against the server's record.
+def run_client(url: str, peer: str, schedule: Schedule, streams: int) -> dict[str, Any]:
+    """Return the figures of one client, run in its own process, compared with the server's record.
 
-    Where it is not installed, or does not see every chunk, `missing` says why and is all there is.
+    If it is not installed, or does not see every chunk, the result has only `missing`, with the reason.
     """
-    _ask(url, "/reset")
+    fetch_json(url, "/reset")
     command = [
         sys.executable,
         "-m",
@@ -55,14 +54,14 @@ def drive(url: str, peer: str, schedule: Schedule, streams: int) -> dict[str, An
     ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - this module
     if done.returncode:
-        last = done.stderr.strip().splitlines()[-1:] or ["it ended without a word"]
+        last = done.stderr.strip().splitlines()[-1:] or ["it ended without an error message"]
         return {"missing": last[0]}
-    made = json.loads(done.stdout)
-    if len(made["times"]) != streams:
-        return {"missing": (done.stderr.strip().splitlines() or ["it lost streams"])[-1]}
-    truth = {each["user"]: each for each in _ask(url, "/truth")}
+    output = json.loads(done.stdout)
+    if len(output["times"]) != streams:
+        return {"missing": (done.stderr.strip().splitlines() or ["streams are missing"])[-1]}
+    truth = {stream["user"]: stream for stream in fetch_json(url, "/truth")}
     ttft, gaps, chunks = [], [], 0
-    for user, (sent_ns, seen) in made["times"].items():
+    for user, (sent_ns, seen) in output["times"].items():
         true = truth[user]
         if len(seen) != schedule.count:
             return {"missing": f"it saw {len(seen)} of {schedule.count} chunks"}
@@ -71,19 +70,14 @@ def drive(url: str, peer: str, schedule: Schedule, streams: int) -> dict[str, An
             ttft.append((seen[0] - sent_ns - (true["sent_ns"][0] - true["read_ns"])) / 1e6)
             pairs = zip(pairwise(seen), pairwise(true["sent_ns"]), strict=True)
             gaps += [abs((b - a) - (d - c)) / 1e6 for (a, b), (c, d) in pairs]
-    figures = {"cpu_us": made["cpu_s"] * 1e6 / chunks, "per_core": chunks / made["cpu_s"]}
+    figures = {"cpu_us": output["cpu_s"] * 1e6 / chunks, "per_core": chunks / output["cpu_s"]}
     if ttft:
         figures |= {"ttft_p50": statistics.median(ttft), "ttft_p99": p99(ttft), "itl_p99": p99(gaps)}
     return figures
 
 
-def _ask(url: str, path: str) -> Any:
-    with urllib.request.urlopen(url + path) as answer:  # noqa: S310 - our own server on the loopback
-        return json.load(answer)
-
-
-def _as_peer(arguments: argparse.Namespace) -> None:
-    """The process of one client: imports first, then times."""
+def _run_as_client(arguments: argparse.Namespace) -> None:
+    """Run one client in this process: import it first, then measure."""
     client = PEERS[arguments.peer]
     client(arguments.url, str(Schedule(1)), 1)
     cpu_s = time.process_time()
@@ -92,72 +86,74 @@ def _as_peer(arguments: argparse.Namespace) -> None:
 
 
 def main() -> None:
-    """Drives every client and every tool in turns and prints medians of the rounds, and ratios to ours."""
+    """Run every client and every tool in turns; print medians of the rounds, and ratios to chatproof."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--streams", type=int, action="append", help="streams at a time; default 50 and 200")
-    parser.add_argument("--rounds", type=int, default=3, help="of the clients; a tool has one run")
-    parser.add_argument("--tools", action="append", default=[], metavar="DIR", help="where to look for tools as well")
-    parser.add_argument("--only", action="append", metavar="NAME", help="these clients and tools")
+    parser.add_argument(
+        "--streams", type=int, action="append", help="number of concurrent streams; default: 50 and 200"
+    )
+    parser.add_argument("--rounds", type=int, default=3, help="rounds of the clients; a tool runs once")
+    parser.add_argument("--tools", action="append", default=[], metavar="DIR", help="additional folder with tools")
+    parser.add_argument("--only", action="append", metavar="NAME", help="run only this client or tool")
     for name, where in (("--as", "peer"), ("--url", "url"), ("--schedule", "schedule")):
         parser.add_argument(name, dest=where, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.peer:
-        _as_peer(arguments)
+        _run_as_client(arguments)
         return
     names = [*PEERS, *(tool.name for tool in TOOLS)]
     if unknown := set(arguments.only or ()) - set(names):
-        parser.error(f"--only {min(unknown)}: write one of {', '.join(names)}")
-    wanted = set(arguments.only or names)
+        parser.error(f"--only {min(unknown)}: expected one of {', '.join(names)}")
+    chosen = set(arguments.only or names)
     streams = arguments.streams or [50, 200]
     console = Console(highlight=False, width=None if sys.stdout.isatty() else 140)
     missing: dict[str, str] = {}
-    with schedule_server() as url, console.status("") as status:
+    with run_schedule_server() as url, console.status("") as status:
         for number, schedule in [*((stream, PACED) for stream in streams), (1, FAST)]:
             rounds: dict[str, list[dict[str, float]]] = {}
             for turn in range(arguments.rounds):
-                for peer in (each for each in PEERS if each in wanted and each not in missing):
+                for peer in (name for name in PEERS if name in chosen and name not in missing):
                     status.update(f"{number} streams, round {turn + 1}: {peer}")
-                    made = drive(url, peer, schedule, number)
-                    if "missing" in made:
-                        missing[peer] = str(made["missing"])
+                    figures = run_client(url, peer, schedule, number)
+                    if "missing" in figures:
+                        missing[peer] = str(figures["missing"])
                     else:
-                        rounds.setdefault(peer, []).append(made)
+                        rounds.setdefault(peer, []).append(figures)
             if rounds:
-                _print(console, f"{number} streams of {schedule}", rounds)
+                _print_clients(console, f"{number} streams of {schedule}", rounds)
         runs: dict[str, dict[int, dict[str, Any]]] = {}
         for number in [1, *streams]:
-            for tool in (each for each in TOOLS if each.name in wanted and each.name not in missing):
+            for tool in (tool for tool in TOOLS if tool.name in chosen and tool.name not in missing):
                 status.update(f"{number} streams: {tool.name}")
-                made = drive_tool(tool, arguments.tools, url, partial(_ask, url), PACED, number)
-                if "missing" in made:
-                    missing[tool.name] = str(made["missing"])
+                run = run_tool(tool, arguments.tools, url, partial(fetch_json, url), PACED, number)
+                if "missing" in run:
+                    missing[tool.name] = str(run["missing"])
                 else:
-                    runs.setdefault(tool.name, {})[number] = made
+                    runs.setdefault(tool.name, {})[number] = run
         if runs:
-            _print_tools(console, f"whole tools, {PACED}: said (was)", runs)
-    for peer, why in missing.items():
-        console.print(f"left out: {peer}: {why}", markup=False)
+            _print_tools(console, f"whole tools, {PACED}: reported (actual)", runs)
+    for peer, reason in missing.items():
+        console.print(f"left out: {peer}: {reason}", markup=False)
 
 
 def _print_tools(console: Console, title: str, runs: dict[str, dict[int, dict[str, Any]]]) -> None:
     table = Table(title=title, box=None, pad_edge=False, title_justify="left")
     table.add_column("")
-    for head in ("streams", "TTFT p50 ms", "TTFT p99 ms", "ITL p99 ms", "CPU s", "CPU us/chunk", "CPU, times ours"):
+    for head in ("streams", "TTFT p50 ms", "TTFT p99 ms", "ITL p99 ms", "CPU s", "CPU us/chunk", "CPU, x chatproof"):
         table.add_column(head, justify="right")
     for tool, of_tool in runs.items():
-        for number, made in of_tool.items():
+        for number, run in of_tool.items():
             times = [
-                f"{'none' if (said := made['said'][name]) is None else f'{said:.1f}'} ({made['was'][name]:.1f})"
+                f"{'none' if (value := run['reported'][name]) is None else f'{value:.1f}'} ({run['actual'][name]:.1f})"
                 for name in ("ttft_p50", "ttft_p99", "itl_p99")
             ]
-            ours = runs.get(OURS, {}).get(number)
-            ratio = f"{made['cpu_s'] / ours['cpu_s']:.1f}" if ours else ""
-            per_chunk = f"{made['cpu_s'] / made['chunks'] * 1e6:,.0f}"
-            table.add_row(tool, str(number), *times, f"{made['cpu_s']:.1f}", per_chunk, ratio)
+            chatproof = runs.get(CHATPROOF, {}).get(number)
+            ratio = f"{run['cpu_s'] / chatproof['cpu_s']:.1f}" if chatproof else ""
+            per_chunk = f"{run['cpu_s'] / run['chunks'] * 1e6:,.0f}"
+            table.add_row(tool, str(number), *times, f"{run['cpu_s']:.1f}", per_chunk, ratio)
     console.print(table)
 
 
-def _print(console: Console, title: str, rounds: dict[str, list[dict[str, float]]]) -> None:
+def _print_clients(console: Console, title: str, rounds: dict[str, list[dict[str, float]]]) -> None:
     table = Table(title=title, box=None, pad_edge=False, title_justify="left")
     table.add_column("", no_wrap=True)
     names = ("ttft_p50", "ttft_p99", "itl_p99", "cpu_us", "per_core")
@@ -167,13 +163,13 @@ def _print(console: Console, title: str, rounds: dict[str, list[dict[str, float]
         "ITL error p99 ms",
         "CPU us/chunk",
         "chunks/s/core",
-        "CPU, times ours",
+        "CPU, x chatproof",
     )
     for head in heads:
         table.add_column(head, justify="right")
     medians = {
-        peer: {name: statistics.median(each[name] for each in made) for name in made[0]}
-        for peer, made in rounds.items()
+        peer: {name: statistics.median(figures[name] for figures in turns) for name in turns[0]}
+        for peer, turns in rounds.items()
     }
     for peer, figures in medians.items():
         cells = [

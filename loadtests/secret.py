@@ -21,7 +21,7 @@ def to_printable(text: str) -> str:
 
 
 def redact(text: str, secrets: Iterable[str]) -> str:
-    """Replace secrets in a text, and the beginning of a secret at its end."""
+    """Replace secrets in a server's text, and the beginning of a secret at its end."""
     for secret in secrets:
         text = text.replace(secret, REPLACEMENT)
         cut = next((size for size in range(len(secret) - 1, MIN_PREFIX - 1, -1) if text.endswith(secret[:size])), 0)

@@ -115,7 +115,7 @@ LIMITS: Final = (
 
 @contextlib.contextmanager
 def run_schedule_server() -> Iterator[str]:
-    """Run the calibration server in its own process and return its URL. Raise UsageError if there is no timerfd.
+    """Run the calibration server in its own process and return its URL. Raise UsageError without timerfd.
 
     With several processors the server has one for itself: the kernel tends to wake a reader where the writer runs.
     """

@@ -25,7 +25,7 @@ class Schedule:
 
     @classmethod
     def parse(cls, model: str) -> Schedule | None:
-        """Return the schedule in a model's name, None if there is none."""
+        """Return the schedule in a model's name, or None without one."""
         match = NAME.fullmatch(model)
         if match is None or not 0 < int(match["count"]) <= MAX_COUNT:
             return None

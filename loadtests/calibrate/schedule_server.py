@@ -275,7 +275,7 @@ class ScheduleServer:
 
 
 def _next_request(connection: _Connection) -> tuple[str, bytes] | None:
-    """Return the next complete request of a connection: its target and its body; None if there is none yet."""
+    """Return the next complete request of a connection: its target and its body; None if it is incomplete."""
     head, separator, rest = connection.received.partition(b"\r\n\r\n")
     if not separator:
         return None

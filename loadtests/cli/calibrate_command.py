@@ -98,7 +98,7 @@ def _measure_turns(url: str, streams: tuple[int, ...], *, quick: bool) -> Iterat
 
 
 def _read_cpu_ticks() -> list[int]:
-    """Return the machine's processor time so far, by kind; empty if there is no /proc."""
+    """Return the machine's processor time so far, by kind; empty without /proc."""
     path = Path("/proc/stat")
     return [int(part) for part in path.read_text().split("\n", 1)[0].split()[1:]] if path.exists() else []
 

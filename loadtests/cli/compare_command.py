@@ -61,13 +61,15 @@ def _format_estimate(estimate: Estimate) -> tuple[str, str]:
 def _read_results(path: Path) -> dict[str, Any]:
     file = path / "results.json" if path.is_dir() else path
     try:
-        results = json.loads(file.read_text(encoding="utf-8"))
+        results: Any = json.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
         raise click.UsageError(f"{file}: {error.strerror}") from error
     except (ValueError, RecursionError) as error:
         raise click.UsageError(f"{file}: invalid JSON: {error}") from error
-    versioned = isinstance(results, dict) and results.get("schema_version") == SCHEMA_VERSION
-    if not versioned or "latencies_ms" not in results:
+    if not isinstance(results, dict) or (results.get("schema_version"), "latencies_ms" in results) != (
+        SCHEMA_VERSION,
+        True,
+    ):
         raise click.UsageError(f"{file}: expected the results of a load test by this version of chatproof")
     schema = json.loads(files("loadtests").joinpath("results.schema.json").read_text(encoding="utf-8"))
     for problem in jsonschema_rs.validator_for(schema).iter_errors(results):

@@ -2,10 +2,11 @@
 
 An event has content when one of its deltas holds text, reasoning or a tool call. Such events are recognised by the
 bytes in front of the text. These bytes are learned from the first event that is parsed; they differ between servers
-only by the key and by the space after its colon, and they cannot occur inside a text, where quotes are escaped. After
-that an event costs one regular expression. Whatever the known bytes do not explain, such as a wrong count of line
-ends, is parsed. What one stream teaches is shared by the later streams of a connection, so that of these three events
-are parsed: the role, the finish and the usage. Does no I/O, and knows the time only from its arguments.
+only by the key and by the space after its colon, and they cannot occur inside a JSON string, where quotes are
+escaped. After that an event costs one regular expression. Whatever the known bytes do not explain, such as a wrong
+count of line ends, is parsed. What one stream teaches is shared by the later streams of a connection, so that of
+these three events are parsed: the role, the finish and the usage. Does no I/O, and knows the time only from its
+arguments.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ class TooLarge(ValueError):
 
 
 class ContentPatterns:
-    """The bytes in front of a text, as far as they have been learned; shared by the streams of a server."""
+    """The bytes in front of the content, as far as they have been learned; shared by the streams of a server."""
 
     __slots__ = ("_known", "find_all")
 

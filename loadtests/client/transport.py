@@ -67,7 +67,7 @@ class Caller:
 
     @property
     def answer(self) -> Answer | None:
-        """The answer in flight, with everything that has come of it; None between two requests."""
+        """The answer in flight, with everything that has arrived; None between two requests."""
         if self._reader is not None:
             self._reader.flush()
         return self._answer

@@ -1,4 +1,4 @@
-"""Decide when a test has so many failures that it is aborted. Does no I/O."""
+"""Decide when a test is aborted because of its failures. Does no I/O."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class AbortLimits:
     after: int
 
     def exceeded(self, requests: int, failures: int) -> str | None:
-        """Return the option whose limit is exceeded, None if there is none."""
+        """Return the option whose limit is exceeded, None if no limit is exceeded."""
         if self.count is not None and failures > self.count:
             return f"--give-up-count {self.count}"
         if self.share is not None and requests >= self.after and failures > self.share * requests:

@@ -14,8 +14,8 @@ DEFINITIONS: Final[Mapping[str, str]] = {
     "TTFT": "time to first token: from sending the request to the first event with content (text, reasoning or a tool "
     "call); TTFT and ITL include streams that fail later",
     "ITL": "inter-token latency: between two consecutive events with content; 0 for events that arrived in one read",
-    "TPOT": "time per output token: (last content - first content) / (completion tokens - 1), with the tokens of the "
-    "server's usage, or the number of events if there is no usage",
+    "TPOT": "time per output token: (last content - first content) / (completion tokens - 1), with the "
+    "tokens of the server's usage, or the number of events with content without usage",
     "E2E": "end to end: from sending the request to the end of the answer",
     "TTFT planned": "TTFT from the time at which the request was planned to be sent",
     "E2E planned": "E2E from the time at which the request was planned to be sent",

@@ -45,7 +45,7 @@ class NewReads:
 
 
 def take_new(answer: Answer, began_ns: int, until_ns: int | None = None) -> NewReads | None:
-    """Return the reads of an answer since the last call, up to `until_ns` if given; None if there are none.
+    """Return the reads of an answer since the last call, up to `until_ns` if given; None without new reads.
 
     A call for the end of a second is cheaper, as each second has its own sums.
     """

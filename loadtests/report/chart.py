@@ -43,7 +43,7 @@ class Axis:
     def over(cls, title: str, values: Iterable[float], *, logarithmic: bool = False, zero: bool = False) -> Axis:
         """Return an axis that covers all values: only the positive ones if logarithmic, and also 0 if `zero`.
 
-        If the values are close together, a logarithmic axis becomes linear, as there are no round powers between them.
+        If the values are close together, a logarithmic axis becomes linear, as it would have no round values.
         """
         covered = [value for value in values if math.isfinite(value) and (value > 0 or not logarithmic)]
         least, greatest = min(covered, default=1.0 if logarithmic else 0.0), max(covered, default=1.0)

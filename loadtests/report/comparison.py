@@ -2,7 +2,7 @@
 
 Percentiles have the 95 % interval of their order statistics, shares Wilson's interval, rates the interval of the mean
 over their seconds. Two values differ clearly if their intervals do not overlap. Requests that a server handled at the
-same time are not independent, so an unclear difference does not prove that there is none.
+same time are not independent, so an unclear difference does not prove equality.
 """
 
 from __future__ import annotations

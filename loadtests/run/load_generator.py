@@ -42,7 +42,7 @@ RECONNECT_S: Final = 1.0
 class LoadGenerator:
     """Sends this process's part of the requests.
 
-    on_finished: called when there is nothing left to send. began_ns: the end of the warm-up, 0 while there is no test.
+    on_finished: called when there is nothing left to send. began_ns: the end of the warm-up, 0 between tests.
     closing: nothing more is sent. part: the numbers of this process. warm_up_failures: the first detail of each kind of
     failure in the warm-up, which is not counted. csv_rows: rows of requests.csv that are not yet written or sent to the
     master.
@@ -95,7 +95,7 @@ class LoadGenerator:
         return first + step // 2, step
 
     def suspend(self) -> None:
-        """Send nothing, because there is no test, or not yet: users that ask for the next request wait."""
+        """Send nothing, because no test is running, or not yet: users that ask for the next request wait."""
         self.tally.clear()
         self.began_ns = 0
         self.closing = True

@@ -59,7 +59,7 @@ class Session:
 
     @property
     def began_ns(self) -> int:
-        """The end of the warm-up, 0 while there is no test."""
+        """The end of the warm-up, 0 between tests."""
         return self.generator.began_ns
 
     def _current_options(self) -> Namespace:

@@ -76,7 +76,7 @@ class WorkDistribution:
             self._send_part(worker, part)
 
     def take_part(self) -> Part:
-        """Return the part with which a test begins here: all numbers if there is no master."""
+        """Return the part with which a test begins here: all numbers without a master."""
         part, self._part = self._part or (0, 1), None
         return part
 

@@ -1,4 +1,4 @@
-"""The search finds the highest rate that a server sustains, and reports if there is none."""
+"""The search finds the highest rate that a server sustains, and reports if no rate holds."""
 
 from __future__ import annotations
 
