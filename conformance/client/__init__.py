@@ -1,1 +1,1 @@
-"""The HTTP client that records exchanges byte by byte; the only stage that uses the network to test a server."""
+"""The HTTP client that records exchanges byte by byte; the only package that connects to the server under test."""

@@ -26,7 +26,7 @@ MAX_UNREAD_BYTES: Final = 256 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class ResponseHead:
+class ReceivedHead:
     """The status line and headers of an answer; names and values as they were received."""
 
     status: int
@@ -79,14 +79,14 @@ class Connection(asyncio.Protocol):
         if self._transport is not None:
             self._transport.write(self._unsent)
 
-    async def read_head(self) -> ResponseHead:
+    async def read_head(self) -> ReceivedHead:
         """Wait for the status line and headers of the answer."""
         while True:
             event = await self._next_event()
             if isinstance(event, h11.InformationalResponse) and event.status_code != SWITCHED:
                 continue  # 100 or 103: the answer follows. After 101 no HTTP/1.1 answer follows.
             if isinstance(event, (h11.InformationalResponse, h11.Response)):
-                return ResponseHead(
+                return ReceivedHead(
                     event.status_code,
                     event.reason,
                     f"HTTP/{event.http_version.decode('latin-1')}",

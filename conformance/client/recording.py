@@ -12,7 +12,7 @@ from openapi.stream import sse
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from conformance.client.connection import ResponseHead
+    from conformance.client.connection import ReceivedHead
 
 MAX_SEGMENTS: Final = 100_000
 """Most segments of one body. A server that sends single bytes for minutes would otherwise exhaust the memory."""
@@ -32,7 +32,7 @@ class Recording:
         self.started_at = datetime.now(UTC).isoformat()
         self.started = time.perf_counter()
         self.connected = False
-        self.head: ResponseHead | None = None
+        self.head: ReceivedHead | None = None
         self.arrivals_s: list[float] = []
         self._segments: list[bytearray] = []
         self.headers_at_s = 0.0
@@ -45,7 +45,7 @@ class Recording:
         """Return the seconds since the start."""
         return time.perf_counter() - self.started
 
-    def open(self, head: ResponseHead) -> None:
+    def open(self, head: ReceivedHead) -> None:
         """Note that the headers have arrived."""
         self.headers_at_s = self.now()
         self.head = head

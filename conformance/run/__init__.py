@@ -1,1 +1,1 @@
-"""Sends a plan to a server, concurrently and within a budget."""
+"""Send a plan to a server, concurrently and within a budget."""

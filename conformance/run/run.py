@@ -11,7 +11,7 @@ from conformance.errors import HarnessError
 from conformance.judge.rounds import DECIDED
 from conformance.record import Record
 from conformance.run.calls import cut_stop, explain_no_stop, key_alteration
-from conformance.run.scheduler import Scheduler
+from conformance.run.scheduler import StepScheduler
 from conformance.run.sender import Sender
 from conformance.run.trials import Trials
 
@@ -48,7 +48,7 @@ class Run:
         self._server = server
         self._on_progress = on_progress
         self._reusable = reusable or {}
-        self._scheduler = Scheduler(limits.concurrency)
+        self._scheduler = StepScheduler(limits.concurrency)
         self._sender = Sender(server, limits, self.record, id_prefix)
         self._trials = Trials(plan)
 

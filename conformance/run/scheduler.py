@@ -20,7 +20,7 @@ ROUND_SHARE: Final = 4
 """A scenario with rounds may use one in this many of the slots."""
 
 
-class Scheduler:
+class StepScheduler:
     """Shares `concurrency` slots among the scenarios of a run.
 
     The steps of a scenario go out one after another in one slot, with these exceptions: `together` scenarios take a

@@ -48,11 +48,11 @@ def named(assertion: Assertion) -> tuple[str, str, str]:
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_every_assertion_has_a_unique_id_and_a_requirement(dialect: str, declare: object) -> None:
     contract = load(dialect)
-    found = draft(contract, declare(contract))  # type: ignore[operator]
-    identities = [assertion.id for assertion in found.assertions]
+    drafted = draft(contract, declare(contract))  # type: ignore[operator]
+    identities = [assertion.id for assertion in drafted.assertions]
     assert sorted(set(identities)) == sorted(identities)
-    assert {assertion.check.id for assertion in found.assertions} <= set(contract.requirements)
-    assert all(assertion.requirement.source.partition("#")[2] for assertion in found.assertions)
+    assert {assertion.check.id for assertion in drafted.assertions} <= set(contract.requirements)
+    assert all(assertion.requirement.source.partition("#")[2] for assertion in drafted.assertions)
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
@@ -101,8 +101,8 @@ def test_a_pattern_that_matches_nothing_is_refused(pattern: str) -> None:
 
 
 def test_the_maximum_cost_is_the_sum_over_all_steps() -> None:
-    found = narrowed("greedy", "goes-on-after-errors")
-    assert (found.requests, found.tokens) == (4 + 3, 4 * 48 + 4)
+    drafted = narrowed("greedy", "goes-on-after-errors")
+    assert (drafted.requests, drafted.tokens) == (4 + 3, 4 * 48 + 4)
 
 
 @pytest.mark.parametrize(

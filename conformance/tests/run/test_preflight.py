@@ -10,7 +10,7 @@ import pytest
 from conformance.client.secret import Secret
 from conformance.errors import Unreachable
 from conformance.run.session import RunOptions, prepare_server
-from conformance.tests.faulty_proxy import Reply, FaultyProxy
+from conformance.tests.faulty_proxy import FaultyProxy, Reply
 from conformance.tests.scripted import Scripted, json_reply, prepared
 from openapi import waiting
 from openapi.contract.contract import load, names

@@ -77,7 +77,7 @@ def test_auth_is_judged_if_the_dialect_the_user_or_an_api_key_declares_it() -> N
     def prepare_auth(dialect: str, secret: Secret | None = None, **options: Any) -> tuple[str, str, int]:
         run = prepared(Scripted(), dialect, secret, **options)
         judged = {assertion.scenario.id for assertion in run.plan.assertions if assertion.check.id.startswith("auth.")}
-        return run.declaration.status_prepare_auth("auth"), run.declaration.source_prepare_auth("auth"), len(judged)
+        return run.declaration.status_of("auth"), run.declaration.source_of("auth"), len(judged)
 
     asked = prepare_auth("openai", Secret("sk-0123456789abcdef"))
     assert ("declared", "the key, given or not") == asked[:2]
