@@ -1,4 +1,4 @@
-"""Test that the path of every check, mutant and fault begins with the topic of the check id."""
+"""Test that the path of every check, mutant and fault begins with the prefix of a check id."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import importlib
 import json
 import pkgutil
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from conformance.check import Check
 from conformance.judge import checks
-from conformance.proof import kill_table, mutants
+from conformance.proof import mutants
 from conformance.proof.mutants.mutant import Mutant
 from reference_server.faults import topics
 from reference_server.faults.fault import Fault
@@ -19,39 +19,44 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import ModuleType
 
-KILLS = json.loads((Path(kill_table.__file__).parent / "kills.json").read_text(encoding="utf-8"))["faults"]
+T = TypeVar("T")
+KILLS = json.loads((Path(mutants.__file__).parent.parent / "kills.json").read_text(encoding="utf-8"))["faults"]
 
 
-def items_of(package: ModuleType, kind: type) -> Iterator[tuple[str, str, object]]:
-    """Yield (module path below the package, topic, item) for every item of a kind that a module below it defines."""
-    for info in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-        path = info.name.removeprefix(f"{package.__name__}.")
+def items_of(package: ModuleType, kind: type[T]) -> Iterator[tuple[str, T]]:
+    """Yield (module name below the package, item) for every item of a class that a module below the package defines."""
+    prefix = f"{package.__name__}."
+    for info in pkgutil.walk_packages(package.__path__, prefix):
         for item in vars(importlib.import_module(info.name)).values():
             if isinstance(item, kind):
-                yield path, path.partition(".")[0], item
+                yield info.name.removeprefix(prefix), item
+
+
+def topic_of(name: str) -> str:
+    """Return the part of a check id or of a module name in front of the first dot."""
+    return name.partition(".")[0]
 
 
 def test_every_check_is_in_the_folder_of_its_topic() -> None:
-    assert not [(path, item.id) for path, topic, item in items_of(checks, Check) if item.topic != topic]  # type: ignore[attr-defined]
+    assert not [(module, check.id) for module, check in items_of(checks, Check) if topic_of(module) != check.topic]
 
 
-def test_every_mutant_is_in_the_module_of_its_check() -> None:
-    modules = {item.id: path for path, _, item in items_of(checks, Check)}  # type: ignore[attr-defined]
-    misplaced = [
-        (path, item.check)  # type: ignore[attr-defined]
-        for path, _, item in items_of(mutants, Mutant)
-        if modules[item.check] != path  # type: ignore[attr-defined]
+def test_every_mutant_is_in_the_module_of_the_same_name_as_its_check() -> None:
+    modules = {check.id: module for module, check in items_of(checks, Check)}
+    assert not [
+        (module, mutant.check) for module, mutant in items_of(mutants, Mutant) if modules[mutant.check] != module
     ]
-    assert not misplaced
 
 
 def test_every_fault_is_in_the_folder_of_a_check_that_detects_it() -> None:
     misplaced = []
-    for path, topic, fault in items_of(topics, Fault):
-        assert isinstance(fault, Fault)
-        row = KILLS.get(fault.name)
-        if fault.benign or row is None:
-            continue
-        if topic not in {check.partition(".")[0] for check in row["killed_by"]}:
-            misplaced.append((path, fault.name, sorted(row["killed_by"])))
+    for module, fault in items_of(topics, Fault):
+        detected_by = KILLS.get(fault.name, {}).get("killed_by", {})
+        if detected_by and not fault.benign and topic_of(module) not in map(topic_of, detected_by):
+            misplaced.append((module, fault.name, sorted(detected_by)))
     assert not misplaced
+
+
+def test_every_module_of_faults_is_a_topic_of_checks_or_a_variation() -> None:
+    known = {check.topic for _, check in items_of(checks, Check)} | {"variations"}
+    assert not [module for module, _ in items_of(topics, Fault) if topic_of(module) not in known]
