@@ -80,7 +80,7 @@ def show_check(identity: str) -> None:
     if identity in CHECKS:
         console.print(f"\n[dim]oracle[/dim]  {escape(_oracle(identity))}", soft_wrap=True)
         return
-    console.print(f"\n[dim]mutant[/dim]  {escape(mutant.gather_mutants()[identity].sin)}")
+    console.print(f"\n[dim]mutant[/dim]  {escape(mutant.gather_mutants()[identity].defect)}")
     for line in _faults(identity):
         console.print(f"[dim]fault[/dim]   {escape(line)}", soft_wrap=True)
     console.print()

@@ -19,8 +19,7 @@ from conformance.proof import kill_matrix
 from conformance.proof.fault_host import list_dialects, start_fault_host
 from conformance.proof.kill_table import KILL_TABLE, read
 from conformance.proof.mutation_testing import make_matrix, run_faults
-from openapi.contract.contract import names
-from openapi.did_you_mean import suggest
+from conformance.run.session import load_contract
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -61,7 +60,7 @@ def run(
     Every fault must be detected by a check, every check must detect a fault, and correct servers must pass. A fault is
     tested with the scenarios that showed it when the kill matrix was written, and with a sample of the others.
 
-    Exit codes: 0 all of that holds, 1 it does not, 2 wrong usage, 5 internal error.
+    Exit codes: 0 all of that holds, 1 it does not, 2 usage error, 5 internal error.
     """
     console = Console(highlight=False)
     started_s = time.monotonic()
@@ -115,10 +114,7 @@ def _run_faults(
     complete: bool,
 ) -> tuple[MutationResult, frozenset[str]]:
     """Run the selected faults, and return the result and the names of all faults."""
-    if dialect is not None and dialect not in names():
-        known = ", ".join(sorted(names()))
-        raise UsageError(f"--dialect: unknown dialect {dialect!r}: expected one of {known}{suggest(dialect, names())}")
-    dialects = (names()[dialect],) if dialect else list_dialects()
+    dialects = (load_contract(dialect).name,) if dialect else list_dialects()
     with console.status("starting the fault host") as status, start_fault_host() as host:
         faults = [
             fault

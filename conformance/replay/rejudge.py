@@ -53,7 +53,7 @@ def judge_again(
     """
     run = results["run"]
     exchanges = {exchange.id: exchange for exchange in map(Exchange.from_dict, results["exchanges"])}
-    wishes = RunOptions(
+    options = RunOptions(
         url=results["target"]["url"],
         dialect=results["target"]["dialect"],
         model=results["target"]["model"],
@@ -64,7 +64,7 @@ def judge_again(
         verify=results["target"]["tls_verified"],
         waivers=waivers,
     )
-    first, record, unrecorded = _rebuild(results, wishes, exchanges, "", {})
+    first, record, unrecorded = _rebuild(results, options, exchanges, "", {})
     record = replace(
         record,
         exhausted=run["exhausted"],
@@ -78,7 +78,7 @@ def judge_again(
     reusable = index_exchanges(first.plan, record, first.model)
     for other in results.get("also", ()):
         name = other["target"]["dialect"]
-        prepared, other_record, other_unrecorded = _rebuild(other, wishes, exchanges, f"{name}:", reusable)
+        prepared, other_record, other_unrecorded = _rebuild(other, options, exchanges, f"{name}:", reusable)
         other_record.requests, other_record.exhausted = other["requests"], run["exhausted"]
         others.append(conclude(prepared, other_record, run["started_at"], run["duration_s"]))
         unrecorded = (*unrecorded, *(f"{name}:{scenario}" for scenario in other_unrecorded))
@@ -87,13 +87,17 @@ def judge_again(
 
 
 def _rebuild(
-    judged: dict[str, Any], wishes: RunOptions, exchanges: dict[str, Exchange], prefix: str, reusable: ReusableExchanges
+    judged: dict[str, Any],
+    options: RunOptions,
+    exchanges: dict[str, Exchange],
+    prefix: str,
+    reusable: ReusableExchanges,
 ) -> tuple[PreparedRun, Record, tuple[str, ...]]:
     """Return today's plan for one dialect, its record, and the scenarios that are not completely recorded."""
     target = judged["target"]
     contract = load_contract(target["dialect"])
     declaration = _declaration(target)
-    plan = draft(contract, declaration, wishes.only, wishes.topics, wishes.draw)
+    plan = draft(contract, declaration, options.only, options.topics, options.draw)
     record = Record(missing=_missing(judged))
     for scenario in plan.scenarios:
         reused = reusable.get(scenario.request_key(target["model"]), {})
@@ -105,7 +109,7 @@ def _rebuild(
     unrecorded = tuple(scenario.id for scenario in plan.scenarios if _is_incomplete(plan, scenario, record))
     address = parse(target["url"], contract.path, contract.models_path)
     prepared = PreparedRun(
-        replace(wishes, dialect=contract.name),
+        replace(options, dialect=contract.name),
         contract,
         address,
         target["model"],

@@ -1,4 +1,4 @@
-"""A stranger: `transformers serve` with the embedded checkpoint. What it does otherwise is named, and nothing else."""
+"""The suite reports the known deviations of `transformers serve` with the embedded checkpoint, and nothing else."""
 
 from __future__ import annotations
 
@@ -28,33 +28,33 @@ if TYPE_CHECKING:
 
 START_S = 120.0
 MODEL = "./checkpoint"
-ASKED = (  # scenarios enough for every claim below; the whole plan is run by hand for docs/third-party-servers.md
+SCENARIOS = (  # enough for all tests below; docs/third-party-servers.md has the results of the whole plan
     "conversation", "greedy*", "stop-text", "usage-on-request", "models", "malformed-*", "refused-stream",
     "goes-on-after-errors", "n-*", "messages-*", "temperature-*", "top_p-*", "seed-*", "parallel*",
 )  # fmt: skip
 ADDRESS = re.compile(r"running on (http://[\w.:]+)")
 
-TRUE = {  # requirement -> why it is true of transformers 5.23, in its own source or answers
-    "answer.as-many-choices-as-asked": "n is read and left aside",
-    "answer.logprobs-when-asked": "logprobs are read and left aside",
+DEVIATIONS = {  # requirement: how transformers 5.23 deviates from it, by its source or its answers
+    "answer.as-many-choices-as-asked": "n is ignored",
+    "answer.logprobs-when-asked": "logprobs is ignored",
     "answer.text-well-encoded": "a token that ends within a character leaves U+FFFD at the cut",
-    "choices.*": "n is read and left aside",
-    "logprobs.*": "logprobs are read and left aside",
-    "errors.*": "FastAPI's {detail} envelope, and a bare 500 in text/plain where a type is wrong",
-    "http.models-listed": "500 where the hub's cache has no index",
-    "parallel.bad-ones-refused": "a value that generate() refuses is a 500, alone or among others",
-    "parameters.*": "values are not validated: what generate() takes is taken, what it refuses is a 500",
+    "choices.*": "n is ignored",
+    "logprobs.*": "logprobs is ignored",
+    "errors.*": "FastAPI's {detail} envelope, and a 500 in text/plain for a wrong type",
+    "http.models-listed": "500 if the hub's cache has no index",
+    "parallel.bad-ones-refused": "a value that generate() refuses is a 500, also among concurrent requests",
+    "parameters.*": "values are not validated: those that generate() refuses are a 500, all others are accepted",
     "stop.*": "generation ends after the stop text, which stays in the answer",
-    "stream.created-constant": "each chunk takes the clock anew",
+    "stream.created-constant": "each chunk has its own time",
     "stream.done-last": "no [DONE]",
     "stream.text-as-plain": "a streamed answer keeps the blank lines at its start, a plain one loses them",
-    "stream.usage-*": "usage is in the last chunk with choices, asked for or not",
+    "stream.usage-*": "usage is in the last chunk with choices, whether requested or not",
 }
 
 
 @pytest.fixture(scope="module")
-def stranger() -> Iterator[str]:
-    """The address of `transformers serve`, a process of its own on a free port of the loopback."""
+def server_url() -> Iterator[str]:
+    """The URL of `transformers serve`, run as a child process on a free port of the loopback interface."""
     if find_spec("accelerate") is None:
         pytest.skip("transformers serve needs accelerate: pip install 'chatproof[dev]'")
     folder = Path(reference_server.tiny.__file__).parent
@@ -66,19 +66,19 @@ def stranger() -> Iterator[str]:
     )  # fmt: skip
     watchdog = threading.Timer(START_S, process.kill)
     watchdog.start()
-    said: list[str] = []
+    lines: list[str] = []
     try:
         for line in process.stdout or ():
-            said.append(line)
-            if found := ADDRESS.search(line):
+            lines.append(line)
+            if match := ADDRESS.search(line):
                 watchdog.cancel()
                 reader = threading.Thread(target=lambda: list(process.stdout or ()))
                 reader.start()
-                yield found[1]
+                yield match[1]
                 process.terminate()
                 reader.join()
                 return
-        pytest.fail(f"transformers serve did not start: {''.join(said[-3:])}")
+        pytest.fail(f"transformers serve did not start: {''.join(lines[-3:])}")
     finally:
         watchdog.cancel()
         process.terminate()
@@ -86,14 +86,14 @@ def stranger() -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def results(stranger: str, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """What the suite says of it."""
-    path = tmp_path_factory.mktemp("stranger") / "results.json"
-    arguments = ["check", stranger, "--dialect", "openai", "--model", MODEL, "--report", f"json={path}"]
-    arguments += [word for pattern in ASKED for word in ("--only", pattern)]
+def results(server_url: str, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """The results of the suite."""
+    path = tmp_path_factory.mktemp("third-party") / "results.json"
+    arguments = ["check", server_url, "--dialect", "openai", "--model", MODEL, "--report", f"json={path}"]
+    arguments += [word for pattern in SCENARIOS for word in ("--only", pattern)]
     assert CliRunner(catch_exceptions=False).invoke(main, arguments).exit_code == 1
-    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return found
+    content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return content
 
 
 @pytest.fixture(scope="module")
@@ -103,11 +103,11 @@ def rows(results: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def got(row: dict[str, Any]) -> str:
-    """Everything that was found against one requirement."""
-    return "\n".join(found["got"] for found in row["findings"])
+    """All findings for one requirement."""
+    return "\n".join(finding["got"] for finding in row["findings"])
 
 
-def test_what_it_is_known_for_is_found(results: dict[str, Any], rows: dict[str, dict[str, Any]]) -> None:
+def test_its_known_deviations_are_reported(results: dict[str, Any], rows: dict[str, dict[str, Any]]) -> None:
     assert rows["stream.done-last"]["outcome"] == "FAIL"
     assert rows["stop.not-in-output"]["outcome"] == "FAIL"
     assert (rows["answer.as-many-choices-as-asked"]["outcome"], "1 choices") == (
@@ -118,30 +118,32 @@ def test_what_it_is_known_for_is_found(results: dict[str, Any], rows: dict[str, 
     assert "500" in got(rows["errors.client-fault-is-4xx"])
     assert rows["errors.envelope-fits"]["outcome"] == "FAIL"
     shown = {exchange["id"]: exchange["response"] for exchange in results["exchanges"]}
-    bodies = [str(shown[found["exchange"]]["segments"]) for found in rows["errors.envelope-fits"]["findings"]]
+    bodies = [str(shown[finding["exchange"]]["segments"]) for finding in rows["errors.envelope-fits"]["findings"]]
     assert any('{"detail":' in body for body in bodies)
 
 
-def test_nothing_is_found_that_is_not_true_of_it(rows: dict[str, dict[str, Any]]) -> None:
-    accused = {name: got(row) for name, row in rows.items() if row["outcome"] in ("FAIL", "WARN", "ERROR")}
-    assert {} == {name: found for name, found in accused.items() if not any(fnmatchcase(name, known) for known in TRUE)}
+def test_only_its_known_deviations_are_reported(rows: dict[str, dict[str, Any]]) -> None:
+    reported = {name: got(row) for name, row in rows.items() if row["outcome"] in ("FAIL", "WARN", "ERROR")}
+    assert {} == {
+        name: text for name, text in reported.items() if not any(fnmatchcase(name, known) for known in DEVIATIONS)
+    }
 
 
-def test_every_bound_that_it_is_blamed_for_was_broken_by_its_answer(rows: dict[str, dict[str, Any]]) -> None:
-    """A value that must be refused was answered with 2xx or 5xx; one that must be taken was not answered with 2xx."""
+def test_every_reported_bound_was_violated_by_an_answer(rows: dict[str, dict[str, Any]]) -> None:
+    """A value to refuse was answered with 2xx or 5xx, and one to accept with another status than 2xx."""
     for name, row in rows.items():
         if name.startswith("parameters.") and row["outcome"] in ("FAIL", "WARN"):
-            for found in row["findings"]:
-                refused = re.match(r"4\d\d", found["got"]) is not None
-                assert refused != ("refused" in found["expected"]), (name, found)
+            for finding in row["findings"]:
+                refused = re.match(r"4\d\d", finding["got"]) is not None
+                assert refused != ("refused" in finding["expected"]), (name, finding)
 
 
-def test_what_it_refuses_because_no_document_names_it_is_not_asked_for() -> None:
+def test_no_scenario_sends_a_parameter_that_the_contract_does_not_name() -> None:
     contract = load_contract("openai")
     bodies = [
         step.body or {}
         for scenario in draft(contract, default_capabilities(contract)).scenarios
         for step in scenario.steps
     ]
-    strange = {name for body in bodies for name in body} - {*contract.parameters, "model", "chatproof_unknown"}
-    assert strange == set()
+    unnamed = {name for body in bodies for name in body} - {*contract.parameters, "model", "chatproof_unknown"}
+    assert unnamed == set()

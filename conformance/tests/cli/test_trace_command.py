@@ -233,14 +233,14 @@ def test_a_sentence_that_nothing_tests_fails_the_command(kind: str, monkeypatch:
 def test_an_unknown_dialect_is_a_usage_error() -> None:
     code, _, errors = run("spec", "trace", "--dialect", "no-such")
     assert code == 2
-    assert errors.startswith("chatproof: --dialect 'no-such' is unknown; there are: ")
+    assert errors.startswith("chatproof: --dialect: unknown dialect 'no-such': expected one of ")
     assert errors.count("\n") == 1
 
 
 def test_a_check_is_shown_with_its_mutant_its_scenarios_and_its_sentences() -> None:
     code, output, _ = run("checks", "show", "stream.done-last")
     assert code == 0
-    assert mutant.gather_mutants()["stream.done-last"].sin in output
+    assert mutant.gather_mutants()["stream.done-last"].defect in output
     assert re.search(r"mindie-2\.3  \d+ scenarios: [a-z-]+, [a-z-]+, [a-z-]+, [a-z-]+, \.\.\.", output)
     assert "mindie-llm-2.3#stream/done  MUST  the event [DONE] ends the stream" in output
 

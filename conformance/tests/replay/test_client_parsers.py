@@ -1,4 +1,4 @@
-"""Real clients over recorded answers: a good run breaks none, and a broken one is noticed."""
+"""Real client libraries read all answers of a good run, and broken answers are reported."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from conformance.exchange import Segment
-from conformance.replay import client_parsers as clients
+from conformance.replay import client_parsers
 from conformance.replay.client_parsers import MAX_ANSWERS, run_clients, select_answers
 from conformance.replay.replay_server import serve_answers
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from conformance.exchange import Exchange
-    from conformance.tests.conftest import Good, Said
+    from conformance.tests.conftest import CommandResult, Good
 
 pytest.importorskip("openai")
 
@@ -29,36 +29,37 @@ def streamed(good: Good) -> Exchange:
     return good.exchanges["greedy", "streamed"]
 
 
-def saying(exchange: Exchange, body: bytes) -> Exchange:
-    """The same answer with another body."""
+def with_body(exchange: Exchange, body: bytes) -> Exchange:
+    """The same answer with a different body."""
     assert exchange.response is not None
     return replace(exchange, response=replace(exchange.response, segments=(Segment(0.1, body),)))
 
 
-def broken(*exchanges: Exchange) -> dict[str, tuple[str, ...]]:
-    """What each installed client says against such answers."""
-    return {each.client: tuple(it.how for it in each.broken) for each in run_clients(exchanges) if each.version}
+def problems(*exchanges: Exchange) -> dict[str, tuple[str, ...]]:
+    """The problems of each installed client with these answers."""
+    results = [result for result in run_clients(exchanges) if result.version]
+    return {result.client: tuple(answer.how for answer in result.broken) for result in results}
 
 
-def test_the_player_says_the_very_bytes(read_good: Callable[[str], Good]) -> None:
+def test_the_replay_server_sends_the_recorded_bytes(read_good: Callable[[str], Good]) -> None:
     exchange = streamed(read_good("mindie-2.3"))
     with serve_answers([exchange]) as (url,), urllib.request.urlopen(f"{url}/chat/completions", data=b"{}") as answer:
         assert answer.read() == exchange.body
         assert answer.headers["Content-Type"] == exchange.header("content-type")
 
 
-def test_a_good_run_breaks_no_lax_client(read_good: Callable[[str], Good]) -> None:
-    found = {each.client: each for each in run_clients(list(read_good("openai").exchanges.values()))}
-    lax = found["openai-python"]
-    assert (lax.version is not None, lax.answers, lax.broken) == (True, MAX_ANSWERS, ())
+def test_a_lenient_client_reads_all_answers_of_a_good_run(read_good: Callable[[str], Good]) -> None:
+    results = {result.client: result for result in run_clients(list(read_good("openai").exchanges.values()))}
+    lenient = results["openai-python"]
+    assert (lenient.version is not None, lenient.answers, lenient.broken) == (True, MAX_ANSWERS, ())
 
 
-def test_clients_that_are_not_installed_are_named(
+def test_clients_that_are_not_installed_are_listed(
     read_good: Callable[[str], Good], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(clients, "find_spec", lambda _: None)
-    found = run_clients([streamed(read_good("mindie-2.3"))])
-    assert [each.client for each in found if each.version is None and not each.answers] == [
+    monkeypatch.setattr(client_parsers, "find_spec", lambda _: None)
+    results = run_clients([streamed(read_good("mindie-2.3"))])
+    assert [result.client for result in results if result.version is None and not result.answers] == [
         "openai-python",
         "openai-python, strict",
         "httpx-sse",
@@ -67,34 +68,36 @@ def test_clients_that_are_not_installed_are_named(
     ]
 
 
-def test_an_answer_that_is_no_json_breaks_every_client(read_good: Callable[[str], Good]) -> None:
-    exchange = saying(streamed(read_good("mindie-2.3")), b"data: {nothing\n\n")
-    found = broken(exchange)
-    assert found
-    assert all(len(each) == 1 for each in found.values()), found
+def test_no_client_can_read_an_event_that_is_not_json(read_good: Callable[[str], Good]) -> None:
+    exchange = with_body(streamed(read_good("mindie-2.3")), b"data: {nothing\n\n")
+    by_client = problems(exchange)
+    assert by_client
+    assert all(len(descriptions) == 1 for descriptions in by_client.values()), by_client
 
 
-def test_a_stream_without_prefix_is_told_though_the_client_says_nothing(read_good: Callable[[str], Good]) -> None:
+def test_a_stream_without_the_data_prefix_is_reported_although_the_client_raises_nothing(
+    read_good: Callable[[str], Good],
+) -> None:
     exchange = streamed(read_good("mindie-2.3"))
-    found = broken(saying(exchange, exchange.body.replace(b"data: ", b"")))
-    assert found["openai-python"] == ("ValueError: the client read no chunk from the stream",)
+    by_client = problems(with_body(exchange, exchange.body.replace(b"data: ", b"")))
+    assert by_client["openai-python"] == ("ValueError: the client read no chunk from the stream",)
 
 
-def test_an_error_counts_only_whole_answers_with_choices(read_good: Callable[[str], Good]) -> None:
+def test_only_complete_answers_with_choices_are_selected(read_good: Callable[[str], Good]) -> None:
     exchanges = list(read_good("mindie-2.3").exchanges.values())
-    chosen = select_answers(exchanges)
-    assert len(chosen) == MAX_ANSWERS
-    assert {True, False} == {each.is_stream for each in chosen}
-    assert all(each.status == 200 for each in chosen)
+    selected = select_answers(exchanges)
+    assert len(selected) == MAX_ANSWERS
+    assert {True, False} == {exchange.is_stream for exchange in selected}
+    assert all(exchange.status == 200 for exchange in selected)
 
 
 def test_the_option_adds_the_clients_to_the_results(
-    read_good: Callable[[str], Good], chatproof: Callable[..., Said], tmp_path: Path
+    read_good: Callable[[str], Good], chatproof: Callable[..., CommandResult], tmp_path: Path
 ) -> None:
     (tmp_path / "r.json").write_text(read_good("mindie-2.3").results, encoding="utf-8")
-    said = chatproof("judge", "r.json", "--clients", "--topic", "usage", "--report", "json=new.json")
-    assert said.code == 0, said.stderr
+    result = chatproof("judge", "r.json", "--clients", "--topic", "usage", "--report", "json=new.json")
+    assert result.code == 0, result.stderr
     content = json.loads((tmp_path / "new.json").read_text(encoding="utf-8"))
     assert "openai-python, strict" in [client["client"] for client in content["clients"]]
-    assert "clients that were played the answers" in said.stdout
+    assert "client libraries that read the recorded answers" in result.stdout
     assert chatproof("judge", "new.json", "--topic", "usage").code == 0

@@ -1,4 +1,4 @@
-"""Recorded runs, again: judged offline to the same words, and one exchange sent again."""
+"""A recorded run is judged offline to the same outcomes, and one of its requests can be sent again."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ from conformance.proof.editing.answers import edit_answer
 from conformance.replay import rejudge, resend
 from conformance.report import results
 from conformance.report.results_file import read_results
-from conformance.tests.faulty_proxy import Reply, Sinner, on_replies
+from conformance.tests.faulty_proxy import FaultyProxy, Reply, on_replies
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
     from conformance.exchange import Exchange
-    from conformance.tests.conftest import Good, Said
+    from conformance.tests.conftest import CommandResult, Good
     from conformance.tests.faulty_proxy import Sent
 
-GOODS = ["mindie-2.3", "openai"]  # what is done to results is the same for every dialect
+GOODS = ["mindie-2.3", "openai"]  # results are handled in the same way for every dialect
 
 
 def broken(good: Good, **options: Any) -> dict[str, Any]:
-    """The results of a run with findings in it, as read from a file."""
+    """The results of a run with findings, as read from a file."""
 
     def break_(exchange: Exchange) -> Exchange:
-        fit = isinstance(exchange.json, dict) and "choices" in exchange.json
-        return edit_answer(exchange, lambda answer: answer.update(object="x")) if fit else exchange
+        is_answer = isinstance(exchange.json, dict) and "choices" in exchange.json
+        return edit_answer(exchange, lambda answer: answer.update(object="x")) if is_answer else exchange
 
-    found: dict[str, Any] = json.loads(results.to_json(good.outcome(good.changed(break_), **options).results))
-    return found
+    content: dict[str, Any] = json.loads(results.to_json(good.outcome(good.changed(break_), **options).results))
+    return content
 
 
-def test_a_recorded_run_is_judged_to_the_same_words(good: Good) -> None:
+def test_a_recorded_run_is_judged_to_the_same_outcomes(good: Good) -> None:
     content = broken(good)
     again = rejudge.judge_again(content)
     assert again.outcome.results["requirements"] == content["requirements"]
@@ -48,14 +48,14 @@ def test_a_recorded_run_is_judged_to_the_same_words(good: Good) -> None:
 
 
 def test_a_run_can_be_judged_more_strictly_than_it_was(good: Good) -> None:
-    relaxed, strict = (rejudge.judge_again(broken(good), strict=each).outcome.results for each in (False, True))
+    relaxed, strict = (rejudge.judge_again(broken(good), strict=strict).outcome.results for strict in (False, True))
     assert {row["id"] for row in relaxed["requirements"] if row["fails"]} <= {
         row["id"] for row in strict["requirements"] if row["fails"]
     }
     assert (relaxed["run"]["strict"], strict["run"]["strict"]) == (False, True)
 
 
-def test_what_was_not_recorded_is_named_and_fails_nothing(good: Good) -> None:
+def test_an_unrecorded_scenario_is_listed_and_fails_nothing(good: Good) -> None:
     content = json.loads(good.results)
     content["exchanges"] = [exchange for exchange in content["exchanges"] if exchange["scenario"] != "conversation"]
     again = rejudge.judge_again(content)
@@ -64,10 +64,12 @@ def test_what_was_not_recorded_is_named_and_fails_nothing(good: Good) -> None:
 
 
 @pytest.mark.parametrize("gone", [1, 2])
-def test_a_round_that_was_needed_and_not_recorded_is_named(read_good: Callable[[str], Good], gone: int) -> None:
+def test_a_scenario_without_a_round_that_it_needs_is_listed_as_unrecorded(
+    read_good: Callable[[str], Good], gone: int
+) -> None:
     good = read_good("mindie-2.3")
     name = "effects-of-sampling"
-    scenario = next(each for each in good.plan.scenarios if each.id == name)
+    scenario = next(scenario for scenario in good.plan.scenarios if scenario.id == name)
     left_out = {f"{name}/{step.name}" for step in scenario.steps if step.round >= gone}
     content = json.loads(good.results)
     content["exchanges"] = [exchange for exchange in content["exchanges"] if exchange["id"] not in left_out]
@@ -76,7 +78,7 @@ def test_a_round_that_was_needed_and_not_recorded_is_named(read_good: Callable[[
     assert again.outcome.results["verdict"] == "conformant"
 
 
-def test_an_exchange_that_asks_something_else_than_today_is_not_judged(good: Good) -> None:
+def test_an_exchange_whose_request_has_changed_since_is_not_judged(good: Good) -> None:
     content = json.loads(good.results)
     for exchange in content["exchanges"]:
         if exchange["scenario"] == "conversation":
@@ -84,7 +86,7 @@ def test_an_exchange_that_asks_something_else_than_today_is_not_judged(good: Goo
     assert "conversation" in rejudge.judge_again(content).unrecorded
 
 
-def test_a_packed_file_reads_as_the_plain_one(good: Good, tmp_path: Path) -> None:
+def test_a_gzipped_file_is_read_like_a_plain_one(good: Good, tmp_path: Path) -> None:
     (tmp_path / "r.json").write_text(good.results, encoding="utf-8")
     (tmp_path / "r.json.gz").write_bytes(gzip.compress(good.results.encode()))
     assert read_results(tmp_path / "r.json") == read_results(tmp_path / "r.json.gz")
@@ -93,23 +95,23 @@ def test_a_packed_file_reads_as_the_plain_one(good: Good, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     "data", [b"", b"{}", b"[]", b"\x1f\x8bxx", b'{"schema_version": 1}', b"\xff", b"[" * 100_000, b"nothing"]
 )
-def test_a_file_of_something_else_is_refused_in_one_line(tmp_path: Path, data: bytes) -> None:
+def test_a_file_that_is_not_a_results_file_is_refused_on_one_line(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "r.json").write_bytes(data)
     with pytest.raises(UsageError) as raised:
         read_results(tmp_path / "r.json")
     assert len(str(raised.value).splitlines()) == 1
 
 
-def test_judge_is_a_command_with_the_exit_codes_of_check(
-    read_good: Callable[[str], Good], chatproof: Callable[..., Said], tmp_path: Path
+def test_the_judge_command_has_the_exit_codes_of_check(
+    read_good: Callable[[str], Good], chatproof: Callable[..., CommandResult], tmp_path: Path
 ) -> None:
     good = read_good("mindie-2.3")
     (tmp_path / "good.json").write_text(good.results, encoding="utf-8")
     (tmp_path / "bad.json").write_text(json.dumps(broken(good)), encoding="utf-8")
     codes = [chatproof("judge", name).code for name in ("good.json", "bad.json", "none.json")]
     assert codes == [0, 1, 2]
-    said = chatproof("judge", "bad.json", "--topic", "usage", "--report", "junit=j.xml")
-    assert (said.code, (tmp_path / "j.xml").exists()) == (0, True)
+    result = chatproof("judge", "bad.json", "--topic", "usage", "--report", "junit=j.xml")
+    assert (result.code, (tmp_path / "j.xml").exists()) == (0, True)
 
 
 def test_an_exchange_is_found_by_its_id_its_scenario_or_a_finding(read_good: Callable[[str], Good]) -> None:
@@ -119,55 +121,55 @@ def test_an_exchange_is_found_by_its_id_its_scenario_or_a_finding(read_good: Cal
     assert resend.find_exchange(content, "conversation").scenario == "conversation"
     row = next(row for row in content["requirements"] if row["findings"])
     assert resend.find_exchange(content, row["id"]).id == row["findings"][0]["exchange"]
-    for identity, hint in (("nothing", "for example"), ("usage.total-is-sum", "nothing was found")):
+    for identity, hint in (("nothing", "for example"), ("usage.total-is-sum", "has no finding")):
         with pytest.raises(UsageError, match=hint):
             resend.find_exchange(content, identity)
 
 
-def test_a_request_is_repeated_byte_for_byte_with_the_key_where_it_stood(read_good: Callable[[str], Good]) -> None:
-    for then in read_good("siliconstorm").exchanges.values():
-        keyed = any("[REDACTED" in value for _, value in then.request.headers)
-        call = resend.build_call(then, with_key=True, deadline_s=1)
-        assert (call.body, call.method, call.with_key) == (then.request.body, then.request.method, keyed)
+def test_a_request_is_repeated_byte_for_byte_with_the_key_in_its_place(read_good: Callable[[str], Good]) -> None:
+    for recorded in read_good("siliconstorm").exchanges.values():
+        keyed = any("[REDACTED" in value for _, value in recorded.request.headers)
+        call = resend.build_call(recorded, with_key=True, deadline_s=1)
+        assert (call.body, call.method, call.with_key) == (recorded.request.body, recorded.request.method, keyed)
         assert "[REDACTED" not in json.dumps(dict(call.headers))
-        altered = then.scenario == "key-altered" and then.step != "right"
-        assert (then.step if altered else None) == call.alteration
+        altered = recorded.scenario == "key-altered" and recorded.step != "right"
+        assert (recorded.step if altered else None) == call.alteration
 
 
-def test_a_request_whose_key_is_gone_is_not_sent_without_it(read_good: Callable[[str], Good]) -> None:
-    then = read_good("siliconstorm").exchanges["conversation", "main"]
+def test_a_request_with_a_redacted_key_is_not_sent_without_a_key(read_good: Callable[[str], Good]) -> None:
+    recorded = read_good("siliconstorm").exchanges["conversation", "main"]
     with pytest.raises(UsageError, match="--api-key-env"):
-        resend.build_call(then, with_key=False, deadline_s=1)
-    hidden = replace(then, request=replace(then.request, body=b'{"key": "[REDACTED]"}'))
+        resend.build_call(recorded, with_key=False, deadline_s=1)
+    hidden = replace(recorded, request=replace(recorded.request, body=b'{"key": "[REDACTED]"}'))
     with pytest.raises(UsageError, match="cannot be sent again"):
         resend.build_call(hidden, with_key=True, deadline_s=1)
 
 
-def test_a_replay_shows_what_moved(honest: str, chatproof: Callable[..., Said]) -> None:
+def test_replay_shows_how_the_answers_differ(honest: str, chatproof: Callable[..., CommandResult]) -> None:
     def change(sent: Sent, reply: Reply) -> Reply:
-        return replace(reply, status=201) if mood == ["bad"] else reply
+        return replace(reply, status=201) if answers == ["bad"] else reply
 
-    mood = ["good"]
-    with Sinner(honest, on_replies(change)) as server:
+    answers = ["good"]
+    with FaultyProxy(honest, on_replies(change)) as server:
         chatproof("check", server.url, "--dialect", "mindie", "--only", "stop-text")
         refused = chatproof("replay", "results.json", "--id", "no-such")
-        mood[0] = "bad"
-        said = chatproof("replay", "results.json", "--id", "stop-text/baseline")
-    assert (refused.code, said.code) == (2, 1)
-    assert "-status: 200" in said.stdout.splitlines()
-    assert "+status: 201" in said.stdout.splitlines()
+        answers[0] = "bad"
+        result = chatproof("replay", "results.json", "--id", "stop-text/baseline")
+    assert (refused.code, result.code) == (2, 1)
+    assert "-status: 200" in result.stdout.splitlines()
+    assert "+status: 201" in result.stdout.splitlines()
     gone = chatproof("replay", "results.json", "--id", "stop-text/baseline")
     assert gone.code == 3
 
 
-def test_two_answers_that_say_the_same_do_not_differ(good: Good) -> None:
-    def later(answer: dict[str, Any]) -> None:
+def test_answers_that_differ_only_in_volatile_fields_are_equal(good: Good) -> None:
+    def change_id(answer: dict[str, Any]) -> None:
         answer |= {"id": "another", "created": 1}
 
-    def untimed(answer: dict[str, Any]) -> None:
+    def remove_time(answer: dict[str, Any]) -> None:
         answer["created"] = None
 
     assert not [exchange.id for exchange in good.exchanges.values() if resend.compare_answers(exchange, exchange).lines]
     plain = good.exchanges["conversation", "main"]
-    assert () == resend.compare_answers(plain, edit_answer(plain, later)).lines
-    assert '+ "created": null,' in resend.compare_answers(plain, edit_answer(plain, untimed)).lines
+    assert () == resend.compare_answers(plain, edit_answer(plain, change_id)).lines
+    assert '+ "created": null,' in resend.compare_answers(plain, edit_answer(plain, remove_time)).lines

@@ -1,8 +1,8 @@
-"""Judgements made up for the tests of what becomes of them."""
+"""Synthetic judgements for the tests of reports."""
 
 from __future__ import annotations
 
-from conformance.check import Check, Finding, Applicability
+from conformance.check import Applicability, Check, Finding
 from conformance.judge.judgement import Judgement
 from conformance.plan.plan import Assertion
 from conformance.scenario import Scenario, Step
@@ -12,7 +12,9 @@ FINDING = Finding("/status", "200", "500")
 STEP = Step()
 
 
-def judgement(keyword: Keyword = Keyword.MUST, identity: str = "topic.claim", summary: str = "it holds") -> Judgement:
+def make_judgement(
+    keyword: Keyword = Keyword.MUST, identity: str = "topic.claim", summary: str = "it holds"
+) -> Judgement:
     """One judgement without a finding."""
     check = Check("topic.claim", summary, "", Applicability(lambda *_: True), lambda *_: iter(()))
     requirement = Requirement(identity, keyword, "document#anchor")

@@ -1,10 +1,12 @@
-"""results.json: it fits its schema, holds the whole evidence, and never the key."""
+"""results.json fits its schema, contains all evidence, and never contains the API key."""
 
 from __future__ import annotations
 
 import base64
+import gzip
 import json
-from dataclasses import replace
+from collections import Counter
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import jsonschema_rs
@@ -12,29 +14,33 @@ import pytest
 
 from conformance.exchange import Exchange
 from conformance.proof.editing.answers import add_tokens
+from conformance.replay import rejudge
 from conformance.report import results
-from conformance.tests.faulty_proxy import Reply, Sinner
+from conformance.report.results_file import read_results, upgrade
+from conformance.report.writers.outcome_changes import compare_results
+from conformance.tests.faulty_proxy import FaultyProxy, Reply
 from openapi.stream import sse
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from conformance.tests.conftest import Good, Said
+    from conformance.tests.conftest import CommandResult, Good
     from conformance.tests.faulty_proxy import Forward, Sent
 
 KEY = "sk-canary-0123456789abcdef"
+OLD_RESULTS = Path(__file__).parent / "old_results"
 SCHEMA = jsonschema_rs.validator_for(results.load_schema())
 
-GOODS = ["mindie-2.3", "openai"]  # what is done to results is the same for every dialect
+GOODS = ["mindie-2.3", "openai"]  # results are built in the same way for every dialect
 
 
 def problems(content: object) -> list[str]:
-    """How a content breaks the schema."""
+    """The violations of the schema."""
     return [f"{error.instance_path}: {error.message}" for error in SCHEMA.iter_errors(content)]
 
 
 def broken(good: Good) -> dict[str, Any]:
-    """The results of a run with findings in it."""
+    """The results of a run with findings."""
     return good.outcome(
         good.changed(lambda exchange: add_tokens(exchange, 0, 5000) if exchange.usage else exchange)
     ).results
@@ -45,7 +51,7 @@ def test_the_results_of_a_run_fit_their_schema(good: Good) -> None:
     assert not problems(broken(good))
 
 
-def test_the_schema_is_a_schema_and_tight() -> None:
+def test_the_schema_is_a_valid_schema_that_refuses_other_documents() -> None:
     jsonschema_rs.meta.validate(results.load_schema())
     assert problems({})
     assert problems({**results.load_schema(), "schema_version": 3})
@@ -54,7 +60,7 @@ def test_the_schema_is_a_schema_and_tight() -> None:
 @pytest.mark.parametrize(
     ("place", "value"),
     [
-        (("schema_version",), 3),
+        (("schema_version",), 2),
         (("verdict",), "fine"),
         (("counts", "PASS"), -1),
         (("requirements", 0, "outcome"), "GOOD"),
@@ -65,43 +71,77 @@ def test_the_schema_is_a_schema_and_tight() -> None:
         (("exchanges", 0, "curl"), None),
     ],
 )
-def test_the_schema_refuses_what_no_run_writes(
+def test_the_schema_refuses_an_invalid_value(
     read_good: Callable[[str], Good], place: tuple[Any, ...], value: object
 ) -> None:
     content = json.loads(read_good("mindie-2.3").results)
-    *way, last = place
-    holder = content
-    for step in way:
-        holder = holder[step]
-    holder[last] = value
+    *parents, last = place
+    parent = content
+    for key in parents:
+        parent = parent[key]
+    parent[last] = value
     assert problems(content)
 
 
-def test_version_1_is_read_as_what_it_would_be_today(good: Good) -> None:
+@pytest.mark.parametrize("version", [1, 2])
+def test_an_old_document_is_upgraded_to_what_a_run_writes_today(good: Good, version: int) -> None:
+    old_outcome = {1: "NOT_APPLICABLE", 2: "NO_OCCASION"}[version]
     today = json.loads(good.results)
     old = json.loads(good.results)
-    old["schema_version"] = 1
+    old["schema_version"] = version
     for row in old["requirements"]:
-        row["outcome"] = row["outcome"].replace("NO_OCCASION", "NOT_APPLICABLE")
-    old["counts"]["NOT_APPLICABLE"] += old["counts"].pop("NO_OCCASION")
-    assert old["counts"]["NOT_APPLICABLE"] > today["counts"]["NOT_APPLICABLE"]
-    assert not problems(old)
-    assert today == results.current(old)
-    assert [today] == [{**each, "schema_version": 2} for each in results.current({**old, "also": [old]})["also"]]
+        row["outcome"] = row["outcome"].replace("NOT_EXERCISED", old_outcome)
+        row["reading"] = row.pop("interpretation")
+    old["counts"] = Counter(row["outcome"] for row in old["requirements"])
+    for origin in old["target"]["capability_origins"].values():
+        origin["word"] = origin.pop("status")
+    for exchange in old["exchanges"]:
+        exchange["response"]["held_up_s"] = exchange["response"].pop("stalled_s")
+    assert old["counts"][old_outcome] >= today["counts"]["NOT_EXERCISED"] > 0
+    assert today == upgrade(old)
+    (other,) = upgrade({**old, "also": [old]})["also"]
+    assert (today["requirements"], today["counts"], today["target"]) == (
+        other["requirements"],
+        other["counts"],
+        other["target"],
+    )
 
 
-def test_the_counts_are_those_of_the_rows(good: Good) -> None:
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_file_that_an_old_version_wrote_can_be_judged_again(version: int) -> None:
+    path = OLD_RESULTS / f"version-{version}.json.gz"
+    old = json.loads(gzip.decompress(path.read_bytes()))
+    content = read_results(path)
+    assert (version, 3, []) == (old["schema_version"], content["schema_version"], problems(content))
+    assert all(exchange["response"]["stalled_s"] == 0 for exchange in content["exchanges"])
+    for old_part, part in zip([old, *old["also"]], [content, *content["also"]], strict=True):
+        outcomes = [row["outcome"] for row in part["requirements"]]
+        assert part["counts"] == {name: outcomes.count(name) for name in part["counts"]}
+        assert part["counts"]["PASS"] == old_part["counts"]["PASS"] > 0
+        assert part["counts"]["NOT_EXERCISED"] > part["counts"]["NOT_APPLICABLE"] == 0
+    again = rejudge.judge_again(content)
+    assert (content["verdict"], ()) == (again.outcome.results["verdict"], again.unrecorded)
+    changes = compare_results(content, again.outcome.results)
+    assert {"OBSERVED"} >= {change.before for change in changes}  # of a MAY that was not exercised, in version 1
+
+
+def test_a_value_that_is_not_an_old_document_is_not_changed() -> None:
+    for value in ({}, [], None, {"schema_version": 4}):
+        assert value == upgrade(value)
+
+
+def test_the_counts_are_the_numbers_of_rows(good: Good) -> None:
     content = broken(good)
-    found = [row["outcome"] for row in content["requirements"]]
-    assert {name: found.count(name) for name in content["counts"]} == content["counts"]
+    outcomes = [row["outcome"] for row in content["requirements"]]
+    assert {name: outcomes.count(name) for name in content["counts"]} == content["counts"]
     assert content["counts"]["FAIL"]
     assert content["verdict"] == "nonconformant"
 
 
-def test_every_finding_names_an_exchange_that_is_there_with_its_command(good: Good) -> None:
+def test_every_finding_names_a_recorded_exchange_with_its_command(good: Good) -> None:
     content = broken(good)
     exchanges = {exchange["id"]: exchange for exchange in content["exchanges"]}
-    named = {found["exchange"] for row in content["requirements"] for found in row["findings"]}
+    named = {finding["exchange"] for row in content["requirements"] for finding in row["findings"]}
     assert named
     assert named <= set(exchanges)
     assert not [name for name in named if not exchanges[name]["curl"].startswith(("curl ", "printf "))]
@@ -109,12 +149,12 @@ def test_every_finding_names_an_exchange_that_is_there_with_its_command(good: Go
 
 def test_a_run_can_be_judged_again_from_its_results(good: Good) -> None:
     content = json.loads(results.to_json(broken(good)))
-    again = [Exchange.from_dict(exchange) for exchange in content["exchanges"]]
-    found = good.outcome({(each.scenario, each.step): each for each in again}).results
-    assert content["requirements"] == found["requirements"]
+    exchanges = [Exchange.from_dict(exchange) for exchange in content["exchanges"]]
+    again = good.outcome({(exchange.scenario, exchange.step): exchange for exchange in exchanges}).results
+    assert content["requirements"] == again["requirements"]
 
 
-def test_text_of_a_server_that_no_file_can_hold_is_still_json(good: Good) -> None:
+def test_a_lone_surrogate_from_a_server_is_written_as_valid_json(good: Good) -> None:
     content = json.loads(good.results)
     content["requirements"][0]["note"] = "half a pair: \ud800"
     written = results.to_json(content).encode(errors="backslashreplace")
@@ -122,7 +162,7 @@ def test_text_of_a_server_that_no_file_can_hold_is_still_json(good: Good) -> Non
 
 
 def echo(key: str, sent: Sent) -> Reply:
-    """An answer that shows the key in every way that a server may."""
+    """An answer that contains the API key in every form that a server may echo."""
     shown = [key, base64.b64encode(f"user:{key}".encode()).decode(), key.encode().hex(), json.dumps(key)]
     headers = {"X-Echo": key, "Set-Cookie": f"session={key}", "Location": f"http://127.0.0.1:9/?key={key}"}
     named = {"id": key, "object": "chat.completion", "created": 1, "model": key}
@@ -144,8 +184,8 @@ def echo(key: str, sent: Sent) -> Reply:
     )
 
 
-def test_the_key_is_in_no_output_whatever_the_server_echoes(
-    chatproof: Callable[..., Said], monkeypatch: pytest.MonkeyPatch
+def test_no_output_contains_the_key_whatever_the_server_echoes(
+    chatproof: Callable[..., CommandResult], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[str] = []
 
@@ -154,22 +194,22 @@ def test_the_key_is_in_no_output_whatever_the_server_echoes(
         return echo(KEY, sent)
 
     monkeypatch.setenv("CANARY", KEY)
-    with Sinner("", sin) as server:
-        said = chatproof(
+    with FaultyProxy("", sin) as server:
+        result = chatproof(
             "check", server.url, "--dialect", "siliconstorm", "--api-key-env", "CANARY",
             "--only", "conversation", "--only", "greedy", "--only", "key-*", "--only", "temperature-*",
             "--report", "junit=junit.xml", "--report", "markdown=page.md",
         )  # fmt: skip
-    written = {path.name: path.read_text(encoding="utf-8") for path in said.folder.iterdir()}
-    outputs = {**written, "stdout": said.stdout, "stderr": said.stderr}
-    assert said.code == 1, said.stderr
+    written = {path.name: path.read_text(encoding="utf-8") for path in result.folder.iterdir()}
+    outputs = {**written, "stdout": result.stdout, "stderr": result.stderr}
+    assert result.code == 1, result.stderr
     assert f"Bearer {KEY}" in seen  # the server did see it
     assert {"results.json", "junit.xml", "page.md"} == set(written)
     forms = [KEY, KEY.encode().hex(), base64.b64encode(KEY.encode()).decode()[:-4]]
     assert not [name for name, text in outputs.items() for form in forms if form in text]
     joined = "".join(
         choice["delta"]["content"]
-        for exchange in said.results["exchanges"]
+        for exchange in result.results["exchanges"]
         if exchange["step"] == "streamed"
         for event in sse.decode([(0.0, "".join(part for _, part in exchange["response"]["segments"]).encode())]).events
         if event.data.startswith("{")
@@ -180,9 +220,10 @@ def test_the_key_is_in_no_output_whatever_the_server_echoes(
     assert "[REDACTED]" in outputs["results.json"]
 
 
-def test_redacted_exchanges_are_the_only_ones_that_are_kept(read_good: Callable[[str], Good]) -> None:
+def test_recorded_exchanges_are_redacted(read_good: Callable[[str], Good]) -> None:
     good = read_good("siliconstorm")
     headers = [dict(exchange.request.headers) for exchange in good.exchanges.values()]
-    shown = {name: value for found in headers for name, value in found.items() if name.lower() == "authorization"}
-    assert {"Bearer [REDACTED]"} >= {value for value in shown.values() if "wrong" not in value}
-    assert not [each for each in good.exchanges.values() if replace(each) != each]
+    keys = {value for fields in headers for name, value in fields.items() if name.lower() == "authorization"}
+    assert "Bearer [REDACTED]" in keys
+    tokens = [value for value in keys if value.lower().startswith("bearer ")]
+    assert not [token for token in tokens if "[REDACTED" not in token and "wrong" not in token]

@@ -1,4 +1,4 @@
-"""Verdicts: the whole table of what was seen and how binding the requirement is."""
+"""The verdict follows from what was observed and from the keyword of the requirement."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from conformance.judge.rounds import DECIDED
 from conformance.plan.plan import Plan
 from conformance.report.verdict import Outcome, Verdict, build_report, row_fails
 from conformance.scenario import Subject
-from conformance.tests.report.judgements import FINDING, judgement
+from conformance.tests.report.judgements import FINDING, make_judgement
 from openapi.contract.contract import Capability, Keyword, Requirement, load
 
 if TYPE_CHECKING:
@@ -22,36 +22,36 @@ if TYPE_CHECKING:
 MUST, SHOULD, MAY = Keyword.MUST, Keyword.SHOULD, Keyword.MAY
 
 
-def seen(kind: str, keyword: Keyword) -> Judgement:
-    """A judgement of that kind."""
-    good = judgement(keyword)
+def judgement_of(kind: str, keyword: Keyword) -> Judgement:
+    """A judgement of one kind."""
+    good = make_judgement(keyword)
     return {
-        "nothing": good,
+        "no finding": good,
         "finding": replace(good, findings=(FINDING,)),
-        "unobserved": replace(good, unobserved="no answer"),
-        "idle": replace(good, unobserved="no usage", applies=False),
+        "not observed": replace(good, unobserved="no answer"),
+        "not exercised": replace(good, unobserved="no usage", applies=False),
         "error": replace(good, error="topic.claim: ValueError: x"),
     }[kind]
 
 
-def reported(*judgements: Judgement, strict: bool = False, exhausted: str | None = None) -> Report:
-    """The report over some judgements."""
+def make_report(*judgements: Judgement, strict: bool = False, exhausted: str | None = None) -> Report:
+    """The report on some judgements."""
     return build_report(Plan(load("openai"), (), (), ()), judgements, strict=strict, exhausted=exhausted)
 
 
 TABLE = {
-    ("nothing", MUST): (Outcome.PASS, False, False),
-    ("nothing", SHOULD): (Outcome.PASS, False, False),
-    ("nothing", MAY): (Outcome.OBSERVED, False, False),
+    ("no finding", MUST): (Outcome.PASS, False, False),
+    ("no finding", SHOULD): (Outcome.PASS, False, False),
+    ("no finding", MAY): (Outcome.OBSERVED, False, False),
     ("finding", MUST): (Outcome.FAIL, True, True),
     ("finding", SHOULD): (Outcome.WARN, False, True),
     ("finding", MAY): (Outcome.OBSERVED, False, False),
-    ("unobserved", MUST): (Outcome.UNTESTABLE, True, True),
-    ("unobserved", SHOULD): (Outcome.UNTESTABLE, False, True),
-    ("unobserved", MAY): (Outcome.OBSERVED, False, False),
-    ("idle", MUST): (Outcome.NOT_EXERCISED, False, False),
-    ("idle", SHOULD): (Outcome.NOT_EXERCISED, False, False),
-    ("idle", MAY): (Outcome.NOT_EXERCISED, False, False),
+    ("not observed", MUST): (Outcome.UNTESTABLE, True, True),
+    ("not observed", SHOULD): (Outcome.UNTESTABLE, False, True),
+    ("not observed", MAY): (Outcome.OBSERVED, False, False),
+    ("not exercised", MUST): (Outcome.NOT_EXERCISED, False, False),
+    ("not exercised", SHOULD): (Outcome.NOT_EXERCISED, False, False),
+    ("not exercised", MAY): (Outcome.NOT_EXERCISED, False, False),
     ("error", MUST): (Outcome.ERROR, False, False),
     ("error", SHOULD): (Outcome.ERROR, False, False),
     ("error", MAY): (Outcome.ERROR, False, False),
@@ -59,8 +59,8 @@ TABLE = {
 
 
 @pytest.mark.parametrize(("kind", "keyword"), TABLE)
-def test_the_table_of_outcomes(kind: str, keyword: Keyword) -> None:
-    (row,) = reported(seen(kind, keyword)).rows
+def test_the_outcome_follows_from_the_judgement_and_the_keyword(kind: str, keyword: Keyword) -> None:
+    (row,) = make_report(judgement_of(kind, keyword)).rows
     fails = [row_fails(row.outcome, keyword, strict=strict) for strict in (False, True)]
     assert TABLE[kind, keyword] == (row.outcome, *fails)
 
@@ -72,56 +72,61 @@ def test_the_verdict_follows_from_the_rows(kind: str, keyword: Keyword, strict: 
     expected = Verdict.NONCONFORMANT if (fails_strict if strict else fails) else Verdict.CONFORMANT
     if outcome is Outcome.ERROR:
         expected = Verdict.INCONCLUSIVE
-    assert expected == reported(seen(kind, keyword), strict=strict).verdict
+    assert expected == make_report(judgement_of(kind, keyword), strict=strict).verdict
 
 
 def test_one_finding_among_many_good_judgements_fails_the_requirement() -> None:
-    found = reported(seen("nothing", MUST), seen("finding", MUST), seen("unobserved", MUST))
-    (row,) = found.rows
+    report = make_report(
+        judgement_of("no finding", MUST), judgement_of("finding", MUST), judgement_of("not observed", MUST)
+    )
+    (row,) = report.rows
     assert (row.outcome, row.exchanges) == (Outcome.FAIL, 2)
     assert [finding.finding for finding in row.findings] == [FINDING]
 
 
-def test_what_was_observed_once_is_not_untestable() -> None:
-    (row,) = reported(seen("unobserved", MUST), seen("nothing", MUST), seen("idle", MUST)).rows
+def test_one_observation_is_enough_for_a_pass() -> None:
+    (row,) = make_report(
+        judgement_of("not observed", MUST), judgement_of("no finding", MUST), judgement_of("not exercised", MUST)
+    ).rows
     assert row.outcome is Outcome.PASS
 
 
-def test_an_error_of_ours_outweighs_a_finding_and_leaves_no_verdict() -> None:
-    found = reported(seen("finding", MUST), seen("error", MUST))
-    assert (found.rows[0].outcome, found.verdict) == (Outcome.ERROR, Verdict.INCONCLUSIVE)
-    assert found.rows[0].note == "topic.claim: ValueError: x"
+def test_an_internal_error_outweighs_a_finding_and_leaves_the_run_inconclusive() -> None:
+    report = make_report(judgement_of("finding", MUST), judgement_of("error", MUST))
+    assert (report.rows[0].outcome, report.verdict) == (Outcome.ERROR, Verdict.INCONCLUSIVE)
+    assert report.rows[0].note == "topic.claim: ValueError: x"
 
 
-def test_a_budget_that_ran_out_leaves_no_verdict_unless_something_is_proven() -> None:
+def test_an_exhausted_budget_leaves_the_run_inconclusive_unless_something_fails() -> None:
     spent = "--max-requests 3"
-    assert reported(seen("unobserved", MUST), exhausted=spent).verdict is Verdict.INCONCLUSIVE
-    assert reported(seen("nothing", MUST), exhausted=spent).verdict is Verdict.INCONCLUSIVE
-    assert reported(seen("finding", MUST), exhausted=spent).verdict is Verdict.NONCONFORMANT
-    assert reported(seen("finding", SHOULD), exhausted=spent).verdict is Verdict.INCONCLUSIVE
-    assert reported(seen("finding", SHOULD), exhausted=spent, strict=True).verdict is Verdict.NONCONFORMANT
+    assert make_report(judgement_of("not observed", MUST), exhausted=spent).verdict is Verdict.INCONCLUSIVE
+    assert make_report(judgement_of("no finding", MUST), exhausted=spent).verdict is Verdict.INCONCLUSIVE
+    assert make_report(judgement_of("finding", MUST), exhausted=spent).verdict is Verdict.NONCONFORMANT
+    assert make_report(judgement_of("finding", SHOULD), exhausted=spent).verdict is Verdict.INCONCLUSIVE
+    assert make_report(judgement_of("finding", SHOULD), exhausted=spent, strict=True).verdict is Verdict.NONCONFORMANT
 
 
-def test_the_reasons_of_an_untestable_row_are_told_once_each() -> None:
-    first = replace(judgement(), unobserved="no answer")
-    second = replace(judgement(), unobserved="too fast")
-    (row,) = reported(first, second, first).rows
+def test_an_untestable_row_lists_each_reason_once() -> None:
+    first = replace(make_judgement(), unobserved="no answer")
+    second = replace(make_judgement(), unobserved="too fast")
+    (row,) = make_report(first, second, first).rows
     assert row.note == "no answer; too fast"
 
 
-def test_that_a_step_was_not_needed_is_a_reason_only_where_there_is_no_other() -> None:
-    idle = replace(judgement(), unobserved=DECIDED, applies=False)
-    other = replace(idle, unobserved="no code of HTTP")
+def test_an_unneeded_step_is_a_reason_only_if_there_is_no_other_reason() -> None:
+    unneeded = replace(make_judgement(), unobserved=DECIDED, applies=False)
+    other = replace(unneeded, unobserved="no code of HTTP")
     assert [[DECIDED], ["no code of HTTP"]] == [
-        [row.note for row in reported(*judged).rows] for judged in ([idle, idle], [idle, other, idle])
+        [row.note for row in make_report(*judged).rows]
+        for judged in ([unneeded, unneeded], [unneeded, other, unneeded])
     ]
 
 
-def test_a_row_not_seen_says_so() -> None:
-    (row,) = reported(seen("unobserved", MAY)).rows
+def test_the_note_of_a_may_states_what_was_observed() -> None:
+    (row,) = make_report(judgement_of("not observed", MAY)).rows
     assert row.note == "not seen: no answer"
-    assert [each.note for each in reported(seen("nothing", MAY)).rows] == ["as described"]
-    assert [each.note for each in reported(seen("finding", MAY)).rows] == ["otherwise"]
+    assert [row.note for row in make_report(judgement_of("no finding", MAY)).rows] == ["as described"]
+    assert [row.note for row in make_report(judgement_of("finding", MAY)).rows] == ["not as described"]
 
 
 def test_uncovered_requirements_and_undeclared_capabilities_have_rows() -> None:
@@ -132,17 +137,20 @@ def test_uncovered_requirements_and_undeclared_capabilities_have_rows() -> None:
         (Requirement("topic.unreached", MUST, "document#a"),),
         (Capability("n", "Several choices.", "document#n", assumed=True),),
     )
-    found = build_report(plan, (), strict=False, exhausted=None)
-    assert {row.id: row.outcome for row in found.rows} == {
+    report = build_report(plan, (), strict=False, exhausted=None)
+    assert {row.id: row.outcome for row in report.rows} == {
         "topic.unreached": Outcome.UNTESTABLE,
         "capability.n": Outcome.NOT_APPLICABLE,
     }
-    assert found.verdict is Verdict.NONCONFORMANT
+    assert report.verdict is Verdict.NONCONFORMANT
 
 
 def test_every_outcome_is_counted() -> None:
-    rows = [replace(seen(kind, MUST), assertion=judgement(identity=kind).assertion) for kind in ("nothing", "finding")]
-    assert (reported(*rows).counts) == {
+    rows = [
+        replace(judgement_of(kind, MUST), assertion=make_judgement(identity=kind).assertion)
+        for kind in ("no finding", "finding")
+    ]
+    assert (make_report(*rows).counts) == {
         "PASS": 1,
         "FAIL": 1,
         "WARN": 0,
@@ -155,13 +163,13 @@ def test_every_outcome_is_counted() -> None:
     }
 
 
-def test_a_row_about_values_is_summed_up_by_the_value_that_fails() -> None:
+def test_the_summary_of_a_row_about_values_is_the_value_that_fails() -> None:
     def about(summary: str, *findings: Finding) -> Judgement:
-        good = judgement(summary=summary)
+        good = make_judgement(summary=summary)
         subject = Subject("topic.claim", "topic.claim", "n", MUST, "document#n", summary, 1, "accept")
         check = replace(good.assertion.check, by_subject=True)
         scenario = replace(good.assertion.scenario, subject=subject)
         return replace(good, assertion=replace(good.assertion, check=check, scenario=scenario), findings=findings)
 
-    assert [row.summary for row in reported(about("n: 1"), about("n: 2")).rows] == ["n: 1 (and 1 more)"]
-    assert [row.summary for row in reported(about("n: 1"), about("n: 2", FINDING)).rows] == ["n: 2"]
+    assert [row.summary for row in make_report(about("n: 1"), about("n: 2")).rows] == ["n: 1 (and 1 more)"]
+    assert [row.summary for row in make_report(about("n: 1"), about("n: 2", FINDING)).rows] == ["n: 2"]

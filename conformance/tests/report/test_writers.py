@@ -1,4 +1,4 @@
-"""Reports: they parse, they agree with the results, and nothing that a server says acts in them."""
+"""Reports are valid, agree with the results, and neutralize all text from a server."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from xml.etree import ElementTree as Xml
 import pytest
 from rich.console import Console
 
+from conformance.cli.options import REPORT_KINDS
 from conformance.proof.editing.answers import edit_answer
 from conformance.report.verdict import Outcome
 from conformance.report.writers import WRITERS, badge, junit, markdown, outcome_changes, report_files, sarif, terminal
 from conformance.report.writers import html as page
-from conformance.run.session import PreparedRun
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from conformance.tests.conftest import Good, Said
+    from conformance.tests.conftest import CommandResult, Good
 
 HOSTILE = {
     "html": "<script>alert(1)</script><img src=x onerror=alert(1)>",
@@ -46,16 +46,16 @@ CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u20
 
 
 def hostile(good: Good, text: str) -> dict[str, Any]:
-    """The results with a hostile text wherever a server can put one."""
+    """The results with a hostile string wherever a server can put one."""
     content: dict[str, Any] = json.loads(good.results)
     content["target"]["model"] = text
     content["target"]["url"] = f"http://127.0.0.1/{text}"
     for row in content["requirements"][:6]:
         finding = {"where": f"/{text}", "expected": text, "got": text, "scenario": "a", "exchange": f"a/{text}"}
         row.update(note=text, summary=text, findings=[finding] * 30)
-    words = ("FAIL", "WARN", "ERROR", "UNTESTABLE", "OBSERVED", "PASS")
-    for row, word in zip(content["requirements"][:6], words, strict=True):
-        row.update(outcome=word, fails=word in ("FAIL", "UNTESTABLE"))
+    outcomes = ("FAIL", "WARN", "ERROR", "UNTESTABLE", "OBSERVED", "PASS")
+    for row, outcome in zip(content["requirements"][:6], outcomes, strict=True):
+        row.update(outcome=outcome, fails=outcome in ("FAIL", "UNTESTABLE"))
     return content
 
 
@@ -77,7 +77,7 @@ def broken(good: Good, *, strict: bool = False) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("strict", [False, True])
-def test_junit_counts_what_the_results_count(good: Good, strict: bool) -> None:
+def test_the_counts_of_junit_are_those_of_the_results(good: Good, strict: bool) -> None:
     content = broken(good, strict=strict)
     suite = Xml.fromstring(junit.write(content))
     rows = content["requirements"]
@@ -96,15 +96,15 @@ def test_junit_counts_what_the_results_count(good: Good, strict: bool) -> None:
             },
         ),
     ):
-        found = {case.get("name") for case in cases if case.find(kind) is not None}
-        assert (expected, str(len(expected))) == (found, suite.get(attribute))
+        actual = {case.get("name") for case in cases if case.find(kind) is not None}
+        assert (expected, str(len(expected))) == (actual, suite.get(attribute))
     assert str(len(rows)) == suite.get("tests")
     assert any(row["fails"] for row in rows)
-    words = {case.get("name"): each.get("message") for case in cases for each in case.findall("failure")}
-    assert 'MUST: `object` of a plain answer is "chat.completion": expected ' in str(words["answer.object-named"])
+    messages = {case.get("name"): failure.get("message") for case in cases for failure in case.findall("failure")}
+    assert 'MUST: `object` of a plain answer is "chat.completion": expected ' in str(messages["answer.object-named"])
 
 
-def test_junit_is_xml_whatever_a_server_says(attacked: dict[str, Any]) -> None:
+def test_junit_is_valid_xml_whatever_a_server_sends(attacked: dict[str, Any]) -> None:
     written = junit.write(attacked)
     suite = Xml.fromstring(written)
     assert len(attacked["requirements"]) == len(suite.findall("testcase"))
@@ -114,11 +114,11 @@ def test_junit_is_xml_whatever_a_server_says(attacked: dict[str, Any]) -> None:
 
 
 def outside_code(page: str) -> str:
-    """What of a Markdown page is no code span: in that, and only that, text can act."""
+    """The parts of a Markdown page outside of code spans, where text can have an effect."""
     return re.sub(r"(?<!`)(`+)(?!`)(.*?)(?<!`)\1(?!`)", "", page)
 
 
-def test_markdown_shows_what_a_server_says_as_code_alone(attacked: dict[str, Any]) -> None:
+def test_markdown_shows_the_text_of_a_server_only_in_code_spans(attacked: dict[str, Any]) -> None:
     page = markdown.write(attacked)
     rest = outside_code(page)
     assert not re.search(r"[<>\[\]@!]|http|::|evil|script", rest), rest[:2000]
@@ -132,18 +132,18 @@ def test_markdown_tables_keep_their_columns(attacked: dict[str, Any]) -> None:
     assert len(attacked["requirements"]) + 1 == len(rows)
 
 
-def test_markdown_stays_short_whatever_a_server_says(attacked: dict[str, Any]) -> None:
+def test_markdown_stays_short_whatever_a_server_sends(attacked: dict[str, Any]) -> None:
     assert len(markdown.write(attacked)) < 200_000
 
 
 def shown(results: dict[str, Any]) -> str:
-    """What the terminal report prints into a log."""
+    """The terminal report as it is printed to a log."""
     file = io.StringIO()
     terminal.write(results, Console(file=file, highlight=False, width=100))
     return file.getvalue()
 
 
-def test_the_terminal_gets_no_byte_that_moves_its_cursor(attacked: dict[str, Any]) -> None:
+def test_the_terminal_report_contains_no_control_character(attacked: dict[str, Any]) -> None:
     text = shown(attacked)
     assert not CONTROL.search(text)
     text.encode("utf-8", errors="strict")
@@ -153,12 +153,12 @@ def test_no_line_of_the_terminal_report_is_a_command_of_a_ci_system(attacked: di
     assert not [line for line in shown(attacked).splitlines() if line.startswith(("::", "##["))]
 
 
-def test_markup_of_a_server_is_shown_as_it_was_sent(read_good: Callable[[str], Good]) -> None:
+def test_markup_from_a_server_is_shown_literally(read_good: Callable[[str], Good]) -> None:
     text = shown(hostile(read_good("mindie-2.3"), "[red]x[/red]"))
     assert "[red]x[/red]" in text
 
 
-def test_the_terminal_names_every_failure_and_the_verdict(good: Good) -> None:
+def test_the_terminal_report_lists_every_failure_and_the_verdict(good: Good) -> None:
     content = broken(good)
     text = shown(content)
     assert not [
@@ -167,20 +167,18 @@ def test_the_terminal_names_every_failure_and_the_verdict(good: Good) -> None:
     assert "nonconformant" in text
 
 
-def test_the_terminal_says_so_where_nothing_was_judged(good: Good) -> None:
+def test_the_terminal_report_states_that_nothing_was_judged(good: Good) -> None:
     content = broken(good)
-    assert "gave occasion" not in shown(content)
+    assert "nothing was judged" not in shown(content)
     rows = [row for row in content["requirements"] if row["outcome"] == "NOT_EXERCISED"]
-    assert "nothing that came gave occasion to judge any of it" in shown({**content, "requirements": rows})
+    assert "nothing was judged: the run exercised none of the requirements" in shown({**content, "requirements": rows})
 
 
-@pytest.mark.parametrize("name", sorted(set(HOSTILE) - {"surrogate"}))  # reading JSON leaves none over
-def test_the_first_line_shows_a_hostile_model_name_harmlessly(read_good: Callable[[str], Good], name: str) -> None:
-    good, text = read_good("mindie-2.3"), HOSTILE[name]
-    before = good.outcome({}).prepared
-    prepared = PreparedRun(before.options, before.contract, before.target, text, before.declaration, before.plan)
+@pytest.mark.parametrize("name", sorted(set(HOSTILE) - {"surrogate"}))  # JSON from a server contains none after parsing
+def test_the_first_line_neutralizes_the_name_of_a_model(name: str) -> None:
+    line = terminal.plan_line("mindie-2.3", "http://h", HOSTILE[name], requirements=1, requests=2, tokens=3)
     file = io.StringIO()
-    Console(file=file, highlight=False, width=100).print(terminal.ceiling(prepared))
+    Console(file=file, highlight=False, width=100).print(line)
     assert not CONTROL.search(file.getvalue())
     assert len(file.getvalue()) < 2000
 
@@ -193,7 +191,7 @@ def test_every_kind_of_report_is_written_from_the_results_alone(good: Good) -> N
 
 
 class Page(HTMLParser):
-    """What of a page can act, and its text."""
+    """The tags, the attributes and the text of a page."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -209,7 +207,7 @@ class Page(HTMLParser):
         self.seen += data
 
 
-def test_html_holds_nothing_that_a_server_said_but_text(attacked: dict[str, Any]) -> None:
+def test_html_contains_the_text_of_a_server_only_as_text(attacked: dict[str, Any]) -> None:
     written = page.write(attacked)
     read = Page()
     read.feed(written)
@@ -224,7 +222,7 @@ def test_html_holds_nothing_that_a_server_said_but_text(attacked: dict[str, Any]
     written.encode()
 
 
-def test_the_page_tells_what_is_wrong_before_what_holds_and_folds_what_nobody_acts_on(
+def test_the_page_lists_failures_first_and_folds_outcomes_that_need_no_action(
     read_good: Callable[[str], Good],
 ) -> None:
     content = broken(read_good("mindie-2.3"))
@@ -237,7 +235,7 @@ def test_the_page_tells_what_is_wrong_before_what_holds_and_folds_what_nobody_ac
     assert listed.count("<tr><td>") == len(content["requirements"])
 
 
-def test_the_policy_of_the_page_lets_its_own_style_in(good: Good) -> None:
+def test_the_security_policy_of_the_page_allows_its_own_style(good: Good) -> None:
     written = page.write(broken(good))
     style = re.search("<style>(.*?)</style>", written, re.DOTALL)
     assert style is not None
@@ -245,25 +243,25 @@ def test_the_policy_of_the_page_lets_its_own_style_in(good: Good) -> None:
     assert f"style-src 'sha256-{digest}'" in written
 
 
-def test_a_badge_is_a_picture_whatever_a_server_says(attacked: dict[str, Any]) -> None:
+def test_a_badge_is_a_valid_image_whatever_a_server_sends(attacked: dict[str, Any]) -> None:
     root = Xml.fromstring(badge.write(attacked))
     assert root.tag.endswith("svg")
-    assert not {each.tag.rpartition("}")[2] for each in root.iter()} - {"svg", "title", "rect", "g", "text"}
+    assert not {element.tag.rpartition("}")[2] for element in root.iter()} - {"svg", "title", "rect", "g", "text"}
 
 
-def test_a_badge_in_a_file_of_json_is_what_shields_io_reads(good: Good, tmp_path: Path) -> None:
+def test_a_badge_in_a_json_file_has_the_format_of_shields_io(good: Good, tmp_path: Path) -> None:
     content = broken(good)
     names = ("b.json", "b.json.gz", "b.svg", "b")
     report_files.write_reports([("badge", tmp_path / name) for name in names], content)
     plain, packed, *pictures = [(tmp_path / name).read_bytes() for name in names]
     assert [badge.write(content)] * 2 == [picture.decode() for picture in pictures]
     assert plain == gzip.decompress(packed)
-    told = json.loads(plain)
-    assert {"schemaVersion", "label", "message", "color"} == told.keys()
+    endpoint = json.loads(plain)
+    assert {"schemaVersion", "label", "message", "color"} == endpoint.keys()
     assert (1, content["target"]["dialect"], True) == (
-        told["schemaVersion"],
-        told["label"],
-        told["message"].startswith(content["verdict"]),
+        endpoint["schemaVersion"],
+        endpoint["label"],
+        endpoint["message"].startswith(content["verdict"]),
     )
 
 
@@ -278,7 +276,7 @@ def test_sarif_has_a_rule_for_every_requirement_and_a_result_for_every_finding(g
     assert all(result["message"]["text"] and result["partialFingerprints"] for result in run["results"])
 
 
-def test_sarif_is_plain_text_whatever_a_server_says(attacked: dict[str, Any]) -> None:
+def test_sarif_is_plain_text_whatever_a_server_sends(attacked: dict[str, Any]) -> None:
     written = sarif.write(attacked)
     assert written.isascii()
     assert not CONTROL.search(written)
@@ -295,17 +293,17 @@ def test_every_report_shows_the_command_that_repeats_a_finding(read_good: Callab
     assert "curl --silent" in shown(broken(read_good("siliconstorm")))
 
 
-def test_what_got_worse_between_two_runs_is_told(good: Good) -> None:
+def test_requirements_that_got_worse_between_two_runs_are_listed(good: Good) -> None:
     before, after = json.loads(good.results), broken(good)
-    rows = list(outcome_changes.compare_results(before, after))
-    assert rows
-    assert {outcome_changes.WORSE} == {row.kind for row in rows}
-    assert {outcome_changes.BETTER} == {row.kind for row in outcome_changes.compare_results(after, before)}
+    changes = list(outcome_changes.compare_results(before, after))
+    assert changes
+    assert {outcome_changes.WORSE} == {change.kind for change in changes}
+    assert {outcome_changes.BETTER} == {change.kind for change in outcome_changes.compare_results(after, before)}
     assert not list(outcome_changes.compare_results(after, after))
 
 
-def test_the_difference_is_a_command(
-    read_good: Callable[[str], Good], chatproof: Callable[..., Said], tmp_path: Path
+def test_diff_exits_with_1_if_a_requirement_got_worse(
+    read_good: Callable[[str], Good], chatproof: Callable[..., CommandResult], tmp_path: Path
 ) -> None:
     good = read_good("mindie-2.3")
     (tmp_path / "a.json").write_text(good.results, encoding="utf-8")
@@ -315,4 +313,8 @@ def test_the_difference_is_a_command(
 
 
 def test_every_outcome_has_a_style() -> None:
-    assert {word.value for word in Outcome} == set(terminal.STYLES)
+    assert {outcome.value for outcome in Outcome} == set(terminal.STYLES)
+
+
+def test_the_help_of_report_lists_every_kind() -> None:
+    assert set(REPORT_KINDS) == set(WRITERS)
