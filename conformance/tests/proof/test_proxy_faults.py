@@ -180,7 +180,7 @@ def test_a_server_that_refuses_every_request_is_not_judged(
     with FaultyProxy(honest, refuse_all) as server:
         said = chatproof("check", server.url, "--dialect", "mindie")
     assert said.code == 3
-    assert said.stderr.startswith("chatproof: the server refuses the key: 401")
+    assert said.stderr.startswith("chatproof: the server refuses the API key: 401")
     assert (len(said.stderr.splitlines()), said.stdout) == (1, "")
 
 
