@@ -1,6 +1,6 @@
 """Check the layout of the packages: import cycles, upward imports, and the number of modules per folder.
 
-`python lint/layout.py` prints the three figures and exits with 1 unless there are no cycles, no upward imports and no
+`python lint/layout.py` prints the three figures and exits with 1 if there is a cycle, an upward import or a
 folder with more than `MOST_MODULES` modules. The order of the stages is read from the import-linter contracts in
 pyproject.toml, so it is stated once. Imports for type checking count too.
 """
