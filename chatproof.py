@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from types import FrameType
 
-    from conformance.run.embedded_server import Embedded
+    from conformance.run.embedded_server import EmbeddedServer
     from openapi.contract.contract import Contract
 
 HELP_OPTIONS = ("-h", "--help")
@@ -239,9 +239,9 @@ def _safe_stream(stream: TextIO | None, number: int) -> TextIO:
 
 
 def _suggestion(word: str, known: Mapping[str, object]) -> str:
-    from openapi.did_you_mean import meant
+    from openapi.did_you_mean import suggest
 
-    return meant(word, known)
+    return suggest(word, known)
 
 
 def _load(path: str, entry: Command) -> click.Command:
@@ -278,7 +278,7 @@ class InternalError(click.ClickException):
 
 
 @contextmanager
-def _start_embedded(contract: Contract) -> Iterator[Embedded]:
+def _start_embedded(contract: Contract) -> Iterator[EmbeddedServer]:
     """Start the embedded server for commands of packages that may not import it.
 
     Only this module imports several packages; the load tests receive this function and use the URL it yields.
