@@ -46,7 +46,8 @@ class DriftRow:
     """One attribute of one parameter or field, as formatted by each side; None if a side does not state it.
 
     `member`: the attribute, or `presence` for a whole parameter, `table` for a whole part of the interface, `row` for a
-        passage that could not be turned into a row, and UNREAD for unread text. Also the key in JSON and recorded.yaml.
+        passage that could not be turned into a row, and UNREAD for unread text. The name is the key in the JSON
+        output.
     line: the line in the page, or 0.
     words: the unread text.
     """

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 FILE: Final = "reading/recorded.yaml"
-_ROW: Final = {"dialects", "part", "path", "member", "page", "contract", "reading"}
-_WORDS: Final = {"mark", "as"}
-Key = tuple[str, str, str, str | None, str | None]  # part, path, member, page, contract
+_ROW: Final = {"dialects", "part", "path", "attribute", "page", "contract", "reason"}
+_UNREAD: Final = {"mark", "reasons"}
+Key = tuple[str, str, str, str | None, str | None]  # part, path, attribute, page, contract
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ def explain(differences: Iterable[DriftRow], dialect: str) -> list[ExplainedRow]
     Unread text that is not recorded gets the recorded hash and numbers of the old text, if there are any.
     """
     reasons = load_recorded(dialect)
-    marks = {(part, path): mark for part, path, member, mark, _ in reasons if member == UNREAD}
+    marks = {(part, path): mark for part, path, attribute, mark, _ in reasons if attribute == UNREAD}
     explained = []
     for difference in differences:
         reason = reasons.get(_key(difference))
@@ -79,8 +79,8 @@ def _key(row: DriftRow) -> Key:
 def load_recorded(dialect: str) -> Mapping[Key, Reason]:
     """Load the recorded differences of a dialect. Raises ContractError for unknown keys, names and slugs."""
     data = read(FILE)
-    check_keys(data, {"readings", "differences", "words"}, FILE)
-    own: dict[str, str] = data["readings"]
+    check_keys(data, {"reasons", "differences", "unread"}, FILE)
+    own: dict[str, str] = data["reasons"]
     duplicates = sorted(set(own) & set(interpretations()))
     if duplicates:
         raise ContractError(
@@ -88,21 +88,21 @@ def load_recorded(dialect: str) -> Mapping[Key, Reason]:
         )
     reasons: dict[Key, Reason] = {}
     for row in data["differences"]:
-        where = f"openapi/{FILE}: {row.get('path')}/{row.get('member')}"
+        where = f"openapi/{FILE}: {row.get('path')}/{row.get('attribute')}"
         check_keys(row, _ROW, where)
         unknown = sorted(set(row["dialects"]) - set(names().values()))
         if unknown:
             raise ContractError(f"{where}: unknown dialects: {', '.join(unknown)}")
         if dialect in row["dialects"]:
-            key = (row["part"], row["path"], row["member"], row.get("page"), row.get("contract"))
+            key = (row["part"], row["path"], row["attribute"], row.get("page"), row.get("contract"))
             if key in reasons:
                 raise ContractError(f"{where}: recorded twice for {dialect}")
-            reasons[key] = _reason(row["reading"], own, dialect, where)
-    for part, rows in data["words"].get(dialect, {}).items():
+            reasons[key] = _reason(row["reason"], own, dialect, where)
+    for part, rows in data["unread"].get(dialect, {}).items():
         for path, row in rows.items():
-            where = f"openapi/{FILE}: words/{dialect}/{part}/{path}"
-            check_keys(row, _WORDS, where)
-            several = [_reason(slug, own, dialect, where) for slug in row["as"]]
+            where = f"openapi/{FILE}: unread/{dialect}/{part}/{path}"
+            check_keys(row, _UNREAD, where)
+            several = [_reason(slug, own, dialect, where) for slug in row["reasons"]]
             reasons[part, path, UNREAD, row["mark"], None] = Reason(
                 ", ".join(reason.slug for reason in several), " ".join(reason.text for reason in several)
             )

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from openapi.reading.facts.cells import read_cell
 from openapi.reading.facts.fact import ATTRIBUTES, RANGES, Fact, is_stated
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from openapi.reading.grammar.clauses import ParsedText
     from openapi.reading.pages.row import Rows, TableRow, UnreadPassage
-
-    CellCounts = Counter[Literal["read", "partly", "unread"]]
 
 
 _JSON_TYPES = {str: "string", int: "integer", bool: "boolean"}
@@ -52,16 +50,22 @@ class Facts:
 def read_facts(page: Rows) -> Facts:
     """Read the facts of a page. Rows about one path become one fact, without the attributes in which they differ."""
     facts: dict[tuple[str, str], Fact] = {}
-    counts: CellCounts = Counter()
+    counts: Counter[str] = Counter()
     for row in page.rows:
         parsed = _read_row(row, counts)
         for fact in _row_facts(row, _path(row, facts), parsed):
             key = (fact.part, fact.path)
             facts[key] = _join_facts(facts[key], fact) if key in facts else fact
-    return Facts(page.form, tuple(facts.values()), page.unread, Count(**counts), len(page.rows))
+    return Facts(
+        page.form,
+        tuple(facts.values()),
+        page.unread,
+        Count(counts["read"], counts["partly"], counts["unread"]),
+        len(page.rows),
+    )
 
 
-def _read_row(row: TableRow, counts: CellCounts) -> ParsedText:
+def _read_row(row: TableRow, counts: Counter[str]) -> ParsedText:
     """Read all cells of a row and count them; the name counts as a cell that was read."""
     name = row.path[-1]
     cells: list[ParsedText] = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,7 +12,7 @@ from click.testing import CliRunner, Result
 
 from openapi.contract.contract import load
 from openapi.reading.compare import recorded_differences
-from openapi.reading.compare.drift import UNREAD, DriftStatus, compare_page
+from openapi.reading.compare.drift import UNREAD, DriftRow, DriftStatus, compare_page
 from openapi.reading.compare.recorded_differences import Reason
 from openapi.reading.reading_commands import drift, read
 from openapi.tests.reading.rendering import Line, html_page
@@ -103,18 +104,16 @@ def test_drift_as_json_contains_every_difference_with_its_reason(page: Path) -> 
     assert {"dialect": "siliconstorm", "pinned": False}.items() <= printed.items()
     assert printed["counts"]["differs"] == 1
     (new,) = [difference for difference in printed["differences"] if difference["reading"] is None]
-    assert new == {
-        "part": "request",
-        "path": "temperature",
-        "member": "range",
-        "page": "[0, 2.5]",
-        "contract": "[0, 2]",
-        "status": "differs",
-        "line": 33,
-        "words": [],
-        "reading": None,
-        "reason": None,
-    }
+    row = DriftRow(
+        part="request",
+        path="temperature",
+        member="range",
+        page="[0, 2.5]",
+        contract="[0, 2]",
+        status=DriftStatus.DIFFERS,
+        line=33,
+    )
+    assert new == {**asdict(row), "status": "differs", "words": [], "reading": None, "reason": None}
     assert {difference["reason"] for difference in printed["differences"]} == {None, "So [it] is."}
 
 

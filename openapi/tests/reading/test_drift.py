@@ -61,17 +61,17 @@ def native() -> Contract:
 
 def test_equal_statements_of_page_and_contract_agree(native: Contract) -> None:
     rows = compared(LINES, native)
-    for member in (
+    for attribute in (
         *(("model", "types"), ("messages[].role", "enum"), ("stream", "default"), ("temperature", "range")),
         *(("temperature", "default"), ("temperature", "required"), ("top_k", "range"), ("top_k", "format")),
         *(("max_tokens", "range"), ("max_tokens", "default"), ("seed", "range"), ("seed", "format")),
         *(("stop_token_ids[]", "format"), ("stop_token_ids[]", "beyond"), ("stop", "types"), ("stop", "empty")),
     ):
-        assert rows[member].status is DriftStatus.AGREES, member
+        assert rows[attribute].status is DriftStatus.AGREES, attribute
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "path", "member", "page", "contract"),
+    ("before", "after", "path", "attribute", "page", "contract"),
     [
         ("[0.0, 2.0]", "[0.0, 2.5]", "temperature", "range", "[0, 2.5]", "[0, 2]"),
         ("[0.0, 2.0]", "(0.0, 2.0]", "temperature", "range", "(0, 2]", "[0, 2]"),
@@ -91,14 +91,14 @@ def test_equal_statements_of_page_and_contract_agree(native: Contract) -> None:
     ],
 )
 def test_one_changed_value_is_one_difference_with_both_values(
-    native: Contract, before: str, after: str, path: str, member: str, page: str, contract: str | None
+    native: Contract, before: str, after: str, path: str, attribute: str, page: str, contract: str | None
 ) -> None:
     usual = compared(LINES, native)
     actual = compared(changed(before, after), native)
-    new = actual[path, member]
+    new = actual[path, attribute]
     assert new.status in (DriftStatus.DIFFERS, DriftStatus.ONLY_IN_PAGE)
     assert (new.page, new.contract) == (page, contract)
-    others = {key for key in actual if actual[key].status != usual.get(key, new).status} - {(path, member)}
+    others = {key for key in actual if actual[key].status != usual.get(key, new).status} - {(path, attribute)}
     assert others <= {(path, "format"), (path, "range"), ("stop_token_ids[]", "format"), ("stop_token_ids[]", "beyond")}
 
 
@@ -106,8 +106,8 @@ def test_a_parameter_of_one_side_is_reported_once_without_its_fields(native: Con
     rows = compared(
         [*LINES, Line(("novelty",), "Optional", "dict type."), Line(("novelty", "in"), "No", "int type.")], native
     )
-    only_page = [path for (path, member), row in rows.items() if member == PRESENCE and row.page]
-    only_contract = [path for (path, member), row in rows.items() if member == PRESENCE and row.contract]
+    only_page = [path for (path, attribute), row in rows.items() if attribute == PRESENCE and row.page]
+    only_contract = [path for (path, attribute), row in rows.items() if attribute == PRESENCE and row.contract]
     assert only_page == ["novelty"]
     assert rows["novelty", PRESENCE].page == "types object, required no"
     assert "tools" in only_contract
@@ -250,13 +250,13 @@ def test_the_recorded_values_of_the_contract_are_up_to_date(dialect: str) -> Non
     """A change of the contract is therefore detected without the documents."""
     ours = contract_facts(load(dialect))
     wrong = []
-    for part, path, member, _, contract in recorded_differences.load_recorded(dialect):
-        if member in (UNREAD, "table"):
+    for part, path, attribute, _, contract in recorded_differences.load_recorded(dialect):
+        if attribute in (UNREAD, "table"):
             continue
         fact = ours[part, path].fact
-        actual = format_value(member, getattr(fact, member)) if member != PRESENCE else contract
+        actual = format_value(attribute, getattr(fact, attribute)) if attribute != PRESENCE else contract
         if actual != contract:
-            wrong.append((path, member, contract, actual))
+            wrong.append((path, attribute, contract, actual))
     assert wrong == []
 
 
@@ -269,42 +269,49 @@ def test_every_recorded_difference_has_a_reason(dialect: str) -> None:
 
 def test_every_reason_in_the_file_is_used() -> None:
     data = read(recorded_differences.FILE)
-    cited = {row["reading"] for row in data["differences"]}
+    cited = {row["reason"] for row in data["differences"]}
     cited |= {
         slug
-        for parts in data["words"].values()
+        for parts in data["unread"].values()
         for rows in parts.values()
         for row in rows.values()
-        for slug in row["as"]
+        for slug in row["reasons"]
     }
-    assert set(data["readings"]) <= cited
-    assert not set(data["readings"]) & set(interpretations())
+    assert set(data["reasons"]) <= cited
+    assert not set(data["reasons"]) & set(interpretations())
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"reading": "no-such-reading"}, "unknown slug 'no-such-reading'"),
-        ({"reading": "rules/no-such-rule"}, "unknown slug 'rules/no-such-rule'"),
-        ({"reading": "ovms-ranges"}, "the interpretation ovms-ranges is not about siliconstorm-api"),
+        ({"reason": "no-such-reading"}, "unknown slug 'no-such-reading'"),
+        ({"reason": "rules/no-such-rule"}, "unknown slug 'rules/no-such-rule'"),
+        ({"reason": "ovms-ranges"}, "the interpretation ovms-ranges is not about siliconstorm-api"),
         ({"dialects": ["siliconstorm", "unknown"]}, "unknown dialects: unknown"),
         ({"typo": 1}, "unknown key typo"),
     ],
 )
 def test_invalid_rows_are_refused(monkeypatch: pytest.MonkeyPatch, change: dict[str, Any], message: str) -> None:
-    row = {"dialects": ["siliconstorm"], "part": "request", "path": "p", "member": "range", "reading": "own", **change}
-    data = {"readings": {"own": "So it is."}, "differences": [row], "words": {}}
+    row = {
+        "dialects": ["siliconstorm"],
+        "part": "request",
+        "path": "p",
+        "attribute": "range",
+        "reason": "own",
+        **change,
+    }
+    data = {"reasons": {"own": "So it is."}, "differences": [row], "unread": {}}
     monkeypatch.setattr(recorded_differences, "read", lambda path: data)
     with pytest.raises(ContractError, match=message):
         recorded_differences.load_recorded.__wrapped__("siliconstorm")  # bypass its cache
 
 
 def test_duplicate_rows_and_duplicate_slugs_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    row = {"dialects": ["siliconstorm"], "part": "request", "path": "p", "member": "range", "reading": "own"}
-    data = {"readings": {"own": "So it is."}, "differences": [row, row], "words": {}}
+    row = {"dialects": ["siliconstorm"], "part": "request", "path": "p", "attribute": "range", "reason": "own"}
+    data = {"reasons": {"own": "So it is."}, "differences": [row, row], "unread": {}}
     monkeypatch.setattr(recorded_differences, "read", lambda path: data)
     with pytest.raises(ContractError, match="recorded twice for siliconstorm"):
         recorded_differences.load_recorded.__wrapped__("siliconstorm")
-    monkeypatch.setattr(recorded_differences, "read", lambda path: {**data, "readings": {"timings": "So it is."}})
+    monkeypatch.setattr(recorded_differences, "read", lambda path: {**data, "reasons": {"timings": "So it is."}})
     with pytest.raises(ContractError, match=r"duplicate slugs, .*: timings"):
         recorded_differences.load_recorded.__wrapped__("siliconstorm")
