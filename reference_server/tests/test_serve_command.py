@@ -38,7 +38,10 @@ START_S = 120
         (["--dialect", "siliconstorm"], ["siliconstorm", "--api-key-env"]),
         (["--dialect", "siliconstorm", "--api-key-env", "CHATPROOF_NO_SUCH_KEY"], ["CHATPROOF_NO_SUCH_KEY"]),
         (["--dialect", "ovms", "--full-text"], ["ovms", "--full-text"]),
-        (["--dialect", "mindie", "--allow-origin", "https://pages.example/"], ["'https://pages.example/'", "HOST:PORT"]),
+        (
+            ["--dialect", "mindie", "--allow-origin", "https://pages.example/"],
+            ["'https://pages.example/'", "HOST:PORT"],
+        ),
         (["--dialect", "mindie", "--host", "host.invalid"], ["host.invalid", "--host"]),
         (["--dialect", "mindie", "--device", "nonsense"], ["nonsense", "cpu"]),
         (["--dialect", "mindie", "--port", "0", "--checkpoint", "no-such-folder"], ["no-such-folder", "config.json"]),

@@ -159,9 +159,9 @@ class UpstreamGeneration(Generation):
         if self._cancelled:
             reply.close()
         if reply.status != 200:
-            answer = await reply.read_all(MAX_REFUSAL_BYTES)
+            refusal = await reply.read_all(MAX_REFUSAL_BYTES)
             self._ended = True
-            raise translate_refusal(engine.kind, reply.status, reply.headers, answer, engine.name_replacements())
+            raise translate_refusal(engine.kind, reply.status, reply.headers, refusal, engine.name_replacements())
         self._reply = reply
         if reply.media_type != EVENT_STREAM:
             answer = _parse_object(await reply.read_all())

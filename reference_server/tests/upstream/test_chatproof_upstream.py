@@ -97,7 +97,7 @@ def test_tools_are_called_through_a_gateway(tiny_engine: LocalEngine, key: str) 
         "description": "Weather of a city.",
         "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
     }
-    asked: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "messages": [{"role": "user", "content": "What is the weather in Rome?"}],
         "tools": [{"type": "function", "function": weather}],
         "tool_choice": "required",
@@ -106,8 +106,8 @@ def test_tools_are_called_through_a_gateway(tiny_engine: LocalEngine, key: str) 
     }
     upstream_server = running(load("vllm"), tiny_engine, Settings(model="theirs", api_key=KEY))
     with upstream_server as server, gateway(load("mindie"), server.address, api_key=KEY, key_variable=key) as front:
-        plain = post(front.address, "mindie", **asked).json()["choices"][0]
-        streamed = post(front.address, "mindie", **asked, stream=True)
+        plain = post(front.address, "mindie", **fields).json()["choices"][0]
+        streamed = post(front.address, "mindie", **fields, stream=True)
     (call,) = plain["message"]["tool_calls"]
     assert (call["function"]["name"], list(json.loads(call["function"]["arguments"]))) == ("get_weather", ["city"])
     assert plain["finish_reason"] == "tool_calls"
