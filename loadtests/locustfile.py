@@ -41,8 +41,10 @@ class LoadUser(User):
 
     @task
     def load(self) -> None:
-        """Send the next request. The load generator waits for the think time: Locust's own wait would cost a turn of
-        the event loop for each request."""
+        """Send the next request.
+
+        The load generator waits for the think time: Locust's own wait would cost a turn of the event loop each time.
+        """
         if self._session.settings.open_loop:
             gevent.sleep(IDLE_S)
         else:

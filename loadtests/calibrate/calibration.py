@@ -195,8 +195,7 @@ def measure_transport(url: str, streams: int, schedule: Schedule = PACED) -> Cal
 
 
 def summarize_turns(rows: Sequence[CalibrationRow]) -> CalibrationRow:
-    """Summarize several turns of one row: the least costs, since other work can only increase them, and median
-    errors."""
+    """Summarize several turns of one row: the least costs, as other work only increases them, and median errors."""
     figures = {
         name: COSTS[name](values) if name in COSTS else median(values)
         for name in rows[0].figures

@@ -16,8 +16,10 @@ MAX_COUNT: Final = 10_000_000
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """A stream of `count` events with content, the first after `first_ns`, then one every `gap_ns`; both None: no
-    pauses."""
+    """A stream of `count` events with content, the first after `first_ns`, then one every `gap_ns`.
+
+    None for both means as fast as possible.
+    """
 
     count: int
     first_ns: int | None = None

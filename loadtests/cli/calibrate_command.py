@@ -1,5 +1,4 @@
-"""`chatproof load calibrate`: print the errors and costs of the load client, and whether they are within their
-limits."""
+"""`chatproof load calibrate`: print the errors and costs of the load client, and whether they meet their limits."""
 
 from __future__ import annotations
 

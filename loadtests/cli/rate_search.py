@@ -1,5 +1,7 @@
-"""Search for the highest rate at which the objectives are met: double it until they are not, then bisect. Does no
-I/O."""
+"""Search for the highest rate at which the objectives are met: double it until they are not, then bisect.
+
+Does no I/O.
+"""
 
 from __future__ import annotations
 
@@ -60,8 +62,7 @@ class RateSearch:
         return min((step.rate_per_s for step in self.steps if not step.holds(self.share)), default=None)
 
     def next_rate(self) -> float | None:
-        """Return the next rate to try; None if the result is known, or if a hundredth of the first rate does not
-        hold."""
+        """Return the next rate to try; None if the result is known, or if 1 % of the first rate does not hold."""
         held, failed = self.highest_holding, self.lowest_failing
         if held is None and failed is None:
             return min(self.first, self.greatest)

@@ -85,7 +85,7 @@ def _describe_error(error: OSError | http.client.HTTPException, host: str, port:
     if isinstance(error, socket.gaierror):
         return f"cannot resolve the host name {host}: {error.strerror}"
     if isinstance(error, ConnectionRefusedError):
-        return f"{where} refuses connections: no server listens there"
+        return f"{where} refuses connections: nothing listens there"
     if isinstance(error, TimeoutError):
         return f"{where} does not answer"
     return f"{where} cannot be reached: {error or type(error).__name__}"

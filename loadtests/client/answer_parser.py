@@ -1,5 +1,7 @@
-"""Parse the bytes of one answer: HTTP by geventhttpclient's parser (llhttp), event streams by `EventScan`. Does no
-I/O."""
+"""Parse the bytes of one answer: HTTP by geventhttpclient's parser (llhttp), event streams by `EventScan`.
+
+Does no I/O.
+"""
 
 from __future__ import annotations
 
@@ -35,8 +37,11 @@ class AnswerParser(HTTPResponseParser):
     def __init__(
         self, answer: Answer, *, streamed: bool, sampled: bool = False, patterns: ContentPatterns | None = None
     ) -> None:
-        """Prepare for an answer. streamed: an event stream is expected. sampled: keep the bytes, to check the stream
-        afterwards. patterns: what other streams of the server have taught."""
+        """Prepare for an answer.
+
+        streamed: an event stream is expected. sampled: keep the bytes, to check the stream afterwards. patterns: what
+        other streams of the server have taught.
+        """
         super().__init__()
         self.answer = answer
         self.finished = False

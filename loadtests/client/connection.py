@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from loadtests.client.clock import Clock
 
 READ_BYTES: Final = 4096
-"""The size of a read while little data comes: a buffer is allocated for each read, and a small one costs a third
-less."""
+"""The size of a read while little data comes: each read allocates a buffer, and a small one costs a third less."""
 MAX_READ_BYTES: Final = 65_536
 """The size of a read after a full one. The allocator maps and unmaps a larger buffer at each read."""
 EVENT_END: Final = b"\n\n\r\n"
@@ -80,8 +79,7 @@ class TimedConnection:
         return self._socket.recvmsg if self._tls is None and sys.platform == "linux" else None
 
     def delay_acks(self) -> None:
-        """Let the kernel acknowledge several reads at once, until an acknowledgement was delayed by 40 ms. Linux
-        only."""
+        """Let the kernel acknowledge several reads at once, until an acknowledgement was 40 ms late. Linux only."""
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 0)
 
     def abort(self) -> None:

@@ -133,8 +133,10 @@ class EventScan:
         return True
 
     def close(self, at_ns: int) -> None:
-        """End the stream: a CR at the end was a line end. Like in browsers, an event without its blank line is
-        dropped."""
+        """End the stream.
+
+        A CR at the end was a line end. An event without its blank line is dropped, as browsers do.
+        """
         data = _normalize_line_ends(self._tail)
         self._tail = b""
         if data.endswith(b"\n\n"):

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class AbortLimits:
-    """The failures above which a test is aborted: a share of the requests, once there are `after`, or a number of them.
-    None: no such limit."""
+    """The failures above which a test is aborted.
+
+    share: of the requests, once there are `after`. count: a number of requests. None: no such limit.
+    """
 
     share: float | None
     count: int | None

@@ -45,8 +45,7 @@ def log_answer(environment: Environment, answer: Answer) -> None:
 
 
 def log_new_reads(environment: Environment, new: NewReads) -> None:
-    """Write the new reads of a running stream. The gaps are added directly: `StatsEntry.log` would cost ten times
-    more."""
+    """Write the new reads of a running stream. Gaps are added directly: `StatsEntry.log` would cost ten times more."""
     if new.ttft_ms is not None and new.ttft_planned_ms is not None:
         get_row(environment, "TTFT").log(new.ttft_ms, 0)  # type: ignore[arg-type]
         get_row(environment, "TTFT planned").log(new.ttft_planned_ms, 0)  # type: ignore[arg-type]

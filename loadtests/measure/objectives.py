@@ -84,8 +84,7 @@ def percentile_share(which: str) -> float | None:
 
 
 def min_samples(which: str) -> int:
-    """Return how many samples a percentile needs: at least ten must be above it, or it is one of a few extreme
-    values."""
+    """Return how many samples a percentile needs: ten must be above it, or it is one of a few extreme values."""
     share = percentile_share(which)
     return 1 if share is None else round(10 / max(1e-6, 1 - share))
 

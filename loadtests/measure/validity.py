@@ -25,8 +25,10 @@ MIN_CPU_S: Final = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """A reason not to trust a measurement, with the limit and what to do. invalid: it affects the requested objectives;
-    otherwise it is a note."""
+    """A reason not to trust a measurement, with the limit and what to do.
+
+    invalid: it affects the requested objectives; otherwise it is a note.
+    """
 
     name: str
     text: str

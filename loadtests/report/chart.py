@@ -22,8 +22,10 @@ MIN_LOG_RATIO: Final = 8.0
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """A line of a chart: its name and its points, with None for a gap. dashed: for values that are not measured
-    directly."""
+    """A line of a chart: its name and its points, with None for a gap.
+
+    dashed: for values that are not measured directly.
+    """
 
     name: str
     points: Sequence[tuple[float, float | None]]

@@ -34,8 +34,7 @@ class Partition:
         return self._assigned.get(worker)
 
     def choose_worker_to_split(self, newcomer: str, present: Collection[str]) -> str | None:
-        """Choose which of the present workers must split its part for one that joins late: the one with the smallest
-        step.
+        """Choose the present worker that must split its part for one that joins late: the one with the smallest step.
 
         Return None if the newcomer has a part or will get one, or if no worker has numbers.
         """

@@ -151,8 +151,10 @@ class Session:
             gevent.sleep(POLL_S)
 
     def _drain(self) -> None:
-        """Send nothing more and wait for the answers in flight: without them, the slowest would be missing from all
-        figures."""
+        """Send nothing more and wait for the answers in flight.
+
+        Without them, the slowest answers would be missing from all figures.
+        """
         generator = self.generator
         if generator.closing:
             return

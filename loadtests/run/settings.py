@@ -22,6 +22,7 @@ from loadtests.shape.arrivals import SHAPES, read_trace
 from loadtests.shape.workload import WorkloadScenario, read_scenario
 from openapi.address import AddressError
 from openapi.address import parse as parse_address
+from openapi.api_key import ApiKeyError, read_api_key
 from openapi.contract.contract import ContractError, load
 from openapi.extra_headers import ExtraHeader, HeaderError, parse_headers
 
@@ -221,14 +222,10 @@ def _parse_headers(options: Namespace) -> tuple[ExtraHeader, ...]:
 
 
 def _read_key(variable: str) -> str:
-    if not variable:
-        return ""
-    value = os.environ.get(variable, "")
-    if not value:
-        raise UsageError(f"--api-key-env {variable}: the environment variable is not set")
-    if not (value.isascii() and value.isprintable()) or " " in value:
-        raise UsageError(f"--api-key-env {variable}: the value has characters that an HTTP header cannot contain")
-    return value
+    try:
+        return read_api_key(variable, os.environ) or ""
+    except ApiKeyError as error:
+        raise UsageError(str(error)) from error
 
 
 def _build_endpoint(url: str, options: Namespace) -> Endpoint:

@@ -91,8 +91,10 @@ def add_tab(
 
 
 class _CachedReport:
-    """The report as it was last rendered, in a thread: in long tests that takes a moment in which streams must be
-    read."""
+    """The report as it was last rendered.
+
+    A thread renders it: in long tests that takes a moment, in which streams must be read.
+    """
 
     def __init__(self, render: Callable[[], str]) -> None:
         self._render = render

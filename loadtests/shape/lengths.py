@@ -22,8 +22,10 @@ MAX_LENGTH: Final = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class LengthDistribution:
-    """A distribution over integers from 1. `numbers` are its parameters, as `FORMS` names them; a constant is a
-    "choice" with one value."""
+    """A distribution over integers from 1.
+
+    `numbers` are its parameters, as `FORMS` names them; a constant is a "choice" with one value.
+    """
 
     kind: str
     numbers: tuple[float, ...]

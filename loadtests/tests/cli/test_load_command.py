@@ -51,7 +51,7 @@ def test_an_unreachable_server_is_reported_before_the_test_and_counted_by_it(tmp
     code, output, results = run_load_test("http://127.0.0.1:9", tmp_path)
     assert (1, ["connect"]) == (code, [failure["kind"] for failure in results["failures"]])
     assert ["warm-up"] == [doubt["name"] for doubt in results["doubts"]]
-    assert "127.0.0.1:9 refuses connections: no server listens there; --wait S" in output
+    assert "127.0.0.1:9 refuses connections: nothing listens there; --wait S" in output
     assert "cannot connect to http://127.0.0.1:9: [Errno " in output
     assert "Traceback" not in output
 
@@ -59,7 +59,7 @@ def test_an_unreachable_server_is_reported_before_the_test_and_counted_by_it(tmp
 def test_a_server_that_does_not_start_in_time_gets_no_load(tmp_path: Path) -> None:
     code, output, results = run_load_test("http://127.0.0.1:9", tmp_path, "--wait", "1s")
     assert (1, {}) == (code, results)
-    assert "no server listens there; waited 1 s for it (--wait)" in output
+    assert "nothing listens there; waited 1 s for it (--wait)" in output
 
 
 def test_a_search_ends_if_no_request_is_answered(tmp_path: Path) -> None:

@@ -22,8 +22,10 @@ EVEN_GAPS = [number * GAP_NS for number in range(1001)]
 def pause_after(
     *, reads: int = MANY, ends: int = 1, gap_ns: int = GAP_NS, coalesced: int = 0, seconds: int = 1
 ) -> int:  # fmt: skip
-    """Return how long a read may wait after some seconds with the given reads, ends of answers, gaps and reads with
-    several events."""
+    """Return how long a read may wait after some seconds.
+
+    Each second has the given reads, ends of answers, gaps and reads with several events.
+    """
     batching = ReadBatching()
     for second in range(seconds):
         batching.record_gaps([number * gap_ns for number in range(1001)], coalesced)
