@@ -108,10 +108,10 @@ def as_data() -> list[dict[str, Any]]:
                 "declares": list(fault.declares),
                 "denies": list(fault.denies),
                 "parameter": fault.parameter,
-                "shows": fault.affects,
+                "affects": fault.affects,
                 "benign": fault.benign,
-                "patience_s": fault.timeout_s,
-                "restless": fault.flaky,
+                "timeout_s": fault.timeout_s,
+                "flaky": fault.flaky,
                 "dialects": [],
             }
             rows.setdefault(fault.name, row)["dialects"].append(dialect)

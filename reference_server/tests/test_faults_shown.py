@@ -138,9 +138,9 @@ def test_each_fault_is_served_at_its_own_path() -> None:
 def test_the_listing_of_faults_is_plain_data() -> None:
     rows = {row["name"]: row for row in as_data()}
     assert [1] == rows["omits-done"]["bugs"]
-    assert "top_p" == rows["accepts:top_p.maximum"]["about"]
+    assert "top_p" == rows["accepts:top_p.maximum"]["parameter"]
     assert ("answers", "refusals", "sampling", "requests") == tuple(
-        rows[name]["shows"] for name in ("role-user", "refusals-empty", "seed-ignored", "stop-ignored")
+        rows[name]["affects"] for name in ("role-user", "refusals-empty", "seed-ignored", "stop-ignored")
     )
 
 
