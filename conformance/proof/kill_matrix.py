@@ -89,7 +89,7 @@ class KillMatrix:
 
     @property
     def score(self) -> float:
-        """The share of the faults that a check detects; 1 if there are no faults."""
+        """The share of the faults that a check detects; 1 without faults."""
         return sum(bool(fault.killers) for fault in self.faults) / len(self.faults) if self.faults else 1.0
 
     def killed_by(self, check: str) -> tuple[str, ...]:

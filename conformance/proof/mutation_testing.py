@@ -44,7 +44,7 @@ class MutationResult:
 
     @property
     def holds(self) -> bool:
-        """Whether every fault is detected, every check detects one, and there are no false positives."""
+        """Whether every fault is detected, every check detects one, and nothing is a false positive."""
         return self.matrix.holds and not self.false_positives
 
 

@@ -48,7 +48,7 @@ class AnswerDifference:
 def find_exchange(results: dict[str, Any], identity: str) -> Exchange:
     """Return the exchange with an id, or the one with the first finding of a requirement, or the first of a scenario.
 
-    Raise UsageError with some known ids if there is none.
+    Raise UsageError, with some known ids, for an unknown one.
     """
     recorded = {exchange["id"]: exchange for exchange in results["exchanges"]}
     if identity in recorded:
@@ -57,7 +57,7 @@ def find_exchange(results: dict[str, Any], identity: str) -> Exchange:
     of_findings = [finding["exchange"] for row in rows for finding in row["findings"]]
     if rows and not of_findings:
         raise UsageError(
-            f"--id {identity!r}: the run has no finding for this requirement, so there is no request to repeat"
+            f"--id {identity!r}: the run has no finding for this requirement, so there is nothing to repeat"
         )
     of_scenario = [name for name, exchange in recorded.items() if exchange["scenario"] == identity]
     name = next(iter([*of_findings, *of_scenario]), "")

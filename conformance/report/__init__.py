@@ -1,1 +1,1 @@
-"""Findings to outcomes, results.json and the reports made from it."""
+"""Decide outcomes, build results.json, and write the reports that are made from it."""

@@ -246,7 +246,7 @@ def _decide(
 def _reasons(group: list[Judgement]) -> str:
     """Return the first two reasons why nothing was judged.
 
-    DECIDED explains nothing to the reader, so it is left out unless there is no other reason.
+    DECIDED explains nothing to the reader, so it is left out if there are other reasons.
     """
     reasons = dict.fromkeys(judgement.unobserved or "" for judgement in group)
     others = [reason for reason in reasons if reason != DECIDED]

@@ -33,7 +33,7 @@ def _repeat_command(exchange: Mapping[str, Any]) -> str:
 
 
 def answer_excerpt(exchange: Mapping[str, Any], longest: int) -> str:
-    """Return the status and the beginning of the answer, or the reason why there is none."""
+    """Return the status and the beginning of the answer, or the reason why it is missing."""
     response, failure = exchange["response"], exchange["failure"]
     if response is None:
         return f"no answer: {failure['detail']}" if failure else "no answer"

@@ -134,7 +134,7 @@ def _other_dialect(results: dict[str, Any], other: dict[str, Any]) -> str:
 
 
 def _group(outcome: str, rows: list[dict[str, Any]]) -> str:
-    """Return the table of the rows with one outcome, or an empty string if there are none."""
+    """Return the table of the rows with one outcome, or an empty string without such rows."""
     group = [row for row in rows if row["outcome"] == outcome]
     if not group:
         return ""

@@ -126,7 +126,8 @@ def test_a_file_that_an_old_version_wrote_can_be_judged_again(version: int) -> N
 
 
 def test_a_value_that_is_not_an_old_document_is_not_changed() -> None:
-    for value in ({}, [], None, {"schema_version": 4}):
+    values: tuple[Any, ...] = ({}, [], None, {"schema_version": 4})
+    for value in values:
         assert value == upgrade(value)
 
 

@@ -1,0 +1,66 @@
+"""The console command and pytest have the same options, defaults and ranges."""
+
+from __future__ import annotations
+
+import argparse
+from typing import cast
+
+import pytest
+
+from conformance.cli.check_command import check
+from conformance.cli.options import OPTIONS, SuiteOption
+from conformance.cli.pytest_options import pytest_addoption
+
+NUMBERS = [option for option in OPTIONS.values() if option.in_pytest and option.kind in ("integer", "number")]
+
+
+class ArgumentGroup:
+    """Stands in for pytest's parser and its groups."""
+
+    def __init__(self) -> None:
+        self.parser = argparse.ArgumentParser()
+        self.addoption = self.parser.add_argument
+
+    def getgroup(self, *_: str) -> ArgumentGroup:
+        return self
+
+
+def parse(*arguments: str) -> argparse.Namespace:
+    """Parse arguments with the options that pytest gets."""
+    group = ArgumentGroup()
+    pytest_addoption(cast("pytest.Parser", group))
+    return group.parser.parse_args(arguments)
+
+
+def test_the_check_command_has_every_option() -> None:
+    assert {option for parameter in check.params for option in parameter.opts} == {"url", "-H", *OPTIONS}
+
+
+@pytest.mark.parametrize("option", NUMBERS, ids=lambda option: option.name)
+def test_a_number_has_the_same_default_in_pytest(option: SuiteOption) -> None:
+    name = (option.pytest_name or option.name).removeprefix("--").replace("-", "_")
+    (parameter,) = [parameter for parameter in check.params if option.name in parameter.opts]
+    assert getattr(parse(), name) == parameter.default == option.default
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("--max-requests", "0", "expected at least 1, got 0"),
+        ("--rate", "0", "expected more than 0, got 0"),
+        ("--concurrency", "257", "expected at least 1 and at most 256, got 257"),
+        ("--fuzz", "-1", "expected at least 0, got -1"),
+        ("--max-time", "soon", "invalid number value: 'soon'"),
+    ],
+)
+def test_pytest_refuses_a_number_out_of_range(
+    name: str, value: str, expected: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        parse(f"{name}={value}")
+    assert f"{name}: {expected}" in capsys.readouterr().err
+
+
+def test_pytest_reads_a_number_within_its_range() -> None:
+    arguments = parse("--max-requests", "7", "--max-time", "1.5", "--fuzz-seed", "3")
+    assert (arguments.max_requests, arguments.max_time, arguments.fuzz_seed) == (7, 1.5, 3)
