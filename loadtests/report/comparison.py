@@ -18,7 +18,7 @@ from loadtests.report.results import quantile
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from loadtests.report.results import Buckets
+    from loadtests.report.measurement import Buckets
 
 ROWS: Final = ("TTFT", "ITL", "TPOT", "E2E", "TTFT planned", "E2E planned")
 SHARES: Final = (0.5, 0.95, 0.99)

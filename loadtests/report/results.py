@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,59 +18,14 @@ from loadtests.secret import redact
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from loadtests.measure.abort_limits import Aborted
     from loadtests.measure.objectives import Objective
     from loadtests.measure.tally import Tally
+    from loadtests.report.measurement import Buckets, LoadPlan, Measurement
 
 SCHEMA_VERSION: Final = 1
 PERCENTILES: Final = (50, 90, 95, 99, 99.9)
 MET, FAILURES, USAGE, MISSED, INVALID, INTERNAL_ERROR = range(6)
 """Exit codes, in the order of the README's table."""
-
-Buckets = list[tuple[float, int]]
-
-
-@dataclass(frozen=True, slots=True)
-class LoadPlan:
-    """What was to be measured: the target, the load and the objectives.
-
-    users: of a closed loop. trace_at_s: when the requests of a trace are sent. secrets: values that no report may show.
-    """
-
-    url: str
-    dialect: str
-    model: str
-    open_loop: bool
-    users: int
-    rate_per_s: float | None
-    process: str
-    shape: str
-    seed: int
-    warm_up_s: float
-    seconds: float
-    max_failures: float
-    objectives: tuple[Objective, ...] = ()
-    trace_at_s: tuple[float, ...] = ()
-    secrets: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Measurement:
-    """What was measured.
-
-    rows: the buckets of each latency. extremes: its least, greatest and sum. cpu: the busiest process's share of a
-    core. warm_up_failures: the first detail of each kind of failure in the warm-up. lost_workers: the number of
-    workers that no longer reported.
-    """
-
-    tally: Tally
-    rows: Mapping[str, Buckets] = field(default_factory=dict)
-    extremes: Mapping[str, tuple[float, float, float]] = field(default_factory=dict)
-    cpu: float = 0.0
-    measured_s: float = 0.0
-    warm_up_failures: Mapping[str, str] = field(default_factory=dict)
-    lost_workers: int = 0
-    aborted: Aborted | None = None
 
 
 def build_results(plan: LoadPlan, measured: Measurement) -> dict[str, Any]:

@@ -14,14 +14,15 @@ from loadtests.measure.latency import DEFINITIONS
 from loadtests.measure.locust_rows import METHOD
 from loadtests.measure.requests_csv import RequestsCsv
 from loadtests.report import terminal
-from loadtests.report.results import INTERNAL_ERROR, Measurement, build_results
+from loadtests.report.measurement import Measurement
+from loadtests.report.results import INTERNAL_ERROR, build_results
 from loadtests.run import web_tab
 from loadtests.run.progress import describe_progress, measured_s
 
 if TYPE_CHECKING:
     from locust.env import Environment
 
-    from loadtests.report.results import Buckets
+    from loadtests.report.measurement import Buckets
     from loadtests.run.session import Session
 
 WRITE_INTERVAL_S: Final = 1.0

@@ -15,7 +15,7 @@ from loadtests.client.transport import Endpoint
 from loadtests.errors import UsageError
 from loadtests.measure.abort_limits import AbortLimits
 from loadtests.measure.objectives import parse as parse_objective
-from loadtests.report.results import LoadPlan
+from loadtests.report.measurement import LoadPlan
 from loadtests.run.options import ABORT_AFTER
 from loadtests.run.report_folder import prepare_folder
 from loadtests.shape.arrivals import SHAPES, read_trace

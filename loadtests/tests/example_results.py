@@ -10,7 +10,8 @@ from loadtests.client.answer import Answer
 from loadtests.measure.latency import answer_latencies, bucket
 from loadtests.measure.objectives import make_goodput_check, parse
 from loadtests.measure.tally import Tally
-from loadtests.report.results import LoadPlan, Measurement, build_results
+from loadtests.report.measurement import LoadPlan, Measurement
+from loadtests.report.results import build_results
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

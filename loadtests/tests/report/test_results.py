@@ -13,7 +13,8 @@ import pytest
 from loadtests.measure.abort_limits import Aborted
 from loadtests.measure.tally import Tally
 from loadtests.report.html import render_report
-from loadtests.report.results import FAILURES, INVALID, MET, MISSED, Measurement, build_results, describe_verdict
+from loadtests.report.measurement import Measurement
+from loadtests.report.results import FAILURES, INVALID, MET, MISSED, build_results, describe_verdict
 from loadtests.secret import redact
 from loadtests.tests.example_results import MANY, PLAN, make_answer, make_results
 
