@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from conformance.client.secret import Secret
 from conformance.errors import HarnessError, UsageError
+from openapi.api_key import ApiKeyError, read_api_key
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -15,13 +16,12 @@ if TYPE_CHECKING:
 
 def read_secret(variable: str | None) -> Secret | None:
     """Return the API key in an environment variable; None if no variable is given. Raises UsageError."""
-    if not variable:
-        return None
-    value = os.environ.get(variable, "")
-    if not value:
-        raise UsageError(f"--api-key-env {variable}: the environment variable is not set or empty")
     try:
-        return Secret(value)
+        key = read_api_key(variable, os.environ)
+    except ApiKeyError as error:
+        raise UsageError(str(error)) from error
+    try:
+        return None if key is None else Secret(key)
     except HarnessError as error:
         raise UsageError(f"--api-key-env {variable}: {error}") from error
 

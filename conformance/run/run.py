@@ -101,7 +101,7 @@ class Run:
         """Send one step, and record its exchange or the reason why it has none."""
         key, record = (scenario.id, step.name), self.record
         if key_alteration(step) and not self._server.client.has_altered_keys:
-            record.missing[key] = NotExercised("without an API key, or with one that is too short to be altered")
+            record.missing[key] = NotExercised("the API key is missing or too short to be altered")
             return
         stop = None
         if step.stop_from is not None:
