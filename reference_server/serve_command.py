@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 from click.core import ParameterSource
 
+from openapi.api_key import VISIBLE_ASCII, ApiKeyError, read_api_key
 from openapi.contract.contract import ContractError, load
 from reference_server.engine import CheckpointError
 from reference_server.faults import fault_list as listing
@@ -44,7 +45,6 @@ UPSTREAM_OPTIONS: Final = ("upstream_kind", "upstream_model", "upstream_key_env"
 
 LIST: Final = "list"  # a value of --fault that prints the names
 
-VISIBLE_ASCII: Final = re.compile(r"[!-~]+")  # without spaces
 
 ORIGIN: Final = re.compile(r"\*|https?://([a-z0-9._-]+|\[[0-9a-f:]+\])(:[0-9]{1,5})?")  # as browsers send it: no path
 
@@ -74,7 +74,7 @@ def check_settings(contract: Contract, settings: Settings) -> None:
     if contract.auth == "bearer" and settings.api_key is None:
         raise ServingError(f"{contract.name} requires an API key: name its environment variable with --api-key-env")
     if settings.api_key is not None and not VISIBLE_ASCII.fullmatch(settings.api_key):
-        raise ServingError("invalid API key: expected one or more visible ASCII characters without spaces")
+        raise ServingError("invalid API key: expected printable ASCII characters without spaces")
     for origin in settings.origins:
         if not ORIGIN.fullmatch(origin):
             raise ServingError(f"invalid origin {origin!r}: expected SCHEME://HOST:PORT, such as https://host:8443")
@@ -248,9 +248,7 @@ def _load_engine(checkpoint: Path, device: str, **options: Any) -> tuple[LocalEn
 
 
 def _read_key(variable: str | None) -> str | None:
-    if variable is None:
-        return None
-    key = os.environ.get(variable, "")
-    if not key:
-        raise ServingError(f"environment variable {variable} (--api-key-env) is not set: set it to the API key")
-    return key
+    try:
+        return read_api_key(variable, os.environ)
+    except ApiKeyError as error:
+        raise ServingError(str(error)) from error

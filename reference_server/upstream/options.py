@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from openapi.api_key import ApiKeyError, read_api_key
 from openapi.contract.contract import ContractError
 from reference_server.upstream.capabilities import narrow_contract
 from reference_server.upstream.kind import kind_names
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from openapi.contract.contract import Contract
     from reference_server.upstream.recognition import RecognisedUpstream
 
-VISIBLE_ASCII: Final = re.compile(r"[!-~]+")
 DEADLINES: Final = {field.name: field.default for field in fields(Deadlines)}
 
 
@@ -166,11 +165,7 @@ def _parse_deadlines(timeouts: tuple[str, ...]) -> Deadlines:
 
 
 def _read_key(variable: str | None) -> str | None:
-    if variable is None:
-        return None
-    key = os.environ.get(variable, "")
-    if not VISIBLE_ASCII.fullmatch(key):
-        raise UpstreamSettingsError(
-            f"environment variable {variable} (--upstream-key-env) is not set to a key of visible ASCII characters"
-        )
-    return key
+    try:
+        return read_api_key(variable, os.environ, "--upstream-key-env")
+    except ApiKeyError as error:
+        raise UpstreamSettingsError(str(error)) from error
