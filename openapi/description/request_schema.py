@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 def request_schema(contract: Contract, examples: Mapping[str, list[Any]]) -> Schema:
     """Build the schema of the request body; `examples` are values by parameter.
 
-    Rules that combine parameters become `dependentSchemas`, each marked with `x-rule`. `if` and `then` would say the
-    same, but case generators ignore them and then make one valid case instead of more than a hundred. Rules that JSON
-    Schema cannot express, such as how the server is deployed, are listed as text in `x-rules`.
+    Rules that combine parameters become `dependentSchemas`, each marked with `x-rule`, because case generators follow
+    these; from `if` and `then` they make one valid case instead of more than a hundred. Rules that JSON Schema
+    cannot express, such as those about how a server is deployed, are listed as text in `x-rules`.
 
     `anyOf` has a branch for plain answers and one for streams, and rejects nothing. Generators vary each branch, and so
     reach what needs a stream; for OVMS, the smallest dialect, they make nearly three times as many cases.
