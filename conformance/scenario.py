@@ -56,8 +56,8 @@ class StopFrom:
 
     - `text`: the piece itself;
     - `listed`: a list with the piece only;
-    - `last-of-four`: a list of four; the piece comes last, after a string that occurs later in the answer and two that do
-      not occur in it;
+    - `last-of-four`: a list of four; the piece comes last, after a string that occurs later in the answer and two that
+      do not occur in it;
     - `unfinished`: the piece and characters that do not follow it, so that the stop string never matches as a whole;
     - `other-case`: the piece with upper and lower case swapped, so that it does not occur in the answer.
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from conformance.run.session import RunOptions, prepare_server
-from conformance.tests.faulty_proxy import Reply, FaultyProxy
+from conformance.tests.faulty_proxy import FaultyProxy, Reply
 
 if TYPE_CHECKING:
     from conformance.client.secret import Secret
