@@ -65,7 +65,8 @@ def _prose(suffix: str, source: str) -> Iterator[tuple[int, str]]:
     """The prose of a file, piece by piece, with the line on which each begins."""
     if suffix == ".py":
         for token in tokenize.generate_tokens(io.StringIO(source).readline):
-            if token.type in {tokenize.COMMENT, tokenize.STRING, getattr(tokenize, "FSTRING_MIDDLE", -1)}:
+            is_sentence = token.type == tokenize.STRING and " " in token.string  # single words are ids
+            if is_sentence or token.type in {tokenize.COMMENT, getattr(tokenize, "FSTRING_MIDDLE", -1)}:
                 yield token.start[0], token.string
     elif suffix == ".md":
         yield 1, FENCE.sub(lambda match: "\n" * match[0].count("\n"), source)

@@ -35,7 +35,7 @@ class DisconnectCounter:
         self.last_s = -math.inf
 
     def since_s(self) -> float:
-        """Seconds since the last disconnect; infinite if there was none."""
+        """Seconds since the last disconnect; infinite before the first."""
         return asyncio.get_running_loop().time() - self.last_s
 
     async def serve(self, scope: Scope, receive: Receive, send: Send) -> None:
