@@ -124,44 +124,48 @@ class SamplingParams:
 
     def __post_init__(self) -> None:
         if self.max_tokens is not None and self.max_tokens < 1:
-            raise ValueError(f"max_tokens is {self.max_tokens}: it must be at least 1")
+            raise ValueError(f"invalid max_tokens: expected at least 1, got {self.max_tokens}")
         if not (math.isfinite(self.temperature) and self.temperature >= 0):
-            raise ValueError(f"temperature is {self.temperature}: it must be 0 or a positive finite number")
+            raise ValueError(f"invalid temperature: expected 0 or a positive finite number, got {self.temperature}")
         if not 0 < self.top_p <= 1:
-            raise ValueError(f"top_p is {self.top_p}: it must be above 0 and at most 1")
+            raise ValueError(f"invalid top_p: expected above 0 and at most 1, got {self.top_p}")
         if not 0 <= self.min_p <= 1:
-            raise ValueError(f"min_p is {self.min_p}: it must be from 0 to 1")
+            raise ValueError(f"invalid min_p: expected 0 to 1, got {self.min_p}")
         if not all(math.isfinite(value) for _, value in self.logit_bias):
             raise ValueError("logit_bias contains a number that is not finite: remove it")
         if self.allowed_token_ids is not None and not self.allowed_token_ids:
-            raise ValueError("allowed_token_ids is empty: it must name at least one token")
+            raise ValueError("invalid allowed_token_ids: expected at least one token")
         if not all(word.strip() for word in self.bad_words):
             raise ValueError("bad_words contains an empty string: remove it")
         if self.min_tokens < 0 or (self.max_tokens is not None and self.min_tokens > self.max_tokens):
-            raise ValueError(f"min_tokens is {self.min_tokens}: it must be from 0 to max_tokens, {self.max_tokens}")
+            raise ValueError(f"invalid min_tokens: expected 0 to max_tokens ({self.max_tokens}), got {self.min_tokens}")
         if not (math.isfinite(self.repetition_penalty) and self.repetition_penalty > 0):
-            raise ValueError(f"repetition_penalty is {self.repetition_penalty}: it must be a positive finite number")
+            raise ValueError(
+                f"invalid repetition_penalty: expected a positive finite number, got {self.repetition_penalty}"
+            )
         for name in ("presence_penalty", "frequency_penalty", "length_penalty", "diversity_penalty", "end_bias"):
             if not math.isfinite(getattr(self, name)):
-                raise ValueError(f"{name} is {getattr(self, name)}: it must be finite")
+                raise ValueError(f"invalid {name}: expected a finite number, got {getattr(self, name)}")
         if self.seed is not None and not 0 <= self.seed < SEED_LIMIT:
-            raise ValueError(f"seed is {self.seed}: it must be from 0 to 2**64 - 1")
+            raise ValueError(f"invalid seed: expected 0 to 2**64 - 1, got {self.seed}")
         for name in ("logprobs", "prompt_logprobs"):
             count = getattr(self, name)
             if count is not None and not 0 <= count <= MAX_LOGPROBS:
-                raise ValueError(f"{name} is {count}: it must be from 0 to {MAX_LOGPROBS}")
+                raise ValueError(f"invalid {name}: expected 0 to {MAX_LOGPROBS}, got {count}")
         if self.truncate_prompt_tokens is not None and not (
             self.truncate_prompt_tokens == -1 or self.truncate_prompt_tokens >= 1
         ):
-            raise ValueError(f"truncate_prompt_tokens is {self.truncate_prompt_tokens}: it must be -1 or at least 1")
+            raise ValueError(
+                f"invalid truncate_prompt_tokens: expected -1 or at least 1, got {self.truncate_prompt_tokens}"
+            )
         if self.thinking_budget is not None and self.thinking_budget < 0:
-            raise ValueError(f"thinking_budget is {self.thinking_budget}: it must be at least 0")
+            raise ValueError(f"invalid thinking_budget: expected at least 0, got {self.thinking_budget}")
         if not 1 <= self.n <= MAX_SEQUENCES:
-            raise ValueError(f"n is {self.n}: it must be from 1 to {MAX_SEQUENCES}")
+            raise ValueError(f"invalid n: expected 1 to {MAX_SEQUENCES}, got {self.n}")
         if self.best_of is not None and not self.n <= self.best_of <= MAX_SEQUENCES:
-            raise ValueError(f"best_of is {self.best_of}: it must be from n, {self.n}, to {MAX_SEQUENCES}")
+            raise ValueError(f"invalid best_of: expected n ({self.n}) to {MAX_SEQUENCES}, got {self.best_of}")
         if self.beam_groups < 1 or self.width % self.beam_groups:
-            raise ValueError(f"beam_groups is {self.beam_groups}: it must divide the number of beams, {self.width}")
+            raise ValueError(f"invalid beam_groups: expected a divisor of the number of beams ({self.width}), got {self.beam_groups}")
         if "" in self.stop:
             raise ValueError("stop contains an empty string: remove it")
 

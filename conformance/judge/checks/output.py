@@ -190,7 +190,7 @@ def thoughts_are_hidden_on_request(exchanges: Mapping[str, Exchange], _: Context
 
 @relation("output.thoughts-within-budget", over=("thought", "budgeted"))
 def thoughts_keep_their_budget(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
-    """A reasoning budget of one token shortens a reasoning of many words.
+    """A reasoning budget of one token shortens a long reasoning text.
 
     The text that a server inserts to end the reasoning may be longer than the reasoning. A server that was not
     configured for budgets refuses them. Neither is reported.
