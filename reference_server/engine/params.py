@@ -165,7 +165,9 @@ class SamplingParams:
         if self.best_of is not None and not self.n <= self.best_of <= MAX_SEQUENCES:
             raise ValueError(f"invalid best_of: expected n ({self.n}) to {MAX_SEQUENCES}, got {self.best_of}")
         if self.beam_groups < 1 or self.width % self.beam_groups:
-            raise ValueError(f"invalid beam_groups: expected a divisor of the number of beams ({self.width}), got {self.beam_groups}")
+            raise ValueError(
+                f"invalid beam_groups: expected a divisor of the number of beams ({self.width}), got {self.beam_groups}"
+            )
         if "" in self.stop:
             raise ValueError("stop contains an empty string: remove it")
 
