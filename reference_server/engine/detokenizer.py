@@ -1,4 +1,4 @@
-"""Incremental detokenization into whole characters, and stop strings."""
+"""Incremental detokenization into whole characters."""
 
 from __future__ import annotations
 
@@ -86,49 +86,3 @@ def _partial_length(text: str) -> int:
     """Return how many characters at the end may be the beginning of one character."""
     end = text[-MAX_PARTIAL_LENGTH:]
     return len(end) - len(end.rstrip(REPLACEMENT))
-
-
-class StopScanner:
-    """Scanner that cuts text at the first stop string.
-
-    The match that ends first wins; among those, the one that begins first. So the result does not depend on how the
-    text is split into pieces. Text that may be the beginning of a stop string is held back.
-
-    matched: the stop string that ended the text; None until one is found.
-    """
-
-    def __init__(self, stops: tuple[str, ...], include_stop: bool) -> None:
-        self._stops = stops
-        self._include_stop = include_stop
-        self._buffer = ""
-        self.matched: str | None = None
-
-    def push(self, text: str) -> tuple[str, bool]:
-        """Return (text to release, whether a stop string was found). Do not call it again after a match."""
-        if not self._stops:
-            return text, False
-        text = self._buffer + text
-        matches = [(at + len(stop), at) for stop in self._stops if (at := text.find(stop)) >= 0]
-        if matches:
-            end, begin = min(matches)
-            self._buffer = ""
-            self.matched = text[begin:end]
-            return text[: end if self._include_stop else begin], True
-        cut = len(text) - partial_match_length(text, self._stops)
-        self._buffer = text[cut:]
-        return text[:cut], False
-
-    def flush(self) -> str:
-        """Return the text that was held back, when no more text follows."""
-        buffered, self._buffer = self._buffer, ""
-        return buffered
-
-
-def partial_match_length(text: str, targets: tuple[str, ...]) -> int:
-    """Return the length of the longest suffix that begins one of the targets without being all of it."""
-    longest = max(map(len, targets)) - 1
-    for length in range(min(longest, len(text)), 0, -1):
-        end = text[-length:]
-        if any(target.startswith(end) for target in targets):
-            return length
-    return 0

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from reference_server.engine import CallPiece, Delta
-from reference_server.engine.detokenizer import StopScanner
+from reference_server.engine.text.stop_scanner import StopScanner
 from reference_server.upstream.answer_fields import (
     is_count,
     read_finish_reason,

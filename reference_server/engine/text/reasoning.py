@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from reference_server.engine.detokenizer import partial_match_length
+from reference_server.engine.partial_match import partial_match_length
 
 
 class ReasoningState(Enum):

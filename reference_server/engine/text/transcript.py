@@ -6,10 +6,11 @@ from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from reference_server.engine.detokenizer import Detokenizer, StopScanner
+from reference_server.engine.detokenizer import Detokenizer
 from reference_server.engine.protocol import Delta, FinishReason, TokenLogprob
 from reference_server.engine.repetition import RepetitionDetector
 from reference_server.engine.text.reasoning import ReasoningSplitter
+from reference_server.engine.text.stop_scanner import StopScanner
 from reference_server.engine.tools.tool_parser import CallParser
 
 if TYPE_CHECKING:

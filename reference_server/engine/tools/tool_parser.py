@@ -7,7 +7,7 @@ from copy import copy
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
-from reference_server.engine.detokenizer import partial_match_length
+from reference_server.engine.partial_match import partial_match_length
 from reference_server.engine.tool_use import CallPiece
 from reference_server.engine.tools.tool_arguments import create_scanner
 

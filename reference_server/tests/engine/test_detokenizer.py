@@ -1,14 +1,13 @@
-"""Detokenizer and StopScanner: complete characters and stop strings, however the text is split."""
+"""Detokenizer: complete characters, however the text is split into tokens."""
 
 from __future__ import annotations
 
 import random
-from itertools import pairwise
 
 import pytest
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, trainers
 
-from reference_server.engine.detokenizer import Detokenizer, StopScanner
+from reference_server.engine.detokenizer import Detokenizer
 from reference_server.engine.vocabulary import Vocabulary
 
 TEXTS = [
@@ -146,58 +145,3 @@ def test_special_tokens_are_shown_only_on_request() -> None:
     ids = [*_byte_ids(b"a"), *(_id(BYTE_LEVEL, token) for token in ("<|end|>", "<think>")), *_byte_ids(b"b")]
     assert _pieces(BYTE_LEVEL, ids, skip=True) == ["a", "", "<think>", "b"]
     assert _pieces(BYTE_LEVEL, ids, skip=False) == ["a", "<|end|>", "<think>", "b"]
-
-
-def _scan_by_character(text: str, stops: tuple[str, ...], include: bool) -> tuple[str, bool]:
-    """Return the result of reading on until a stop string is at the end."""
-    for end in range(1, len(text) + 1):
-        ending = [stop for stop in stops if text[:end].endswith(stop)]
-        if ending:
-            return (text[:end] if include else text[: end - max(map(len, ending))]), True
-    return text, False
-
-
-STOPS = [
-    ("ab",),
-    ("aab", "b"),
-    ("abc", "b"),
-    ("aaa",),
-    ("ab", "abab"),
-    ("。",),
-    ("世界", "a世"),
-    ("abcab", "cabb"),
-    ("never",),
-    (),
-]
-
-
-@pytest.mark.parametrize("include", [False, True])
-@pytest.mark.parametrize("stops", STOPS, ids=str)
-def test_stop_strings_are_found_at_every_cut_and_never_released(stops: tuple[str, ...], include: bool) -> None:
-    texts = ["abcabb", "aabab", "aaab", "xxa世界b", "你好。世界", "abab", "nev", "neverever"]
-    for text in texts:
-        expected = _scan_by_character(text, stops, include)
-        for first in range(len(text) + 1):
-            for second in range(first, len(text) + 1):
-                scanner = StopScanner(stops, include)
-                released, matched = "", False
-                for begin, end in pairwise([0, first, second, len(text)]):
-                    if matched:
-                        break
-                    piece, matched = scanner.push(text[begin:end])
-                    released += piece
-                    assert expected[0].startswith(released)
-                assert expected == (released if matched else released + scanner.flush(), matched)
-
-
-def test_only_possible_stop_strings_are_held_back() -> None:
-    scanner = StopScanner(("END", "\n\n"), include_stop=False)
-    pieces = ["a", "E", "x", "EN", "EN", "\n", "b"]
-    assert [scanner.push(piece)[0] for piece in pieces] == ["a", "", "Ex", "", "EN", "EN", "\nb"]
-
-
-def test_held_back_text_is_released_once() -> None:
-    scanner = StopScanner(("END",), include_stop=False)
-    assert scanner.push("aEN") == ("a", False)
-    assert scanner.flush() == "EN"
-    assert scanner.flush() == ""

@@ -143,5 +143,5 @@ def test_logprobs_are_the_same_alone_and_among_others(engine: LocalEngine) -> No
 
 @pytest.mark.parametrize("wrong", [-1, 21])
 def test_errors_name_a_number_out_of_range(wrong: int) -> None:
-    with pytest.raises(ValueError, match=r"^logprobs "):
+    with pytest.raises(ValueError, match=r"^invalid logprobs: "):
         SamplingParams(logprobs=wrong)

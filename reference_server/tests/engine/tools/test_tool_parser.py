@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from reference_server.engine import Tool, ToolUse
-from reference_server.engine.detokenizer import partial_match_length
+from reference_server.engine.partial_match import partial_match_length
 from reference_server.engine.tools.tool_format import CHATGLM3, DEEPSEEK_R1, HERMES, ToolFormat, detect_format
 from reference_server.engine.tools.tool_parser import CallParser
 
