@@ -1,6 +1,7 @@
 """Test that no check reports variations that every document allows.
 
-Each variation changes every recorded exchange of every dialect, and must not change any finding.
+Each variation changes the recorded exchanges of every dialect, and must not change any finding. The variations of the
+reference server are replayed; `variations` has those that the reference server cannot produce.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from conformance.proof.editing.answers import edit_text
 from conformance.proof.editing.responses import dump
 from conformance.proof.editing.streams import FIRST, Frame, edit_deltas, frames
 from conformance.report.verdict import Outcome
+from conformance.tests.proof import replayed_variations
 from conformance.tests.proof.variations import (
     VARIATIONS,
     carried_by,
@@ -33,7 +35,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from conformance.judge.judgement import Judgement
-    from conformance.tests.conftest import Good
+    from conformance.tests.conftest import Exchanges, Good
+
+
+WITHOUT_CALLS = ("tool-calls-absent", "tool-calls-empty")
+"""Variations of which one changes nothing in each dialect, because answers without tool calls are already like that."""
 
 
 def findings(judgements: Iterable[Judgement]) -> list[str]:
@@ -53,11 +59,39 @@ def moved(good: Good, judgements: Iterable[Judgement]) -> dict[str, Outcome]:
     return {key: outcome for key, outcome in good.outcomes(judgements).items() if outcome != before[key]}
 
 
-@pytest.mark.parametrize("variation", VARIATIONS)
-def test_variations_are_not_reported(good: Good, variation: str) -> None:
-    judgements = good.judge(good.changed(VARIATIONS[variation]))
+def judge(good: Good, changed: Exchanges) -> tuple[Judgement, ...]:
+    """Judge the run with some exchanges replaced.
+
+    Assertions about other exchanges keep their judgement: judging a whole run takes more than a second.
+    """
+    edited = {exchange.id for key, exchange in changed.items() if exchange != good.exchanges[key]}
+    affected = [judgement.assertion for judgement in good.judgements if edited.intersection(judgement.exchanges)]
+    again = iter(good.judge(changed, affected))
+    return tuple(
+        next(again) if edited.intersection(judgement.exchanges) else judgement for judgement in good.judgements
+    )
+
+
+def check_unreported(good: Good, changed: Exchanges) -> None:
+    """Check that replaced exchanges change neither a finding nor an outcome."""
+    judgements = judge(good, changed)
     assert findings(good.judgements) == findings(judgements)
     assert not moved(good, judgements)
+
+
+@pytest.mark.parametrize("variation", VARIATIONS)
+def test_variations_are_not_reported(good: Good, variation: str) -> None:
+    check_unreported(good, good.changed(VARIATIONS[variation]))
+
+
+@pytest.mark.parametrize("variation", replayed_variations.VARIATIONS)
+def test_variations_of_the_reference_server_are_not_reported(good: Good, variation: str) -> None:
+    fault = replayed_variations.VARIATIONS[variation]
+    if not fault.applies_to(good.contract):
+        pytest.skip(f"{variation} does not apply to {good.contract.name}")
+    changed = replayed_variations.replay(good, fault)
+    assert changed != good.exchanges or variation in WITHOUT_CALLS
+    check_unreported(good, changed)
 
 
 def test_every_variation_changes_something_in_every_dialect(good: Good) -> None:
@@ -65,18 +99,24 @@ def test_every_variation_changes_something_in_every_dialect(good: Good) -> None:
     exchanges = [good.exchanges[key] for key in kinds if key in good.exchanges]
     idle = [name for name, vary in VARIATIONS.items() if [vary(exchange) for exchange in exchanges] == exchanges]
     without_key = set() if len(exchanges) == len(kinds) else {"a second authentication scheme"}
-    assert {"tool_calls absent"} | without_key >= set(idle)  # some dialects have none to remove
+    assert without_key >= set(idle)
+
+
+def test_each_variation_of_absent_tool_calls_changes_some_dialect(goods: list[Good]) -> None:
+    for name in WITHOUT_CALLS:
+        variation = replayed_variations.VARIATIONS[name]
+        assert any(replayed_variations.replay(good, variation) != good.exchanges for good in goods), name
 
 
 def test_cumulative_text_is_not_reported_if_the_dialect_documents_it(good: Good) -> None:
     if good.contract.stream.full_text != "optional":
         pytest.skip(f"{good.contract.name} does not document full_text")
     changed = good.changed(with_single(in_full))
-    assert findings(good.judgements) == findings(good.judge(changed))
+    assert findings(good.judgements) == findings(judge(good, changed))
 
 
 def test_a_whole_answer_in_one_chunk_is_not_reported(good: Good) -> None:
-    judgements = good.judge(good.changed(with_single(in_one_chunk)))
+    judgements = judge(good, good.changed(with_single(in_one_chunk)))
     assert findings(good.judgements) == findings(judgements)
     not_exercised = {"stream.arrives-bit-by-bit", "stream.deltas-add-up", "stream.text-not-repeated"}
     assert not_exercised >= set(moved(good, judgements))  # one event does not show it
@@ -88,7 +128,7 @@ def test_a_role_in_the_first_delta_alone_is_at_most_a_warning(good: Good) -> Non
         return edit_deltas(bare, lambda delta: delta.update(role="assistant"), FIRST)
 
     expected = {"stream.role-in-every-delta": Outcome.WARN}
-    found = moved(good, good.judge(good.changed(with_single(change))))
+    found = moved(good, judge(good, good.changed(with_single(change))))
     assert {key: word for key, word in expected.items() if key in good.contract.requirements} == found
 
 
@@ -101,7 +141,7 @@ def test_missing_usage_is_at_most_a_warning_and_disables_its_checks(good: Good) 
         for key, exchange in good.exchanges.items()
         if isinstance(exchange.request_json, dict)
     }
-    found = moved(good, good.judge(changed))
+    found = moved(good, judge(good, changed))
     assert {Outcome.WARN, Outcome.NOT_EXERCISED} >= set(found.values())
     assert {"answer.usage-present", "stream.usage-with-finish"} & set(good.contract.requirements) == {
         key for key, word in found.items() if word is Outcome.WARN
@@ -135,7 +175,7 @@ def test_greedy_answers_that_do_not_repeat_are_a_warning_and_not_a_failure(good:
         at = texts.index(True)  # reasoning, if any, comes first
         return edit_deltas(exchange, lambda delta: delta.update(content=begin + delta["content"]), slice(at, at + 1))
 
-    found = moved(good, good.judge(good.changed(change)))
+    found = moved(good, judge(good, good.changed(change)))
     assert Outcome.FAIL not in found.values()
     warned = {key for key, word in found.items() if word is Outcome.WARN}
     assert {"sampling.greedy-repeats", "sampling.seed-repeats"} <= warned
@@ -155,7 +195,7 @@ def test_a_very_fast_server_has_no_timing_warnings(good: Good) -> None:
         segments = tuple(Segment(segment.at_s / 1000, segment.data) for segment in response.segments)
         return replace(response, segments=segments, ended_at_s=response.ended_at_s / 1000)
 
-    found = moved(good, good.judge(good.changed(carried_by(hasten))))
+    found = moved(good, judge(good, good.changed(carried_by(hasten))))
     assert set(found.values()) <= {Outcome.NOT_EXERCISED}
 
 
@@ -169,7 +209,7 @@ def test_a_repeated_gateway_header_does_not_count_as_a_key(read_good: Callable[[
         return replace(edited if exchange.status == 401 else exchange, request=request)
 
     good = read_good("siliconstorm")
-    assert findings(good.judgements) == findings(good.judge(good.changed(change)))
+    assert findings(good.judgements) == findings(judge(good, good.changed(change)))
 
 
 @pytest.mark.parametrize(("step", "name"), [("elsewhere", "x-api-key"), ("basic", "authorization")])
@@ -178,7 +218,7 @@ def test_a_key_of_the_scenario_counts_in_any_header(read_good: Callable[[str], G
     refused = good.exchanges["key-wrong-kinds", step]
     (sent,) = (value.rpartition(" ")[2] for header, value in refused.request.headers if header.lower() == name)
     echo = with_json(refused, lambda body: dump({**body, "message": f"wrong: {sent}"}))
-    assert {"auth.key-not-repeated": Outcome.WARN} == moved(good, good.judge({("key-wrong-kinds", step): echo}))
+    assert {"auth.key-not-repeated": Outcome.WARN} == moved(good, judge(good, {("key-wrong-kinds", step): echo}))
 
 
 def in_plain_text(exchange: Exchange) -> Exchange:
@@ -195,7 +235,7 @@ def in_plain_text(exchange: Exchange) -> Exchange:
 def test_refusals_in_plain_text_fail_only_if_the_document_specifies_the_error_body(
     good: Good,
 ) -> None:
-    found = moved(good, good.judge(good.changed(in_plain_text)))
+    found = moved(good, judge(good, good.changed(in_plain_text)))
     shown = {"siliconstorm": ["errors.body-is-json-object"]}
     compared = {name: ["errors.body-is-json-object", "errors.envelope-fits"] for name in ("openai", "vllm")}
     failed = [key for key, word in found.items() if word is Outcome.FAIL]
@@ -234,7 +274,7 @@ def test_refusals_of_current_servers_are_known_and_do_not_fail_undocumented_dial
 
     for good in goods:
         if good.contract.document.id.startswith(("mindie-", "ovms-")):
-            found = moved(good, good.judge(good.changed(change)))
+            found = moved(good, judge(good, good.changed(change)))
             assert [] == [key for key, word in found.items() if word is Outcome.FAIL], good
             assert "errors.envelope-known" not in found
 
@@ -246,14 +286,14 @@ def test_a_405_with_several_allow_headers_is_not_reported(good: Good) -> None:
     others = (pair for pair in response.headers if pair[0].lower() != "allow")
     headers = (*others, ("Allow", "OPTIONS"), ("allow", "POST"))
     changed = {key: replace(good.exchanges[key], response=replace(response, status=405, headers=headers))}
-    assert findings(good.judgements) == findings(good.judge(changed))
+    assert findings(good.judgements) == findings(judge(good, changed))
 
 
 def test_a_server_that_returns_n_of_best_of_is_not_reported(read_good: Callable[[str], Good]) -> None:
     good = read_good("mindie-2.3")
     key = ("choices-best-of", "best-of")
     shorter = with_json(good.exchanges[key], lambda value: dump({**value, "choices": value["choices"][:2]}))
-    assert {} == moved(good, good.judge({key: shorter}))
+    assert {} == moved(good, judge(good, {key: shorter}))
 
 
 def test_log_probabilities_that_include_the_bias_are_not_judged(read_good: Callable[[str], Good]) -> None:
@@ -267,7 +307,7 @@ def test_log_probabilities_that_include_the_bias_are_not_judged(read_good: Calla
                 item["logprob"] += sent["logit_bias"].get(item["token"].removeprefix("token_id:"), 0.0) - 16.0
         return dump(value)
 
-    found = moved(good, good.judge({key: with_json(good.exchanges[key], lambda body: lean(json.loads(dump(body))))}))
+    found = moved(good, judge(good, {key: with_json(good.exchanges[key], lambda body: lean(json.loads(dump(body))))}))
     assert {"effects.logit-bias-whole": Outcome.NOT_EXERCISED} == found
 
 
