@@ -55,7 +55,7 @@ class Reply:
     status: int
     pieces: tuple[bytes, ...]
     headers: dict[str, str] = field(default_factory=lambda: {"Content-Type": "application/json"})
-    ending: Literal["end", "reset", "drip"] = "end"
+    ending: Literal["end", "drip"] = "end"
 
     @property
     def streams(self) -> bool:
@@ -146,20 +146,8 @@ class FaultyProxy:
             writer.write(b"8\r\n: ping\n\n\r\n")
             await writer.drain()
             await asyncio.sleep(DRIP_S)
-        if reply.ending == "reset":
-            writer.transport.abort()
-        else:
-            writer.write(b"0\r\n\r\n")
-            await writer.drain()
-
-
-def on_requests(edit: Callable[[Sent], Sent]) -> ProxyFault:
-    """Return a fault that changes requests."""
-
-    async def fault(sent: Sent, forward: Forward) -> Reply:
-        return await forward(edit(sent) if sent.chats else sent)
-
-    return fault
+        writer.write(b"0\r\n\r\n")
+        await writer.drain()
 
 
 def on_replies(edit: Callable[[Sent, Reply], Reply]) -> ProxyFault:
@@ -170,11 +158,6 @@ def on_replies(edit: Callable[[Sent, Reply], Reply]) -> ProxyFault:
         return edit(sent, reply) if sent.chats else reply
 
     return fault
-
-
-def on_streams(edit: Callable[[tuple[bytes, ...]], tuple[bytes, ...]]) -> ProxyFault:
-    """Return a fault that changes the events of streams."""
-    return on_replies(lambda _, reply: replace(reply, pieces=edit(reply.pieces)) if reply.streams else reply)
 
 
 def on_answers(edit: Callable[[Sent, dict[str, Any]], None]) -> ProxyFault:
