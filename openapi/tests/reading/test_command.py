@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 
 def run(command: click.Command, *arguments: object) -> Result:
-    return CliRunner().invoke(command, [str(argument) for argument in arguments], catch_exceptions=False)
+    words = [str(argument) for argument in arguments]
+    return CliRunner(env={"COLUMNS": "200"}).invoke(command, words, catch_exceptions=False)
 
 
 @pytest.fixture
