@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from reference_server.faults.hooks import ServedRequest
 
 MARK: Final = b"\xef\xbb\xbf"
+CHUNKED_BY_TOKEN: Final = ("logprobs", "return_token_ids", "stream_interval")
+"""Parameters with which each chunk belongs to certain tokens, so that its text cannot be split or joined."""
 
 
 def _bytes(name: str, line: str, edit: Callable[[bytes], bytes], **more: Any) -> Fault:
@@ -123,12 +125,16 @@ async def slow_first_token(body: bytes, request: ServedRequest) -> AsyncIterator
     yield body
 
 
+def _is_chunked_by_token(request: ServedRequest) -> bool:
+    return any(request.payload.get(name) for name in CHUNKED_BY_TOKEN)
+
+
 def _one_character_each(frame: bytes, request: ServedRequest) -> Iterator[bytes]:
     """Split a delta of several characters into several chunks."""
     chunk = {} if frame == DONE else orjson.loads(frame.removeprefix(DATA))
     choice = (chunk.get("choices") or [{}])[0]
     text = choice.get("delta", {}).get("content") or ""
-    if len(text) < 2 or choice.get("finish_reason") or choice.get("logprobs") or request.payload.get("logprobs"):
+    if len(text) < 2 or choice.get("finish_reason") or choice.get("logprobs") or _is_chunked_by_token(request):
         yield frame
         return
     for char in text:
@@ -143,6 +149,7 @@ def _joined(frame: bytes, request: ServedRequest) -> Iterator[bytes]:
     held = request.state.pop("held", None)
     plain = len(choices) == 1 and choices[0]["finish_reason"] is None and not choices[0].get("logprobs")
     plain = plain and set(choices[0]["delta"]) <= {"role", "content"} and (request.payload.get("n") or 1) == 1
+    plain = plain and not _is_chunked_by_token(request)
     if held is None and plain and request.event_index > 0:
         request.state["held"] = frame
     elif held is not None and plain:
