@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from openapi.contract.contract import Contract, Keyword
     from openapi.contract.sentence import Home, Sentence
 
-KINDS = ("check", "schema", "excluded", "homeless")
+KINDS = ("check", "schema", "excluded", "uncovered")
 UNTESTED = 1  # the exit code if a sentence is neither tested nor excluded
 
 
@@ -65,7 +65,7 @@ class TracedSentence:
     @property
     def is_lost(self) -> bool:
         """Whether it should be tested and is not."""
-        return self.sentence.home.kind == "homeless" or bool(self.dangling)
+        return self.sentence.home.kind == "uncovered" or bool(self.dangling)
 
     @property
     def problem(self) -> str:
@@ -124,8 +124,8 @@ def count_kinds(traced: tuple[TracedSentence, ...]) -> dict[str, int]:
 
 def format_home(home: Home) -> str:
     """Return what tests a sentence, on one line."""
-    if home.kind == "homeless":
-        return "homeless"
+    if home.kind == "uncovered":
+        return "uncovered"
     return f"{home.kind}: {home.excluded or ', '.join((*home.checks, *home.places))}"
 
 

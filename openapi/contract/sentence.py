@@ -30,12 +30,12 @@ class Home:
 
     @property
     def kind(self) -> str:
-        """The kind of home as the data name it: `check`, `schema` or `excluded`; `homeless` without a home."""
+        """The kind of home as the data name it: `check`, `schema` or `excluded`; `uncovered` if there is none."""
         if self.checks:
             return "check"
         if self.places:
             return "schema"
-        return "homeless" if self.excluded is None else "excluded"
+        return "uncovered" if self.excluded is None else "excluded"
 
 
 @dataclass(frozen=True, slots=True)

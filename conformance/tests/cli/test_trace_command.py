@@ -173,7 +173,7 @@ def test_the_command_shows_every_sentence_and_ends_with_the_counts(dialect: str)
     assert not [sentence.id for sentence in contract.sentences if sentence.id not in output]
     numbers = ", ".join(f"{number} {word}" for word, number in count_kinds(trace_sentences(contract)).items())
     assert output.splitlines()[-1] == f"{dialect}: {numbers}"
-    assert ", 0 homeless, 0 dangling" in numbers
+    assert ", 0 uncovered, 0 dangling" in numbers
 
 
 def test_the_command_traces_all_documents() -> None:
@@ -203,7 +203,7 @@ def test_the_command_writes_json() -> None:
 
 
 INVALID = {
-    "homeless": (Home(), "neither tested nor excluded"),
+    "uncovered": (Home(), "neither tested nor excluded"),
     "unknown check": (Home(checks=("stream.no-such",)), "unknown check stream.no-such"),
     "check of another dialect": (
         Home(checks=("stream.usage-on-request",)),
@@ -227,7 +227,7 @@ def test_a_sentence_that_nothing_tests_fails_the_command(kind: str, monkeypatch:
     code, output, _ = run("spec", "trace", "--dialect", "mindie-1.0", "--format", "json")
     assert code == 1
     counts = json.loads(output)["mindie-1.0"]["counts"]
-    assert (counts["homeless"], counts["dangling"]) == ((1, 0) if kind == "homeless" else (0, 1))
+    assert (counts["uncovered"], counts["dangling"]) == ((1, 0) if kind == "uncovered" else (0, 1))
 
 
 def test_an_unknown_dialect_is_a_usage_error() -> None:

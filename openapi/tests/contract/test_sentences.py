@@ -59,7 +59,7 @@ def test_every_document_has_its_pinned_hash(pages: dict[str, Path]) -> None:
 
 def test_every_sentence_has_a_home(contract: Contract) -> None:
     assert contract.sentences
-    assert [sentence.id for sentence in contract.sentences if sentence.home.kind == "homeless"] == []
+    assert [sentence.id for sentence in contract.sentences if sentence.home.kind == "uncovered"] == []
 
 
 def test_every_place_of_a_home_exists(contract: Contract) -> None:
@@ -231,7 +231,7 @@ def test_a_row_is_parsed_to_a_sentence() -> None:
         (Home(places=("x",)), "schema"),
         (Home(excluded="because"), "excluded"),
         (Home(excluded=""), "excluded"),
-        (Home(), "homeless"),
+        (Home(), "uncovered"),
     ],
 )
 def test_a_home_has_a_kind(home: Home, kind: str) -> None:
