@@ -161,7 +161,7 @@ def test_a_default_is_tested_by_requests_without_the_parameter() -> None:
 
 
 def run(*arguments: str) -> tuple[int, str, str]:
-    result = CliRunner(catch_exceptions=False).invoke(main, arguments)
+    result = CliRunner(catch_exceptions=False, env={"COLUMNS": "200"}).invoke(main, arguments)
     return result.exit_code, result.stdout, result.stderr
 
 
