@@ -1,4 +1,4 @@
-"""Finds the start of a string at the end of a text, for text that must be held back until more is known."""
+"""Finds the start of a string at the end of text that must be held back until more is known."""
 
 from __future__ import annotations
 
