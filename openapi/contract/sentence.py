@@ -30,7 +30,7 @@ class Home:
 
     @property
     def kind(self) -> str:
-        """The kind of home as the data name it: `check`, `schema`, `excluded`, or `uncovered` for a sentence without one."""
+        """The kind of home: `check`, `schema`, `excluded`, or `uncovered` for a sentence without one."""
         if self.checks:
             return "check"
         if self.places:
