@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from conformance.check import Check
-    from conformance.cli.trace_command import TracedSentence
     from conformance.plan.coverage_map import CoverageMap
+    from conformance.plan.traced_sentences import TracedSentence
     from openapi.contract.contract import Contract
     from openapi.contract.sentence import Sentence
 

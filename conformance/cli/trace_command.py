@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -20,57 +19,19 @@ from conformance.errors import UsageError
 from conformance.judge.check_registry import gather_checks
 from conformance.plan.capabilities import DeclaredCapabilities
 from conformance.plan.coverage_map import CoverageMap
+from conformance.plan.traced_sentences import map_sentences
 from conformance.run.drafting import draft
 from conformance.run.session import load_contract
 from openapi.console import make_console
 from openapi.contract.contract import names
-from openapi.contract.resolution import resolve
-from openapi.contract.sentence import is_place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from conformance.check import Check
-    from conformance.plan.plan import Assertion
-    from openapi.contract.contract import Contract, Keyword
-    from openapi.contract.sentence import Home, Sentence
+    from conformance.plan.traced_sentences import TracedSentence
+    from openapi.contract.contract import Contract
+    from openapi.contract.sentence import Home
 
 KINDS = ("check", "schema", "excluded", "uncovered")
 UNTESTED = 1  # the exit code if a sentence is neither tested nor excluded
-
-
-@dataclass(frozen=True, slots=True)
-class TracedSentence:
-    """A sentence and the assertions that test it. `dangling` describes what its home names and does not exist."""
-
-    sentence: Sentence
-    assertions: tuple[Assertion, ...]
-    dangling: tuple[str, ...]
-
-    @property
-    def checks(self) -> tuple[str, ...]:
-        """The checks that test it: those that it names, or those whose scenarios are made from its places."""
-        return tuple(dict.fromkeys(assertion.check.id for assertion in self.assertions))
-
-    @property
-    def scenarios(self) -> tuple[str, ...]:
-        """The scenarios that exercise it, in the order of the plan."""
-        return tuple(dict.fromkeys(assertion.scenario.id for assertion in self.assertions))
-
-    @property
-    def keywords(self) -> tuple[Keyword, ...]:
-        """The keywords of the requirements that test it."""
-        return tuple(dict.fromkeys(assertion.requirement.keyword for assertion in self.assertions))
-
-    @property
-    def is_lost(self) -> bool:
-        """Whether it should be tested and is not."""
-        return self.sentence.home.kind == "uncovered" or bool(self.dangling)
-
-    @property
-    def problem(self) -> str:
-        """What is wrong with a lost sentence, on one line."""
-        return f"{self.sentence.id}: {'; '.join(self.dangling) or 'neither tested nor excluded'}"
 
 
 def declare_everything(contract: Contract) -> DeclaredCapabilities:
@@ -79,41 +40,13 @@ def declare_everything(contract: Contract) -> DeclaredCapabilities:
 
 
 def trace_sentences(contract: Contract) -> tuple[TracedSentence, ...]:
-    """Return every sentence of the dialect's document with what tests it, in the order of the document."""
-    checks, tree, coverage = gather_checks(), resolve(contract.name), build_coverage_map(contract)
-    return tuple(
-        TracedSentence(
-            sentence,
-            tuple(_assertions(sentence.home, coverage)),
-            tuple(_dangling(sentence.home, contract, checks, tree)),
-        )
-        for sentence in contract.sentences
-    )
+    """Return every sentence of the dialect's document with what tests it, for a server with every capability."""
+    return map_sentences(contract, draft(contract, declare_everything(contract)), gather_checks())
 
 
 def build_coverage_map(contract: Contract) -> CoverageMap:
     """Return the coverage of the plan for a server that declares every capability."""
     return CoverageMap(contract, draft(contract, declare_everything(contract)))
-
-
-def _assertions(home: Home, coverage: CoverageMap) -> Iterator[Assertion]:
-    for check in home.checks:
-        yield from coverage.find_by_check(check)
-    for place in home.places:
-        yield from coverage.find_by_path(place)
-
-
-def _dangling(home: Home, contract: Contract, checks: Mapping[str, Check], tree: dict[str, Any]) -> Iterator[str]:
-    for check in home.checks:
-        if check not in checks:
-            yield f"unknown check {check}"
-        elif check not in contract.requirements:
-            yield f"check {check} is not a requirement of {contract.name}"
-    for place in home.places:
-        if not is_place(tree, place):
-            yield f"no value at {place}"
-    if home.excluded is not None and not home.excluded.strip():
-        yield "excluded without a reason"
 
 
 def count_kinds(traced: tuple[TracedSentence, ...]) -> dict[str, int]:

@@ -22,7 +22,7 @@ from openapi.contract.contract import Keyword, load
 from openapi.contract.sentence import Home
 
 if TYPE_CHECKING:
-    from conformance.cli.trace_command import TracedSentence
+    from conformance.plan.traced_sentences import TracedSentence
     from openapi.contract.contract import Contract
 
 DIALECTS = ("mindie-1.0", "mindie-2.3", "mindie-vllm-1.0", "openai", "ovms-2024", "siliconstorm", "vllm")
