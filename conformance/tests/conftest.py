@@ -10,10 +10,9 @@ import asyncio
 import gzip
 import json
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from fnmatch import fnmatchcase
 from functools import cache, cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -21,34 +20,29 @@ from click.testing import CliRunner
 
 from chatproof import main
 from conformance.client.secret import Secret
-from conformance.exchange import Exchange
-from conformance.judge.judgement import judge
-from conformance.plan.capabilities import DeclaredCapabilities, narrow_to_declared
+from conformance.proof.recorded_run import RECORDINGS, RecordedRun, read_recorded_run, recording_path
 from conformance.record import Record
 from conformance.report import verdict
 from conformance.report.results import to_json
 from conformance.report.verdict import Outcome as RequirementOutcome
 from conformance.run import embedded_server as embedded
-from conformance.run.drafting import draft
 from conformance.run.session import PreparedRun, RunOptions, RunOutcome, conclude, prepare_server, send
 from openapi.address import parse
 from openapi.contract.contract import load, names
-from openapi.description.validation import Validator
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
+    from pathlib import Path
 
+    from conformance.exchange import Exchange
     from conformance.judge.judgement import Judgement
-    from conformance.plan.plan import Assertion, Plan
+    from conformance.plan.plan import Assertion
     from conformance.proof.mutants.mutant import Mutant
+    from conformance.proof.recorded_run import Exchanges
     from conformance.run.embedded_server import EmbeddedServer
     from conformance.scenario import Scenario, Step
-    from openapi.contract.contract import Contract
 
-RECORDED = Path(__file__).parent / "recorded"
 DIALECTS = tuple(sorted(set(names().values())))
-
-Exchanges = dict[tuple[str, str], Exchange]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -64,27 +58,9 @@ def pytest_sessionstart(session: pytest.Session) -> None:
             pytest.exit(f"not recorded, because requirements failed: {'; '.join(failed)}", returncode=1)
 
 
-@dataclass(frozen=True)
-class Good:
-    """A recorded run without failures: its plan and exchanges, and methods that judge changed copies of them."""
-
-    contract: Contract
-    declaration: DeclaredCapabilities
-    plan: Plan
-    model: str
-    validator: Validator
-    exchanges: Mapping[tuple[str, str], Exchange]
-
-    def __repr__(self) -> str:  # pytest shows it with a failed test; the default has megabytes
-        return f"Good({self.contract.name})"
-
-    def judge(
-        self, changed: Mapping[tuple[str, str], Exchange], assertions: Iterable[Assertion] | None = None
-    ) -> tuple[Judgement, ...]:
-        """Judge the run with some exchanges replaced."""
-        recorded = {**self.exchanges, **changed}
-        wanted = self.plan.assertions if assertions is None else assertions
-        return judge(wanted, recorded, self.contract, self.validator, self.model, {})
+@dataclass(frozen=True, repr=False)
+class Good(RecordedRun):
+    """A recorded run with methods that judge changed copies of it."""
 
     @cached_property
     def judgements(self) -> tuple[Judgement, ...]:
@@ -215,7 +191,7 @@ def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 @pytest.fixture(scope="session")
 def recorded() -> Path:
     """The folder of the recorded runs."""
-    return RECORDED
+    return RECORDINGS
 
 
 @pytest.fixture(scope="session")
@@ -230,19 +206,8 @@ def read_good() -> Callable[[str], Good]:
 
     @cache
     def read(dialect: str) -> Good:
-        content = json.loads(gzip.decompress(path_of(dialect).read_bytes()))
-        contract = load(dialect)
-        declaration = DeclaredCapabilities(frozenset(content["declared"]), frozenset(content["denied"]), "the record")
-        narrowed = narrow_to_declared(contract, declaration.declared)
-        exchanges = [Exchange.from_dict(exchange) for exchange in content["exchanges"]]
-        return Good(
-            narrowed,
-            declaration,
-            draft(contract, declaration),
-            content["model"],
-            Validator(narrowed),
-            {(exchange.scenario, exchange.step): exchange for exchange in exchanges},
-        )
+        run = read_recorded_run(dialect)
+        return Good(**{field.name: getattr(run, field.name) for field in fields(run)})
 
     return read
 
@@ -254,12 +219,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def _recorded() -> list[str]:
-    return [dialect for dialect in DIALECTS if path_of(dialect).exists()]
-
-
-def path_of(dialect: str) -> Path:
-    """Return the file of a recorded run."""
-    return RECORDED / f"{dialect}.json.gz"
+    return [dialect for dialect in DIALECTS if recording_path(dialect).exists()]
 
 
 @pytest.fixture
@@ -289,7 +249,7 @@ def record(dialect: str) -> list[str]:
             "denied": sorted(declaration.denied),
             "exchanges": [exchange.to_dict() for exchange in outcome.record.exchanges.values()],
         }
-        path_of(dialect).write_bytes(gzip.compress(json.dumps(content, ensure_ascii=False).encode(), mtime=0))
+        recording_path(dialect).write_bytes(gzip.compress(json.dumps(content, ensure_ascii=False).encode(), mtime=0))
     return faulty
 
 
