@@ -48,12 +48,22 @@ class HostedFault:
 
 
 @dataclass(frozen=True, slots=True)
+class HostedMode:
+    """One mode of the faultless server in one dialect. `key`: whether it requires the host's API key."""
+
+    dialect: str
+    name: str
+    key: bool
+
+
+@dataclass(frozen=True, slots=True)
 class RunningFaultHost:
-    """A running fault host: its URL, the API key for dialects that require one, and its faults."""
+    """A running fault host: its URL, the API key for servers that require one, its faults and its modes."""
 
     url: str
     key: str
     faults: tuple[HostedFault, ...]
+    modes: tuple[HostedMode, ...] = ()
 
     def address(self, dialect: str, fault: str = FAULTLESS) -> str:
         """Return the URL at which a fault is served in a dialect."""
@@ -74,13 +84,17 @@ def start_fault_host() -> Iterator[RunningFaultHost]:
     embedded_server.require_packages()
     key = secrets.token_urlsafe(24)
     with embedded_server.run_module(MODULE, ("--api-key-env", embedded_server.KEY_VARIABLE), key) as output:
-        yield RunningFaultHost(output.address, key, _read_faults(output.lines))
+        faults, modes = _read_list(output.lines)
+        yield RunningFaultHost(output.address, key, faults, modes)
 
 
-def _read_faults(lines: tuple[str, ...]) -> tuple[HostedFault, ...]:
+def _read_list(lines: tuple[str, ...]) -> tuple[tuple[HostedFault, ...], tuple[HostedMode, ...]]:
     try:
-        rows = json.loads(lines[-1])
-        return tuple(
+        listed = json.loads(lines[-1])
+        modes = tuple(
+            HostedMode(dialect, row["name"], row["key"]) for dialect, rows in listed["modes"].items() for row in rows
+        )
+        faults = tuple(
             HostedFault(
                 name=row["name"],
                 line=row["line"],
@@ -94,7 +108,8 @@ def _read_faults(lines: tuple[str, ...]) -> tuple[HostedFault, ...]:
                 flaky=row["flaky"],
                 dialects=tuple(row["dialects"]),
             )
-            for row in rows
+            for row in listed["faults"]
         )
     except (IndexError, KeyError, TypeError, ValueError) as error:
         raise HarnessError(f"invalid list of faults from the fault host: {error!r}") from error
+    return faults, modes

@@ -54,14 +54,19 @@ class Baseline:
     errors: tuple[str, ...]
 
 
-async def measure_baseline(host: RunningFaultHost, dialect: str) -> Baseline:
-    """Judge the faultless server of a dialect."""
+async def prepare_baseline(host: RunningFaultHost, dialect: str) -> Baseline:
+    """Return the plan for the faultless server of a dialect, without judging it."""
     contract = load(dialect)
     async with _open_client(host, contract, FAULTLESS) as client:
         prepared = await prepare(RunOptions(url=host.address(dialect), dialect=dialect), client)
     plan = prepared.plan
-    baseline = Baseline(contract, prepared.declaration, plan, Validator(plan.contract), prepared.model, frozenset(), ())
-    judgements, _ = await _judge(host, baseline, FAULTLESS, plan, FAULTLESS_DEADLINE_S)
+    return Baseline(contract, prepared.declaration, plan, Validator(plan.contract), prepared.model, frozenset(), ())
+
+
+async def measure_baseline(host: RunningFaultHost, dialect: str) -> Baseline:
+    """Judge the faultless server of a dialect."""
+    baseline = await prepare_baseline(host, dialect)
+    judgements, _ = await _judge(host, baseline, FAULTLESS, baseline.plan, FAULTLESS_DEADLINE_S)
     errors = tuple(judgement.error for judgement in judgements if judgement.error)
     return replace(baseline, kills=frozenset(find_kills(judgements)), errors=errors)
 

@@ -1,0 +1,196 @@
+"""Derive the counterexamples of a sentence from the places of the contract that are its home.
+
+A server that breaks a fact about requests answers what it must refuse, or refuses what it must answer. A server that
+breaks a fact about answers leaves out a required field, or sends a value of another type.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from conformance.proof.sentences.deviation import Deviation, LiveFault
+from conformance.proof.sentences.edits import Edit
+from conformance.proof.sentences.outcomes import Outcome, is_same, make_outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from conformance.proof.recorded_run import RecordedRun
+    from openapi.contract.contract import Contract, Parameter
+    from openapi.schema.json_schema import Schema
+
+SCHEMAS: Final = "#/components/schemas/"
+ROOTS: Final = {"ChatCompletion": False, "ChatCompletionChunk": True}
+BOUNDS: Final = ("minimum", "maximum")
+SAMPLES: Final[dict[str, Any]] = {"string": "text", "object": {"field": 1}, "array": ["item"], "number": 0.5}
+"""A value of each type, one of which is not allowed."""
+
+
+def derive(place: str, run: RecordedRun) -> list[Deviation | LiveFault]:
+    """Return the ways to break the fact at a place of the contract; none if there is no rule for the place."""
+    kind, _, rest = place.partition("/")
+    match kind:
+        case "parameters":
+            name, _, fact = rest.partition("/")
+            parameter = run.contract.parameters.get(name)
+            return [] if parameter is None else list(_break_parameter(parameter, fact))
+        case "rules":
+            return list(_break_rule(rest, run.contract))
+        case "schemas":
+            return list(_break_schema(rest, run.contract))
+        case "unsupported":
+            return [
+                make_outcome(f"{rest} is refused", "refused", lambda body, _: isinstance(body, dict) and rest in body)
+            ]
+        case "endpoint":
+            return [make_outcome("every request is refused", "refused", lambda _body, _run: True)]
+    return []
+
+
+def _break_parameter(parameter: Parameter, fact: str) -> Iterator[Deviation | LiveFault]:
+    name = parameter.name
+    kind, _, rest = fact.partition("/")
+    match kind:
+        case "default" | "default_note":
+            yield LiveFault(f"the default of {name} is another", f"default:{name}")
+        case "null_value":
+            yield from _both(f"{name}: null", lambda body, _: name in body and body[name] is None)
+        case "required":
+            yield make_outcome(f"a request without {name} is answered", "answered", _lacks(name))
+        case "probes":
+            values = [probe.value for probe in parameter.probes if probe.name == rest]
+            for value in values:
+                yield from _both(f"{name}: {rest}", _sends(name, value))
+        case "schema":
+            yield make_outcome(f"{name} that violates its {rest} is answered", "answered", _violates(name, rest))
+            if rest in BOUNDS:
+                bound = parameter.schema.get(rest)
+                yield make_outcome(f"{name}: {bound}, its {rest}, is refused", "refused", _sends_number(name, bound))
+
+
+def _both(what: str, concerns: Any) -> Iterator[Deviation]:
+    """Yield the two contrary outcomes; a recorded request meets only one of them."""
+    outcomes: tuple[Outcome, Outcome] = ("answered", "refused")
+    for outcome in outcomes:
+        yield make_outcome(
+            f"{what} is {outcome}", outcome, lambda body, run: isinstance(body, dict) and concerns(body, run)
+        )
+
+
+def _lacks(name: str) -> Any:
+    return lambda body, _: isinstance(body, dict) and name not in body
+
+
+def _sends(name: str, value: Any) -> Any:
+    return lambda body, _: name in body and is_same(body[name], value)
+
+
+def _sends_number(name: str, bound: Any) -> Any:
+    return lambda body, _: isinstance(body, dict) and type(body.get(name)) in (int, float) and body[name] == bound
+
+
+def _violates(name: str, keyword: str) -> Any:
+    last = keyword.rpartition("/")[2]
+
+    def concerns(body: Any, run: RecordedRun) -> bool:
+        if not isinstance(body, dict) or name not in body:
+            return False
+        problems = run.validator.request_problems(body)
+        return any(problem.parameter == name and problem.keyword == last for problem in problems)
+
+    return concerns
+
+
+def _break_rule(identity: str, contract: Contract) -> Iterator[Deviation]:
+    rule = contract.rules.get(identity)
+    if rule is not None and rule.broken:
+        fields = rule.broken
+        yield make_outcome(f"a request with {', '.join(fields)} is answered", "answered", _includes(fields))
+    if rule is not None and rule.kept:
+        fields = rule.kept
+        yield make_outcome(f"a request with {', '.join(fields)} is refused", "refused", _includes(fields))
+
+
+def _includes(fields: Any) -> Any:
+    return lambda body, _: (
+        isinstance(body, dict) and all(name in body and is_same(body[name], value) for name, value in fields.items())
+    )
+
+
+def _break_schema(rest: str, contract: Contract) -> Iterator[Deviation]:
+    name, _, fact = rest.partition("/")
+    answers = [(root, path) for root in ROOTS for path in find_paths(root, name, contract.schemas)]
+    for root, path in answers:
+        for edit, summary in _edits(contract.schemas[name], path, fact):
+            yield _as_deviation(edit, summary, streamed=ROOTS[root])
+    if not answers:
+        steps = fact.split("/")
+        yield make_outcome(f"{rest} is not enforced", "answered", _violates_at(steps[-2], steps[-1]))
+
+
+def _violates_at(field: str, keyword: str) -> Any:
+    def concerns(body: Any, run: RecordedRun) -> bool:
+        problems = run.validator.request_problems(body) if isinstance(body, dict) else ()
+        if keyword == field or field == "required":  # a field that is missing is reported at its parent
+            return any(problem.keyword == "required" and keyword in problem.message for problem in problems)
+        return any(problem.where.endswith(f"/{field}") and problem.keyword == keyword for problem in problems)
+
+    return concerns
+
+
+def _edits(schema: Schema, path: str, fact: str) -> Iterator[tuple[Edit, str]]:
+    kind, _, rest = fact.partition("/")
+    prefix = f"{path}/" if path else ""
+    if kind == "required":
+        yield Edit({"remove": [prefix + rest]}), f"{prefix}{rest} is missing"
+    elif kind == "type":
+        yield Edit({"set": {path: "text"}}), f"{path} is a string"
+    elif kind == "properties":
+        field, _, keyword = rest.partition("/")
+        if keyword in ("", "type", "enum", "const"):
+            value = _wrong_value(schema["properties"][field])
+            yield Edit({"set": {prefix + field: value}}), f"{prefix}{field} is {value!r}"
+
+
+def _wrong_value(schema: Schema) -> Any:
+    """Return a value of a type that a schema does not allow."""
+    types = schema.get("type", [])
+    allowed = {types} if isinstance(types, str) else set(types)
+    if "$ref" in schema:
+        allowed.add("object")
+    if "integer" in allowed and "number" not in allowed:
+        return SAMPLES["number"]
+    return next(value for kind, value in SAMPLES.items() if kind not in allowed)
+
+
+def _as_deviation(edit: Edit, summary: str, *, streamed: bool) -> Deviation:
+    def change(exchange: Any, _: RecordedRun) -> Any:
+        if exchange.is_stream != streamed or not exchange.succeeded:
+            return None
+        return edit.apply(exchange)
+
+    return Deviation(summary, "stream" if streamed else "plain", change)
+
+
+def find_paths(root: str, name: str, schemas: Any) -> list[str]:
+    """Return where a schema occurs in the answers of another one, for example `choices/*/message`."""
+    if root == name:
+        return [""]
+    return sorted(set(_find_paths(schemas.get(root, {}), name, schemas, "", frozenset({root}))))
+
+
+def _find_paths(schema: Any, name: str, schemas: Any, path: str, seen: frozenset[str]) -> Iterator[str]:
+    if not isinstance(schema, dict):
+        return
+    if target := str(schema.get("$ref", "")).removeprefix(SCHEMAS):
+        if target == name:
+            yield path
+        elif target not in seen:
+            yield from _find_paths(schemas.get(target, {}), name, schemas, path, seen | {target})
+    for field, inner in schema.get("properties", {}).items():
+        yield from _find_paths(inner, name, schemas, f"{path}/{field}".strip("/"), seen)
+    if "items" in schema:
+        yield from _find_paths(schema["items"], name, schemas, f"{path}/*".strip("/"), seen)
+    for key in ("anyOf", "oneOf", "allOf"):
+        for inner in schema.get(key, ()):
+            yield from _find_paths(inner, name, schemas, path, seen)

@@ -1,0 +1,130 @@
+"""Prove a sentence: its counterexamples are reported by its home, and its witnesses by nothing.
+
+A counterexample changes the recorded exchanges that the home of the sentence judges, until one of them is reported by
+a requirement that is a MUST or a SHOULD. A witness changes a few exchanges, which must then be reported by nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Final
+
+from conformance.errors import HarnessError
+from openapi.contract.contract import Keyword
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from conformance.exchange import Exchange
+    from conformance.plan.plan import Assertion
+    from conformance.proof.recorded_run import Exchanges, RecordedRun
+    from conformance.proof.sentences.deviation import Deviation
+
+WITNESSES: Final = 3
+"""Scenarios that a witness changes, for each form of the answer."""
+BINDING: Final = (Keyword.MUST, Keyword.SHOULD)
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What became of one deviation.
+
+    changed: how many exchanges it changed.
+    reported: the requirements that reported it, and the first finding of each.
+    """
+
+    deviation: Deviation
+    changed: int
+    reported: tuple[tuple[str, str], ...]
+
+
+def try_counterexample(deviation: Deviation, assertions: Iterable[Assertion], run: RecordedRun) -> Trial:
+    """Return what the home of a sentence reports about a deviation; it stops at the first finding."""
+    changer = _Changer(deviation, run)
+    for assertion in assertions:
+        if assertion.requirement.keyword not in BINDING:
+            continue
+        if (exchanges := changer.change_scenario(assertion)) is None:
+            continue
+        if reported := _report(run, exchanges, [assertion]):
+            return Trial(deviation, changer.count, reported)
+    return Trial(deviation, changer.count, ())
+
+
+class WitnessTrials:
+    """Tries witnesses in the scenarios of a run. What a witness shows in one scenario serves all sentences."""
+
+    def __init__(self, run: RecordedRun) -> None:
+        self._run = run
+        self._results: dict[tuple[int, str], Trial] = {}
+
+    def try_witness(self, deviation: Deviation, assertions: Iterable[Assertion]) -> Trial:
+        """Return what any requirement reports about a deviation in a few scenarios that the assertions judge."""
+        changed = 0
+        tried: set[str] = set()
+        for assertion in assertions:
+            scenario = assertion.scenario.id
+            if scenario in tried:
+                continue
+            trial = self._try_scenario(deviation, assertion)
+            changed += trial.changed
+            if trial.reported:
+                return trial
+            tried.update([scenario] if trial.changed else [])
+            if len(tried) >= WITNESSES:
+                break
+        return Trial(deviation, changed, ())
+
+    def _try_scenario(self, deviation: Deviation, assertion: Assertion) -> Trial:
+        key = (id(deviation), assertion.scenario.id)
+        if key not in self._results:
+            changer = _Changer(deviation, self._run)
+            exchanges = changer.change_scenario(assertion)
+            assertions = self._run.assertions_by_scenario[assertion.scenario.id]
+            reported = _report(self._run, exchanges, assertions) if exchanges else ()
+            self._results[key] = Trial(deviation, changer.count, reported)
+        return self._results[key]
+
+
+class _Changer:
+    """Changes the exchanges of scenarios by one deviation, each only once."""
+
+    def __init__(self, deviation: Deviation, run: RecordedRun) -> None:
+        self._deviation = deviation
+        self._run = run
+        self._changed: dict[tuple[str, str], Exchange | None] = {}
+        self.count = 0
+
+    def change_scenario(self, assertion: Assertion) -> Exchanges | None:
+        """Return the changed exchanges that an assertion judges; None if nothing has changed."""
+        scenario = assertion.scenario
+        made = {step.name for step in scenario.steps if (scenario.id, step.name) in self._run.exchanges}
+        pattern = assertion.step.name if self._deviation.steps is None else self._deviation.steps
+        judged = assertion.check.steps(scenario, assertion.step, made)
+        names = (name for name in judged if name in made and fnmatchcase(name, pattern))
+        changed = {(scenario.id, name): self._change((scenario.id, name)) for name in names}
+        kept = {key: exchange for key, exchange in changed.items() if exchange is not None}
+        return kept or None
+
+    def _change(self, key: tuple[str, str]) -> Exchange | None:
+        if key not in self._changed:
+            changed = self._deviation.change(self._run.exchanges[key], self._run)
+            self._changed[key] = changed
+            self.count += changed is not None
+        return self._changed[key]
+
+
+def _report(run: RecordedRun, changed: Exchanges, assertions: Iterable[Assertion]) -> tuple[tuple[str, str], ...]:
+    """Return the binding requirements that report the changed exchanges, with the first finding of each."""
+    binding = [assertion for assertion in assertions if assertion.requirement.keyword in BINDING]
+    reported: dict[str, str] = {}
+    for judgement in run.judge(changed, binding):
+        if judgement.error:
+            raise HarnessError(judgement.error)
+        for finding in judgement.findings[:1]:
+            reported.setdefault(
+                judgement.assertion.requirement.id,
+                f"{finding.where}: expected {finding.expected}, got {finding.got}",
+            )
+    return tuple(reported.items())

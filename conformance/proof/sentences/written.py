@@ -1,0 +1,139 @@
+"""Read the written counterexamples and witnesses of sentences, which are in `deviations/*.yaml`.
+
+A file maps the id of a sentence to its `counterexamples` and `witnesses`. Sentences of several documents that state the
+same have the same id, and so the same deviations. Each deviation has `server`, what the server does, and one of these:
+
+- edits of the recorded answers, with the conditions of `conformance.proof.sentences.edits`;
+- `mutant`: the id of a check whose mutant is used;
+- `fault`: the name of a fault of the reference server, if only a live server shows the effect.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import yaml
+
+from conformance.errors import HarnessError
+from conformance.proof.mutants.mutant import gather_mutants
+from conformance.proof.sentences.deviation import Deviation, LiveFault
+from conformance.proof.sentences.edits import CHUNKS, EDITS, EVERY_CHOICE, Edit, matcher
+from conformance.proof.sentences.outcomes import make_outcome, was
+from openapi.did_you_mean import suggest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from conformance.exchange import Exchange
+    from conformance.proof.mutants.mutant import Mutant
+    from conformance.proof.recorded_run import RecordedRun
+    from conformance.proof.sentences.edits import Scope
+
+FOLDER: Final = Path(__file__).parent / "deviations"
+CONDITIONS: Final = ("request", "form", "status", "chunks")
+KEYS: Final = ("server", *CONDITIONS, *EDITS, "outcome", "mutant", "fault")
+FORMS: Final = ("plain", "stream")
+STATUSES: Final = ("answered", "refused", "any")
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenDeviations:
+    """The written deviations of one sentence."""
+
+    counterexamples: tuple[Deviation | LiveFault, ...] = ()
+    witnesses: tuple[Deviation | LiveFault, ...] = ()
+
+
+@cache
+def read_deviations() -> Mapping[str, WrittenDeviations]:
+    """Return the written deviations by sentence. Raises HarnessError with file and place for invalid data."""
+    result: dict[str, WrittenDeviations] = {}
+    for path in sorted(FOLDER.glob("*.yaml")):
+        for sentence, row in (yaml.safe_load(path.read_text(encoding="utf-8")) or {}).items():
+            where = f"{path.name}: {sentence}"
+            if sentence in result:
+                raise HarnessError(f"{where}: another file has deviations of this sentence; merge them")
+            _require_known(row, ("counterexamples", "witnesses"), where)
+            result[sentence] = WrittenDeviations(
+                tuple(item for entry in row.get("counterexamples", ()) for item in parse_deviation(entry, where)),
+                tuple(item for entry in row.get("witnesses", ()) for item in parse_deviation(entry, where)),
+            )
+    return result
+
+
+def parse_deviation(row: Mapping[str, Any], where: str) -> Iterator[Deviation | LiveFault]:
+    """Yield the deviations of one entry: one for each form of the answer, and one for later choices only."""
+    _require_known(row, KEYS, where)
+    summary = row.get("server")
+    if not summary:
+        raise HarnessError(f"{where}: no `server`: say in one sentence what the server does")
+    if "fault" in row:
+        yield LiveFault(summary, row["fault"])
+    elif "mutant" in row:
+        yield _from_mutant(summary, row["mutant"], where)
+    elif "outcome" in row:
+        matches = matcher(row.get("request", True))
+        yield make_outcome(summary, row["outcome"], lambda body, _: matches(body))
+    else:
+        yield from _from_edit(summary, row, where)
+
+
+def _require_known(row: Mapping[str, Any], known: tuple[str, ...], where: str) -> None:
+    for key in row:
+        if key not in known:
+            raise HarnessError(f"{where}: unknown key {key!r}: expected one of {', '.join(known)}{suggest(key, known)}")
+
+
+def _from_edit(summary: str, row: Mapping[str, Any], where: str) -> Iterator[Deviation]:
+    edits = {key: row[key] for key in EDITS if key in row}
+    if not edits:
+        raise HarnessError(f"{where}: {summary!r} changes nothing: expected one of {', '.join(EDITS)}")
+    form, status, chunks = row.get("form"), row.get("status", "answered"), row.get("chunks", "all")
+    for value, known in ((form, (None, *FORMS)), (status, STATUSES), (chunks, CHUNKS)):
+        if value not in known:
+            raise HarnessError(f"{where}: invalid value {value!r}: expected one of {', '.join(filter(None, known))}")
+    matches = matcher(row["request"]) if "request" in row else None
+    paths = [path for edit in edits.values() if isinstance(edit, dict | list) for path in edit]
+    scopes: list[Scope] = ["every", "later"] if any(path.startswith(EVERY_CHOICE) for path in paths) else ["every"]
+    for one in FORMS if form is None else (form,):
+        for scope in scopes:
+            name = f"{summary} ({one}{', later choices' if scope == 'later' else ''})"
+            yield Deviation(name, one, _editing(Edit(edits, chunks, scope), one, status, matches))
+
+
+def _editing(
+    edit: Edit, form: str, status: str, matches: Callable[[Any], bool] | None
+) -> Callable[[Exchange, RecordedRun], Exchange | None]:
+    def change(exchange: Exchange, _: RecordedRun) -> Exchange | None:
+        if exchange.response is None or (form == "stream") != exchange.is_stream:
+            return None
+        if status != "any" and was(exchange) != status:
+            return None
+        if matches is not None and not matches(exchange.request_json):
+            return None
+        return edit.apply(exchange)
+
+    return change
+
+
+def _from_mutant(summary: str, check: str, where: str) -> Deviation:
+    mutants = gather_mutants()
+    if check not in mutants:
+        raise HarnessError(f"{where}: no mutant of check {check!r}{suggest(check, mutants)}")
+    return Deviation(f"{summary} ({check})", "any", _mutating(mutants[check]), mutants[check].steps)
+
+
+def _mutating(mutant: Mutant) -> Callable[[Exchange, RecordedRun], Exchange | None]:
+    def change(exchange: Exchange, _: RecordedRun) -> Exchange | None:
+        if not fnmatchcase(exchange.scenario, mutant.scenario):
+            return None
+        try:
+            return mutant.change(exchange)
+        except (HarnessError, LookupError, TypeError, ValueError, AttributeError):
+            return None  # the exchange lacks what the mutant changes
+
+    return change
