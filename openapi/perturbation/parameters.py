@@ -1,0 +1,202 @@
+"""Perturbations of parameters: bounds, null, presence, enums, and whether there is such a parameter at all."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from openapi.contract.contract import ABSENT
+from openapi.perturbation.edit import Edit
+from openapi.perturbation.perturbation import Perturbation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from random import Random
+
+    from openapi.contract.contract import Contract, Parameter
+
+ENVELOPE: Final = frozenset({"model", "messages"})
+"""Parameters without which a request is no chat request."""
+LOWEST: Final = {"temperature": 0.0, "presence_penalty": -4.0, "frequency_penalty": -4.0}
+HIGHEST: Final = {"temperature": 4.0, "presence_penalty": 4.0, "frequency_penalty": 4.0, "repetition_penalty": 8.0}
+"""How far a range can grow so that the reference server still samples. Other ranges only shrink."""
+FREE_ENUMS: Final = {"service_tier", "verbosity"}
+"""Enumerations of which the reference server only echoes or ignores the values that it does not know."""
+LARGE: Final = 1_000
+
+
+def perturb_parameters(contract: Contract, random: Random) -> Iterator[Perturbation]:
+    """Yield perturbations of every parameter, with values that follow from the random numbers."""
+    for parameter in contract.parameters.values():
+        yield from _bounds(parameter, random)
+        if parameter.name not in ENVELOPE:
+            yield from _presence(parameter, contract)
+            yield _null(parameter)
+            yield from _enum(parameter)
+
+
+def _path(parameter: Parameter, rest: str) -> str:
+    return f"parameters/{parameter.name}/{rest}"
+
+
+def _row(parameter: Parameter, end: str) -> tuple[str, ...]:
+    """Return the requirements of a fact; the level of some is the last part of their id."""
+    name = f"parameters.{parameter.name}.{end}"
+    return name, f"{name}-should"
+
+
+def _bounds(parameter: Parameter, random: Random) -> Iterator[Perturbation]:
+    if parameter.schema.get("type") not in ("integer", "number"):
+        return
+    for key in ("minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum"):
+        if key in parameter.schema:
+            yield from _moved(parameter, key, random)
+            yield from _other_end(parameter, key)
+
+
+def _moved(parameter: Parameter, key: str, random: Random) -> Iterator[Perturbation]:
+    """Yield a tighter bound, and a looser one where the reference server supports it."""
+    bound, upper = parameter.schema[key], key.lower().endswith("maximum")
+    whole = parameter.schema["type"] == "integer"
+    inner = _innermost(parameter, upper=upper)
+    if inner is not None:
+        tighter = _between(inner, bound, random, whole=whole)
+        if tighter != bound and (tighter < bound) == upper:
+            yield _bound(parameter, key, tighter, f"{key}-outside", "tightened")
+    end = (HIGHEST if upper else LOWEST).get(parameter.name)
+    if end is not None and end != bound and (end > bound) == upper:
+        looser = _between(bound, end, random, whole=whole)
+        if looser != bound:
+            yield _bound(parameter, key, looser, f"{key}-inside", "loosened")
+
+
+def _innermost(parameter: Parameter, *, upper: bool) -> float | None:
+    """Return how far a bound can be moved inwards: to the default and the smallest useful values."""
+    schema, default = parameter.schema, parameter.default
+    number = default if isinstance(default, int | float) and not isinstance(default, bool) else None
+    if upper:
+        low = schema.get("minimum", schema.get("exclusiveMinimum"))
+        floor = 0 if low is None else low
+        if schema["type"] == "integer":
+            floor += 2
+        return floor if number is None else max(floor, number)
+    high = schema.get("maximum", schema.get("exclusiveMaximum"))
+    ceiling = 1 if number is None else number
+    return ceiling if high is None else min(ceiling, high)
+
+
+def _between(inner: float, bound: float, random: Random, *, whole: bool) -> float:
+    """Return a number between two others that reads well: an integer, or a fraction with two digits."""
+    share = random.choice((0.0, 0.25, 0.5, 0.75))
+    if whole:
+        low, high = sorted((int(inner), int(bound)))
+        if high - low > LARGE:  # such as 2147483647: a bound that a document would state
+            return low + random.choice((16, 100, LARGE)) if bound > inner else high - random.choice((16, 100, LARGE))
+        return round(inner + (bound - inner) * share)
+    return round(inner + (bound - inner) * share, 2)
+
+
+def _bound(parameter: Parameter, key: str, value: float, row: str, verb: str) -> Perturbation:
+    old = parameter.schema[key]
+    return Perturbation(
+        fact=_path(parameter, f"schema/{key}"),
+        before=old,
+        after=value,
+        line=f"{parameter.name}: {key} {verb} from {old} to {value}",
+        edits=(Edit(_path(parameter, f"schema/{key}"), value),),
+        shown_by=_row(parameter, row),
+    )
+
+
+def _other_end(parameter: Parameter, key: str) -> Iterator[Perturbation]:
+    """Yield the same bound as an open instead of a closed end, or the other way round."""
+    bound, closed = parameter.schema[key], not key.startswith("exclusive")
+    other = f"exclusive{key[0].upper()}{key[1:]}" if closed else key.removeprefix("exclusive").lower()
+    if not closed and parameter.name in ("top_p", "repetition_penalty", "max_tokens", "max_completion_tokens"):
+        return  # 0 means nothing for these
+    row = f"{other}-outside" if closed else f"{other}-inside"
+    edits = [Edit(_path(parameter, f"schema/{key}")), Edit(_path(parameter, f"schema/{other}"), bound)]
+    if key in parameter.levels:
+        edits += [
+            Edit(_path(parameter, f"levels/{key}")),
+            Edit(_path(parameter, f"levels/{other}"), str(parameter.levels[key])),
+        ]
+    yield Perturbation(
+        fact=_path(parameter, f"schema/{key}"),
+        before=key,
+        after=other,
+        line=f"{parameter.name}: {bound} is {'no longer ' if closed else 'now '}in range",
+        edits=tuple(edits),
+        shown_by=_row(parameter, row),
+    )
+
+
+def _presence(parameter: Parameter, contract: Contract) -> Iterator[Perturbation]:
+    name = parameter.name
+    edits = [Edit(f"parameters/{name}")]
+    edits += [Edit(f"rules/{rule.id}") for rule in contract.rules.values() if _mentions(rule, name)]
+    edits += [
+        Edit(f"requirements/{row.id}")
+        for row in contract.requirements.values()
+        if row.source.startswith(f"{contract.document.id}#request/{name}") and row.source.split("/")[1] == name
+    ]
+    line = f"{name}: removed"
+    yield Perturbation(_path(parameter, "").rstrip("/"), "a parameter", None, line, tuple(edits))
+    if not parameter.required and parameter.default not in (ABSENT, None) and not parameter.capability:
+        yield Perturbation(
+            fact=_path(parameter, "required"),
+            before=False,
+            after=True,
+            line=f"{name}: required",
+            edits=(Edit(_path(parameter, "required"), value=True),),
+            shown_by=_row(parameter, "required"),
+        )
+
+
+def _mentions(rule: Any, name: str) -> bool:
+    return f"'{name}'" in repr((rule.trigger, rule.schema, rule.broken, rule.kept))
+
+
+def _null(parameter: Parameter) -> Perturbation:
+    old = parameter.null.expect
+    new = "reject" if old == "accept" else "accept"
+    return Perturbation(
+        fact=_path(parameter, "null_value"),
+        before=old,
+        after=new,
+        line=f"{parameter.name}: null is {new}ed",
+        edits=(Edit(_path(parameter, "null_value"), {"expect": new, "level": "MUST"}),),
+        shown_by=_row(parameter, "null"),
+    )
+
+
+def _enum(parameter: Parameter) -> Iterator[Perturbation]:
+    values = parameter.schema.get("enum")
+    if not values:
+        return
+    if parameter.name in FREE_ENUMS:
+        added = [*values, "chatproof-added"]
+        yield Perturbation(
+            fact=_path(parameter, "schema/enum"),
+            before=values,
+            after=added,
+            line=f"{parameter.name}: one more value",
+            edits=(Edit(_path(parameter, "schema/enum"), added),),
+            shown_by=_row(parameter, "enum-inside"),
+        )
+    gone = [value for value in values if value != parameter.default and value not in parameter.neutral]
+    if len(values) > 1 and gone:
+        left = [value for value in values if value != gone[-1]]
+        probe = {"name": "no-longer-listed", "value": gone[-1], "expect": "reject"}
+        probes = [] if parameter.probes else [Edit(_path(parameter, "probes"), [])]
+        yield Perturbation(
+            fact=_path(parameter, "schema/enum"),
+            before=values,
+            after=left,
+            line=f"{parameter.name}: without the value {gone[-1]!r}",
+            edits=(
+                Edit(_path(parameter, "schema/enum"), left),
+                *probes,
+                Edit(_path(parameter, "probes/no-longer-listed"), probe),
+            ),
+            shown_by=_row(parameter, "enum-outside"),
+        )
