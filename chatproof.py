@@ -75,6 +75,11 @@ COMMANDS: Mapping[str, Command | CommandGroup] = {
             "trace": Command(
                 "conformance.cli.trace_command:command", "Show which check covers each sentence of the documents."
             ),
+            "prove": Command(
+                "conformance.proof.sentences.prove_command:command",
+                "Prove that each sentence's checks report servers that break it.",
+                "server",
+            ),
             "read": Command("openapi.reading.reading_commands:read", "Extract the facts from a vendor's page."),
             "drift": Command("openapi.reading.reading_commands:drift", "Compare a vendor's page with a dialect."),
         },

@@ -26,7 +26,7 @@ from conformance.proof.sentences.outcomes import make_outcome, was
 from openapi.did_you_mean import suggest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from conformance.exchange import Exchange
     from conformance.proof.mutants.mutant import Mutant
@@ -63,6 +63,14 @@ def read_deviations() -> Mapping[str, WrittenDeviations]:
                 tuple(item for entry in row.get("witnesses", ()) for item in parse_deviation(entry, where)),
             )
     return result
+
+
+def require_sentences(known: Iterable[str]) -> None:
+    """Raise HarnessError if deviations are written for a sentence that no document has."""
+    ids = set(known)
+    for sentence in read_deviations():
+        if sentence not in ids:
+            raise HarnessError(f"deviations/*.yaml: unknown sentence {sentence!r}{suggest(sentence, ids)}")
 
 
 def parse_deviation(row: Mapping[str, Any], where: str) -> Iterator[Deviation | LiveFault]:
