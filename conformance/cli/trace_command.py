@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,15 +16,18 @@ from rich.markup import escape
 from rich.table import Table
 
 from conformance.cli.exit_codes import USAGE
+from conformance.cli.trace_page import write_html, write_text
 from conformance.errors import UsageError
 from conformance.judge.check_registry import gather_checks
 from conformance.plan.capabilities import DeclaredCapabilities
 from conformance.plan.coverage_map import CoverageMap
+from conformance.plan.traced_page import count_lines, trace_passages
 from conformance.plan.traced_sentences import map_sentences
 from conformance.run.drafting import draft
 from conformance.run.session import load_contract
 from openapi.console import make_console
-from openapi.contract.contract import names
+from openapi.contract.contract import ContractError, names
+from openapi.contract.page_coverage import find_problems, load_page_coverage, mapped_documents, split_page
 
 if TYPE_CHECKING:
     from conformance.plan.traced_sentences import TracedSentence
@@ -31,7 +35,7 @@ if TYPE_CHECKING:
     from openapi.contract.sentence import Home
 
 KINDS = ("check", "schema", "excluded", "uncovered")
-UNTESTED = 1  # the exit code if a sentence is neither tested nor excluded
+UNTESTED = 1  # the exit code if a sentence is neither tested nor excluded, or a line of a page is not mapped
 
 
 def declare_everything(contract: Contract) -> DeclaredCapabilities:
@@ -65,44 +69,94 @@ def format_home(home: Home) -> str:
 @click.command(name="trace")
 @click.option("--dialect", metavar="NAME", help="Only the document of this dialect (default: all)")
 @click.option(
+    "--page",
+    metavar="FILE",
+    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    help="With --format page or html: the pinned text of the page, so that its lines are shown too",
+)
+@click.option(
     "--format",
     "output_format",
-    type=click.Choice(["table", "json"]),
+    type=click.Choice(["table", "json", "page", "html"]),
     default="table",
     show_default=True,
-    help="Format of the output",
+    help="table and json list the sentences; page and html list the lines of the page with their sentences",
 )
-def command(dialect: str | None, output_format: str) -> None:
-    """Show every sentence of the documents: what tests it, and how many scenarios exercise it.
+def command(dialect: str | None, page: Path | None, output_format: str) -> None:
+    """Show every sentence of the documents: its lines, what tests it, and how many scenarios exercise it.
 
-    Exit codes: 1 if a sentence is neither tested nor excluded, or names something that does not exist; otherwise 0.
+    Exit codes: 1 if a sentence is neither tested nor excluded, or names something that does not exist, or if a line of
+    a page is mapped neither to a sentence nor to a reason; otherwise 0.
     """
     try:
+        if output_format in ("page", "html") and dialect is None:
+            raise UsageError(f"--format {output_format} requires --dialect NAME: it shows one page")
+        if page is not None and output_format not in ("page", "html"):
+            raise UsageError("--page requires --format page or --format html")
         chosen = (
             [load_contract(dialect)] if dialect else [load_contract(name) for name in dict.fromkeys(names().values())]
         )
-    except UsageError as error:
+        if output_format in ("page", "html") and (document := chosen[0].document.id) not in mapped_documents():
+            raise UsageError(f"--format {output_format}: the page of {document} is not mapped")
+        traces = {contract.name: (contract, trace_sentences(contract)) for contract in chosen}
+        if output_format in ("page", "html"):
+            _print_page(*traces[chosen[0].name], page, output_format)
+        elif output_format == "json":
+            rows = {name: _to_json(contract, traced) for name, (contract, traced) in traces.items()}
+            click.echo(json.dumps(rows, indent=2, ensure_ascii=False))
+        else:
+            _print_tables(traces, with_empty=dialect is not None)
+        unmapped = [line for contract in chosen for line in _coverage_problems(contract, page)]
+    except (UsageError, ContractError) as error:
         click.echo(f"chatproof: {error}", err=True)
         sys.exit(USAGE)
-    traces = {contract.name: (contract, trace_sentences(contract)) for contract in chosen}
-    every = tuple(item for _, traced in traces.values() for item in traced)
-    if output_format == "json":
-        rows = {name: _to_json(contract, traced) for name, (contract, traced) in traces.items()}
-        click.echo(json.dumps(rows, indent=2, ensure_ascii=False))
-    else:
-        console = make_console()
-        for contract, traced in traces.values():
-            if dialect or traced:
-                console.print(_table(contract, traced))
-        for name, (_, traced) in traces.items():
-            for item in traced:
-                if item.is_lost:
-                    console.print(f"[red]{escape(f'{name}: {item.problem}')}[/red]", soft_wrap=True)
-        for name, (_, traced) in traces.items():
-            console.print(_summary(name, traced), soft_wrap=True)
-        if len(traces) > 1:
-            console.print(_summary("all", every), soft_wrap=True)
-    sys.exit(UNTESTED if any(item.is_lost for item in every) else 0)
+    for line in unmapped:
+        click.echo(line, err=True)
+    lost = [item for _, traced in traces.values() for item in traced if item.is_lost]
+    sys.exit(UNTESTED if lost or unmapped else 0)
+
+
+def _coverage_problems(contract: Contract, page: Path | None) -> list[str]:
+    """Return what is wrong with the mapping of a contract's page, each as `file:line: problem`."""
+    if contract.document.id not in mapped_documents():
+        return []
+    file = str(page) if page else contract.document.id
+    problems = find_problems(load_page_coverage(contract.document.id), contract)
+    return [f"{file}:{item.line}: {item.message}" if item.line else f"{file}: {item.message}" for item in problems]
+
+
+def _print_page(contract: Contract, traced: tuple[TracedSentence, ...], page: Path | None, output_format: str) -> None:
+    document = contract.document
+    coverage = load_page_coverage(document.id)
+    try:
+        text = split_page(page.read_bytes(), document, coverage) if page else None
+    except ContractError as error:
+        raise UsageError(f"--page {page}: {error}") from error
+    passages = trace_passages(coverage, traced, text)
+    counts = count_lines(passages)
+    if output_format == "html":
+        click.echo(write_html(document, passages, counts))
+        return
+    for line in write_text(passages):
+        click.echo(line)
+    click.echo(
+        f"{contract.name}: {sum(counts.values())} lines, {', '.join(f'{counts[kind]} {kind}' for kind in counts)}"
+    )
+
+
+def _print_tables(traces: dict[str, tuple[Contract, tuple[TracedSentence, ...]]], *, with_empty: bool) -> None:
+    console = make_console()
+    for contract, traced in traces.values():
+        if with_empty or traced:
+            console.print(_table(contract, traced))
+    for name, (_, traced) in traces.items():
+        for item in traced:
+            if item.is_lost:
+                console.print(f"[red]{escape(f'{name}: {item.problem}')}[/red]", soft_wrap=True)
+    for name, (_, traced) in traces.items():
+        console.print(_summary(name, traced), soft_wrap=True)
+    if len(traces) > 1:
+        console.print(_summary("all", tuple(item for _, traced in traces.values() for item in traced)), soft_wrap=True)
 
 
 def _table(contract: Contract, traced: tuple[TracedSentence, ...]) -> Table:
