@@ -1,8 +1,9 @@
 """Accumulate the deltas of one choice of a stream, or read it from a plain answer, with the same result.
 
 With MindIE's `fullTextEnabled`, every delta contains the whole text so far, the last delta repeats it, and `full_text`
-is sent next to `choices`. Joining such deltas would repeat the text. A stream of "a", "ab" may still be an ordinary
-incremental one, so `AccumulatedChoice.content` treats deltas as cumulative only if the stream also sends `full_text`.
+is sent next to the `choices` of the last chunk of each choice. Joining such deltas would repeat the text. A stream of
+"a", "ab" may still be an ordinary incremental one, so `AccumulatedChoice.content` treats deltas as cumulative only if
+the stream also sends `full_text`.
 Checks that know the mode of the server use `content_incremental` or the last of `deltas` instead.
 """
 
@@ -103,12 +104,18 @@ class ChoiceAccumulator:
             self._output_at.append(at)
         return has_output
 
-    def result(self, *, full_text: bool) -> AccumulatedChoice:
-        """Return the accumulated choice. `full_text`: whether the stream sent `full_text` next to `choices`."""
+    def result(self, *, full_text: str | None = None, may_repeat: bool = False) -> AccumulatedChoice:
+        """Return the accumulated choice.
+
+        full_text: the `full_text` that was sent for this choice.
+        may_repeat: whether the stream sent a `full_text` for any choice.
+        """
         texts = tuple(text for _, text in self._content)
+        # An answer of one token is sent twice: once as a delta, and once more by the last chunk.
+        repeats = may_repeat and (is_cumulative(texts) or set(texts) == {full_text})
         return AccumulatedChoice(
-            content=_join(texts, full_text=full_text),
-            reasoning=_join(self._reasoning, full_text=full_text),
+            content=_join(texts, cumulative=repeats),
+            reasoning=_join(self._reasoning, cumulative=repeats or (may_repeat and is_cumulative(self._reasoning))),
             roles=tuple(self.roles),
             finish_reason=self._finish_reason,
             deltas=texts,
@@ -150,7 +157,7 @@ def accumulate_answer(answer: object) -> dict[int, AccumulatedChoice]:
             index = choice.get("index")
             accumulator = accumulators.setdefault(index if is_index(index) else position, ChoiceAccumulator())
             accumulator.add(0, choice.get("message"), choice.get("finish_reason"))
-    return {index: accumulator.result(full_text=False) for index, accumulator in sorted(accumulators.items())}
+    return {index: accumulator.result() for index, accumulator in sorted(accumulators.items())}
 
 
 def is_index(value: object) -> TypeGuard[int]:
@@ -168,5 +175,5 @@ def nonempty(value: object) -> str | None:
     return value if isinstance(value, str) and value else None
 
 
-def _join(texts: Sequence[str], *, full_text: bool) -> str:
-    return texts[-1] if full_text and is_cumulative(texts) else "".join(texts)
+def _join(texts: Sequence[str], *, cumulative: bool) -> str:
+    return texts[-1] if texts and cumulative else "".join(texts)

@@ -96,7 +96,7 @@ class Walk:
     breach_counts: the number of breaches of each rule.
     chunks: the JSON objects up to [DONE], including errors.
     oddities: oddities of their JSON (see `strict_json.JsonResult`).
-    full_text: the last `full_text` that was sent.
+    full_texts: the last `full_text` of each choice; a chunk sends it for its own choices, or for choice 0 without any.
     """
 
     breaches: tuple[Breach, ...]
@@ -107,7 +107,7 @@ class Walk:
     done_at: tuple[int, ...]
     errors: tuple[tuple[int, dict[str, Any]], ...]
     oddities: tuple[tuple[int, str], ...]
-    full_text: str | None
+    full_texts: Mapping[int, str]
 
 
 def walk(data: Sequence[str]) -> Walk:
@@ -121,11 +121,12 @@ def walk(data: Sequence[str]) -> Walk:
 def reports_error(answer: object) -> bool:
     """Return whether a JSON value is an error in the form of any vendor, whatever its HTTP status.
 
-    An error has a non-null `error`, or "error" as its `object`, or `code` and `message` but no `choices`.
+    An error has a non-null `error`, or "error" as its `object`, or `code` and `message` but no `choices`, or an
+    `err_msg` that is not empty, which may stand beside choices.
     """
     if not isinstance(answer, dict):
         return False
-    if answer.get("error") is not None or answer.get("object") == "error":
+    if answer.get("error") is not None or answer.get("object") == "error" or answer.get("err_msg"):
         return True
     return "choices" not in answer and "code" in answer and "message" in answer
 
@@ -144,7 +145,7 @@ class _Walker:
         self._done_at: list[int] = []
         self._errors: list[tuple[int, dict[str, Any]]] = []
         self._oddities: list[tuple[int, str]] = []
-        self._full_text: str | None = None
+        self._full_texts: dict[int, str] = {}
         self._last: str | None = None
         self._json = JsonReader()
 
@@ -177,7 +178,6 @@ class _Walker:
         has_usage = isinstance(usage, dict)
         if isinstance(usage, dict):
             self._usages.append((at, usage))
-        self._full_text = nonempty(chunk.get("full_text")) or self._full_text
         choices = chunk.get("choices")
         if not isinstance(choices, list):
             got = f"choices: {quote(choices)}" if "choices" in chunk else "`choices` is missing"
@@ -189,6 +189,9 @@ class _Walker:
                 advanced |= self._read_choice(at, position, choice, has_usage=has_usage)
             else:
                 self._report("choices-is-a-list", at, f"choices[{position}]: {quote(choice)}")
+        if full_text := nonempty(chunk.get("full_text")):
+            sent = [choice.get("index") for choice in choices if isinstance(choice, dict)]
+            self._full_texts |= dict.fromkeys([index for index in sent if is_index(index)] or [0], full_text)
         self._step(at, "output" if advanced else "usage" if has_usage and not choices else "other")
 
     def _read_choice(self, at: int, position: int, choice: dict[str, Any], *, has_usage: bool) -> bool:
@@ -239,20 +242,19 @@ class _Walker:
             for index, state in sorted(self._choice_states.items()):
                 if state != "finished":
                     self._report("one-finish-per-choice", at, f"choice {index} never finished")
-        full_text = self._full_text is not None
         return Walk(
             breaches=tuple(self._breaches),
             breach_counts=dict(self._breach_counts),
             chunks=tuple(self._chunks),
             choices={
-                index: accumulator.result(full_text=full_text)
+                index: accumulator.result(full_text=self._full_texts.get(index), may_repeat=bool(self._full_texts))
                 for index, accumulator in sorted(self._accumulators.items())
             },
             usages=tuple(self._usages),
             done_at=tuple(self._done_at),
             errors=tuple(self._errors),
             oddities=tuple(self._oddities),
-            full_text=self._full_text,
+            full_texts=self._full_texts,
         )
 
 

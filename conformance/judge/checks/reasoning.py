@@ -72,8 +72,12 @@ def thoughts_are_followed_by_an_answer(exchange: Exchange, _: Context) -> Iterat
 
 @check("reasoning.before-the-answer", on=not_generated(STREAMED_ANSWER))
 def thoughts_are_streamed_before_the_answer(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """No reasoning is streamed after the answer has begun."""
+    """No reasoning is streamed after the answer has begun.
+
+    In the full-text mode a delta that repeats the whole reasoning adds nothing.
+    """
     begun: set[str] = set()
+    thoughts: dict[str, str] = {}
     seen = False
     for at, chunk in exchange.walk.chunks:
         choices = chunk.get("choices")
@@ -84,9 +88,11 @@ def thoughts_are_streamed_before_the_answer(exchange: Exchange, _: Context) -> I
             thought = delta.get("reasoning_content") or delta.get("reasoning")
             seen = seen or bool(thought)
             index = repr(choice.get("index"))
-            if thought and index in begun:
+            repeats = bool(exchange.walk.full_texts) and thought == thoughts.get(index)
+            if thought and index in begun and not repeats:
                 yield Finding(f"/events/{at}", "no reasoning after the answer has begun", repr(thought)[:80])
                 return
+            thoughts[index] = thought or thoughts.get(index, "")
             if delta.get("content") and str(delta["content"]).strip():
                 begun.add(index)
     if not seen:
@@ -99,7 +105,7 @@ def thoughts_are_streamed_before_the_answer(exchange: Exchange, _: Context) -> I
 def streamed_thoughts_are_the_plain_ones(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """The same greedy request has the same reasoning, streamed and plain."""
     reasoning = {
-        name: exchange.choices[0].reasoning if 0 in exchange.choices else "" for name, exchange in exchanges.items()
+        name: exchange.first_choice.reasoning if exchange.first_choice else "" for name, exchange in exchanges.items()
     }
     if not any(reasoning.values()):
         raise NotExercised("the answers have no reasoning")

@@ -44,6 +44,22 @@ def of_chunks(which: slice = ALL, **fields: Any) -> Callable[[Exchange], Exchang
     return lambda exchange: edit_chunks(exchange, lambda chunk: chunk.update(fields), which)
 
 
+def full_texts(of: int | None = None) -> Callable[[Exchange], Exchange]:
+    """Set `full_text` in the last chunk of each choice to its own text, or to that of choice `of`."""
+
+    def change(exchange: Exchange) -> Exchange:
+        texts = {index: choice.content for index, choice in exchange.choices.items()}
+
+        def edit(chunk: dict[str, Any]) -> None:
+            for choice in chunk["choices"]:
+                if choice.get("finish_reason"):
+                    chunk["full_text"] = texts[choice["index"] if of is None else of]
+
+        return edit_chunks(exchange, edit)
+
+    return change
+
+
 def of_request(**fields: Any) -> Callable[[Exchange], Exchange]:
     """Set fields of the request."""
 

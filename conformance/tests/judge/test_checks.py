@@ -14,6 +14,7 @@ from conformance.tests.judge.exchange_edits import (
     call,
     ending,
     error_code,
+    full_texts,
     function,
     lasting,
     media_type,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from conformance.tests.conftest import Good
 
 PLAIN, STREAM, CUT = "greedy/plain", "greedy/streamed", "cut-at-7/plain"
+SEVERAL = "choices/streamed-choices"
 LONG = "long-stream/main"
 REFUSED = "refused-stream/main"
 
@@ -205,6 +207,8 @@ CASES: dict[tuple[str, str, str], tuple[Callable[[Exchange], Exchange], str]] = 
         lambda each: edit_chunks(each, lambda chunk: chunk.update(full_text=each.content()), LAST),
         "pass",
     ),
+    ("stream.full-text-is-whole", SEVERAL, "the text of each choice"): (full_texts(), "pass"),
+    ("stream.full-text-is-whole", SEVERAL, "the text of the first choice"): (full_texts(of=0), "finding"),
     ("stream.full-text-is-whole", STREAM, "no text"): (
         lambda each: edit_chunks(each, lambda chunk: chunk.update(choices=[], full_text="x")),
         "pass",

@@ -220,7 +220,7 @@ def test_the_content_of_a_stream_is_recorded_with_the_indices_of_its_events() ->
     assert result.usages == ((4, USAGE),)
     assert result.done_at == (5,)
     assert result.errors == ()
-    assert result.full_text is None
+    assert result.full_texts == {}
     accumulated = result.choices[0]
     assert (accumulated.content, accumulated.roles, accumulated.finish_reason) == ("Hello", ("assistant",), "stop")
     assert (accumulated.deltas, accumulated.delta_at, accumulated.output_at) == (("He", "llo"), (1, 2), (1, 2))
@@ -235,7 +235,7 @@ def test_the_first_finish_reason_and_the_last_full_text_are_used() -> None:
     result = walk(
         [chunk(choice(content="a"), full_text="a"), chunk(choice(finish="stop")), chunk(choice(finish="length"))]
     )
-    assert (result.choices[0].finish_reason, result.full_text) == ("stop", "a")
+    assert (result.choices[0].finish_reason, result.full_texts) == ("stop", {0: "a"})
 
 
 def test_reasoning_and_tool_calls_count_as_output() -> None:
@@ -280,8 +280,21 @@ def test_text_is_treated_as_cumulative_only_with_full_text() -> None:
             tuple(texts),
             "HeHelloHello",
         )
-    assert (marked.full_text, marked.choices[0].content) == ("Hello", "Hello")
-    assert (unmarked.full_text, unmarked.choices[0].content) == (None, "HeHelloHello")
+    assert (marked.full_texts, marked.choices[0].content) == ({0: "Hello"}, "Hello")
+    assert (unmarked.full_texts, unmarked.choices[0].content) == ({}, "HeHelloHello")
+
+
+def test_full_text_belongs_to_the_choices_of_its_chunk() -> None:
+    texts = [chunk(choice(index, content=text)) for index, text in ((0, "a"), (1, "x"), (0, "ab"), (1, "xy"))]
+    ends = [chunk(choice(0, "stop", content="ab"), full_text="ab"), chunk(choice(1, "stop"), full_text="xy")]
+    result = walk([*texts, *ends, DONE])
+    assert result.full_texts == {0: "ab", 1: "xy"}
+    assert [accumulated.content for accumulated in result.choices.values()] == ["ab", "xy"]
+
+
+def test_an_answer_of_one_token_is_not_doubled_by_the_last_chunk_of_the_full_text_mode() -> None:
+    result = walk([chunk(choice(content="a")), chunk(choice(0, "length", content="a"), full_text="a"), DONE])
+    assert result.choices[0].content == "a"
 
 
 @pytest.mark.parametrize("texts", [[], ["a"], ["a", "a"], ["a", "b"], ["a", "ab", "b"], ["ab", "a"]])

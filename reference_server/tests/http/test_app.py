@@ -55,7 +55,7 @@ def test_ids_differ_between_responses_but_not_within_a_stream() -> None:
 def test_full_text_streams_repeat_the_text_so_far() -> None:
     with client(full_text=True) as (http, path):
         walked = walk(events(http.post(path, json=body(stream=True))))
-    assert walked.full_text == "Hello world"
+    assert walked.full_texts == {0: "Hello world"}
     assert walked.choices[0].deltas == ("Hello", "Hello world", "Hello world")
 
 

@@ -66,7 +66,7 @@ def role_is_not_sent_with_every_text(exchange: Exchange, _: Context) -> Iterator
 
 def _long_choices(exchange: Exchange) -> Iterator[tuple[int, AccumulatedChoice]]:
     """Yield the choices whose texts are so numerous, long and varied that they do not repeat by chance."""
-    if exchange.walk.full_text is not None:
+    if exchange.walk.full_texts:
         raise NotExercised("the stream sends its full text")
     long = [
         (index, choice)
@@ -105,14 +105,14 @@ def no_delta_repeats_the_whole_text(exchange: Exchange, _: Context) -> Iterator[
 
 @check("stream.full-text-is-whole", on=STREAMED_ANSWER)
 def full_text_is_the_whole_answer(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """`full_text`, if present, is the text that the deltas add up to."""
-    whole = exchange.walk.full_text
-    choice = exchange.choices.get(0)
-    if whole is None or choice is None:
-        return
-    last = choice.deltas[-1] if choice.deltas else ""
-    if whole not in (last, choice.content_incremental):
-        yield Finding("/events/*/full_text", repr(last)[:80], repr(whole)[:80])
+    """`full_text` of a choice, if present, is the text that its deltas add up to."""
+    for index, whole in exchange.walk.full_texts.items():
+        choice = exchange.choices.get(index)
+        if choice is None:
+            continue
+        last = choice.deltas[-1] if choice.deltas else ""
+        if whole not in (last, choice.content_incremental):
+            yield Finding(f"/events/*/full_text of choice {index}", repr(last)[:80], repr(whole)[:80])
 
 
 @check("stream.text-well-encoded", on=at_temperature_0(not_generated(STREAM)))
