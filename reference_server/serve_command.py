@@ -14,6 +14,7 @@ from click.core import ParameterSource
 
 from openapi.api_key import VISIBLE_ASCII, ApiKeyError, read_api_key
 from openapi.contract.contract import ContractError, load
+from openapi.did_you_mean import suggest
 from reference_server.engine import CheckpointError
 from reference_server.faults import fault_list as listing
 from reference_server.faults.assembly import create_faulty_app
@@ -78,6 +79,10 @@ def check_settings(contract: Contract, settings: Settings) -> None:
     for origin in settings.origins:
         if not ORIGIN.fullmatch(origin):
             raise ServingError(f"invalid origin {origin!r}: expected SCHEME://HOST:PORT, such as https://host:8443")
+    for name in sorted(settings.lacking - set(contract.capabilities)):
+        known = ", ".join(sorted(contract.capabilities))
+        reason = f"--without {name}: {contract.name} has no such capability: expected one of {known}"
+        raise ServingError(f"{reason}{suggest(name, contract.capabilities)}")
     if settings.full_text and contract.stream.full_text == "never":
         raise ServingError(f"{contract.name} has no full-text mode: remove --full-text")
 
@@ -148,6 +153,13 @@ class ServerStopped(click.ClickException):
 )
 @click.option("--full-text", is_flag=True, help="Put the whole text so far in every chunk of a stream (MindIE).")
 @click.option(
+    "--without",
+    "lacking",
+    multiple=True,
+    metavar="CAPABILITY",
+    help="Refuse the parameters of a capability by name, as a server without it does. Repeatable.",
+)
+@click.option(
     "--fault",
     "faults",
     multiple=True,
@@ -172,6 +184,7 @@ def command(
     api_key_env: str | None,
     origins: tuple[str, ...],
     full_text: bool,
+    lacking: tuple[str, ...],
     faults: tuple[str, ...],
     upstreams: UpstreamOptions,
 ) -> None:
@@ -189,6 +202,7 @@ def command(
             model=model or contract.default_model,
             api_key=_read_key(api_key_env),
             full_text=full_text,
+            lacking=frozenset(lacking),
             max_in_flight=slots + max_waiting,
             origins=origins,
         )

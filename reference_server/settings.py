@@ -21,6 +21,7 @@ class Settings:
     model: model name that requests must use and responses contain.
     api_key: key that every request must carry, except requests for the public pages; None: no key is required.
     full_text: use MindIE's full-text mode, in which every chunk of a stream contains the whole text so far.
+    lacking: capabilities to refuse by name, although the server and the model have them.
     max_in_flight: maximum number of requests being read, waiting or answered; one more is refused as overloaded.
     body_limit_bytes: maximum size of a request body.
     origins: origins whose pages may read responses in a browser (`https://host:port`, or `*` for all).
@@ -29,6 +30,7 @@ class Settings:
     model: str
     api_key: str | None = None
     full_text: bool = False
+    lacking: frozenset[str] = frozenset()
     max_in_flight: int = 80
     body_limit_bytes: int = BODY_LIMIT_BYTES
     origins: tuple[str, ...] = ()

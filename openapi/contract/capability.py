@@ -22,13 +22,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Capability:
-    """A feature that a server may lack. `assumed`: whether the server has it if it does not declare it."""
+    """A feature that a server may lack.
+
+    assumed: whether the server has it if it does not declare it.
+    conditions: the deployments and models for which the document takes the feature away.
+    """
 
     name: str
     summary: str
     source: str
     assumed: bool
     interpretation: str | None = None
+    conditions: tuple[str, ...] = ()
 
 
 def narrow_parameter(parameter: Parameter, gone: frozenset[str]) -> Parameter:
@@ -82,7 +87,7 @@ def _narrow(schema: Schema, gone: frozenset[str], removed: frozenset[str]) -> Sc
     narrowed = copy.deepcopy(schema)
     references = {f"#/components/schemas/{name}" for name in removed}
     for key, value, holder in list(walk_tree(narrowed)):
-        if key == "oneOf" and isinstance(value, list):
+        if key in ("anyOf", "oneOf") and isinstance(value, list):
             holder[key] = [branch for branch in value if branch.get("$ref") not in references]
         if key == "mapping" and isinstance(value, dict):
             holder[key] = {tag: target for tag, target in value.items() if target not in references}

@@ -1,10 +1,11 @@
-"""`chatproof faults serve`: every fault of every dialect over one engine and one socket, each at its own path."""
+"""`chatproof faults serve`: every fault and mode of every dialect over one engine and one socket, by path."""
 
 from __future__ import annotations
 
 import json
 import logging
 import os
+from collections import OrderedDict
 from contextlib import closing
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -13,21 +14,29 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from openapi.contract.contract import load, names
+from openapi.contract.resolution import ContractError
+from openapi.perturbation.perturbation import from_text
 from reference_server.faults.assembly import wrap_app, wrap_engine
 from reference_server.faults.cached_engine import AnswerCache, CachedEngine
 from reference_server.faults.fault_list import known_faults
+from reference_server.faults.modes import ServerMode, Undescribed, list_modes
 from reference_server.http.app import create_app
 from reference_server.http.server import Server, bind, tune_process
 from reference_server.settings import Settings
 from reference_server.tiny import CHECKPOINT
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from starlette.types import ASGIApp, Receive, Scope, Send
 
     from reference_server.engine import Engine
 
 FAULTLESS: Final = "none"
 SLOTS: Final = 20
+VARIANT: Final = "variant."
+"""In front of the name of a variant of a dialect, in place of a dialect."""
+MAX_VARIANTS: Final = 16  # servers of variants that are kept
 
 
 CURRENT: Final[ContextVar[Engine]] = ContextVar("CURRENT")
@@ -53,9 +62,11 @@ class FaultyServer:
 
 
 class FaultRouter:
-    """One application for all faults. The server at /DIALECT/FAULT/ is created by the first request to it.
+    """One application for all faults and modes. The server at /DIALECT/NAME/ is created by the first request to it.
 
-    key: the API key of dialects that use bearer keys.
+    A variant of a dialect has no faults and modes; its server is at /variant.NAME/none/.
+
+    key: the API key of dialects and modes that use bearer keys.
     """
 
     def __init__(self, engine: Engine, key: str) -> None:
@@ -64,6 +75,7 @@ class FaultRouter:
         self._key = key
         self._apps: dict[str, ASGIApp] = {}
         self._servers: dict[tuple[str, str], FaultyServer] = {}
+        self._variants: OrderedDict[str, FaultyServer] = OrderedDict()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         _, dialect, fault, path = [*scope["path"].split("/", 3), "", "", ""][:4]
@@ -76,27 +88,66 @@ class FaultRouter:
         await server.app({**scope, "path": f"/{path}", "raw_path": f"/{path}".encode()}, receive, send)
 
     def _server(self, dialect: str, name: str) -> FaultyServer | None:
+        if dialect.startswith(VARIANT) and name == FAULTLESS:
+            return self._variant(dialect.removeprefix(VARIANT))
         if (dialect, name) not in self._servers:
-            if dialect not in names().values() or (name != FAULTLESS and name not in known_faults(dialect)):
+            if dialect not in names().values():
+                return None
+            engine = CachedEngine(self._engine, self._cache)
+            if (mode := list_modes(load(dialect)).get(name)) is not None:
+                app: ASGIApp = create_app(load(dialect), CurrentEngine(self._engine), self._settings(dialect, mode))
+                self._servers[dialect, name] = FaultyServer(app if mode.described else Undescribed(app), engine)
+                return self._servers[dialect, name]
+            if name != FAULTLESS and name not in known_faults(dialect):
                 return None
             faults = [] if name == FAULTLESS else [known_faults(dialect)[name]]
             app = wrap_app(self._app(dialect), load(dialect), faults)
-            self._servers[dialect, name] = FaultyServer(
-                app, wrap_engine(CachedEngine(self._engine, self._cache), faults)
-            )
+            self._servers[dialect, name] = FaultyServer(app, wrap_engine(engine, faults))
         return self._servers[dialect, name]
+
+    def _variant(self, name: str) -> FaultyServer | None:
+        """The server of a variant; None if the variant cannot be built."""
+        if name not in self._variants:
+            try:
+                variant = from_text(name)
+                contract = variant.build()
+            except ContractError:
+                return None
+            key = self._key if contract.auth == "bearer" else None
+            settings = Settings(model=contract.default_model, api_key=key, lacking=variant.lacking)
+            app = create_app(contract, CurrentEngine(self._engine), settings)
+            self._variants[name] = FaultyServer(app, CachedEngine(self._engine, self._cache))
+            if len(self._variants) > MAX_VARIANTS:
+                self._variants.popitem(last=False)
+        self._variants.move_to_end(name)
+        return self._variants[name]
 
     def _app(self, dialect: str) -> ASGIApp:
         """The application of a dialect without faults."""
         if dialect not in self._apps:
             contract = load(dialect)
-            key = self._key if contract.auth == "bearer" else None
-            settings = Settings(model=contract.default_model, api_key=key)
-            self._apps[dialect] = create_app(contract, CurrentEngine(self._engine), settings)
+            mode = ServerMode(FAULTLESS, key=contract.auth == "bearer")
+            self._apps[dialect] = create_app(contract, CurrentEngine(self._engine), self._settings(dialect, mode))
         return self._apps[dialect]
 
+    def _settings(self, dialect: str, mode: ServerMode) -> Settings:
+        return Settings(
+            model=load(dialect).default_model,
+            api_key=self._key if mode.key else None,
+            full_text=mode.full_text,
+            lacking=mode.lacking,
+        )
 
-def as_data() -> list[dict[str, Any]]:
+
+def modes_as_data() -> dict[str, list[Mapping[str, Any]]]:
+    """Return the modes of every dialect as plain data."""
+    return {
+        dialect: [mode.as_data() for mode in list_modes(load(dialect)).values()]
+        for dialect in dict.fromkeys(names().values())
+    }
+
+
+def faults_as_data() -> list[dict[str, Any]]:
     """Return every fault as plain data, with the dialects whose contract covers it."""
     rows: dict[str, dict[str, Any]] = {}
     for dialect in dict.fromkeys(names().values()):
@@ -124,14 +175,15 @@ def as_data() -> list[dict[str, Any]]:
 def command(port: int, api_key_env: str | None) -> None:
     """Serve every dialect with every fault on the loopback interface: http://127.0.0.1:PORT/DIALECT/FAULT.
 
-    The server without faults has the name `none`. The first line of output is the list of faults as JSON. The second
-    line is printed when the server listens, and contains its address.
+    The server without faults has the name `none`, and the faultless server in one of its modes that of the mode. The
+    first line of output is a JSON object with `faults` and `modes`. The second line is printed when the server listens,
+    and contains its address.
     """
     from reference_server.engine import LocalEngine
 
     logging.basicConfig(level=logging.CRITICAL)  # faults raise errors on purpose
     with bind("127.0.0.1", port) as listener:
-        click.echo(json.dumps(as_data()))
+        click.echo(json.dumps({"faults": faults_as_data(), "modes": modes_as_data()}))
         with closing(LocalEngine.load(CHECKPOINT, device="cpu", slots=SLOTS)) as engine:
             router = FaultRouter(engine, os.environ.get(api_key_env or "", "unguarded"))
             tune_process()

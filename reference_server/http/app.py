@@ -41,7 +41,8 @@ if TYPE_CHECKING:
 
 def create_app(contract: Contract, engine: Engine, settings: Settings) -> FastAPI:
     """Create the application that serves a dialect with an engine."""
-    served = served_contract(contract, bearer=settings.api_key is not None, lacking=engine.lacking)
+    lacking = engine.lacking | settings.lacking
+    served = served_contract(contract, bearer=settings.api_key is not None, lacking=lacking)
     document = describe_served(served, settings.model)
     models = ModelsEndpoint(settings.model)
     app = FastAPI(

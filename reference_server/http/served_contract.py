@@ -21,6 +21,7 @@ UNSUPPORTED_CAPABILITIES: Final = frozenset(
 
 SUPPORTED_PARAMETERS: Final = frozenset(
     {
+        *("stop", "stop_token_ids", "include_stop_str_in_output"),
         *("n", "best_of", "use_beam_search", "length_penalty", "diversity_penalty", "logprobs", "top_logprobs"),
         *("max_completion_tokens", "min_tokens", "min_p", "logit_bias", "allowed_token_ids", "bad_words"),
         *("logprob_token_ids", "return_tokens_as_token_ids", "prompt_logprobs", "request_id", "priority"),
@@ -44,7 +45,7 @@ def served_contract(contract: Contract, *, bearer: bool, lacking: frozenset[str]
     """Return the contract that the server serves and describes.
 
     bearer: whether the operator requires a key, even if the dialect does not.
-    lacking: capabilities that the model does not have.
+    lacking: capabilities that the model does not have, or that the operator turned off.
     """
     unread = {
         parameter.capability

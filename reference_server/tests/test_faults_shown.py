@@ -14,7 +14,7 @@ from openapi.stream import sse
 from reference_server.engine.params import SamplingParams
 from reference_server.faults.assembly import create_faulty_app
 from reference_server.faults.cached_engine import AnswerCache, CachedEngine
-from reference_server.faults.fault_host import FaultRouter, as_data
+from reference_server.faults.fault_host import FaultRouter, faults_as_data
 from reference_server.faults.fault_list import known_faults
 from reference_server.faults.registry import select_faults
 from reference_server.settings import Settings
@@ -136,7 +136,7 @@ def test_each_fault_is_served_at_its_own_path() -> None:
 
 
 def test_the_listing_of_faults_is_plain_data() -> None:
-    rows = {row["name"]: row for row in as_data()}
+    rows = {row["name"]: row for row in faults_as_data()}
     assert [1] == rows["omits-done"]["bugs"]
     assert "top_p" == rows["accepts:top_p.maximum"]["parameter"]
     assert ("answers", "refusals", "sampling", "requests") == tuple(

@@ -38,6 +38,7 @@ START_S = 120
         (["--dialect", "siliconstorm"], ["siliconstorm", "--api-key-env"]),
         (["--dialect", "siliconstorm", "--api-key-env", "CHATPROOF_NO_SUCH_KEY"], ["CHATPROOF_NO_SUCH_KEY"]),
         (["--dialect", "ovms", "--full-text"], ["ovms", "--full-text"]),
+        (["--dialect", "mindie", "--without", "logprob"], ["mindie-2.3", "beam_search", "Did you mean 'logprobs'?"]),
         (
             ["--dialect", "mindie", "--allow-origin", "https://pages.example/"],
             ["'https://pages.example/'", "HOST:PORT"],
