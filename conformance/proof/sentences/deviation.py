@@ -27,6 +27,7 @@ class Deviation:
     change: returns the changed exchange, or None if the deviation does not affect it.
     steps: a glob; the steps of a scenario that it changes. None: only the step that a check judges.
     lenient: the server answers requests that the recorded server refuses.
+    documents: the documents whose sentence it concerns; None: all that have the sentence.
     """
 
     summary: str
@@ -34,6 +35,7 @@ class Deviation:
     change: Callable[[Exchange, RecordedRun], Exchange | None]
     steps: str | None = "*"
     lenient: bool = False
+    documents: frozenset[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,3 +44,4 @@ class LiveFault:
 
     summary: str
     fault: str
+    documents: frozenset[str] | None = None

@@ -5,12 +5,15 @@ Conditions, all of which an answer must meet:
 - `request`: a JSON Schema of the request body;
 - `form`: `plain` or `stream`; both by default;
 - `status`: `answered` (the default), `refused` or `any`;
-- `chunks`: `all` (the default), `first`, `last`, `with-choices` or `finishing`: which chunks of a stream.
+- `chunks`: `all` (the default), `first`, `last`, `with-choices`, `last-text` or `finishing`: which chunks of
+  a stream.
 
 Edits, of which there is at least one:
 
 - `set`: values by path; `remove`: paths; `replace`: new values by old ones, by path; `add`: numbers by path;
-- `append`: strings by path; `repeat`: paths of lists whose items come twice;
+- `append`: strings by path; `vary`: paths of strings to which a word is appended, another one in each exchange;
+- `shorten`: by path, how many characters a string lacks at its end;
+- `repeat`: paths of lists whose items come twice;
 - `http`: a status; `headers`: values by name, where null removes the header; `body`: the whole body as text;
 - `done`: `missing`, `twice`, or JSON data of an event that follows `[DONE]`;
 - `outcome`: `answered` or `refused` instead of the recorded outcome.
@@ -19,8 +22,9 @@ Edits, of which there is at least one:
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal
+from zlib import crc32
 
 from jsonschema_rs import validator_for
 
@@ -36,7 +40,7 @@ if TYPE_CHECKING:
 
 Scope = Literal["every", "later"]
 """The choices that an edit changes: every one, or only those after the first."""
-CHUNKS: Final = ("all", "first", "last", "with-choices", "finishing")
+CHUNKS: Final = ("all", "first", "last", "with-choices", "last-text", "finishing")
 DONE: Final = b"[DONE]"
 EVERY_CHOICE: Final = "choices/*/"
 
@@ -51,6 +55,8 @@ class Edit:
 
     def apply(self, exchange: Exchange) -> Exchange | None:
         """Return the changed exchange; None if the edit changes nothing in it."""
+        if "vary" in self.of:
+            return self._with_word(f" {crc32(exchange.id.encode()):x}").apply(exchange)
         changed = exchange
         if any(name in self.of for name in OPERATIONS):
             edited = self._edit_stream(changed) if exchange.is_stream else self._edit_plain(changed)
@@ -66,6 +72,11 @@ class Edit:
         for name, value in self.of.get("headers", {}).items():
             changed = with_header(changed, name, value)
         return with_status(changed, self.of["http"]) if "http" in self.of else changed
+
+    def _with_word(self, word: str) -> Edit:
+        """Return the edit with a word to append in place of `vary`."""
+        of = {name: value for name, value in self.of.items() if name != "vary"}
+        return replace(self, of={**of, "append": {**of.get("append", {}), **dict.fromkeys(self.of["vary"], word)}})
 
     def _edit_plain(self, exchange: Exchange) -> Exchange | None:
         if not isinstance(exchange.json, dict):
@@ -101,6 +112,8 @@ class Edit:
                 return set(at[-1:])
             case "with-choices":
                 return set(with_choices)
+            case "last-text":
+                return set([place for place in with_choices if _has_text(chunks[place] or {})][-1:])
             case "finishing":
                 return {place for place in with_choices if _finishes(chunks[place] or {})}
         return set(at)
@@ -139,6 +152,11 @@ def _finishes(chunk: dict[str, Any]) -> bool:
     return any(isinstance(choice, dict) and choice.get("finish_reason") for choice in _choices(chunk))
 
 
+def _has_text(chunk: dict[str, Any]) -> bool:
+    deltas = [choice.get("delta") for choice in _choices(chunk) if isinstance(choice, dict)]
+    return any(isinstance(delta, dict) and delta.get("content") for delta in deltas)
+
+
 def _set(node: Any, key: Any, value: Any) -> None:
     node[key] = value
 
@@ -162,6 +180,11 @@ def _append(node: Any, key: Any, text: Any) -> None:
         node[key] += text
 
 
+def _shorten(node: Any, key: Any, number: Any) -> None:
+    if isinstance(node[key], str):
+        node[key] = node[key][:-number]
+
+
 def _repeat(node: Any, key: Any, _: Any) -> None:
     if isinstance(node[key], list):
         node[key] = [*node[key], *json.loads(json.dumps(node[key]))]
@@ -173,10 +196,11 @@ OPERATIONS: Final[Mapping[str, Callable[[Any, Any, Any], None]]] = {
     "replace": _replace,
     "add": _add,
     "append": _append,
+    "shorten": _shorten,
     "repeat": _repeat,
 }
 """What the edits of JSON do at a place, in the order in which they are applied."""
-EDITS: Final = (*OPERATIONS, "http", "headers", "body", "done")
+EDITS: Final = (*OPERATIONS, "vary", "http", "headers", "body", "done")
 
 
 def _edit_end(exchange: Exchange, done: Any) -> Exchange:

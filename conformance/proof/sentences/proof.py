@@ -11,6 +11,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final
 
 from conformance.errors import HarnessError
+from conformance.proof.sentences.trial_rounds import extend_rounds
 from openapi.contract.contract import Keyword
 
 if TYPE_CHECKING:
@@ -45,7 +46,8 @@ def try_counterexample(deviation: Deviation, assertions: Iterable[Assertion], ru
     for assertion in assertions:
         if assertion.requirement.keyword not in BINDING:
             continue
-        if (exchanges := changer.change_scenario(assertion)) is None:
+        change = changer.change_scenario if assertion.check.trial is None else changer.change_rounds
+        if (exchanges := change(assertion)) is None:
             continue
         if reported := _report(run, exchanges, [assertion]):
             return Trial(deviation, changer.count, reported)
@@ -106,6 +108,17 @@ class _Changer:
         changed = {(scenario.id, name): self._change((scenario.id, name)) for name in names}
         kept = {key: exchange for key, exchange in changed.items() if exchange is not None}
         return kept or None
+
+    def change_rounds(self, assertion: Assertion) -> Exchanges | None:
+        """Return the exchanges of all rounds of a trial, changed; None if nothing has changed."""
+        before, count = extend_rounds(assertion, self._run), self.count
+        after = {(assertion.scenario.id, name): self._change_round(exchange) for name, exchange in before.items()}
+        return after if self.count > count else None
+
+    def _change_round(self, exchange: Exchange) -> Exchange:
+        changed = self._deviation.change(exchange, self._run)
+        self.count += changed is not None
+        return exchange if changed is None else changed
 
     def _change(self, key: tuple[str, str]) -> Exchange | None:
         if key not in self._changed:

@@ -89,20 +89,20 @@ def _prove(sentence: Sentence, coverage: CoverageMap, run: RecordedRun, trials: 
     if sentence.home.kind == "excluded":
         return SentenceProof(sentence)
     results = _Results()
+    written = read_deviations().get(sentence.id, NOTHING).of_document(run.contract.document.id)
     assertions = [item for check in sentence.home.checks for item in coverage.find_by_check(check)]
-    written = read_deviations().get(sentence.id, NOTHING) if sentence.home.checks else NOTHING
-    deviations = [(list(written.counterexamples), assertions)]
+    groups = []
     for place in sentence.home.places:
-        about_place = coverage.find_by_path(place)
-        assertions = [*assertions, *about_place]
-        derived = derive(place, run)
-        deviations.append((derived, about_place))
-        if not derived and sentence.keyword is not Keyword.MAY:
+        about_place, derived = coverage.find_by_path(place), derive(place, run)
+        assertions += about_place
+        groups.append((derived, about_place))
+        if not (derived or written.counterexamples or sentence.keyword is Keyword.MAY):
             results.problems.append(f"no rule derives a counterexample from {place}; write one")
+    groups.append((list(written.counterexamples), assertions))
     if sentence.keyword is Keyword.MAY:
-        _try_permitted([item for items, _ in deviations for item in items], assertions, run, results)
+        _try_permitted([item for items, _ in groups for item in items], assertions, run, results)
     else:
-        for group, judged_by in deviations:
+        for group, judged_by in groups:
             _try_group(group, judged_by, run, results)
         if not results.live:
             results.problems.extend(_lacking_counterexample(tuple(results.counterexamples), tuple(results.problems)))

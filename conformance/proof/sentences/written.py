@@ -4,13 +4,16 @@ A file maps the id of a sentence to its `counterexamples` and `witnesses`. Sente
 same have the same id, and so the same deviations. Each deviation has `server`, what the server does, and one of these:
 
 - edits of the recorded answers, with the conditions of `conformance.proof.sentences.edits`;
+- `as`: answers a request as the recorded server answered the same request with parameters `set` or `remove`d;
 - `mutant`: the id of a check whose mutant is used;
 - `fault`: the name of a fault of the reference server, if only a live server shows the effect.
+
+`documents` limits a deviation to some of the documents that have the sentence.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
@@ -23,6 +26,7 @@ from conformance.proof.mutants.mutant import gather_mutants
 from conformance.proof.sentences.deviation import Deviation, LiveFault
 from conformance.proof.sentences.edits import CHUNKS, EDITS, EVERY_CHOICE, Edit, matcher
 from conformance.proof.sentences.outcomes import make_outcome, was
+from conformance.proof.sentences.substitution import make_substitution
 from openapi.did_you_mean import suggest
 
 if TYPE_CHECKING:
@@ -31,12 +35,13 @@ if TYPE_CHECKING:
     from conformance.exchange import Exchange
     from conformance.proof.mutants.mutant import Mutant
     from conformance.proof.recorded_run import RecordedRun
+    from conformance.proof.sentences.deviation import Form
     from conformance.proof.sentences.edits import Scope
 
 FOLDER: Final = Path(__file__).parent / "deviations"
 CONDITIONS: Final = ("request", "form", "status", "chunks")
-KEYS: Final = ("server", *CONDITIONS, *EDITS, "outcome", "mutant", "fault")
-FORMS: Final = ("plain", "stream")
+KEYS: Final = ("server", "documents", *CONDITIONS, *EDITS, "outcome", "as", "mutant", "fault")
+FORMS: Final[tuple[Form, ...]] = ("plain", "stream")
 STATUSES: Final = ("answered", "refused", "any")
 
 
@@ -46,6 +51,14 @@ class WrittenDeviations:
 
     counterexamples: tuple[Deviation | LiveFault, ...] = ()
     witnesses: tuple[Deviation | LiveFault, ...] = ()
+
+    def of_document(self, document: str) -> WrittenDeviations:
+        """Return the deviations that concern a document."""
+
+        def choose(deviations: tuple[Deviation | LiveFault, ...]) -> tuple[Deviation | LiveFault, ...]:
+            return tuple(item for item in deviations if item.documents is None or document in item.documents)
+
+        return WrittenDeviations(choose(self.counterexamples), choose(self.witnesses))
 
 
 @cache
@@ -79,6 +92,12 @@ def parse_deviation(row: Mapping[str, Any], where: str) -> Iterator[Deviation | 
     summary = row.get("server")
     if not summary:
         raise HarnessError(f"{where}: no `server`: say in one sentence what the server does")
+    documents = frozenset(row["documents"]) if "documents" in row else None
+    for deviation in _parse(summary, row, where):
+        yield replace(deviation, documents=documents)
+
+
+def _parse(summary: str, row: Mapping[str, Any], where: str) -> Iterator[Deviation | LiveFault]:
     if "fault" in row:
         yield LiveFault(summary, row["fault"])
     elif "mutant" in row:
@@ -86,6 +105,8 @@ def parse_deviation(row: Mapping[str, Any], where: str) -> Iterator[Deviation | 
     elif "outcome" in row:
         matches = matcher(row.get("request", True))
         yield make_outcome(summary, row["outcome"], lambda body, _: matches(body))
+    elif "as" in row:
+        yield from _from_substitution(summary, row, where)
     else:
         yield from _from_edit(summary, row, where)
 
@@ -111,6 +132,13 @@ def _from_edit(summary: str, row: Mapping[str, Any], where: str) -> Iterator[Dev
         for scope in scopes:
             name = f"{summary} ({one}{', later choices' if scope == 'later' else ''})"
             yield Deviation(name, one, _editing(Edit(edits, chunks, scope), one, status, matches))
+
+
+def _from_substitution(summary: str, row: Mapping[str, Any], where: str) -> Iterator[Deviation]:
+    other, matches = row["as"], matcher(row.get("request", True))
+    _require_known(other, ("set", "remove"), where)
+    for form in FORMS if row.get("form") is None else (row["form"],):
+        yield make_substitution(f"{summary} ({form})", form, matches, other.get("set", {}), other.get("remove", ()))
 
 
 def _editing(
