@@ -84,7 +84,7 @@ RoundPredicate: TypeAlias = "Callable[[Round, Sequence[Round]], bool | None]"
 class Trial:
     """A predicate that is evaluated on one round after another until a sequential test is decided.
 
-    parts: the steps of a round that the predicate needs.
+    parts: the steps of a round that the predicate needs; of a check by subject, their roles.
     """
 
     parts: tuple[str, ...]
@@ -98,7 +98,12 @@ class Check:
 
     claim: the requirement as a true statement about a conforming server.
     over: the steps that a relation needs; empty for a check of single exchanges.
-    by_subject: the requirement is that of the scenario's subject.
+    by_subject: the requirement is that of the subject of the step or its scenario.
+    def parts_of(self, step: Step) -> dict[str, str]:
+        """Map the parts that the predicate names to those of the scenario in which a step is judged."""
+        roles = {} if step.subject is None else step.subject.roles
+        return {part: roles.get(part, part) for part in self.parts}
+
     trial: set if the check judges the rounds of a scenario.
     """
 
@@ -118,7 +123,8 @@ class Check:
         """
         if self.trial is None:
             return self.over or (step.name,)
-        candidates = [step for step in scenario.steps if step.part in self.trial.parts]
+        parts = set(self.trial.parts_of(step).values())
+        candidates = [step for step in scenario.steps if step.part in parts]
         return tuple(step.name for step in candidates if step.round <= 1 or step.name in made)
 
     @property
@@ -128,7 +134,7 @@ class Check:
 
 
 def check(
-    identity: str, *, on: Applicability, by_subject: bool = False
+    identity: str, *, on: Applicability, by_subject: bool = False, invalidates: tuple[View, ...] = ()
 ) -> Callable[[Callable[[Exchange, Context], Iterator[Finding]]], Check]:
     """Make a check from a function over one exchange.
 
@@ -137,7 +143,9 @@ def check(
 
     def make(judge: Callable[[Exchange, Context], Iterator[Finding]]) -> Check:
         claim, help_text = parse_claim(identity, judge)
-        return Check(identity, claim, help_text, on, judge, by_subject=by_subject)
+        return Check(
+            identity, claim, help_text, on, judge, by_subject=by_subject, invalidates=frozenset(invalidates)
+        )
 
     return make
 

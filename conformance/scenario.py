@@ -35,6 +35,7 @@ class Subject:
     """The one fact that a generated scenario tests.
 
     `requirement` is its row in the results, `value` what was sent, `expect` whether the value must be accepted.
+    `roles` names the parts of the scenario that its check compares, by their role in the comparison.
     """
 
     requirement: str
@@ -46,6 +47,7 @@ class Subject:
     value: Any
     expect: Literal["accept", "reject"]
     interpretation: str | None = None
+    roles: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +102,7 @@ class Step:
     Without `path` the endpoint of the contract is used; a path that begins with `chat` or `models` is relative to that
     endpoint or to the list of models. `raw` is sent unchanged in place of `body`. In a scenario with rounds, `part` is
     the name of the step without the number of its round, and `round` is 0 for a step that is sent once, before all
-    rounds.
+    rounds. In a scenario that tests several facts, steps have subjects of their own.
     """
 
     name: str = "main"
@@ -116,6 +118,7 @@ class Step:
     part: str = ""
     round: int = 0
     form: Form = "plain"
+    subject: Subject | None = None
 
     @property
     def streams(self) -> bool:
@@ -238,6 +241,10 @@ class Scenario:
                 for step in self.steps
             ),
         )
+
+    def subject_of(self, step: Step) -> Subject | None:
+        """Return the fact that a step tests: its own, or that of the scenario."""
+        return step.subject or self.subject
 
     def step(self, name: str) -> Step:
         """Return the step with that name."""

@@ -86,6 +86,11 @@ def _is_valid(scenario: Scenario) -> bool:
     return scenario.subject is None or scenario.subject.expect == "accept"
 
 
+def is_generated(scenario: Scenario, step: Step) -> bool:
+    """Tell whether the step tests a value of a parameter, so that its answer may be meaningless or refused."""
+    return scenario.subject_of(step) is not None
+
+
 def _parameter(step: Step, name: str) -> Any:
     """Return a parameter of the request's body, or None if it is missing."""
     return (step.body or {}).get(name)
@@ -147,12 +152,12 @@ TOOLS_FORBIDDEN = Applicability(
 REFUSAL = Applicability(_expects_refusal, why_not_refused)
 EXPECTED_ANSWER = Applicability(  # whatever the response is
     lambda scenario, step, contract: (
-        _expects_any(scenario, step, contract) and step.expect == "answer" and scenario.subject is None
+        _expects_any(scenario, step, contract) and step.expect == "answer" and not is_generated(scenario, step)
     )
 )
 EXPECTED_STREAM = Applicability(
     lambda scenario, step, contract: (
-        _expects_stream(scenario, step, contract) and step.expect == "answer" and scenario.subject is None
+        _expects_stream(scenario, step, contract) and step.expect == "answer" and not is_generated(scenario, step)
     )
 )
 ANYTHING = Applicability(
@@ -160,7 +165,9 @@ ANYTHING = Applicability(
     lambda exchange: None if exchange.response or exchange.failure else f"{exchange.id} got no response",
 )
 RESPONSE = Applicability(
-    lambda scenario, step, contract: scenario.subject is None and ANYTHING.applies_to(scenario, step, contract),
+    lambda scenario, step, contract: (
+        not is_generated(scenario, step) and ANYTHING.applies_to(scenario, step, contract)
+    ),
     why_no_response,
 )
 CHAT = Applicability(
@@ -174,7 +181,7 @@ def not_generated(applicability: Applicability) -> Applicability:
     """Exclude generated scenarios: their parameter values lead to meaningless answers."""
     return Applicability(
         lambda scenario, step, contract: (
-            scenario.subject is None and applicability.applies_to(scenario, step, contract)
+            not is_generated(scenario, step) and applicability.applies_to(scenario, step, contract)
         ),
         applicability.unmet,
     )

@@ -25,11 +25,17 @@ DECIDED = "earlier rounds had already decided every trial that needs it"
 
 
 def trial(
-    identity: str, *, parts: tuple[str, ...], scenario: str, test: SequentialTest = CAREFUL, expected: str
+    identity: str,
+    *,
+    parts: tuple[str, ...],
+    scenario: str | None,
+    test: SequentialTest = CAREFUL,
+    expected: str,
 ) -> Callable[[RoundPredicate], Check]:
     """Make a check of a whole scenario from a predicate over one round and the earlier ones.
 
-    parts: the steps of a round that the predicate needs.
+    parts: the steps of a round that the predicate needs; of a check by subject, their roles.
+    scenario: its id; None for a check by subject, which judges each step that has a subject of this check.
     expected: what most rounds must show, for the finding.
 
     The predicate returns None to ignore a round, and raises NotExercised to end the trial.
@@ -40,6 +46,8 @@ def trial(
         own_trial = Trial(parts, predicate, test)
 
         def applies_to(candidate: Scenario, step: Step, _: Contract) -> bool:
+            if scenario is None:
+                return step.subject is not None and step.subject.check == identity and step.round <= 1
             first_round = [step for step in candidate.steps if step.part in parts and step.round <= 1]
             return (
                 candidate.id == scenario
@@ -48,7 +56,7 @@ def trial(
             )
 
         def judge(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
-            results = list(_results(own_trial, context.scenario, exchanges))
+            results = list(_results(own_trial, context.scenario, context.step, exchanges))
             if not results:
                 _require_answers_or_refusals(exchanges)
                 raise NotExercised("no round shows what the check is about")
@@ -58,7 +66,8 @@ def trial(
             if decision == "ignored":
                 yield Finding("/rounds", f"{expected}, in most rounds", f"in {sum(results)} of {len(results)} rounds")
 
-        return Check(identity, claim, help_text, Applicability(applies_to), judge, trial=own_trial)
+        on = Applicability(applies_to)
+        return Check(identity, claim, help_text, on, judge, by_subject=scenario is None, trial=own_trial)
 
     return make
 
@@ -74,30 +83,35 @@ def _require_answers_or_refusals(exchanges: Mapping[str, Exchange]) -> None:
             raise NotObserved(reason)
 
 
-def pending(checks: Collection[Check], scenario: Scenario, exchanges: Mapping[str, Exchange]) -> frozenset[str]:
+def pending(
+    judged: Collection[tuple[Check, Step]], scenario: Scenario, exchanges: Mapping[str, Exchange]
+) -> frozenset[str]:
     """Return the parts of the next round that some trial still needs.
 
+    judged: the checks with the steps that they judge.
     exchanges: the exchanges made so far, by step.
     """
     needed: set[str] = set()
-    for check in checks:
+    for check, step in judged:
         if check.trial is None:
             continue
         try:
-            results = list(_results(check.trial, scenario, exchanges))
+            results = list(_results(check.trial, scenario, step, exchanges))
         except NotExercised:
             continue
         if check.trial.test.decide(results) == "open":
-            needed.update(check.trial.parts)
+            needed.update(check.trial.parts_of(step).values())
     return frozenset(needed)
 
 
-def _results(trial_: Trial, scenario: Scenario, exchanges: Mapping[str, Exchange]) -> Iterator[bool]:
+def _results(trial_: Trial, scenario: Scenario, step: Step, exchanges: Mapping[str, Exchange]) -> Iterator[bool]:
     """Yield the result of every round that was answered and is not ignored."""
     earlier: list[Round] = []
+    parts = trial_.parts_of(step)
+    names = {(other.part, other.round): other.name for other in scenario.steps if other.part in parts.values()}
     for number in range(1, scenario.rounds + 1):
-        steps = [step for step in scenario.steps if step.part in trial_.parts and step.round in (0, number)]
-        current = {step.part: exchanges[step.name] for step in steps if step.name in exchanges}
+        steps = {role: names.get((part, number), names.get((part, 0), "")) for role, part in parts.items()}
+        current = {role: exchanges[name] for role, name in steps.items() if name in exchanges}
         if len(current) < len(trial_.parts) or any(why_unanswered(exchange) for exchange in current.values()):
             continue
         result = trial_.predicate(current, earlier)

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 SCHEMAS = "#/components/schemas/"
 ROOTS = {"ChatCompletion": "answer.fits-schema", "ChatCompletionChunk": "stream.chunks-fit-schema"}
 ANSWERED = ("answer.accepted", "stream.accepted")
-LEFT_OUT = (*ANSWERED, "parameters.valid-accepted")
 REFUSED = ("errors.envelope-fits", "errors.status-as-documented")
 SIDES = ("inside", "outside")
 
@@ -33,8 +32,9 @@ class CoverageMap:
         self._by_parameter: dict[str, list[Assertion]] = {}
         for assertion in plan.assertions:
             self._by_check.setdefault(assertion.check.id, []).append(assertion)
-            if assertion.check.by_subject and assertion.scenario.subject is not None:
-                self._by_parameter.setdefault(assertion.scenario.subject.parameter, []).append(assertion)
+            subject = assertion.scenario.subject_of(assertion.step)
+            if assertion.check.by_subject and subject is not None:
+                self._by_parameter.setdefault(subject.parameter, []).append(assertion)
 
     def find_by_check(self, identity: str) -> list[Assertion]:
         """Return the assertions of a check."""
@@ -57,11 +57,7 @@ class CoverageMap:
         return []
 
     def _of_parameter(self, rest: str) -> list[Assertion]:
-        """A default is tested by requests without the parameter, everything else by requests about the parameter."""
         name, _, key = rest.partition("/")
-        if key in ("default", "default_note"):
-            accepted = self._of_checks(*LEFT_OUT)
-            return [assertion for assertion in accepted if name not in (assertion.step.body or {})]
         assertions = self._by_parameter.get(name, [])
         if key.startswith("probes/"):
             sent = {repr(probe.value) for probe in self._probes(name) if probe.name == key.removeprefix("probes/")}
@@ -105,6 +101,8 @@ def _row_filter(key: str) -> Callable[[str], bool]:
     """Return a filter for the requirements that test a field of a parameter, by the last part of their id."""
     kind, _, rest = key.partition("/")
     keyword = rest.partition("/")[0]
+    if kind.startswith("default"):
+        return lambda row: row == "default-held"
     if kind == "null_value":
         return lambda row: row.startswith("null")
     if kind == "required":
@@ -113,4 +111,4 @@ def _row_filter(key: str) -> Callable[[str], bool]:
         return lambda row: row.startswith(("type", "value"))
     if kind == "schema" and keyword:
         return lambda row: row.startswith(tuple(f"{keyword}-{side}" for side in SIDES))
-    return lambda row: not row.startswith("null")
+    return lambda row: not row.startswith(("null", "default"))

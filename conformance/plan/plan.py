@@ -135,8 +135,7 @@ def _assertions(contract: Contract, scenario: Scenario, checks: Mapping[str, Che
                 continue
             if not check.by_subject:
                 assertions.append(Assertion(check, scenario, step, row, check.claim))
-            elif scenario.subject is not None and scenario.subject.check == check.id:
-                subject = scenario.subject
+            elif (subject := scenario.subject_of(step)) is not None and subject.check == check.id:
                 own = Requirement(subject.requirement, subject.keyword, subject.source, subject.interpretation)
                 assertions.append(Assertion(check, scenario, step, own, subject.summary))
     return assertions

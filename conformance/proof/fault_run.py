@@ -122,7 +122,8 @@ def _can_show(fault: HostedFault, scenario: Scenario) -> bool:
     """
     subject = scenario.subject
     if fault.parameter is not None:
-        return subject is not None and subject.parameter == fault.parameter
+        subjects = (scenario.subject_of(step) for step in scenario.steps)
+        return any(subject is not None and subject.parameter == fault.parameter for subject in subjects)
     if subject is not None and sum(step.tokens for step in scenario.steps) > MAX_GENERATED_TOKENS:
         return False
     if scenario.rounds and fault.affects not in ("requests", "sampling"):  # rounds are statistics of the sampling

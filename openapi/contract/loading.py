@@ -21,7 +21,7 @@ DIALECT = {
 }
 PARAMETER = {
     *("summary", "source", "schema", "null_value", "required", "default", "default_note", "levels", "probes"),
-    *("capability", "neutral", "needs", "interpretation"),
+    *("default_as", "capability", "neutral", "needs", "needs_for", "interpretation", "ground", "authority", "origins"),
 }
 PROBE = {"name", "value", "expect", "level", "interpretation", "capability"}
 NULL_VALUE = {"expect", "level", "interpretation"}
@@ -55,7 +55,8 @@ def parse_parameter(name: str, row: Row) -> Parameter:
     check_keys(row, PARAMETER, where)
     null = row["null_value"]
     check_keys(null, NULL_VALUE, f"{where}/null_value")
-    optional = {key: row[key] for key in ("default", "default_note", "capability", "interpretation") if key in row}
+    optional_keys = ("default", "default_note", "default_as", "capability", "interpretation")
+    optional = {key: row[key] for key in optional_keys if key in row}
     return Parameter(
         name=name,
         summary=row["summary"],

@@ -37,13 +37,19 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One field of the request body. `schema` describes the value; `null` says whether null is accepted."""
+    """One field of the request body. `schema` describes the value; `null` says whether null is accepted.
+
+    `origins`: the authority of a keyword of the schema that another document states than `source`.
+    `default_as`: a value with the same effect as leaving the parameter out, if the document states no default value.
+    `needs`: the parameters that a value needs to have an effect, and `needs_for` the schema of the values that do.
+    """
 
     name: str
     summary: str
     source: str
     schema: Schema
     null: Probe
+    default_as: Any = ABSENT
     required: bool = False
     default: Any = ABSENT
     default_note: str | None = None

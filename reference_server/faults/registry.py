@@ -1,4 +1,4 @@
-"""The registry of faults: those defined below `topics`, and those generated from the bounds of a contract."""
+"""The registry of faults: those defined below `topics`, and those generated from the facts of a contract."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from openapi.did_you_mean import similar_names
 from reference_server.faults import topics
 from reference_server.faults.bound_faults import bound_faults_of
+from reference_server.faults.default_faults import default_faults_of
 from reference_server.faults.fault import Fault
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def faults_of(contract: Contract, served: Contract) -> dict[str, Fault]:
     served: the contract without what the server lacks.
     """
     defined = (fault for fault in gather_faults().values() if fault.applies_to(contract if fault.declares else served))
-    return {fault.name: fault for fault in (*defined, *bound_faults_of(served))}
+    return {fault.name: fault for fault in (*defined, *bound_faults_of(served), *default_faults_of(served))}
 
 
 def select_faults(names: Collection[str], known: dict[str, Fault]) -> tuple[Fault, ...]:

@@ -174,7 +174,8 @@ def _choice_params(contract: Contract, sent: Mapping[str, Any], given: Mapping[s
     If the dialect returns all of best_of, that is the number of choices, whatever n is.
 
     No document says into how many groups the diversity penalty divides the beams. OpenVINO Model Server has one group,
-    where the penalty has no effect. So there is one group unless the penalty is sent; then every beam is its own group.
+    where the penalty has no effect. So there is one group unless another penalty than the default is sent; then every
+    beam is its own group.
     """
     n, best_of = _integer(given.get("n")) or 1, _integer(sent.get("best_of"))
     if not given.get("use_beam_search", (best_of or 1) > 1):
@@ -182,6 +183,8 @@ def _choice_params(contract: Contract, sent: Mapping[str, Any], given: Mapping[s
         return {"n": best_of if returns_all else n, "best_of": best_of}
     width = max(n, best_of or 1)
     diversity = sent.get("diversity_penalty")
+    if diversity is not None and diversity == contract.parameters["diversity_penalty"].default:
+        diversity = None
     return {
         "n": n,
         "best_of": width,

@@ -9,14 +9,18 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from conformance.check import Context, Finding, NotObserved, check
+from conformance.check import Context, Finding, NotExercised, NotObserved, check
 from conformance.judge.acceptance import is_accepted, is_refused
+from conformance.judge.answer_shape import shape_of
 from conformance.judge.applicability import SUBJECT, summarize
+from conformance.judge.rounds import trial
 from conformance.scenario import OMITTED
+from conformance.statistics import SAME_ANSWER
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
+    from conformance.check import Round
     from conformance.exchange import Exchange
     from conformance.scenario import Subject
 
@@ -93,3 +97,28 @@ def unknown_member_is_tolerated(exchange: Exchange, context: Context) -> Iterato
 def lacking_capability_is_refused(exchange: Exchange, context: Context) -> Iterator[Finding]:
     """A request for a capability that the server does not declare is refused, not silently ignored."""
     yield from _must_refuse(exchange, _subject(context))
+
+
+@trial(
+    "parameters.default-held",
+    scenario=None,
+    parts=("left-out", "sent", "other"),
+    test=SAME_ANSWER,
+    expected="the answer to the request that sends the default",
+)
+def default_is_the_documented_one(round_: Round, earlier: Sequence[Round]) -> bool | None:
+    """A request without the parameter is answered like a request with its documented default.
+
+    The requests are greedy or seeded, and a third one has another value. If that one is answered alike, the parameter
+    shows nothing here; if the request with the default is not answered alike each time, answers do not repeat.
+    """
+    left_out, sent, other = (shape_of(round_[part]) for part in ("left-out", "sent", "other"))
+    if any(shape_of(before["sent"]) != sent for before in earlier):
+        raise NotExercised("the answers of this server do not repeat")
+    if left_out != sent:
+        if sent.is_cut_before(left_out):
+            raise NotExercised("the answer to the request with the default was cut off")
+        return False
+    if other == sent:
+        raise NotExercised("another value of the parameter is answered alike")
+    return True

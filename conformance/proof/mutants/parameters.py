@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from conformance.proof.editing.answers import TALE, with_text
 from conformance.proof.editing.responses import accept, refuse
 from conformance.proof.mutants.mutant import mutant
 
@@ -57,3 +58,9 @@ def unknown_member_is_refused(exchange: Exchange) -> Exchange:
 def lacking_capability_is_ignored(exchange: Exchange) -> Exchange:
     """A request for a capability that the server lacks is answered without it."""
     return accept(exchange)
+
+
+@mutant("parameters.default-held", steps="*-sent.*")
+def default_is_another_value(exchange: Exchange) -> Exchange:
+    """A request with the documented default is answered in another way than a request without the parameter."""
+    return with_text(exchange, TALE)

@@ -42,7 +42,7 @@ def rounds_of(good: Good, write: Callable[[str], str], rounds: int) -> dict[str,
 def needed(good: Good, exchanges: dict[str, Exchange], *checks: str) -> frozenset[str]:
     """Return the parts that the trials need in the next round."""
     scenario = next(scenario for scenario in good.plan.scenarios if scenario.id == SAMPLING)
-    return pending([CHECKS[f"effects.{name}"] for name in checks], scenario, exchanges)
+    return pending([(CHECKS[f"effects.{name}"], scenario.steps[0]) for name in checks], scenario, exchanges)
 
 
 def test_a_decided_trial_needs_no_further_round(mindie: Good) -> None:
@@ -91,4 +91,4 @@ def test_not_exercised_ends_a_trial(mindie: Good) -> None:
 
     check: Check = trial("effects.never", scenario=SAMPLING, parts=("greedy", "hot"), expected="nothing")(never)
     scenario = next(scenario for scenario in mindie.plan.scenarios if scenario.id == SAMPLING)
-    assert pending([check], scenario, rounds_of(mindie, str, 1)) == frozenset()
+    assert pending([(check, scenario.steps[0])], scenario, rounds_of(mindie, str, 1)) == frozenset()
