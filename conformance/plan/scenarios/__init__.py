@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from conformance.plan.scenarios import boundaries, undeclared_capabilities, written
+from conformance.plan.scenarios import boundaries, printed_requests, undeclared_capabilities, written
 
 if TYPE_CHECKING:
     from conformance.plan.capabilities import DeclaredCapabilities
@@ -16,6 +16,7 @@ def list_scenarios(contract: Contract, narrowed: Contract, capabilities: Declare
     """Return all scenarios for a server with these capabilities; `narrowed` is the contract without the others."""
     return (
         *written.read_scenarios(narrowed),
+        *printed_requests.generate(narrowed),
         *boundaries.generate(narrowed),
         *undeclared_capabilities.generate(contract, capabilities),
     )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, Any, Final
 
 from conformance.check import Context, Finding, NotExercised, NotObserved, check
 from conformance.judge.answer_fields import answer_object, check_created
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from conformance.exchange import Exchange
+
+DATE_OF_VERSION: Final = re.compile(r"-\d{4}[\w.-]*")
 
 
 @check("answer.accepted", on=EXPECTED_ANSWER)
@@ -115,11 +118,20 @@ def created_is_the_time_of_the_answer(exchange: Exchange, _: Context) -> Iterato
 
 @check("answer.model-echoed", on=PLAIN_ANSWER)
 def model_is_the_requested_one(exchange: Exchange, context: Context) -> Iterator[Finding]:
-    """`model` of the answer is the model of the request."""
+    """`model` of the answer is the model of the request, or a dated version of it.
+
+    A request for `gpt-3.5-turbo` may be answered by `gpt-3.5-turbo-0613`, as a document prints it.
+    """
     requested = exchange.request_json.get("model", context.model) if isinstance(exchange.request_json, dict) else None
     found = answer_object(exchange).get("model")
-    if found != requested:
+    if found != requested and not _is_dated_version(found, requested):
         yield Finding("/model", repr(requested), repr(found))
+
+
+def _is_dated_version(found: Any, requested: Any) -> bool:
+    if not isinstance(found, str) or not isinstance(requested, str) or not found.startswith(requested):
+        return False
+    return DATE_OF_VERSION.fullmatch(found.removeprefix(requested)) is not None
 
 
 @check("answer.usage-present", on=PLAIN_ANSWER)
