@@ -21,13 +21,15 @@ def status_of(exchange: Exchange) -> int:
 
 
 def is_accepted(exchange: Exchange) -> bool:
-    """Tell whether the server accepted the request: a status of 2xx, and no error in the body.
+    """Tell whether the server accepted the request: a status of 2xx, and no error in place of the answer.
 
     A stream that began and then broke off counts as accepted: other checks judge how it continued.
     """
     if exchange.status is None or not 200 <= exchange.status < 300:
         return False
-    return exchange.is_stream or not reports_error(exchange.json)
+    if exchange.is_stream:
+        return not _is_error_stream(exchange)
+    return not reports_error(exchange.json)
 
 
 def is_refused(exchange: Exchange) -> bool:
@@ -35,8 +37,14 @@ def is_refused(exchange: Exchange) -> bool:
     if exchange.status is None:
         return False
     if 200 <= exchange.status < 300:
-        return not exchange.is_stream and reports_error(exchange.json)
+        return _is_error_stream(exchange) if exchange.is_stream else reports_error(exchange.json)
     return 400 <= exchange.status < 500
+
+
+def _is_error_stream(exchange: Exchange) -> bool:
+    """Tell whether a stream consists of an error in place of an answer."""
+    walk = exchange.walk
+    return bool(walk.errors) and not any(choice.content or choice.tool_calls for choice in walk.choices.values())
 
 
 def reports_key_error(exchange: Exchange, contract: Contract) -> bool:

@@ -26,10 +26,14 @@ def answer_object(exchange: Exchange) -> dict[str, Any]:
 
 
 def check_created(where: str, created: object, exchange: Exchange) -> Iterator[Finding]:
-    """Yield a finding unless `created` is the time of the exchange in whole seconds, within an hour."""
+    """Yield a finding unless `created` is the time of the exchange in whole seconds, within an hour.
+
+    Whether it may be a string of digits is decided by the schema of the dialect.
+    """
     sent = datetime.fromisoformat(exchange.started_at)
     low, high = (int((sent + sign * CLOCK_SKEW).timestamp()) for sign in (-1, 1))
-    if isinstance(created, bool) or not isinstance(created, int) or not low <= created <= high:
+    seconds = int(created) if isinstance(created, str) and created.isascii() and created.isdigit() else created
+    if isinstance(seconds, bool) or not isinstance(seconds, int) or not low <= seconds <= high:
         yield Finding(where, f"seconds between {low} and {high}", repr(created))
 
 

@@ -10,11 +10,11 @@ import copy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from openapi.contract.parameter import ABSENT
+from openapi.contract.parameter import ABSENT, Keyword
 from openapi.contract.resolution import walk_tree
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from openapi.contract.parameter import Parameter, Rule
     from openapi.schema.json_schema import Schema
@@ -34,6 +34,28 @@ class Capability:
     assumed: bool
     interpretation: str | None = None
     conditions: tuple[str, ...] = ()
+
+
+def request_for(capability: str, parameters: Mapping[str, Parameter]) -> dict[str, Any] | None:
+    """Return the fields of a request that uses a capability; None if no parameter belongs to it."""
+    own = [parameter for parameter in parameters.values() if parameter.capability == capability]
+    for parameter in own:
+        for value in _values_in_use(parameter):
+            return {**parameter.companions(value), parameter.name: value}
+    return None
+
+
+def _values_in_use(parameter: Parameter) -> Iterator[Any]:
+    """Yield values that every server with the capability accepts and that are not neutral."""
+    certain = [probe for probe in parameter.probes if probe.expect == "accept" and probe.keyword is not Keyword.MAY]
+    values = [probe.value for probe in certain if probe.capability is None]
+    schema = parameter.schema
+    if schema.get("type") == "boolean":
+        values += [True, False]
+    elif schema.get("type") in ("integer", "number"):
+        least = max(1, schema.get("minimum", 1))
+        values += [least, least + 1]
+    yield from (value for value in values if value not in parameter.neutral)
 
 
 def narrow_parameter(parameter: Parameter, gone: frozenset[str]) -> Parameter:

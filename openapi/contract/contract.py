@@ -12,12 +12,15 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
 from openapi.contract import loading
+from openapi.contract.authority import Authority
 from openapi.contract.capability import Capability, narrow_parameter, narrow_rule, narrow_schemas
 from openapi.contract.forms import AnswerForm, ErrorKind, ErrorTable, StreamForm
+from openapi.contract.levels import derive_levels
 from openapi.contract.parameter import ABSENT, Expect, Keyword, Parameter, Probe, Rule
 from openapi.contract.resolution import ContractError, dialect_files, read, resolve, resolve_file
 from openapi.contract.schema_check import check_tree
 from openapi.did_you_mean import suggest
+from openapi.schema.server_limits import apply_limits
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ABSENT",
     "AnswerForm",
+    "Authority",
     "Capability",
     "Contract",
     "ContractError",
@@ -61,6 +65,7 @@ class Document:
     language: str
     page: str
     sha256: str
+    kind: Literal["page"] = "page"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +77,7 @@ class Requirement:
     source: str
     interpretation: str | None = None
     capability: str | None = None
+    authority: Authority = Authority.PAGE
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +121,17 @@ class Contract:
             capabilities={key: item for key, item in self.capabilities.items() if key not in gone},
         )
 
+    def with_server_limits(self) -> Contract:
+        """Return the contract that our own server enforces: `x-server-limits` are keywords of their schemas."""
+        return replace(
+            self,
+            parameters={
+                name: replace(parameter, schema=apply_limits(parameter.schema))
+                for name, parameter in self.parameters.items()
+            },
+            schemas={name: apply_limits(schema) for name, schema in self.schemas.items()},
+        )
+
 
 def names() -> dict[str, str]:
     """Map every name of a dialect, its id and its aliases, to its id.
@@ -152,7 +169,7 @@ def load_file(path: Path) -> Contract:
 def _build_checked(tree: dict[str, Any], where: str) -> Contract:
     check_tree(tree, where)
     try:
-        return build_contract(loading.make_sources_absolute(tree))
+        return build_contract(derive_levels(loading.make_sources_absolute(tree)))
     except ContractError as error:
         raise ContractError(f"{where}: {error}") from error
 
@@ -192,4 +209,11 @@ def build_contract(tree: dict[str, Any]) -> Contract:
 
 def _parse_requirement(key: str, row: dict[str, Any]) -> Requirement:
     loading.check_keys(row, loading.REQUIREMENT, f"requirements/{key}")
-    return Requirement(key, Keyword(row["keyword"]), row["source"], row.get("interpretation"), row.get("capability"))
+    return Requirement(
+        key,
+        Keyword(row["keyword"]),
+        row["source"],
+        row.get("interpretation"),
+        row.get("capability"),
+        row.get("authority", Authority.PAGE),
+    )

@@ -22,11 +22,15 @@ class ErrorKind:
 
 @dataclass(frozen=True, slots=True)
 class ErrorTable:
-    """The error envelope of a dialect: its schema, its template, and the status of each kind of error."""
+    """The error envelope of a dialect: its schema, its template, and the status of each kind of error.
+
+    in_answers: whether the document lets a server respond with status 200 and an `err_msg` in place of an error.
+    """
 
     schema: Schema
     body: Mapping[str, Any]
     kinds: Mapping[str, ErrorKind]
+    in_answers: bool = False
 
     def render(self, kind: str, message: str, param: str | None = None) -> tuple[int, dict[str, Any]]:
         """Return the status and the body of an error. `kind` is a row of the table; invalid_key falls back to

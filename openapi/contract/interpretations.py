@@ -7,23 +7,29 @@ from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from openapi.contract.authority import Ground, ground_of
 from openapi.contract.loading import check_keys
 from openapi.contract.resolution import read
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-KEYS = {"where", "question", "interpretation"}
+KEYS = {"where", "question", "interpretation", "ground"}
 
 
 @dataclass(frozen=True, slots=True)
 class Interpretation:
-    """A question that the documents leave open, and the answer that the data follows. `where`: document ids."""
+    """A question that the documents leave open, and the answer that the data follows.
+
+    where: document ids.
+    ground: why facts that cite it may have another level than their text alone demands.
+    """
 
     slug: str
     where: tuple[str, ...]
     question: str
     interpretation: str
+    ground: Ground | None = None
 
 
 @cache
@@ -34,7 +40,7 @@ def interpretations() -> Mapping[str, Interpretation]:
         check_keys(row, KEYS, f"interpretations.yaml: {slug}")
     return MappingProxyType(
         {
-            slug: Interpretation(slug, tuple(row["where"]), row["question"], row["interpretation"])
+            slug: Interpretation(slug, tuple(row["where"]), row["question"], row["interpretation"], ground_of(slug))
             for slug, row in rows.items()
         }
     )

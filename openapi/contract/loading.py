@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from openapi.contract.capability import Capability
 from openapi.contract.forms import ErrorKind, ErrorTable, StreamForm
-from openapi.contract.parameter import Keyword, Parameter, Probe, Rule
+from openapi.contract.parameter import Authority, Keyword, Parameter, Probe, Rule
 from openapi.contract.resolution import ContractError, walk_tree
 from openapi.contract.sentence import Home, Sentence
 
@@ -23,11 +23,14 @@ PARAMETER = {
     *("summary", "source", "schema", "null_value", "required", "default", "default_note", "levels", "probes"),
     *("default_as", "capability", "neutral", "needs", "needs_for", "interpretation", "ground", "authority", "origins"),
 }
-PROBE = {"name", "value", "expect", "level", "interpretation", "capability"}
-NULL_VALUE = {"expect", "level", "interpretation"}
-RULE = {"summary", "source", "level", "trigger", "schema", "broken", "kept", "capability", "interpretation"}
-REQUIREMENT = {"keyword", "source", "interpretation", "capability"}
-CAPABILITY = {"summary", "source", "assumed", "interpretation"}
+PROBE = {"name", "value", "expect", "level", "interpretation", "capability", "source", "ground", "authority"}
+NULL_VALUE = {"expect", "level", "interpretation", "source", "ground", "authority"}
+RULE = {
+    *("summary", "source", "level", "kept_level", "trigger", "schema", "broken", "kept", "capability"),
+    *("interpretation", "ground", "authority", "enforced"),
+}
+REQUIREMENT = {"keyword", "source", "interpretation", "capability", "ground", "authority"}
+CAPABILITY = {"summary", "source", "assumed", "conditions", "interpretation"}
 SENTENCE = {"id", "says", "source", "keyword", "home", "interpretation"}
 HOME = {"check", "schema", "excluded"}
 
@@ -62,12 +65,17 @@ def parse_parameter(name: str, row: Row) -> Parameter:
         summary=row["summary"],
         source=row["source"],
         schema=row["schema"],
-        null=Probe("null", None, null["expect"], Keyword(null["level"]), null.get("interpretation")),
+        null=Probe(
+            "null", None, null["expect"], Keyword(null["level"]), null.get("interpretation"), source=null.get("source")
+        ),
         required=row.get("required", False),
         levels={key: Keyword(level) for key, level in row.get("levels", {}).items()},
         probes=tuple(parse_probe(item, where) for item in row.get("probes", ())),
         neutral=tuple(row.get("neutral", ())),
         needs=row.get("needs", {}),
+        needs_for=row.get("needs_for"),
+        authority=row.get("authority", Authority.PAGE),
+        origins=row.get("origins", {}),
         **optional,
     )
 
@@ -84,6 +92,7 @@ def parse_probe(row: Row, where: str) -> Probe:
         keyword=Keyword(row.get("level", "MUST")),
         interpretation=row.get("interpretation"),
         capability=row.get("capability"),
+        source=row.get("source"),
     )
 
 
@@ -117,13 +126,16 @@ def parse_rule(key: str, row: Row) -> Rule:
         kept=row.get("kept"),
         capability=row.get("capability"),
         interpretation=row.get("interpretation"),
+        kept_keyword=Keyword(row.get("kept_level", "MUST")),
+        enforced=row.get("enforced", True),
     )
 
 
 def parse_capability(key: str, row: Row) -> Capability:
     """Parse a row of `capabilities`."""
     check_keys(row, CAPABILITY, f"capabilities/{key}")
-    return Capability(key, row["summary"], row["source"], row["assumed"], row.get("interpretation"))
+    conditions = tuple(row.get("conditions", ()))
+    return Capability(key, row["summary"], row["source"], row["assumed"], row.get("interpretation"), conditions)
 
 
 def parse_sentences(rows: list[Row]) -> tuple[Sentence, ...]:
@@ -164,7 +176,7 @@ def _strings(home: Row, kind: str) -> tuple[str, ...]:
 def parse_error_table(tree: Row) -> ErrorTable:
     """Parse the tree `errors`."""
     kinds = {kind: ErrorKind(**row) for kind, row in tree["kinds"].items()}
-    return ErrorTable(schema=tree["schema"], body=tree["body"], kinds=kinds)
+    return ErrorTable(tree["schema"], tree["body"], kinds, tree.get("in_answers", False))
 
 
 def parse_stream_form(tree: Row) -> StreamForm:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Literal
+
+import jsonschema_rs
+
+from openapi.contract.authority import Authority, Keyword, derive
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -12,20 +15,13 @@ if TYPE_CHECKING:
     from openapi.schema.json_schema import Schema
 
 Expect = Literal["accept", "reject"]
+__all__ = ["ABSENT", "Authority", "Expect", "Keyword", "Parameter", "Probe", "Rule"]
 ABSENT: Any = object()  # the document states no default; None is a documented default of null
-
-
-class Keyword(StrEnum):
-    """The requirement level of a demand (BCP 14). MAY: both outcomes pass and are recorded."""
-
-    MUST = "MUST"
-    SHOULD = "SHOULD"
-    MAY = "MAY"
 
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """A value of a parameter to send, and whether a server must accept it."""
+    """A value of a parameter to send, and whether a server must accept it. `source`: None for the parameter's own."""
 
     name: str
     value: Any
@@ -33,6 +29,7 @@ class Probe:
     keyword: Keyword = Keyword.MUST
     interpretation: str | None = None
     capability: str | None = None
+    source: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,21 +46,34 @@ class Parameter:
     source: str
     schema: Schema
     null: Probe
-    default_as: Any = ABSENT
     required: bool = False
     default: Any = ABSENT
     default_note: str | None = None
+    default_as: Any = ABSENT
     levels: Mapping[str, Keyword] = field(default_factory=dict)
     probes: tuple[Probe, ...] = ()
     capability: str | None = None
     neutral: tuple[Any, ...] = ()
     needs: Mapping[str, Any] = field(default_factory=dict)
+    needs_for: Schema | None = None
     interpretation: str | None = None
     lacking: bool = False  # the server lacks the capability and accepts neutral values only
+    authority: Authority = Authority.PAGE
+    origins: Mapping[str, Authority] = field(default_factory=dict)
 
     def level(self, keyword: str) -> Keyword:
         """Return the requirement level for rejecting a value that violates this keyword of the schema."""
-        return self.levels.get(keyword, Keyword.MUST)
+        return self.levels.get(keyword, self.acceptance(keyword))
+
+    def companions(self, value: Any) -> Mapping[str, Any]:
+        """Return the parameters that are sent together with a value of this parameter."""
+        if self.needs_for is None or jsonschema_rs.is_valid(self.needs_for, value):
+            return self.needs
+        return {}
+
+    def acceptance(self, keyword: str) -> Keyword:
+        """Return the requirement level for accepting a value that this keyword of the schema allows."""
+        return derive(Keyword.MUST, self.origins.get(keyword, self.authority))
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +82,8 @@ class Rule:
 
     `schema` applies if the parameter `trigger` is present; a rule that JSON Schema cannot express has no schema.
     `broken` and `kept` are fields of a request that violates or satisfies the rule. `keyword` is the requirement level
-    for rejecting `broken`; a request with `kept` is always accepted.
+    for rejecting `broken`, `kept_keyword` the one for accepting `kept`. A rule that is not `enforced` only says which
+    requests the contract leaves open: it is not part of the description.
     """
 
     id: str
@@ -85,3 +96,5 @@ class Rule:
     kept: Mapping[str, Any] | None
     capability: str | None
     interpretation: str | None
+    kept_keyword: Keyword = Keyword.MUST
+    enforced: bool = True

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import jsonschema_rs
 
+from openapi.contract.authority import Ground, Keyword
 from openapi.contract.forms import AnswerForm, ErrorKind, StreamForm
-from openapi.contract.parameter import Keyword
 from openapi.contract.resolution import ContractError
 from openapi.schema.excerpt import find_errors
 from openapi.schema.problem import describe_errors
@@ -27,6 +27,7 @@ DRAFT: Final = "https://json-schema.org/draft/2020-12/schema"
 STRING: Final = {"type": "string", "minLength": 1}
 OBJECT: Final = {"type": "object"}
 LEVEL: Final = {"enum": [str(keyword) for keyword in Keyword]}
+GROUND: Final = {"enum": [str(ground) for ground in Ground]}
 EXPECT: Final = {"enum": ["accept", "reject"]}
 BOUNDS: Final = (
     *(("minimum", "maximum"), ("exclusiveMinimum", "maximum"), ("minimum", "exclusiveMaximum")),
@@ -98,16 +99,34 @@ PARAMETER: Final = _object(
         "summary": STRING,
         "source": STRING,
         "schema": OBJECT,
-        "null_value": _object({"expect": EXPECT, "level": LEVEL}),
+        "null_value": _object({"expect": EXPECT, "level": LEVEL}, source=STRING, ground=GROUND),
     },
     required={"type": "boolean"},
     levels=_map_of(LEVEL),
-    probes={"type": "array", "items": _object({"value": True, "expect": EXPECT}, level=LEVEL)},
+    origins=_map_of(STRING),
+    ground=GROUND,
+    probes={
+        "type": "array",
+        "items": _object({"value": True, "expect": EXPECT}, level=LEVEL, source=STRING, ground=GROUND),
+    },
     neutral={"type": "array"},
     needs=OBJECT,
+    needs_for=OBJECT,
 )
 RULE: Final = _object(
-    {"summary": STRING, "source": STRING}, level=LEVEL, trigger=STRING, schema=OBJECT, broken=OBJECT, kept=OBJECT
+    {"summary": STRING, "source": STRING},
+    level=LEVEL,
+    kept_level=LEVEL,
+    enforced={"type": "boolean"},
+    ground=GROUND,
+    trigger=STRING,
+    schema=OBJECT,
+    broken=OBJECT,
+    kept=OBJECT,
+)
+CAPABILITY: Final = _object(
+    {"summary": STRING, "source": STRING, "assumed": {"type": "boolean"}},
+    conditions={"type": "array", "items": STRING, "minItems": 1},
 )
 ENDPOINT: Final = {"type": "string", "minLength": 1, "pattern": "^/"}
 DIALECT: Final = _object(
@@ -124,7 +143,8 @@ DIALECT: Final = _object(
         "rules": _map_of(RULE),
         "schemas": _map_of(OBJECT),
         "errors": _object(
-            {"schema": OBJECT, "body": OBJECT, "kinds": _map_of(_record(ErrorKind, status={"type": "integer"}))}
+            {"schema": OBJECT, "body": OBJECT, "kinds": _map_of(_record(ErrorKind, status={"type": "integer"}))},
+            in_answers={"type": "boolean"},
         ),
         "answer": _record(AnswerForm, message=OBJECT, choice=OBJECT),
         "stream": _record(
@@ -135,8 +155,8 @@ DIALECT: Final = _object(
             stop_text={"enum": ["excluded", "included"]},
             key_order={"type": "array", "items": STRING},
         ),
-        "capabilities": _map_of(_object({"summary": STRING, "source": STRING, "assumed": {"type": "boolean"}})),
-        "requirements": _map_of(_object({"keyword": LEVEL, "source": STRING})),
+        "capabilities": _map_of(CAPABILITY),
+        "requirements": _map_of(_object({"keyword": LEVEL, "source": STRING}, ground=GROUND)),
     },
     unsupported={"type": "array", "items": STRING},
     sentences={"type": "array", "items": _object({"id": STRING, "says": STRING, "source": STRING, "keyword": LEVEL})},

@@ -40,7 +40,7 @@ def request_schema(contract: Contract, examples: Mapping[str, list[Any]]) -> Sch
         schema["dependentSchemas"] = {
             trigger: marked[0] if len(marked) == 1 else {"allOf": marked} for trigger, marked in rules.items()
         }
-    in_words = [rule for rule in contract.rules.values() if rule.schema is None]
+    in_words = [rule for rule in contract.rules.values() if rule.schema is None or not rule.enforced]
     if in_words:
         schema["x-rules"] = [{"id": rule.id, "summary": rule.summary, "x-source": rule.source} for rule in in_words]
     return schema
@@ -78,7 +78,7 @@ def _or_null(schema: Schema) -> Schema:
 def _rules_by_trigger(contract: Contract) -> dict[str, list[Schema]]:
     rules: dict[str, list[Schema]] = {}
     for rule in contract.rules.values():
-        if rule.trigger and rule.schema:
+        if rule.trigger and rule.schema and rule.enforced:
             marked = {**rule.schema, "x-rule": {"id": rule.id, "summary": rule.summary}, "x-source": rule.source}
             rules.setdefault(rule.trigger, []).append(marked)
     return rules

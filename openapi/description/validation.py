@@ -17,6 +17,7 @@ from openapi.description.description import REQUEST, describe
 from openapi.schema.excerpt import find_errors
 from openapi.schema.json_schema import REFERENCE
 from openapi.schema.problem import Problem, describe_errors
+from openapi.stream.strict_json import read_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,6 +42,18 @@ class _MaxCharacters:
             raise ValueError(f"has {count} characters in total, more than the {self.limit} allowed")
 
 
+class _Json:
+    """The keyword `x-json` of our own limits: whether a string must contain JSON, and not only begin like it."""
+
+    def __init__(self, _parent: Mapping[str, Any], value: bool, _path: list[Any]) -> None:
+        self.required = value
+
+    def validate(self, instance: object) -> None:
+        """Raise ValueError if a string is not JSON."""
+        if self.required and isinstance(instance, str) and read_json(instance).error:
+            raise ValueError("must contain JSON")
+
+
 def _count_characters(value: object) -> int:
     count, pending = 0, [value]
     while pending:
@@ -58,7 +71,7 @@ def compile_schema(document: Mapping[str, Any], pointer: str) -> jsonschema_rs.V
     """Compile the schema at a JSON pointer into an OpenAPI document, with support for our own keywords."""
     parts = {key: document[key] for key in ("components", "paths") if key in document}
     root = {"$schema": DIALECT, "$ref": pointer, **parts}
-    return jsonschema_rs.validator_for(root, keywords={"x-maxCharacters": _MaxCharacters})
+    return jsonschema_rs.validator_for(root, keywords={"x-maxCharacters": _MaxCharacters, "x-json": _Json})
 
 
 class Validator:

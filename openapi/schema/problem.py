@@ -176,7 +176,7 @@ def _describe_keyword(
         case "required":
             bound = facts.get("property")
             return Problem(_pointer((*path, bound)), keyword, bound, f"{_place((*path, bound))} is required")
-        case "x-maxCharacters":
+        case "x-maxCharacters" | "x-json":
             bound = schema.get(keyword)
             words = error.message
         case _:

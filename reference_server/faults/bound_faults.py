@@ -43,7 +43,7 @@ class Bounds:
     @cached_property
     def validator(self) -> Validator:
         """The validator of the server without faults."""
-        return Validator(self.contract)
+        return Validator(self.contract.with_server_limits())
 
     def problems(self, sent: Json) -> tuple[Problem, ...]:
         """Return the problems of a request body."""
@@ -58,7 +58,8 @@ class Bounds:
                 levels[keyword] = parameter.level(keyword)
         for probe in parameter.probes:
             if probe.expect == "reject" and self.is_probed(probe):
-                problems = self.problems({"messages": GREETING, **parameter.needs, parameter.name: probe.value})
+                companions = parameter.companions(probe.value)
+                problems = self.problems({"messages": GREETING, **companions, parameter.name: probe.value})
                 own = [problem.keyword for problem in problems if problem.parameter == parameter.name]
                 for keyword in own[:1]:
                     levels[keyword] = _stronger(levels.get(keyword, Keyword.MAY), probe.keyword)

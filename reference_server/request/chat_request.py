@@ -85,7 +85,7 @@ class RequestReader:
         self._contract = contract
         self._parsed_arguments = parsed_arguments
         self._model = model
-        self._validator = Validator(contract)
+        self._validator = Validator(contract.with_server_limits())
         self._validator.prepare()  # now rather than in the first request
         self._separates_reasoning = "thinking" in contract.capabilities
         # The template's own default applies only if requests can turn reasoning off.

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from conformance.check import Context, Finding, NotExercised, NotObserved, check, relation
 from conformance.judge.answer_fields import FINISH_REASONS, choices_of
-from conformance.judge.applicability import ANSWER, PLAIN_ANSWER, in_scenario, why_unanswered
+from conformance.judge.applicability import ANSWER, PLAIN_ANSWER, STREAMED_ANSWER, in_scenario, why_unanswered
 from conformance.judge.token_counts import LIMITED_STEPS, SAFE_LIMIT, completion_count, requested_limit
 from openapi.stream.strict_json import read_json
 
@@ -134,12 +134,25 @@ def reason_is_stop_when_the_model_ends(exchanges: Mapping[str, Exchange], _: Con
             yield Finding(f"/{name}/choices/0/finish_reason", "stop", repr(exchange.finish_reason()))
 
 
-@check("finish.calls-end-with-tool-calls", on=ANSWER)
+@check("finish.calls-end-with-tool-calls", on=PLAIN_ANSWER)
 def a_called_tool_ends_with_tool_calls(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """An answer that calls a tool, and is not cut off, ends with "tool_calls".
+    """A plain answer that calls a tool, and is not cut off, ends with "tool_calls".
 
     If one function is forced by name, OpenAI's own service ends with "stop"; then both reasons are allowed.
     """
+    yield from _calls_with_another_reason(exchange)
+
+
+@check("finish.streamed-calls-end-with-tool-calls", on=STREAMED_ANSWER)
+def a_streamed_call_ends_with_tool_calls(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """A streamed answer that calls a tool, and is not cut off, ends with "tool_calls", as a plain answer does.
+
+    Tables of streams may list fewer reasons than those of plain answers, so this is a requirement of its own.
+    """
+    yield from _calls_with_another_reason(exchange)
+
+
+def _calls_with_another_reason(exchange: Exchange) -> Iterator[Finding]:
     calling = [index for index, choice in exchange.choices.items() if choice.tool_calls]
     sent: Any = exchange.request_json
     if not calling or not isinstance(sent, dict) or isinstance(sent.get("tool_choice"), dict):

@@ -15,6 +15,7 @@ from conformance.plan.scenarios import nested_values
 from conformance.scenario import OMITTED, Scenario, Step, Subject
 from openapi.contract.contract import Keyword, Probe
 from openapi.description.validation import Validator
+from openapi.schema.nearest_value import nearest_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,14 +46,14 @@ LOOKALIKES: dict[str, tuple[Any, ...]] = {
 
 def generate(contract: Contract) -> tuple[Scenario, ...]:
     """Return one scenario for each value. A value that the description treats differently would be our own bug."""
-    validator = Validator(contract)
+    validators = Validator(contract), Validator(contract.with_server_limits())
     scenarios: dict[str, Scenario] = {}
     for parameter in contract.parameters.values():
         if not parameter.lacking:
-            for scenario in _of(parameter, contract, validator):
+            for scenario in _of(parameter, contract, *validators):
                 unique = _with_unique_id(scenario, scenarios)
                 scenarios[unique.id] = unique
-    for scenario in (*_required(contract), *_unlimited(contract), *_rules(contract), _unknown()):
+    for scenario in (*_required(contract), *_unlimited(contract), *_rules(contract), _unknown(contract)):
         scenarios[scenario.id] = scenario
     return tuple(scenarios.values())
 
@@ -66,31 +67,34 @@ def _with_unique_id(scenario: Scenario, scenarios: dict[str, Scenario]) -> Scena
     return unique
 
 
-def _of(parameter: Parameter, contract: Contract, validator: Validator) -> Iterator[Scenario]:
+def _of(parameter: Parameter, contract: Contract, validator: Validator, limited: Validator) -> Iterator[Scenario]:
+    """Yield the scenarios of a parameter. `limited` also refuses what only our own server refuses."""
     probed = [probe.value for probe in parameter.probes]
     for probe in parameter.probes:
         if probe.capability is None or probe.capability in contract.capabilities:
-            rule = "value" if probe.expect == "accept" else _broken(parameter, probe.value, validator)
-            yield _scenario(parameter, probe, rule, f"{parameter.name}-{_slug(probe.name)}")
+            rule = "value" if probe.expect == "accept" else _broken(parameter, probe.value, contract, limited)
+            yield _scenario(parameter, probe, rule, f"{parameter.name}-{_slug(probe.name)}", contract)
     for rule, expect, value in _derived(parameter.schema):
         if any(_same(value, other) for other in probed):
             continue
-        level = Keyword.MUST if expect == "accept" else parameter.level(rule)
+        level = parameter.acceptance(rule) if expect == "accept" else parameter.level(rule)
+        refused = bool(validator.request_problems(_body(parameter, value, contract)))
+        if expect == "accept" and limited.request_problems(_body(parameter, value, contract)):
+            continue
         probe = _probe(value, expect, level, parameter.interpretation)
-        refused = bool(validator.request_problems(_body(parameter, value)))
         if refused == (expect == "reject"):  # a rule across parameters may refuse a value that is in range
-            yield _scenario(parameter, probe, rule, f"{parameter.name}-{probe.name}")
+            yield _scenario(parameter, probe, rule, f"{parameter.name}-{probe.name}", contract)
     for rule, expect, value, level in nested_values.values(parameter.schema, validator.document):
         costly = value == nested_values.HUGE_INTEGER and parameter.name in COSTLY
         if costly or any(_same(value, other) for other in probed):
             continue
-        refused = bool(validator.request_problems(_body(parameter, value)))
+        refused = bool(limited.request_problems(_body(parameter, value, contract)))
         if parameter.level(rule) is Keyword.MAY or level is Keyword.MAY:
             level, expect = Keyword.MAY, "reject" if refused else "accept"
         if refused == (expect == "reject"):
             probe = _probe(value, expect, level, parameter.interpretation)
-            yield _scenario(parameter, probe, rule, f"{parameter.name}-{probe.name}")
-    yield _scenario(parameter, parameter.null, "null", f"{parameter.name}-null")
+            yield _scenario(parameter, probe, rule, f"{parameter.name}-{probe.name}", contract)
+    yield _scenario(parameter, parameter.null, "null", f"{parameter.name}-null", contract)
 
 
 def _probe(value: Any, expect: Expect, level: Keyword, interpretation: str | None) -> Probe:
@@ -150,20 +154,25 @@ def _same(one: Any, other: Any) -> bool:
     return type(one) is type(other) and bool(one == other)
 
 
-def _broken(parameter: Parameter, value: Any, validator: Validator) -> str:
+def _broken(parameter: Parameter, value: Any, contract: Contract, validator: Validator) -> str:
     """Return the keyword that the value violates, for the id of the requirement."""
-    problems = validator.request_problems(_body(parameter, value))
+    problems = validator.request_problems(_body(parameter, value, contract))
     return problems[0].keyword if problems else "value"
 
 
-def _body(parameter: Parameter, value: Any) -> dict[str, Any]:
-    body: dict[str, Any] = {"model": "m", "messages": GREETING, "max_tokens": 2, **parameter.needs}
-    body[parameter.name] = value
-    return body
+def _body(parameter: Parameter, value: Any, contract: Contract) -> dict[str, Any]:
+    return {"model": "m", "messages": GREETING, **_short(contract), **parameter.companions(value), parameter.name: value}
 
 
-def _scenario(parameter: Parameter, probe: Probe, rule: str, identity: str) -> Scenario:
-    body = _body(parameter, probe.value)
+def _short(contract: Contract) -> dict[str, Any]:
+    """Return the field that limits an answer to two tokens, or to as few as the contract allows."""
+    known = (contract.parameters.get(name) for name in ("max_tokens", "max_completion_tokens"))
+    limit = next((parameter for parameter in known if parameter is not None and not parameter.lacking), None)
+    return {} if limit is None else {limit.name: nearest_value(limit.schema, 2)}
+
+
+def _scenario(parameter: Parameter, probe: Probe, rule: str, identity: str, contract: Contract) -> Scenario:
+    body = _body(parameter, probe.value, contract)
     if parameter.name != "model":
         del body["model"]
     verb = "accepted" if probe.expect == "accept" else "refused"
@@ -179,7 +188,7 @@ def _scenario(parameter: Parameter, probe: Probe, rule: str, identity: str) -> S
         check=check,
         parameter=parameter.name,
         keyword=probe.keyword,
-        source=parameter.source,
+        source=probe.source or parameter.source,
         summary=f"{parameter.name}: {shown} is {verb}",
         value=probe.value,
         expect=probe.expect,
@@ -221,7 +230,7 @@ def _required(contract: Contract) -> Iterator[Scenario]:
                 value=None,
                 expect="reject",
             )
-            step = Step(body={**body, "max_tokens": 2}, expect="refusal")
+            step = Step(body={**body, **_short(contract)}, expect="refusal")
             yield Scenario(f"{parameter.name}-missing-refused", subject.summary, (step,), subject=subject)
 
 
@@ -232,7 +241,8 @@ def _unlimited(contract: Contract) -> Iterator[Scenario]:
     server does not have to generate up to its own limit.
     """
     limit = contract.parameters.get("max_tokens")
-    if limit is None or limit.required or limit.lacking:
+    stream = contract.parameters.get("stream")
+    if limit is None or limit.required or limit.lacking or stream is None:
         return
     subject = Subject(
         requirement="parameters.max_tokens.left-out",
@@ -254,7 +264,7 @@ def _rules(contract: Contract) -> Iterator[Scenario]:
             if body is None or rule.trigger is None:
                 continue
             expect: Expect = "reject" if verb == "refused" else "accept"
-            level = rule.keyword if verb == "refused" else Keyword.MUST
+            level = rule.keyword if verb == "refused" else rule.kept_keyword
             expected = _expectation(level, expect)
             subject = Subject(
                 requirement=f"parameters.{rule.trigger}.{rule.id}{'' if verb == 'refused' else '-kept'}",
@@ -267,11 +277,11 @@ def _rules(contract: Contract) -> Iterator[Scenario]:
                 expect=expect,
                 interpretation=rule.interpretation,
             )
-            step = Step(body={"messages": GREETING, "max_tokens": 2, **body}, expect=expected)
+            step = Step(body={"messages": GREETING, **_short(contract), **body}, expect=expected)
             yield Scenario(f"{rule.id}-{verb}", subject.summary, (step,), subject=subject)
 
 
-def _unknown() -> Scenario:
+def _unknown(contract: Contract) -> Scenario:
     subject = Subject(
         requirement="parameters.unknown-tolerated",
         check="parameters.unknown-tolerated",
@@ -283,7 +293,7 @@ def _unknown() -> Scenario:
         expect="accept",
         interpretation="unknown-fields",
     )
-    body = {"messages": GREETING, "max_tokens": 2, "chatproof_unknown": 1}
+    body = {"messages": GREETING, **_short(contract), "chatproof_unknown": 1}
     return Scenario("unknown-member", subject.summary, (Step(body=body, expect="either"),), subject=subject)
 
 

@@ -54,18 +54,18 @@ def draw(contract: Contract, wanted: Draw) -> tuple[Scenario, ...]:
         return ()
     import schemathesis  # takes a quarter of a second, so only if it is needed
 
-    validator = Validator(contract)
+    validators = Validator(contract), Validator(contract.with_server_limits())
     schema = schemathesis.openapi.from_dict(describe(contract))
     operation = schema[contract.path]["POST"]
     scenarios: dict[str, Scenario] = {}
     if wanted.coverage:
-        made = (_scenario(case, contract, validator) for case in _coverage(schema, operation))
+        made = (_scenario(case, contract, *validators) for case in _coverage(schema, operation))
         unique = {scenario.id: scenario for scenario in made if scenario}
         scenarios |= {scenario.id: scenario for scenario in _spread(unique.values(), wanted.coverage)}
     if wanted.fuzz:
         loose = schemathesis.openapi.from_dict(_without_rules(describe(contract)))
         cases = _fuzzed(loose[contract.path]["POST"], wanted)
-        drawn = (_scenario(case, contract, validator) for case in cases)
+        drawn = (_scenario(case, contract, *validators) for case in cases)
         different = {scenario.steps[0].payload("m"): scenario for scenario in drawn if scenario}
         for number, scenario in enumerate(list(different.values())[: wanted.fuzz], 1):
             name = f"fuzz-{wanted.seed}-{number:04}"
@@ -142,7 +142,7 @@ def _spread(scenarios: Iterable[Scenario], most: int) -> list[Scenario]:
     return chosen[:most]
 
 
-def _scenario(case: Any, contract: Contract, validator: Validator) -> Scenario | None:
+def _scenario(case: Any, contract: Contract, validator: Validator, limited: Validator) -> Scenario | None:
     """Return a case as a scenario; None if it cannot be sent, costs too much, or our validator disagrees with it."""
     negative = case.meta.generation.mode.is_negative
     place = getattr(case.meta.phase.data, "location", None) or ""
@@ -167,6 +167,8 @@ def _scenario(case: Any, contract: Contract, validator: Validator) -> Scenario |
         return None  # concerns the whole body, which written scenarios test, and not one parameter
     if len(raw) > MOST_BYTES or bool(validator.request_problems(judged)) != negative:
         return None
+    if not negative and limited.request_problems(judged):
+        return None  # the document allows it, and our own server does not
     return _named(case, contract, name, place, body, raw)
 
 
@@ -251,7 +253,7 @@ def _acceptance_keyword(parameter: Parameter, value: Any) -> Keyword:
     if value is None:
         return parameter.null.keyword
     same = [probe.keyword for probe in parameter.probes if probe.value == value and probe.expect == "accept"]
-    return max(same, key=WEAKEST.index, default=Keyword.MUST)
+    return max(same, key=WEAKEST.index, default=parameter.acceptance("type"))
 
 
 def _slug(text: str) -> str:

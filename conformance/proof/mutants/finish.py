@@ -98,6 +98,12 @@ def call_ends_with_stop(exchange: Exchange) -> Exchange:
     return _with_reason(exchange, "stop")
 
 
+@mutant("finish.streamed-calls-end-with-tool-calls")
+def streamed_call_ends_with_stop(exchange: Exchange) -> Exchange:
+    """A streamed answer that calls a tool ends with "stop"."""
+    return _with_reason(exchange, "stop")
+
+
 @mutant("finish.length-when-call-cut")
 def cut_call_says_tool_calls(exchange: Exchange) -> Exchange:
     """A tool call that max_tokens has cut off ends with "tool_calls"."""

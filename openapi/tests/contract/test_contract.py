@@ -186,7 +186,7 @@ def test_narrowing_does_not_depend_on_the_order() -> None:
 def test_the_default_level_is_must() -> None:
     top_p = load("mindie").parameters["top_p"]
     assert (top_p.level("exclusiveMinimum"), top_p.level("maximum"), top_p.level("type")) == (
-        Keyword.MAY,
+        Keyword.SHOULD,
         Keyword.MUST,
         Keyword.MUST,
     )

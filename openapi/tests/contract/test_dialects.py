@@ -81,7 +81,7 @@ NULL_STATED = {  # a server must accept null, because the text or an example of 
     "mindie-vllm-1.0": set(NATIVE) - {"model", "messages"},
     "siliconstorm": {"stop", "stop_token_ids", "tool_choice", "seed"},
     "mindie-2.3": {"stop", "stop_token_ids", "tool_choice", "seed", "best_of", "n", "top_logprobs"},
-    "ovms-2024": set(),
+    "ovms-2024": {"top_k"},
 }
 
 NEUTRAL: dict[str, list[Any]] = {  # values that a server without the feature accepts
@@ -94,6 +94,9 @@ NEUTRAL: dict[str, list[Any]] = {  # values that a server without the feature ac
     "tool_choice": ["none", "auto", None],
     "diversity_penalty": [1.0],
     "length_penalty": [1.0],
+    "stop": [[], None],
+    "stop_token_ids": [[], None],
+    "include_stop_str_in_output": [False, None],
 }
 
 UINT64 = 2**64 - 1
@@ -141,8 +144,8 @@ BOUNDS: list[tuple[str, str, list[Any], list[Any]]] = [
 
 
 def request(parameter: Parameter, value: Any) -> dict[str, Any]:
-    body = {"model": "m", "messages": [{"role": "user", "content": "Hello!"}], "max_tokens": 2, **parameter.needs}
-    return {**body, parameter.name: value}
+    body = {"model": "m", "messages": [{"role": "user", "content": "Hello!"}], "max_tokens": 2}
+    return {**body, **parameter.companions(value), parameter.name: value}
 
 
 def is_rejected(dialect: str, parameter: Parameter, value: Any) -> bool:

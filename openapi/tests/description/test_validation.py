@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 DIALECTS = sorted(set(names().values()))
-MINDIE = Validator(load("mindie"))
-SCHEMA = compile_schema(describe(load("mindie")), "#/components/schemas/ChatCompletionRequest")
+MINDIE = Validator(load("mindie").with_server_limits())
+SCHEMA = compile_schema(describe(load("mindie").with_server_limits()), "#/components/schemas/ChatCompletionRequest")
 USER = {"role": "user", "content": "x"}
 
 

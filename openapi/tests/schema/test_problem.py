@@ -10,7 +10,7 @@ from openapi.contract.contract import load
 from openapi.description.validation import Validator, compile_schema
 from openapi.schema.problem import MAX_PROBLEMS, Problem, describe_errors
 
-MINDIE = Validator(load("mindie"))
+MINDIE = Validator(load("mindie").with_server_limits())
 VLLM = Validator(load("mindie-vllm"))
 OVMS = Validator(load("ovms"))
 
