@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import re
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
@@ -89,6 +90,11 @@ class Exchange:
     response: Response | None
     failure: Failure | None
     started_at: str
+
+    @property
+    def started_s(self) -> float:
+        """When the request was sent, as Unix time."""
+        return datetime.fromisoformat(self.started_at).timestamp()
 
     @property
     def status(self) -> int | None:

@@ -141,6 +141,25 @@ LOGPROBS = Applicability(
     ),
     why_unanswered,
 )
+ENDS = ("stop", "stop_token_ids", "tools", "functions", "repetition_detection", "response_format", "structured_outputs")
+UNENDING = Applicability(  # only a limit ends the answer
+    lambda scenario, step, contract: (
+        _is_valid(scenario)
+        and _expects_any(scenario, step, contract)
+        and _parameter(step, "ignore_eos") is True
+        and not (step.stop_from or any(_parameter(step, name) for name in ENDS))
+    ),
+    why_unanswered,
+)
+STOPPED_BY_TEXT = Applicability(  # a stop string that occurs in the answer ends it
+    lambda scenario, step, contract: (
+        _expects_any(scenario, step, contract)
+        and (
+            step.name == "halted-choices" or (fnmatchcase(scenario.id, "stop-*") and fnmatchcase(step.name, "stopped*"))
+        )
+    ),
+    why_unanswered,
+)
 TOOLS_FORBIDDEN = Applicability(
     lambda scenario, step, contract: (
         _expects_any(scenario, step, contract)
@@ -165,9 +184,7 @@ ANYTHING = Applicability(
     lambda exchange: None if exchange.response or exchange.failure else f"{exchange.id} got no response",
 )
 RESPONSE = Applicability(
-    lambda scenario, step, contract: (
-        not is_generated(scenario, step) and ANYTHING.applies_to(scenario, step, contract)
-    ),
+    lambda scenario, step, contract: not is_generated(scenario, step) and ANYTHING.applies_to(scenario, step, contract),
     why_no_response,
 )
 CHAT = Applicability(

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 SAFE_LIMIT = 64  # tokens that every server can generate, whatever its own limit is
 LIMITED_STEPS = ("whole", *(f"at-{limit}" for limit in range(1, 7)))
 """The steps that send one greedy request with different limits."""
+STREAMED_CUTS = tuple(f"{name}-streamed" for name in LIMITED_STEPS[1:])
+"""The streamed steps with the same limits."""
 COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
 
 

@@ -24,7 +24,7 @@ def unknown_fields(document: Mapping[str, Any], schema: str, value: object) -> l
 def _unknown(
     named: Mapping[str, Any], schemas: list[dict[str, Any]], value: object, path: str, depth: int
 ) -> Iterator[str]:
-    schemas = [part for schema in schemas for part in _expand(named, schema, 0)]
+    schemas = [part for schema in schemas for part in expand(named, schema)]
     if depth > MAX_DEPTH:
         return
     if isinstance(value, list):
@@ -46,13 +46,13 @@ def _unknown(
                 yield field_path
 
 
-def _expand(named: Mapping[str, Any], schema: object, depth: int) -> Iterator[dict[str, Any]]:
+def expand(named: Mapping[str, Any], schema: object, depth: int = 0) -> Iterator[dict[str, Any]]:
     """Yield a schema and all schemas that it combines or refers to."""
     if not isinstance(schema, dict) or depth > MAX_DEPTH:
         return
     if "$ref" in schema:
-        yield from _expand(named, named.get(schema["$ref"].rpartition("/")[2]), depth + 1)
+        yield from expand(named, named.get(schema["$ref"].rpartition("/")[2]), depth + 1)
     yield schema
     for combination in COMBINATIONS:
         for part in schema.get(combination, ()):
-            yield from _expand(named, part, depth + 1)
+            yield from expand(named, part, depth + 1)

@@ -6,8 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 from conformance.check import Context, Finding, NotExercised, NotObserved, check, relation
 from conformance.judge.answer_fields import FINISH_REASONS, choices_of
-from conformance.judge.applicability import ANSWER, PLAIN_ANSWER, STREAMED_ANSWER, in_scenario, why_unanswered
-from conformance.judge.token_counts import LIMITED_STEPS, SAFE_LIMIT, completion_count, requested_limit
+from conformance.judge.applicability import (
+    ANSWER,
+    PLAIN_ANSWER,
+    STOPPED_BY_TEXT,
+    STREAMED_ANSWER,
+    UNENDING,
+    in_scenario,
+    why_unanswered,
+)
+from conformance.judge.token_counts import LIMITED_STEPS, SAFE_LIMIT, STREAMED_CUTS, completion_count, requested_limit
 from openapi.stream.strict_json import read_json
 
 if TYPE_CHECKING:
@@ -39,17 +47,16 @@ def reason_is_a_documented_one(exchange: Exchange, _: Context) -> Iterator[Findi
             yield Finding(f"/choices/{index}/finish_reason", " or ".join(FINISH_REASONS), repr(found))
 
 
-@check("finish.length-when-cut", on=in_scenario("cut-*"))
+@check("finish.length-when-cut", on=UNENDING)
 def reason_is_length_when_the_limit_cuts(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """An answer that max_tokens cuts off ends with "length".
+    """Every choice that a limit cuts off ends with "length", streamed and plain.
 
-    The requests ignore the end-of-sequence token, so only the limit can end them.
+    The requests ignore the end-of-sequence token, so only max_tokens or the server's own limit can end them.
     """
-    if reason := why_unanswered(exchange):
-        raise NotObserved(reason)
-    found = exchange.finish_reason()
-    if found != "length":
-        yield Finding("/choices/0/finish_reason", "length", repr(found))
+    for index in exchange.choices:
+        found = exchange.finish_reason(index)
+        if found != "length":
+            yield Finding(f"/choices/{index}/finish_reason", "length", repr(found))
 
 
 @check("finish.length-only-at-limit", on=ANSWER)
@@ -66,18 +73,39 @@ def length_means_that_the_limit_was_reached(exchange: Exchange, _: Context) -> I
         yield Finding("/choices/0/finish_reason", f"length only after {limit} tokens", f"length after {found} tokens")
 
 
-@check("finish.stop-when-stopped", on=in_scenario("stop-*", "stopped*"))
+@check("finish.stop-when-stopped", on=STOPPED_BY_TEXT)
 def reason_is_stop_after_a_stop_text(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """An answer that a stop string ends has the reason "stop"."""
-    if reason := why_unanswered(exchange):
-        raise NotObserved(reason)
-    found = exchange.finish_reason()
+    """Every choice that a stop string ends has the reason "stop", streamed and plain."""
     stop = exchange.request_json.get("stop")
-    absent = isinstance(stop, str) and stop not in (exchange.content() or "")
-    if found == "length" and absent and completion_count(exchange) >= requested_limit(exchange):
-        raise NotExercised("the greedy answer did not repeat, and reached its limit before the stop string")
-    if found != "stop":
-        yield Finding("/choices/0/finish_reason", "stop", repr(found))
+    for index, choice in exchange.choices.items():
+        found = choice.finish_reason
+        absent = not any(text in choice.content for text in ([stop] if isinstance(stop, str) else stop or ()))
+        if found == "length" and absent and _has_reached_limit(exchange):
+            raise NotExercised("the greedy answer did not repeat, and reached its limit before the stop string")
+        if found != "stop":
+            yield Finding(f"/choices/{index}/finish_reason", "stop", repr(found))
+
+
+@relation("finish.stop-when-stream-stopped", over=("baseline", "stopped-streamed"), unmet=why_unanswered)
+def reason_is_stop_after_a_streamed_stop_text(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """A stream that ends where its stop string is in the unstopped answer has the reason "stop".
+
+    The end is the evidence, because streams of many servers have no usage.
+    """
+    whole, streamed = exchanges["baseline"].content() or "", exchanges["stopped-streamed"]
+    stop = streamed.request_json.get("stop")
+    if not isinstance(stop, str) or streamed.content() not in (
+        whole[: whole.find(stop)],
+        whole[: whole.find(stop) + len(stop)],
+    ):
+        raise NotExercised("the stream does not end with its stop string")
+    if streamed.finish_reason() != "stop":
+        yield Finding("/stopped-streamed/choices/0/finish_reason", "stop", repr(streamed.finish_reason()))
+
+
+def _has_reached_limit(exchange: Exchange) -> bool:
+    """Tell whether the choices of an answer have as many tokens as the request allows."""
+    return completion_count(exchange) >= requested_limit(exchange) * len(exchange.choices)
 
 
 @check("finish.tool-calls-when-called", on=ANSWER)
@@ -113,8 +141,19 @@ def every_choice_says_why_it_ended(exchange: Exchange, _: Context) -> Iterator[F
 @relation("finish.length-when-more-follows", over=LIMITED_STEPS, unmet=why_unanswered)
 def reason_is_length_when_more_would_follow(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """An answer that a small max_tokens cuts off, although the same greedy answer continues, ends with "length"."""
+    yield from _cut_with_another_reason(exchanges)
+
+
+@relation("finish.length-when-stream-cut", over=("whole", *STREAMED_CUTS), unmet=why_unanswered)
+def reason_is_length_when_more_would_be_streamed(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """A stream that a small max_tokens cuts off, although the same greedy answer continues, ends with "length"."""
+    yield from _cut_with_another_reason(exchanges)
+
+
+def _cut_with_another_reason(exchanges: Mapping[str, Exchange]) -> Iterator[Finding]:
+    """Yield a finding for each answer that lacks the end of the whole one, and ends with another reason than length."""
     whole = exchanges["whole"].content() or ""
-    for name in LIMITED_STEPS[1:]:
+    for name in exchanges:
         text = (exchanges[name].content() or "").rstrip("\ufffd")
         if not whole.startswith(text):
             raise NotExercised("the greedy answer did not repeat")

@@ -12,7 +12,7 @@ from conformance.judge.applicability import why_unanswered
 from conformance.judge.round_texts import REQUESTS_IN_TURN, text_of
 from conformance.judge.rounds import trial
 from conformance.judge.text_diff import differ_by_one_gap
-from conformance.judge.token_counts import LIMITED_STEPS
+from conformance.judge.token_counts import LIMITED_STEPS, STREAMED_CUTS
 from conformance.statistics import AT_SIGHT
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 SCENARIO = "same-request"
 FEW_CHARACTERS = 40  # in a shorter text a common beginning and end may be chance
 BASES = ("base", "base-again")
-STREAMED_CUTS = tuple(f"{name}-streamed" for name in LIMITED_STEPS[1:])
 
 
 def _equals_seeded(round_: Round, part: str) -> bool:

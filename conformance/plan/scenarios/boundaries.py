@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from openapi.contract.contract import Contract, Expect, Parameter
 
 GREETING = [{"role": "user", "content": "Hello!"}]
+LONG_ANSWER = 256  # tokens; a longer answer costs more than it shows
 HUMAN_STEP = 0.1  # a person leaves a fractional range with 2.1, not with the next float
 COSTLY = (
     "n",
@@ -161,7 +162,13 @@ def _broken(parameter: Parameter, value: Any, contract: Contract, validator: Val
 
 
 def _body(parameter: Parameter, value: Any, contract: Contract) -> dict[str, Any]:
-    return {"model": "m", "messages": GREETING, **_short(contract), **parameter.companions(value), parameter.name: value}
+    return {
+        "model": "m",
+        "messages": GREETING,
+        **_short(contract),
+        **parameter.companions(value),
+        parameter.name: value,
+    }
 
 
 def _short(contract: Contract) -> dict[str, Any]:
@@ -277,8 +284,15 @@ def _rules(contract: Contract) -> Iterator[Scenario]:
                 expect=expect,
                 interpretation=rule.interpretation,
             )
-            step = Step(body={"messages": GREETING, **_short(contract), **body}, expect=expected)
+            step = _leave_if_long(Step(body={"messages": GREETING, **_short(contract), **body}, expect=expected))
             yield Scenario(f"{rule.id}-{verb}", subject.summary, (step,), subject=subject)
+
+
+def _leave_if_long(step: Step) -> Step:
+    """Stream a long answer and disconnect once it has begun: that it begins shows that the request is accepted."""
+    if step.expect != "answer" or step.tokens <= LONG_ANSWER:
+        return step
+    return replace(step, body={**(step.body or {}), "stream": True}, stop_after_events=1)
 
 
 def _unknown(contract: Contract) -> Scenario:

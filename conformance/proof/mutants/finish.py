@@ -62,6 +62,12 @@ def stopped_answer_ends_with_length(exchange: Exchange) -> Exchange:
     return _with_reason(exchange, "length")
 
 
+@mutant("finish.stop-when-stream-stopped", steps="stopped-streamed")
+def stopped_stream_ends_with_length(exchange: Exchange) -> Exchange:
+    """A stream that a stop string ends has the reason "length"."""
+    return _with_reason(exchange, "length")
+
+
 @mutant("finish.tool-calls-when-called")
 def answer_without_a_call_ends_with_tool_calls(exchange: Exchange) -> Exchange:
     """An answer that calls no tool ends with "tool_calls"."""
@@ -83,6 +89,12 @@ def reason_is_null(exchange: Exchange) -> Exchange:
 @mutant("finish.length-when-more-follows", steps="at-2")
 def answer_of_two_tokens_ends_with_stop(exchange: Exchange) -> Exchange:
     """An answer that max_tokens 2 cuts off ends with "stop"."""
+    return _with_reason(exchange, "stop")
+
+
+@mutant("finish.length-when-stream-cut", steps="at-2-streamed")
+def stream_of_two_tokens_ends_with_stop(exchange: Exchange) -> Exchange:
+    """A stream that max_tokens 2 cuts off ends with "stop"."""
     return _with_reason(exchange, "stop")
 
 

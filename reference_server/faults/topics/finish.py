@@ -78,6 +78,23 @@ reason_capital = choice_fault(
 stop_when_cut = choice_fault(
     "stop-when-cut", reason_instead("length", "stop"), "An answer cut by max_tokens ends with stop.", bugs=[55]
 )
+streamed_cuts_stop = choice_fault(
+    "streamed-cuts-stop",
+    reason_instead("length", "stop"),
+    "A stream cut by max_tokens ends with stop.",
+    plain=False,
+    bugs=[55],
+)
+
+
+def _stopped_by_length(choice: Json, request: ServedRequest) -> None:
+    if request.payload.get("stop") and choice.get("finish_reason") == "stop":
+        choice["finish_reason"] = "length"
+
+
+streamed_stops_length = choice_fault(
+    "streamed-stops-length", _stopped_by_length, "A stream that a stop string ends has the reason length.", plain=False
+)
 length_always = choice_fault(
     "length-always", reason_instead("stop", "length"), "An answer that ends on its own ends with length.", bugs=[56]
 )

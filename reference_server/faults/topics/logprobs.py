@@ -105,6 +105,13 @@ logprobs_unasked = choice_fault(
     streamed=False,
     applies_to=BUTTON,
 )
+logprobs_in_streams = choice_fault(
+    "logprobs-in-streams",
+    _always,
+    "Streams have log-probabilities, although the document says that they have none.",
+    plain=False,
+    applies_to=requires_check("logprobs.none-in-streams"),
+)
 logprobs_last_missing = _whole(
     "logprobs-last-missing",
     lambda _choice, content: content and content.pop(),

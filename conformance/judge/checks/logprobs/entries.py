@@ -30,6 +30,11 @@ REQUESTED = Applicability(
     why_unanswered,
 )
 
+REQUESTED_IN_STREAM = Applicability(
+    lambda scenario, step, contract: STREAMED_ANSWER.applies_to(scenario, step, contract) and requests_logprobs(step),
+    why_unanswered,
+)
+
 NOT_REQUESTED = Applicability(
     lambda scenario, step, contract: (
         not_generated(ANSWER).applies_to(scenario, step, contract)
@@ -153,6 +158,15 @@ def every_chunk_with_text_has_its_entries(exchange: Exchange, _: Context) -> Ite
     }
     for index in sorted(with_text - with_entries):
         yield Finding(f"/events/*/choices/{index}/logprobs", "entries", "none")
+
+
+@check("logprobs.none-in-streams", on=REQUESTED_IN_STREAM)
+def streams_have_no_log_probabilities(exchange: Exchange, _: Context) -> Iterator[Finding]:
+    """A stream has no log-probabilities, although the request asks for them."""
+    for place, choice in iterate_choices(exchange):
+        if choice.get("logprobs") is not None:
+            yield Finding(f"{place}/logprobs", "null, or absent", repr(choice["logprobs"])[:80])
+            return
 
 
 @check("logprobs.only-on-request", on=NOT_REQUESTED)

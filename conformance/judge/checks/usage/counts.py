@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from conformance.check import Context, Finding, NotExercised, NotObserved, check, relation
-from conformance.judge.applicability import ANSWER, PLAIN_ANSWER, in_scenario, why_unanswered
+from conformance.check import Context, Finding, NotExercised, check, relation
+from conformance.judge.applicability import ANSWER, PLAIN_ANSWER, UNENDING, why_unanswered
 from conformance.judge.token_counts import (
     COUNTS,
     LIMITED_STEPS,
@@ -71,12 +71,15 @@ def completion_stays_within_max_tokens(exchange: Exchange, _: Context) -> Iterat
         yield Finding("/usage/completion_tokens", f"at most {limit} for each of {candidates} candidates", f"{found}")
 
 
-@check("usage.completion-reaches-limit", on=in_scenario("cut-*"))
+@check("usage.completion-reaches-limit", on=UNENDING)
 def completion_reaches_max_tokens_when_cut(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """An answer that max_tokens cuts off counts exactly max_tokens."""
-    if reason := why_unanswered(exchange):
-        raise NotObserved(reason)
+    """An answer that max_tokens cuts off counts exactly max_tokens, streamed and plain."""
     limit, found = requested_limit(exchange), completion_count(exchange)
+    sent: Any = exchange.request_json
+    if len(exchange.choices) > 1 or any((sent.get(name) or 1) != 1 for name in ("n", "best_of")):
+        raise NotExercised("usage covers several sequences")
+    if found < limit and limit > SAFE_LIMIT:
+        raise NotExercised("the server's own limit may be lower than max_tokens")
     if found != limit:
         yield Finding("/usage/completion_tokens", f"{limit}", f"{found}")
 
@@ -106,7 +109,7 @@ def completion_tokens_grow_with_the_limit(exchanges: Mapping[str, Exchange], _: 
             yield Finding(f"/{longer}/usage/completion_tokens", f"at least {fewer}", f"{many}")
 
 
-@check("usage.choices-summed", on=PLAIN_ANSWER)
+@check("usage.choices-summed", on=ANSWER)
 def tokens_of_all_choices_are_summed(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """completion_tokens counts all choices: each that max_tokens cuts off, with the reason "length", counts max_tokens.
 
@@ -115,6 +118,8 @@ def tokens_of_all_choices_are_summed(exchange: Exchange, _: Context) -> Iterator
     cut = sum(exchange.finish_reason(index) == "length" for index in exchange.choices)
     if len(exchange.choices) < 2 or not cut:
         raise NotExercised("the answer does not have several choices with one that max_tokens cut off")
+    if exchange.is_stream and len(exchange.walk.usages) > 1:
+        raise NotExercised("the stream has usage more than once")
     limit, found = requested_limit(exchange), completion_count(exchange)
     if limit > SAFE_LIMIT:
         raise NotExercised("the server's own limit may be lower than max_tokens")

@@ -43,6 +43,12 @@ def stream_has_no_entries(exchange: Exchange) -> Exchange:
     return edit_choices(exchange, lambda choice: choice.update(logprobs=None))
 
 
+@mutant("logprobs.none-in-streams")
+def stream_has_entries(exchange: Exchange) -> Exchange:
+    """A stream has log-probabilities, although the document says that streams have none."""
+    return edit_choices(exchange, lambda choice: choice.update(logprobs={"content": []}))
+
+
 @mutant("logprobs.only-on-request")
 def log_probabilities_come_unasked(exchange: Exchange) -> Exchange:
     """An answer has an empty object of log-probabilities that was not requested."""
