@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from inspect import cleandoc
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from conformance.errors import HarnessError
 
@@ -21,6 +21,14 @@ if TYPE_CHECKING:
     from conformance.statistics import SequentialTest
     from openapi.contract.contract import Contract
     from openapi.description.validation import Validator
+
+
+View: TypeAlias = Literal["response", "type", "body", "assembled", "field"]
+"""What a check reads of an exchange.
+
+response: anything of the response. type: its content type. body: its body. assembled: what is put together from all
+events of a stream, such as the text of a choice. field: what the field at the place of a finding contains.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +99,11 @@ class Trial:
     predicate: RoundPredicate
     test: SequentialTest
 
+    def parts_of(self, step: Step) -> dict[str, str]:
+        """Map the parts that the predicate names to those of the scenario in which a step is judged."""
+        roles = {} if step.subject is None else step.subject.roles
+        return {part: roles.get(part, part) for part in self.parts}
+
 
 @dataclass(frozen=True, slots=True)
 class Check:
@@ -99,12 +112,9 @@ class Check:
     claim: the requirement as a true statement about a conforming server.
     over: the steps that a relation needs; empty for a check of single exchanges.
     by_subject: the requirement is that of the subject of the step or its scenario.
-    def parts_of(self, step: Step) -> dict[str, str]:
-        """Map the parts that the predicate names to those of the scenario in which a step is judged."""
-        roles = {} if step.subject is None else step.subject.roles
-        return {part: roles.get(part, part) for part in self.parts}
-
     trial: set if the check judges the rounds of a scenario.
+    invalidates: views of an exchange that show nothing else about the server once the check has a finding on it, so
+        that findings of other checks that read them are consequences.
     """
 
     id: str
@@ -115,6 +125,7 @@ class Check:
     over: tuple[str, ...] = ()
     by_subject: bool = False
     trial: Trial | None = None
+    invalidates: frozenset[View] = frozenset()
 
     def steps(self, scenario: Scenario, step: Step, made: Container[str]) -> tuple[str, ...]:
         """Return the names of the steps that the check needs to judge a step.

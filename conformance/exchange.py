@@ -200,14 +200,19 @@ class Exchange:
         usage = self.json.get("usage") if isinstance(self.json, dict) else None
         return usage if isinstance(usage, dict) else None
 
-    def content(self, index: int = 0) -> str | None:
-        """Return the text of a choice, "" if it has no text; None if the choice does not exist."""
-        choice = self.choices.get(index)
+    @property
+    def first_choice(self) -> AccumulatedChoice | None:
+        """The choice with the lowest index, which is 0 unless the server counts otherwise; None without choices."""
+        return next(iter(self.choices.values()), None)
+
+    def content(self, index: int | None = None) -> str | None:
+        """Return the text of a choice, by default the first; "" if it has no text, None if it does not exist."""
+        choice = self.first_choice if index is None else self.choices.get(index)
         return None if choice is None else choice.content
 
-    def finish_reason(self, index: int = 0) -> str | None:
-        """Return the finish reason of a choice; None if it has no finish reason or does not exist."""
-        choice = self.choices.get(index)
+    def finish_reason(self, index: int | None = None) -> str | None:
+        """Return the finish reason of a choice, by default the first; None if it has none or does not exist."""
+        choice = self.first_choice if index is None else self.choices.get(index)
         return None if choice is None else choice.finish_reason
 
     def to_dict(self) -> dict[str, Any]:

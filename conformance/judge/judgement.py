@@ -6,9 +6,11 @@ Nothing here does I/O, so a recorded run can be judged again offline.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from itertools import islice
+from typing import TYPE_CHECKING, cast
 
 from conformance.check import Context, NotExercised, NotObserved
+from conformance.judge.traced_exchange import Reads, trace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -78,17 +80,38 @@ def _judge_one(
         if reason := check.on.unmet(exchange):
             return Judgement(assertion, identities, unobserved=reason)
     context = Context(contract, validator, model, scenario, assertion.step)
-    findings: list[Finding] = []
     try:
-        for finding in check.judge(exchanges if check.over or check.trial else exchanges[steps[0]], context):
-            findings.append(finding)
-            if len(findings) >= MOST_FINDINGS:
-                break
+        findings = _run(assertion, exchanges, context)
     except NotObserved as not_observed:
         return _unobserved(assertion, identities, not_observed)
     except Exception as error:  # a defect of a check must not count as a failure of the server
         return Judgement(assertion, identities, error=f"{check.id}: {type(error).__name__}: {error}")
-    return Judgement(assertion, identities, tuple(findings))
+    return Judgement(assertion, identities, findings)
+
+
+def _run(assertion: Assertion, exchanges: Mapping[str, Exchange], context: Context) -> tuple[Finding, ...]:
+    """Run the check on the exchanges, by step, and return its first findings."""
+    check = assertion.check
+    subject = exchanges if check.over or check.trial else next(iter(exchanges.values()))
+    return tuple(islice(check.judge(subject, context), MOST_FINDINGS))
+
+
+def trace_reads(
+    judgement: Judgement,
+    recorded: Mapping[tuple[str, str], Exchange],
+    contract: Contract,
+    validator: Validator,
+    model: str,
+) -> Reads:
+    """Judge again, and return which attributes of which exchanges the check read until its last finding."""
+    assertion, reads = judgement.assertion, Reads()
+    exchanges = {
+        step.name: cast("Exchange", trace(exchange, reads))
+        for step in assertion.scenario.steps
+        if (exchange := recorded.get((assertion.scenario.id, step.name))) and exchange.id in judgement.exchanges
+    }
+    _run(assertion, exchanges, Context(contract, validator, model, assertion.scenario, assertion.step))
+    return reads
 
 
 def _unobserved(assertion: Assertion, exchanges: tuple[str, ...], reason: NotObserved) -> Judgement:

@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from conformance.check import Finding, NotExercised, NotObserved
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from conformance.exchange import Exchange, Response
 
+PLACES: Final[Mapping[str, str]] = {
+    "choices-is-a-list": "/choices",
+    "index-is-an-integer": "/choices/*/index",
+    "one-finish-per-choice": "/choices/*/finish_reason",
+    "role-first": "/choices/*/delta/role",
+    "usage-after-finish": "/usage",
+}
+"""The field of the event that a rule is about."""
 SLOW_S = 1.0  # the timing of a faster answer says nothing about buffering
 
 
 def order_findings(exchange: Exchange, *rules: str) -> Iterator[Finding]:
-    """Yield a finding for each place where the order of events breaks one of these rules."""
+    """Yield a finding for each place where the order of events breaks one of these rules.
+
+    The place of an event that should follow the last one is `-`, as in JSON pointers (RFC 6901).
+    """
     for breach in exchange.walk.breaches:
         if breach.rule in rules:
-            yield Finding(f"/events/{breach.at}", breach.expected, breach.got)
+            at = breach.at if breach.at < len(exchange.events) else "-"
+            yield Finding(f"/events/{at}{PLACES.get(breach.rule, '')}", breach.expected, breach.got)
 
 
 def byte_findings(exchange: Exchange, *kinds: str) -> Iterator[Finding]:

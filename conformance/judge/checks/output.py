@@ -203,14 +203,14 @@ def thoughts_keep_their_budget(exchanges: Mapping[str, Exchange], _: Context) ->
     words = _require_reasoning(unlimited).split()
     if len(words) < FEW_WORDS and len("".join(words)) < FEW_CHARACTERS:
         raise NotExercised("the reasoning is short without a budget, too")
-    found = limited.choices[0].reasoning if 0 in limited.choices else ""
+    found = limited.first_choice.reasoning if limited.first_choice else ""
     if found.split() == words:
         yield Finding("/choices/0/message/reasoning", "shorter reasoning", repr(found)[:200])
 
 
 def _require_reasoning(exchange: Exchange) -> str:
     """Return the reasoning of an answer. Raises NotExercised if it is empty."""
-    reasoning = exchange.choices[0].reasoning if 0 in exchange.choices else ""
+    reasoning = exchange.first_choice.reasoning if exchange.first_choice else ""
     if not reasoning:
         raise NotExercised("the answer has no reasoning without a limit, either")
     return reasoning

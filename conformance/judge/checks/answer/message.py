@@ -67,7 +67,7 @@ def role_is_assistant(exchange: Exchange, _: Context) -> Iterator[Finding]:
             yield Finding(f"/choices/{index}/message/role", "assistant", repr(role))
 
 
-@check("answer.content-is-text", on=PLAIN_ANSWER)
+@check("answer.content-is-text", on=PLAIN_ANSWER, invalidates=("field",))
 def content_is_a_text(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """The message's content is a string unless the message calls tools or has reasoning."""
     for index, choice in enumerate(choices_of(exchange)):

@@ -98,7 +98,7 @@ def answer_is_kept_by_no_cache(exchange: Exchange, _: Context) -> Iterator[Findi
             return
 
 
-@check("http.encoding-as-asked", on=RESPONSE)
+@check("http.encoding-as-asked", on=RESPONSE, invalidates=("body",))
 def body_is_not_encoded(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """A body is not compressed if the request accepts only `identity`."""
     found = exchange.header("content-encoding")

@@ -22,7 +22,7 @@ def _requests_usage(exchange: Exchange) -> bool:
     return isinstance(options, dict) and options.get("include_usage") is True
 
 
-@check("stream.accepted", on=EXPECTED_STREAM)
+@check("stream.accepted", on=EXPECTED_STREAM, invalidates=("response",))
 def stream_is_sent_when_asked_for(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """A request with `stream: true` is answered with a complete event stream."""
     if exchange.status != 200 or not exchange.complete:
@@ -52,7 +52,7 @@ def nothing_follows_done(exchange: Exchange, _: Context) -> Iterator[Finding]:
     yield from order_findings(exchange, "nothing-after-done")
 
 
-@check("stream.events-are-json", on=STREAM)
+@check("stream.events-are-json", on=STREAM, invalidates=("assembled",))
 def events_hold_json_objects(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """The data of every event except `[DONE]` is one JSON object."""
     yield from order_findings(exchange, "events-are-json", "events-are-objects")
@@ -84,7 +84,7 @@ def streamed_reason_is_a_documented_one(exchange: Exchange, _: Context) -> Itera
                 yield Finding(where, f"{', '.join(FINISH_REASONS)} or null", repr(found))
 
 
-@check("stream.no-error-event", on=STREAM)
+@check("stream.no-error-event", on=STREAM, invalidates=("body",))
 def stream_reports_no_error(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """The stream of a valid request reports no error."""
     for at, chunk in exchange.walk.errors:
@@ -119,6 +119,8 @@ def usage_comes_with_the_finish_reason(exchange: Exchange, _: Context) -> Iterat
     finished = {
         at for at, chunk in chunks(exchange) for choice in choices(chunk) if choice.get("finish_reason") is not None
     }
+    if not finished:
+        raise NotExercised("no chunk has a finish_reason")
     with_usage = {at for at, _ in exchange.walk.usages}
     if not finished & with_usage:
         yield Finding("/events/*/usage", f"in event {sorted(finished)}", f"in events {sorted(with_usage)}")

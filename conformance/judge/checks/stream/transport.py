@@ -25,7 +25,7 @@ def content_type_is_event_stream(exchange: Exchange, _: Context) -> Iterator[Fin
         yield Finding("/headers/content-type", MEDIA_TYPE, exchange.header("content-type") or "no header")
 
 
-@check("stream.well-formed", on=STREAM)
+@check("stream.well-formed", on=STREAM, invalidates=("assembled",))
 def lines_are_fields_of_the_standard(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """Every line of the stream is a field of the event-stream format, a comment or empty.
 
@@ -34,7 +34,7 @@ def lines_are_fields_of_the_standard(exchange: Exchange, _: Context) -> Iterator
     yield from byte_findings(exchange, "unknown-field", "no-colon-line")
 
 
-@check("stream.utf8", on=STREAM)
+@check("stream.utf8", on=STREAM, invalidates=("assembled",))
 def stream_is_utf8(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """The stream is UTF-8 throughout and has no unpaired surrogates."""
     yield from byte_findings(exchange, "invalid-utf8")
@@ -43,7 +43,7 @@ def stream_is_utf8(exchange: Exchange, _: Context) -> Iterator[Finding]:
             yield Finding(f"/events/{at}", "whole characters", oddity)
 
 
-@check("stream.last-event-ended", on=STREAM)
+@check("stream.last-event-ended", on=STREAM, invalidates=("assembled",))
 def last_event_has_its_blank_line(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """The last event is followed by a blank line; otherwise decoders drop the event."""
     yield from byte_findings(exchange, "unterminated-event")

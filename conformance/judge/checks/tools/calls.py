@@ -65,11 +65,17 @@ def arguments_are_a_json_object(exchange: Exchange, _: Context) -> Iterator[Find
 
 @check("tools.arguments-fit-schema", on=OFFERED)
 def arguments_fit_their_schema(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """The arguments of every complete call are valid against the parameters of its function."""
-    offered = _offered_functions(exchange)
-    for where, call in _complete_calls(exchange):
+    """The arguments of every complete call of a strict function are valid against its parameters.
+
+    Without `strict` the model may deviate from the schema.
+    """
+    strict = {name: function for name, function in _offered_functions(exchange).items() if function.get("strict")}
+    calls = [(where, call) for where, call in _complete_calls(exchange) if call.name in strict]
+    if not calls:
+        raise NotExercised("no strict function is called")
+    for where, call in calls:
         reading = read_json(call.arguments or "")
-        schema = offered.get(call.name, {}).get("parameters")
+        schema = strict[call.name].get("parameters")
         if reading.error or not isinstance(schema, dict):
             continue  # other checks report it
         for problem in jsonschema_rs.validator_for(schema).iter_errors(reading.value):
@@ -108,13 +114,13 @@ def _pieces(exchange: Exchange) -> Iterator[tuple[str, int, dict[str, Any]]]:
     found = False
     for at, chunk in exchange.walk.chunks:
         choices = chunk.get("choices")
-        for choice in choices if isinstance(choices, list) else []:
+        for position, choice in enumerate(choices if isinstance(choices, list) else []):
             delta = choice.get("delta") if isinstance(choice, dict) else None
             pieces = delta.get("tool_calls") if isinstance(delta, dict) else None
             for place, piece in enumerate(pieces if isinstance(pieces, list) else []):
                 if isinstance(piece, dict):
                     found = True
-                    yield f"/events/{at}/tool_calls/{place}", choice.get("index"), piece
+                    yield f"/events/{at}/choices/{position}/delta/tool_calls/{place}", choice.get("index"), piece
     if not found:
         raise NotExercised("no tool is called")
 
@@ -180,9 +186,9 @@ def streamed_calls_are_the_plain_ones(exchanges: Mapping[str, Exchange], _: Cont
     if not any(choice.tool_calls for exchange in exchanges.values() for choice in exchange.choices.values()):
         raise NotExercised("no tool is called")
     calls = {
-        name: [_parse(call) for call in exchange.choices[0].tool_calls]
+        name: [_parse(call) for call in exchange.first_choice.tool_calls]
         for name, exchange in exchanges.items()
-        if 0 in exchange.choices
+        if exchange.first_choice
     }
     if len(calls) < len(exchanges):
         raise NotObserved("an answer has no choices")

@@ -111,7 +111,7 @@ def calls_of_the_past_are_answered(exchange: Exchange, context: Context) -> Iter
     if reason := why_unanswered(exchange):
         yield Finding("/status", "200 and an answer", reason)
     elif not any(choice.content or choice.reasoning or choice.tool_calls for choice in exchange.choices.values()):
-        yield Finding("/choices/0/message", "content or a call", "neither")
+        yield Finding("/choices/0/message/content", "content or a call", "neither")
 
 
 @check("tools.bad-history-survived", on=in_scenario("tools-history", "bad-*"))
@@ -126,4 +126,4 @@ def answer_holds_a_text_or_a_call(exchange: Exchange, _: Context) -> Iterator[Fi
     """An answer to a request with tools has content or a call: nothing that the model generated is lost in between."""
     for index, choice in exchange.choices.items():
         if choice.finish_reason != "length" and not (choice.content or choice.tool_calls or choice.reasoning):
-            yield Finding(f"/choices/{index}/message", "content or a call", "neither")
+            yield Finding(f"/choices/{index}/message/content", "content or a call", "neither")
