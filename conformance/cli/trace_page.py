@@ -34,11 +34,11 @@ td:nth-child(2){width:42%;font:12.5px/1.6 ui-monospace,monospace;white-space:pre
 p{margin:0 0 .3rem}small{opacity:.75}code{font:12px ui-monospace,monospace}b{font-weight:600}
 .key span{display:inline-block;margin-right:1.5rem}
 @media(prefers-color-scheme:dark){:root{--judged:#a5d6a7;--schema:#90caf9;--excluded:#ffcc80;--unmapped:#ff8a80}}
-.judged{border-color:var(--judged)!important}.judged b{color:var(--judged)}
-.schema{border-color:var(--schema)!important}.schema b{color:var(--schema)}
-.excluded{border-color:var(--excluded)!important}.excluded b{color:var(--excluded)}
-.prose{border-color:var(--prose)!important}.prose b{color:var(--prose)}
-.unmapped{border-color:var(--unmapped)!important}.unmapped b{color:var(--unmapped)}
+td.judged{border-left-color:var(--judged)}.judged b{color:var(--judged)}
+td.schema{border-left-color:var(--schema)}.schema b{color:var(--schema)}
+td.excluded{border-left-color:var(--excluded)}.excluded b{color:var(--excluded)}
+td.prose{border-left-color:var(--prose)}.prose b{color:var(--prose)}
+td.unmapped{border-left-color:var(--unmapped)}.unmapped b{color:var(--unmapped)}
 """  # noqa: E501 - style sheets have long lines
 
 
