@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 CLOCK_SKEW = timedelta(hours=1)  # the most by which the server's clock may differ from ours
 REASONING_TAGS = re.compile(r"</?(?:think|thinking|thought|reasoning)>|<\|/?think\|>|◁/?think▷", re.IGNORECASE)
+DATE_OF_VERSION = re.compile(r"-\d{4}[\w.-]*")
 FINISH_REASONS = ("stop", "length", "tool_calls")
 
 
@@ -35,6 +36,13 @@ def check_created(where: str, created: object, exchange: Exchange) -> Iterator[F
     seconds = int(created) if isinstance(created, str) and created.isascii() and created.isdigit() else created
     if isinstance(seconds, bool) or not isinstance(seconds, int) or not low <= seconds <= high:
         yield Finding(where, f"seconds between {low} and {high}", repr(created))
+
+
+def names_model(found: object, requested: object) -> bool:
+    """Return whether an answer names the requested model, or a dated version of it."""
+    if not isinstance(found, str) or not isinstance(requested, str) or not found.startswith(requested):
+        return False
+    return found == requested or DATE_OF_VERSION.fullmatch(found.removeprefix(requested)) is not None
 
 
 def choices_of(exchange: Exchange) -> list[dict[str, Any]]:

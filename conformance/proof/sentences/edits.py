@@ -5,6 +5,7 @@ Conditions, all of which an answer must meet:
 - `request`: a JSON Schema of the request body;
 - `form`: `plain` or `stream`; both by default;
 - `status`: `answered` (the default), `refused` or `any`;
+- `scope`: `every` or `later`: all choices, or those after the first; by default both, one after the other;
 - `chunks`: `all` (the default), `first`, `last`, `with-choices`, `last-text` or `finishing`: which chunks of
   a stream.
 

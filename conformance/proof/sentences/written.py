@@ -39,9 +39,10 @@ if TYPE_CHECKING:
     from conformance.proof.sentences.edits import Scope
 
 FOLDER: Final = Path(__file__).parent / "deviations"
-CONDITIONS: Final = ("request", "form", "status", "chunks")
+CONDITIONS: Final = ("request", "form", "status", "chunks", "scope")
 KEYS: Final = ("server", "documents", *CONDITIONS, *EDITS, "outcome", "as", "mutant", "fault")
 FORMS: Final[tuple[Form, ...]] = ("plain", "stream")
+SCOPES: Final = ("every", "later")
 STATUSES: Final = ("answered", "refused", "any")
 
 
@@ -122,12 +123,14 @@ def _from_edit(summary: str, row: Mapping[str, Any], where: str) -> Iterator[Dev
     if not edits:
         raise HarnessError(f"{where}: {summary!r} changes nothing: expected one of {', '.join(EDITS)}")
     form, status, chunks = row.get("form"), row.get("status", "answered"), row.get("chunks", "all")
-    for value, known in ((form, (None, *FORMS)), (status, STATUSES), (chunks, CHUNKS)):
+    scope = row.get("scope")
+    for value, known in ((form, (None, *FORMS)), (status, STATUSES), (chunks, CHUNKS), (scope, (None, *SCOPES))):
         if value not in known:
             raise HarnessError(f"{where}: invalid value {value!r}: expected one of {', '.join(filter(None, known))}")
     matches = matcher(row["request"]) if "request" in row else None
     paths = [path for edit in edits.values() if isinstance(edit, dict | list) for path in edit]
-    scopes: list[Scope] = ["every", "later"] if any(path.startswith(EVERY_CHOICE) for path in paths) else ["every"]
+    by_choice = "scope" not in row and any(path.startswith(EVERY_CHOICE) for path in paths)
+    scopes: list[Scope] = ["every", "later"] if by_choice else [row.get("scope", "every")]
     for one in FORMS if form is None else (form,):
         for scope in scopes:
             name = f"{summary} ({one}{', later choices' if scope == 'later' else ''})"

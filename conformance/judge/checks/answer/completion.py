@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
 
 from conformance.check import Context, Finding, NotExercised, NotObserved, check
-from conformance.judge.answer_fields import answer_object, check_created
+from conformance.judge.answer_fields import answer_object, check_created, names_model
 from conformance.judge.applicability import EXPECTED_ANSWER, PLAIN_ANSWER, summarize, summarize_with_type
 from conformance.judge.unknown_fields import unknown_fields
 from openapi.stream.event_order import reports_error
@@ -16,17 +15,15 @@ if TYPE_CHECKING:
 
     from conformance.exchange import Exchange
 
-DATE_OF_VERSION: Final = re.compile(r"-\d{4}[\w.-]*")
 
-
-@check("answer.accepted", on=EXPECTED_ANSWER)
+@check("answer.accepted", on=EXPECTED_ANSWER, invalidates=("response",))
 def valid_request_is_answered(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """A valid request is answered with status 200."""
     if exchange.status != 200 or not exchange.complete:
         yield Finding("/status", "200 and a complete body", summarize(exchange))
 
 
-@check("answer.no-error-inside", on=EXPECTED_ANSWER)
+@check("answer.no-error-inside", on=EXPECTED_ANSWER, invalidates=("response",))
 def success_holds_no_error(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """An answer with status 200 does not report an error in its body.
 
@@ -45,7 +42,7 @@ def content_type_is_json(exchange: Exchange, _: Context) -> Iterator[Finding]:
         yield Finding("/headers/content-type", "application/json", exchange.header("content-type") or "no header")
 
 
-@check("answer.fits-schema", on=PLAIN_ANSWER)
+@check("answer.fits-schema", on=PLAIN_ANSWER, invalidates=("body", "field"))
 def answer_fits_the_description(exchange: Exchange, context: Context) -> Iterator[Finding]:
     """A plain answer is valid against the description of the dialect."""
     if exchange.json_error:
@@ -55,7 +52,7 @@ def answer_fits_the_description(exchange: Exchange, context: Context) -> Iterato
         yield Finding(problem.where or "/", f"{problem.keyword} {problem.bound}", problem.message)
 
 
-@check("answer.utf8", on=PLAIN_ANSWER)
+@check("answer.utf8", on=PLAIN_ANSWER, invalidates=("body",))
 def answer_is_utf8(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """A plain answer is UTF-8 throughout and does not begin with a byte order mark."""
     if exchange.body.startswith(b"\xef\xbb\xbf"):
@@ -73,7 +70,7 @@ def answer_names_each_member_once(exchange: Exchange, _: Context) -> Iterator[Fi
         yield Finding("/body", "unambiguous JSON", oddity)
 
 
-@check("answer.plain-unless-asked", on=EXPECTED_ANSWER)
+@check("answer.plain-unless-asked", on=EXPECTED_ANSWER, invalidates=("response",))
 def answer_is_not_streamed_unasked(exchange: Exchange, context: Context) -> Iterator[Finding]:
     """A request without `stream: true` is answered with plain JSON."""
     if context.step.streams:
@@ -124,17 +121,11 @@ def model_is_the_requested_one(exchange: Exchange, context: Context) -> Iterator
     """
     requested = exchange.request_json.get("model", context.model) if isinstance(exchange.request_json, dict) else None
     found = answer_object(exchange).get("model")
-    if found != requested and not _is_dated_version(found, requested):
+    if not names_model(found, requested):
         yield Finding("/model", repr(requested), repr(found))
 
 
-def _is_dated_version(found: Any, requested: Any) -> bool:
-    if not isinstance(found, str) or not isinstance(requested, str) or not found.startswith(requested):
-        return False
-    return DATE_OF_VERSION.fullmatch(found.removeprefix(requested)) is not None
-
-
-@check("answer.usage-present", on=PLAIN_ANSWER)
+@check("answer.usage-present", on=PLAIN_ANSWER, invalidates=("field",))
 def usage_is_given(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """A plain answer reports its token counts in `usage`."""
     found = answer_object(exchange).get("usage")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from conformance.check import Context, Finding, NotExercised, check, relation
-from conformance.judge.answer_fields import check_created, requested_choices
+from conformance.judge.answer_fields import check_created, names_model, requested_choices
 from conformance.judge.applicability import SEVERAL_STREAMED, STREAM, STREAMED_ANSWER, why_unanswered
 from conformance.judge.streams import choices, chunks, order_findings
 from conformance.judge.unknown_fields import unknown_fields
@@ -26,7 +26,7 @@ def _constant(exchange: Exchange, name: str) -> Iterator[Finding]:
             return
 
 
-@check("stream.chunks-fit-schema", on=STREAM)
+@check("stream.chunks-fit-schema", on=STREAM, invalidates=("field",))
 def chunks_fit_the_description(exchange: Exchange, context: Context) -> Iterator[Finding]:
     """Every chunk is valid against the description of the dialect."""
     for at, chunk in chunks(exchange):
@@ -70,7 +70,7 @@ def model_is_the_same_in_every_chunk(exchange: Exchange, _: Context) -> Iterator
     yield from _constant(exchange, "model")
 
 
-@check("stream.index-integer", on=STREAM)
+@check("stream.index-integer", on=STREAM, invalidates=("assembled", "field"))
 def index_is_an_integer(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """`choices` of every chunk is a list, and every choice has an integer `index`."""
     yield from order_findings(exchange, "index-is-an-integer", "choices-is-a-list")
@@ -98,11 +98,11 @@ def chunk_carries_one_choice(exchange: Exchange, _: Context) -> Iterator[Finding
 
 @check("stream.model-echoed", on=STREAMED_ANSWER)
 def model_of_chunks_is_the_requested_one(exchange: Exchange, context: Context) -> Iterator[Finding]:
-    """`model` of the chunks is the model of the request, as in plain answers."""
+    """`model` of the chunks is the model of the request, or a dated version of it, as in plain answers."""
     sent: Any = exchange.request_json
     requested = sent.get("model", context.model) if isinstance(sent, dict) else context.model
     at, first = chunks(exchange)[0]
-    if first.get("model") != requested:
+    if not names_model(first.get("model"), requested):
         yield Finding(f"/events/{at}/model", repr(requested), repr(first.get("model")))
 
 
