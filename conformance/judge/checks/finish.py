@@ -121,8 +121,13 @@ def tool_calls_means_that_a_tool_is_called(exchange: Exchange, _: Context) -> It
 
 @relation("finish.streamed-as-plain", over=("plain", "streamed"), unmet=why_unanswered)
 def streamed_reason_equals_the_plain_one(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
-    """The same greedy request ends for the same reason, streamed and plain."""
+    """The same greedy request ends for the same reason, streamed and plain.
+
+    Answers that call tools have a requirement of their own for streams.
+    """
     plain, streamed = exchanges["plain"], exchanges["streamed"]
+    if any(choice.tool_calls for exchange in (plain, streamed) for choice in exchange.choices.values()):
+        raise NotExercised("a tool is called")
     if plain.content() != streamed.content():
         raise NotExercised("the texts differ, so their finish reasons may differ")
     if plain.finish_reason() != streamed.finish_reason():

@@ -122,13 +122,12 @@ def test_the_checks_apply_to_the_expected_scenarios() -> None:
             judged[assertion.check.id].add(assertion.scenario.id)
     assert judged == {
         "answer.as-many-choices-as-asked": {
-            *("choices", "choices-best-of", "choices-of-beams", "logprobs"),
-            *("n-128-accepted", "n-needs-temperature-accepted"),
+            *("choices", "choices-best-of", "choices-of-beams", "defaults", "logprobs"),
+            *("n-128-accepted", "n-needs-temperature-accepted", "n-with-default-temperature-accepted"),
         },
         "answer.logprobs-when-asked": {
-            *("logprobs", "same-request", "seeded"),
-            *("logprobs-true-accepted", "top_logprobs-0-accepted", "top_logprobs-20-accepted"),
-            *("top_logprobs-2.0-accepted", "top_logprobs-null-accepted", "top-logprobs-turns-on-logprobs-accepted"),
+            *("defaults", "logprobs", "same-request", "seeded"),
+            *("logprobs-true-accepted", "top_logprobs-20-accepted", "top-logprobs-turns-on-logprobs-accepted"),
         },
-        "tools.none-calls-nothing": {"tool-choices", "tool_choice-none-accepted"},
+        "tools.none-calls-nothing": {"defaults", "tool-choices", "tool_choice-none-accepted"},
     }
