@@ -45,8 +45,9 @@ if TYPE_CHECKING:
 @click.argument("url", required=False)
 @add_options(
     "--dialect", "--also", "--model", "--api-key-env", "--header", "--header-env", "--concurrency", "--only", "--topic",
-    "--coverage", "--fuzz", "--seed", "--capability", "--strict", "--waivers", "--list", "--dry-run", "--max-requests",
-    "--max-tokens", "--max-time", "--rate", "--timeout", "--wait", "--insecure", "--ca-file", "--clients", "--report",
+    "--thorough", "--coverage", "--fuzz", "--seed", "--capability", "--strict", "--waivers", "--list", "--dry-run",
+    "--max-requests", "--max-tokens", "--max-time", "--rate", "--timeout", "--wait", "--insecure", "--ca-file",
+    "--clients", "--report",
 )  # fmt: skip
 def check(
     url: str | None,
@@ -59,6 +60,7 @@ def check(
     concurrency: int,
     only: tuple[str, ...],
     topics: tuple[str, ...],
+    thorough: bool,
     coverage: int,
     fuzz: int,
     seed: int | None,
@@ -102,6 +104,7 @@ def check(
             model=model,
             only=only,
             topics=topics,
+            thorough=thorough,
             draw=Draw(coverage, fuzz, seed or 0),
             capabilities=capability_option.parse(capabilities),
             strict=strict,
@@ -182,7 +185,7 @@ def _name_files(reports: list[tuple[str, Path]], dialects: list[str]) -> dict[st
 def _show_plan(options: RunOptions, contract: Contract, console: Console, *, requests: bool) -> None:
     """Show the plan for a server that does not describe itself: its requests, or else its requirements."""
     declaration = default_capabilities(contract).with_overrides(contract, options.capabilities)
-    plan = draft(contract, declaration, options.only, options.topics, options.draw)
+    plan = draft(contract, declaration, options.only, options.topics, options.draw, thorough=options.thorough)
     if requests:
         console.print(plan_preview.requests_table(plan, contract, options.model or contract.default_model))
     else:

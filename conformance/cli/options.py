@@ -81,9 +81,21 @@ OPTIONS: Final = {
             maximum=256,
         ),
         SuiteOption(
-            "--only", "Only these checks, requirements or scenarios (repeatable)", "ID_OR_GLOB", repeatable=True
+            "--only",
+            "Only these checks or requirements, in as few requests as show them, or these scenarios (repeatable)",
+            "ID_OR_GLOB",
+            repeatable=True,
         ),
-        SuiteOption("--topic", "Only checks of this topic (repeatable)", "NAME", repeatable=True, parameter="topics"),
+        SuiteOption(
+            "--topic",
+            "Only checks of this topic, in as few requests as show them (repeatable)",
+            "NAME",
+            repeatable=True,
+            parameter="topics",
+        ),
+        SuiteOption(
+            "--thorough", "With --only or --topic: send every request that the selected checks judge", kind="flag"
+        ),
         SuiteOption(
             "--coverage",
             "Also send N schemathesis cases for the description, the same ones in every run",

@@ -83,6 +83,7 @@ class JudgingSession:
             model=option("model"),
             only=only,
             topics=topics,
+            thorough=option("thorough"),
             draw=draw,
             capabilities=capability_option.parse(option("capability")),
             strict=self.strict,
@@ -104,7 +105,8 @@ class JudgingSession:
         plan = self.prepared.plan
         needed = {assertion.scenario.id for assertion in assertions}
         scenarios = tuple(scenario for scenario in plan.scenarios if scenario.id in needed)
-        narrowed = replace(plan, scenarios=scenarios, assertions=tuple(assertions), uncovered=())
+        partial = plan.partial or len(assertions) < len(plan.assertions)
+        narrowed = replace(plan, scenarios=scenarios, assertions=tuple(assertions), uncovered=(), partial=partial)
         outcome = asyncio.run(send(replace(self.prepared, plan=narrowed), self._secret))
         self._judgements = {judgement.assertion.id: judgement for judgement in outcome.judgements}
         self._rows = {row.id: row for row in outcome.report.rows}

@@ -11,6 +11,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from conformance.errors import UsageError
+from conformance.plan.selection import select_requests
 from openapi.contract.contract import Requirement
 from openapi.did_you_mean import suggest
 
@@ -46,6 +47,10 @@ class Plan:
     contract: the contract that the server is judged by, narrowed to the capabilities that it declares.
     uncovered: requirements of the contract that no scenario exercises.
     undeclared: capabilities of the dialect that the server does not declare.
+    inapplicable: requirements without a capability of their own that only requests for an undeclared capability
+        exercise.
+    left_out: requirements that only requests exercise which the contract does not allow, each with the reason.
+    partial: whether the user left out some of the assertions.
     """
 
     contract: Contract
@@ -53,6 +58,9 @@ class Plan:
     assertions: tuple[Assertion, ...]
     uncovered: tuple[Requirement, ...]
     undeclared: tuple[Capability, ...] = ()
+    inapplicable: tuple[Requirement, ...] = ()
+    left_out: tuple[tuple[Requirement, str], ...] = ()
+    partial: bool = False
 
     @property
     def requests(self) -> int:
@@ -73,12 +81,15 @@ def make_plan(
     undeclared: tuple[Capability, ...] = (),
     topics: Collection[str] = (),
     more: Collection[Assertion] = (),
+    *,
+    thorough: bool = False,
 ) -> Plan:
     """Make the plan for a contract that is narrowed to the capabilities that the server declares.
 
     `only` keeps the assertions whose check, requirement or scenario matches a glob, `topics` those whose check belongs
-    to one of the topics. `more` are assertions of checks for which dialects have no requirement. Raises UsageError if
-    a pattern of `only` matches nothing.
+    to one of the topics. Of these, few requests are sent that show each check under each condition (see `selection`),
+    or all if `thorough`. `more` are assertions of checks for which dialects have no requirement. Raises UsageError if a
+    pattern of `only` matches nothing.
     """
     assertions = [assertion for scenario in scenarios for assertion in _assertions(contract, scenario, checks)]
     assertions += more
@@ -87,7 +98,6 @@ def make_plan(
     if only:
         require_matches(only, assertions, contract)
         assertions = [assertion for assertion in assertions if any(_matches(pattern, assertion) for pattern in only)]
-    used = {assertion.scenario.id for assertion in assertions}
     reached = {assertion.check.id for assertion in assertions}
     uncovered = (
         ()
@@ -98,8 +108,13 @@ def make_plan(
             if key in checks and key not in reached and not checks[key].by_subject and _expected(row, contract)
         )
     )
-    kept = tuple(scenario for scenario in scenarios if scenario.id in used)
-    return Plan(contract, kept, tuple(assertions), uncovered, () if only or topics else undeclared)
+    if (only or topics) and not thorough:
+        kept, shown = select_requests(assertions, contract, lambda assertion: _is_named(only, assertion.scenario))
+    else:
+        used = {assertion.scenario.id for assertion in assertions}
+        kept, shown = tuple(scenario for scenario in scenarios if scenario.id in used), tuple(assertions)
+    partial = bool(only or topics)
+    return Plan(contract, kept, shown, uncovered, () if partial else undeclared, partial=partial)
 
 
 def require_matches(only: Collection[str], assertions: Collection[Assertion], contract: Contract) -> None:
@@ -139,6 +154,16 @@ def _assertions(contract: Contract, scenario: Scenario, checks: Mapping[str, Che
                 own = Requirement(subject.requirement, subject.keyword, subject.source, subject.interpretation)
                 assertions.append(Assertion(check, scenario, step, own, subject.summary))
     return assertions
+
+
+def shows(check: Check, scenario: Scenario, contract: Contract) -> bool:
+    """Return whether a check judges a step of a scenario."""
+    return any(check.on.applies_to(scenario, step, contract) for step in scenario.steps)
+
+
+def _is_named(only: Collection[str], scenario: Scenario) -> bool:
+    """Return whether the user selected a scenario by its own name."""
+    return any(fnmatchcase(scenario.id, pattern) for pattern in only)
 
 
 def _matches(pattern: str, assertion: Assertion) -> bool:

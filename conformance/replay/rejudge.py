@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING, Any, Final
 from conformance.check import NotExercised, NotObserved
 from conformance.client.secret import is_redacted
 from conformance.exchange import Exchange
-from conformance.judge.rounds import pending
 from conformance.plan.capabilities import DeclaredCapabilities
 from conformance.plan.scenarios.schemathesis_cases import Draw
+from conformance.plan.selection import narrow_scenario
 from conformance.record import Record
 from conformance.report.results import add_dialects
 from conformance.run.drafting import draft
 from conformance.run.reuse import index_exchanges
 from conformance.run.session import PreparedRun, RunOptions, RunOutcome, conclude, load_contract
+from conformance.run.trials import Trials
 from openapi.address import parse
 
 if TYPE_CHECKING:
@@ -97,16 +98,18 @@ def _rebuild(
     target = judged["target"]
     contract = load_contract(target["dialect"])
     declaration = _declaration(target)
-    plan = draft(contract, declaration, options.only, options.topics, options.draw)
+    selected = contract, declaration, options.only, options.topics, options.draw
+    plan = draft(*selected, thorough=True)  # nothing is sent, so every exchange of the record is judged
+    needed = draft(*selected) if options.only or options.topics else plan
     record = Record(missing=_missing(judged))
-    for scenario in plan.scenarios:
+    for scenario in (*needed.scenarios, *plan.scenarios):
         reused = reusable.get(scenario.request_key(target["model"]), {})
         for position, step in enumerate(scenario.steps):
             exchange = exchanges.get(f"{prefix}{scenario.id}/{step.name}") or reused.get(position)
             if exchange is not None and _is_same_request(exchange, step, target["model"]):
                 record.exchanges[scenario.id, step.name] = exchange
     known_steps = {*record.exchanges, *record.missing}
-    unrecorded = tuple(scenario.id for scenario in plan.scenarios if _is_incomplete(plan, scenario, record))
+    unrecorded = tuple(scenario.id for scenario in needed.scenarios if _is_incomplete(needed, scenario, record))
     address = parse(target["url"], contract.path, contract.models_path)
     prepared = PreparedRun(
         replace(options, dialect=contract.name),
@@ -124,21 +127,15 @@ def _is_incomplete(plan: Plan, scenario: Scenario, record: Record) -> bool:
 
     Steps of later rounds count only if an undecided trial still needs them.
     """
-    recorded = {name: exchange for (identity, name), exchange in record.exchanges.items() if identity == scenario.id}
-    absent = [
-        step for step in scenario.steps if step.name not in recorded and (scenario.id, step.name) not in record.missing
-    ]
+    known = {*record.exchanges, *record.missing}
+    absent = [step for step in scenario.steps if (scenario.id, step.name) not in known]
     if any(step.round <= 1 for step in absent):
         return True
-    checks = {
-        assertion.check.id: assertion.check for assertion in plan.assertions if assertion.scenario.id == scenario.id
-    }
+    trials = Trials(plan)
     for number in sorted({step.round for step in absent}):
-        earlier = {
-            step.name: recorded[step.name] for step in scenario.steps if step.round < number and step.name in recorded
-        }
-        needed = pending(checks.values(), scenario, earlier)
-        if any(step.round == number and step.part in needed for step in absent):
+        keys = [(scenario.id, step.name) for step in scenario.steps if step.round < number]
+        earlier = {key: record.exchanges[key] for key in keys if key in record.exchanges}
+        if trials.select_needed(scenario, [step for step in absent if step.round == number], earlier):
             return True
     return False
 
@@ -154,8 +151,9 @@ def _narrow(plan: Plan, known: set[tuple[str, str]]) -> Plan:
         )
     )
     used = {assertion.scenario.id for assertion in assertions}
-    scenarios = tuple(scenario for scenario in plan.scenarios if scenario.id in used)
-    return replace(plan, scenarios=scenarios, assertions=assertions, uncovered=())
+    scenarios = tuple(narrow_scenario(scenario, known) for scenario in plan.scenarios if scenario.id in used)
+    partial = plan.partial or len(assertions) < len(plan.assertions)
+    return replace(plan, scenarios=scenarios, assertions=assertions, uncovered=(), partial=partial)
 
 
 def _missing(judged: dict[str, Any]) -> dict[tuple[str, str], NotObserved]:

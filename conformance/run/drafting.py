@@ -9,9 +9,10 @@ from conformance.errors import UsageError
 from conformance.judge import schemathesis_oracle as oracle
 from conformance.judge.check_registry import gather_checks
 from conformance.plan.capabilities import DeclaredCapabilities, narrow_contract
-from conformance.plan.plan import make_plan, require_known_topics, require_matches
+from conformance.plan.plan import make_plan, require_known_topics, require_matches, shows
 from conformance.plan.scenarios import list_scenarios
 from conformance.plan.scenarios.schemathesis_cases import NOTHING, Draw, draw
+from conformance.plan.scenarios.written import list_unfit
 from openapi.contract.capability import Capability
 from openapi.contract.contract import load, names
 from openapi.did_you_mean import suggest
@@ -30,8 +31,13 @@ def draft(
     only: tuple[str, ...] = (),
     topics: tuple[str, ...] = (),
     wanted: Draw = NOTHING,
+    *,
+    thorough: bool = False,
 ) -> Plan:
-    """Return the plan for a server of this contract with these capabilities."""
+    """Return the plan for a server of this contract with these capabilities.
+
+    `only` and `topics` select checks, of which the plan sends few requests, or all if `thorough`.
+    """
     undeclared = (
         *(item for name, item in contract.capabilities.items() if name not in capabilities.declared),
         *_unsupported_parameters(contract, capabilities),
@@ -40,12 +46,31 @@ def draft(
     drawn = draw(narrowed, wanted)
     scenarios = (*list_scenarios(contract, narrowed, capabilities), *drawn)
     more = oracle.assertions(narrowed, drawn)
-    plan = make_plan(narrowed, scenarios, gather_checks(), only, undeclared, topics, more)
-    if not capabilities.neutral_only or not plan.uncovered:
-        return plan
-    # A requirement that only requests with an unsupported parameter exercise is undeclared, and not uncovered.
-    complete = draft(contract, replace(capabilities, neutral_only=frozenset()))
-    return replace(plan, uncovered=tuple(row for row in plan.uncovered if row in complete.uncovered))
+    plan = make_plan(narrowed, scenarios, gather_checks(), only, undeclared, topics, more, thorough=thorough)
+    if undeclared and plan.uncovered:
+        # A requirement that only requests for an undeclared capability exercise is not applicable, and not uncovered.
+        everything = DeclaredCapabilities(frozenset(contract.capabilities), frozenset(), capabilities.source)
+        complete = draft(contract, everything)
+        remaining = {*complete.uncovered, *(row for row, _ in complete.left_out)}
+        uncovered = tuple(row for row in plan.uncovered if row in remaining)
+        inapplicable = tuple(row for row in plan.uncovered if row not in remaining)
+        plan = replace(plan, uncovered=uncovered, inapplicable=inapplicable)
+    return _explain_uncovered(plan) if plan.uncovered else plan
+
+
+def _explain_uncovered(plan: Plan) -> Plan:
+    """Return the plan with a reason for each requirement that only requests exercise which the contract forbids."""
+    checks, contract = gather_checks(), plan.contract
+    unfit = list(list_unfit(contract))
+    left_out = {
+        row: next((reason for scenario, reason in unfit if shows(checks[row.id], scenario, contract)), "")
+        for row in plan.uncovered
+    }
+    return replace(
+        plan,
+        uncovered=tuple(row for row, reason in left_out.items() if not reason),
+        left_out=tuple((row, reason) for row, reason in left_out.items() if reason),
+    )
 
 
 def _unsupported_parameters(contract: Contract, capabilities: DeclaredCapabilities) -> tuple[Capability, ...]:

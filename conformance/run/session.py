@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from conformance.client.client import Client
 from conformance.errors import UsageError
+from conformance.judge.causes import find_causes
 from conformance.judge.judgement import Judgement, judge
 from conformance.plan.capabilities import (
     DeclaredCapabilities,
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 class RunOptions:
     """What the user asked for.
 
+    thorough: send every request that the selected checks judge, and not as few as show them.
     draw: how many generated requests to send in addition.
     capabilities: (name, has it) pairs that override what the server declares.
     also: further dialects to judge the same server by.
@@ -60,6 +62,7 @@ class RunOptions:
     model: str | None = None
     only: tuple[str, ...] = ()
     topics: tuple[str, ...] = ()
+    thorough: bool = False
     draw: Draw = NOTHING
     capabilities: tuple[tuple[str, bool], ...] = ()
     strict: bool = False
@@ -148,7 +151,7 @@ async def prepare(options: RunOptions, client: Client) -> PreparedRun:
     capabilities = await preflight.probe(model, capabilities)
 
     def prepare_dialect(dialect: Contract, capabilities: DeclaredCapabilities) -> PreparedRun:
-        plan = draft(dialect, capabilities, options.only, options.topics, options.draw)
+        plan = draft(dialect, capabilities, options.only, options.topics, options.draw, thorough=options.thorough)
         return PreparedRun(options, dialect, target, model, capabilities, plan)
 
     others = []
@@ -157,7 +160,8 @@ async def prepare(options: RunOptions, client: Client) -> PreparedRun:
             # An override is a capability of the first dialect, and perhaps not of this one.
             overrides = tuple(pair for pair in options.capabilities if pair[0] in other.capabilities)
             declared = _read_capabilities(other, description, overrides, key=client.has_key)
-            others.append(prepare_dialect(other, declared))
+            refused = set(capabilities.denied) & set(declared.list_conditional(other))
+            others.append(prepare_dialect(other, declared.with_refusals(other, refused)))
     return replace(prepare_dialect(contract, capabilities), also=tuple(others))
 
 
@@ -220,9 +224,15 @@ def _open_client(options: RunOptions, secret: Secret | None) -> Client:
 def conclude(prepared: PreparedRun, record: Record, started_at: str, duration_s: float) -> RunOutcome:
     """Judge a record and build the report."""
     plan, contract, options = prepared.plan, prepared.plan.contract, prepared.options
-    judgements = judge(plan.assertions, record.exchanges, contract, Validator(contract), prepared.model, record.missing)
+    validator = Validator(contract)
+    judgements = judge(plan.assertions, record.exchanges, contract, validator, prepared.model, record.missing)
     report = verdict.build_report(
-        plan, judgements, strict=options.strict, exhausted=record.exhausted, waivers=options.waivers
+        plan,
+        judgements,
+        strict=options.strict,
+        exhausted=record.exhausted,
+        waivers=options.waivers,
+        causes=find_causes(judgements, record.exchanges, contract, validator, prepared.model),
     )
     facts = RunFacts(
         url=prepared.target.chat_url,

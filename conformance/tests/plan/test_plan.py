@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fnmatch import fnmatchcase
+from functools import cache
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,6 +13,7 @@ from conformance.errors import UsageError
 from conformance.judge.check_registry import gather_checks
 from conformance.plan import plan
 from conformance.plan.capabilities import DeclaredCapabilities, default_capabilities, narrow_contract
+from conformance.plan.conditions import list_conditions
 from conformance.plan.scenarios import list_scenarios
 from conformance.run.drafting import draft
 from conformance.scenario import UNLIMITED_TOKENS, Scenario, Step
@@ -34,9 +36,10 @@ def nothing(contract: Contract) -> DeclaredCapabilities:
     return DeclaredCapabilities(frozenset(), frozenset(contract.capabilities), "a test")
 
 
-def narrowed(*only: str) -> Plan:
+@cache
+def narrowed(*only: str, thorough: bool = True) -> Plan:
     """Return the part of a plan that `only` selects."""
-    return draft(load("mindie-2.3"), default_capabilities(load("mindie-2.3")), only)
+    return draft(load("mindie-2.3"), default_capabilities(load("mindie-2.3")), only, thorough=thorough)
 
 
 def named(assertion: Assertion) -> tuple[str, str, str]:
@@ -74,7 +77,7 @@ def test_every_requirement_of_a_value_has_one_keyword_and_one_check(dialect: str
 @pytest.mark.parametrize(
     "pattern", ["stream.done-last", "stream.*", "parameters.temperature.*", "greedy", "temperature-*", "*.usage-once"]
 )
-def test_a_pattern_selects_exactly_what_it_matches(pattern: str) -> None:
+def test_a_pattern_selects_thoroughly_exactly_what_it_matches(pattern: str) -> None:
     every, kept = narrowed(), narrowed(pattern)
     expected = [
         assertion.id for assertion in every.assertions if any(fnmatchcase(name, pattern) for name in named(assertion))
@@ -84,6 +87,57 @@ def test_a_pattern_selects_exactly_what_it_matches(pattern: str) -> None:
     assert {assertion.scenario.id for assertion in kept.assertions} == {scenario.id for scenario in kept.scenarios}
     assert kept.requests <= every.requests
     assert (kept.uncovered, kept.undeclared) == ((), ())
+
+
+@pytest.mark.parametrize("pattern", ["stream.done-last", "http.*", "parameters.temperature.*"])
+def test_few_requests_show_every_selected_requirement_under_each_condition(pattern: str) -> None:
+    every, few = narrowed(pattern), narrowed(pattern, thorough=False)
+    assert {assertion.id for assertion in few.assertions} <= {assertion.id for assertion in every.assertions}
+
+    def shown(plan: Plan) -> set[object]:
+        return {
+            (assertion.requirement.id, condition)
+            for assertion in plan.assertions
+            for condition in list_conditions(assertion, plan.contract)
+        }
+
+    assert shown(every) == shown(few)
+    sent = {(scenario.id, step.name) for scenario in few.scenarios for step in scenario.steps}
+    judged = {
+        (assertion.scenario.id, name)
+        for assertion in few.assertions
+        for name in assertion.check.steps(assertion.scenario, assertion.step, {step for _, step in sent})
+    }
+    assert judged <= sent
+    assert all(few.scenarios)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_one_check_of_streams_needs_fewer_than_20_requests(dialect: str) -> None:
+    contract = load(dialect)
+    assert draft(contract, everything(contract), ("stream.done-last",)).requests < 20
+
+
+def test_a_scenario_that_is_selected_by_name_keeps_all_its_steps() -> None:
+    every = {scenario.id: scenario for scenario in narrowed().scenarios}
+    (greedy,) = narrowed("greedy", thorough=False).scenarios
+    assert greedy == every["greedy"]
+    assert narrowed("*", thorough=False).scenarios == narrowed().scenarios
+
+
+def test_a_step_keeps_the_steps_that_it_depends_on() -> None:
+    few = narrowed("stream.*", "http.*", "errors.server-goes-on", thorough=False)
+    kept = {scenario.id: {step.name for step in scenario.steps} for scenario in few.scenarios}
+    every = {scenario.id: scenario for scenario in narrowed().scenarios}
+    cut = [scenario for scenario in few.scenarios for step in scenario.steps if step.stop_from is not None]
+    assert cut
+    assert all(
+        step.stop_from.step in kept[scenario.id] for scenario in cut for step in scenario.steps if step.stop_from
+    )
+    tied = [name for name in kept if every[name].together or every[name].one_connection]
+    assert tied
+    assert all(kept[name] == {step.name for step in every[name].steps} for name in tied if not every[name].rounds)
+    assert kept["goes-on-after-errors"] == {step.name for step in every["goes-on-after-errors"].steps}
 
 
 def test_several_patterns_select_their_union_in_the_order_of_the_plan() -> None:
