@@ -178,8 +178,8 @@ BOUNDS: list[tuple[str, str, list[Any], list[Any]]] = [
 
 
 def request(parameter: Parameter, value: Any) -> dict[str, Any]:
-    body = {"model": "m", "messages": [{"role": "user", "content": "Hello!"}], "max_tokens": 2, **parameter.needs}
-    return {**body, parameter.name: value}
+    body = {"model": "m", "messages": [{"role": "user", "content": "Hello!"}], "max_tokens": 2}
+    return {**body, **parameter.companions(value), parameter.name: value}
 
 
 def is_rejected(dialect: str, parameter: Parameter, value: Any) -> bool:

@@ -159,7 +159,7 @@ CHANGES: list[tuple[Callable[[Any], None], tuple[Any, ...]]] = [
             *["n greater than 1 needs a temperature greater than 0."] * 2,
         ),
     ),
-    (drop(f"{ANSWER}/properties/prefill_time"), ("answer", "prefill_time", BREAKING, "gone", "number ≥ 0", "")),
+    (drop(f"{ANSWER}/properties/prefill_time"), ("answer", "prefill_time", BREAKING, "gone", "number", "")),
     (put(f"{ANSWER}/properties/speed", type="number"), ("answer", "speed", WIDENING, "new", "", "number")),
     (put(f"{ANSWER}/properties/id", type="integer"), ("answer", "id", BREAKING, "type", "", "number")),
     (
