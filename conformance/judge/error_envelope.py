@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from conformance.exchange import Exchange
 
 Types = type | tuple[type, ...]
@@ -89,6 +91,28 @@ def envelope_of(exchange: Exchange) -> ErrorEnvelope:
     if not exchange.body.strip():
         return ErrorEnvelope("an empty body", None, None)
     return ErrorEnvelope("HTML" if _HTML.match(exchange.text) else "plain text", None, None)
+
+
+def names_any(exchange: Exchange, names: Iterable[str]) -> bool:
+    """Tell whether a text in the body names one of the parameters.
+
+    Whole words, because "n" is part of almost every message. ASCII, because Chinese text has no spaces around it.
+    """
+    alternatives = "|".join(re.escape(name) for name in names)
+    named = re.compile(rf"(?<!\w)(?:{alternatives})(?!\w)", re.ASCII | re.IGNORECASE)
+    return any(named.search(text) for text in texts_within(exchange.json))
+
+
+def texts_within(value: Any) -> Iterator[str]:
+    """Yield all strings within a JSON value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from texts_within(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from texts_within(item)
 
 
 def _at(value: Any, path: str) -> Any:

@@ -10,9 +10,9 @@ from openapi.contract.capability import disable_parameter, narrow_rule
 from openapi.description.description import REQUEST
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
-    from openapi.contract.contract import Contract
+    from openapi.contract.contract import Capability, Contract
 
 CapabilityStatus = Literal["declared", "denied", "unknown"]
 
@@ -59,6 +59,21 @@ class DeclaredCapabilities:
             sources={**self.sources, **dict.fromkeys(results, PROBE)},
         )
 
+    def with_refusals(self, contract: Contract, names: Iterable[str]) -> DeclaredCapabilities:
+        """Deny the capabilities that the server refuses by name, as far as the document allows it under a condition."""
+        refused = [name for name in names if name in contract.capabilities and contract.capabilities[name].conditions]
+        sources = {name: describe_refusal(contract.capabilities[name]) for name in refused}
+        declared, denied = self.declared - set(refused), self.denied | set(refused)
+        return replace(self, declared=declared, denied=denied, sources={**self.sources, **sources})
+
+    def list_conditional(self, contract: Contract) -> tuple[str, ...]:
+        """Return the capabilities that the dialect assumes and the document takes away under a condition."""
+        return tuple(
+            name
+            for name, capability in contract.capabilities.items()
+            if capability.conditions and name in self.declared and self.source_of(name) == DIALECT
+        )
+
     def with_key(self, contract: Contract, *, key: bool) -> DeclaredCapabilities:
         """Set `auth` if its status is unknown: declared if the user gave an API key, denied otherwise."""
         if "auth" not in self.list_unknown(contract):
@@ -77,6 +92,11 @@ class DeclaredCapabilities:
             (denied if has else declared).discard(name)
             sources[name] = COMMAND_LINE
         return replace(self, declared=frozenset(declared), denied=frozenset(denied), sources=sources)
+
+
+def describe_refusal(capability: Capability) -> str:
+    """Describe why a server may refuse a capability, as the source of its status."""
+    return f"its refusal, which the document allows for {' or '.join(capability.conditions)}"
 
 
 def default_capabilities(contract: Contract) -> DeclaredCapabilities:

@@ -4,6 +4,10 @@ A visible effect shows that the server has the capability, a refusal shows that 
 effect shows nothing, because the model may have chosen to answer without it. Then a second request may force the
 effect, for example with `tool_choice: required`. Of that request only the effect counts: a server that refuses to be
 forced may still call tools when the model chooses to.
+
+Capabilities that the dialect assumes, but its document takes away under a condition, are probed as well: a server that
+refuses such a capability by name follows the document. They share requests as far as the contract allows it, and are
+requested one by one only if a shared request is refused.
 """
 
 from __future__ import annotations
@@ -11,10 +15,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from conformance.judge.acceptance import is_refused
+from conformance.judge.error_envelope import names_any
 from conformance.scenario import Step
+from openapi.contract.capability import request_for
+from openapi.description.validation import Validator
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from conformance.exchange import Exchange
     from conformance.plan.capabilities import DeclaredCapabilities
@@ -46,9 +54,6 @@ TOOL: Final = {
         "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
     },
 }
-PIXEL: Final = (
-    "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII="
-)
 
 
 def _body(content: object, **fields: Any) -> dict[str, Any]:
@@ -67,12 +72,6 @@ PROBES: Final[Mapping[str, CapabilityProbe]] = {
         _body("What is 17 times 23?", max_tokens=32),
         lambda answer: any(choice.reasoning for choice in answer.choices.values()),
     ),
-    "media": CapabilityProbe(
-        _body(
-            [{"type": "text", "text": "Describe it."}, {"type": "image_url", "image_url": {"url": PIXEL}}], max_tokens=2
-        ),
-        lambda _: False,
-    ),
 }
 
 
@@ -82,9 +81,54 @@ def _has(answer: Exchange, name: str) -> bool:
     return isinstance(first, dict) and bool(first.get(name))
 
 
+def group_conditional(capabilities: DeclaredCapabilities, contract: Contract) -> list[tuple[str, ...]]:
+    """Return the capabilities that are assumed under a condition, in groups that one request can use together."""
+    validator = Validator(contract)
+    groups: list[tuple[str, ...]] = []
+    for name in capabilities.list_conditional(contract):
+        if request_for(name, contract.parameters) is None:
+            continue
+        for at, group in enumerate(groups):
+            if not validator.request_problems(_fields((*group, name), contract) | {"model": "m"}):
+                groups[at] = (*group, name)
+                break
+        else:
+            groups.append((name,))
+    return groups
+
+
+def _fields(names: Iterable[str], contract: Contract) -> dict[str, Any]:
+    body = _body("Hello!", max_tokens=2)
+    for name in names:
+        body |= request_for(name, contract.parameters) or {}
+    return body
+
+
+def conditional_step(names: tuple[str, ...], contract: Contract) -> Step:
+    """Return the step that requests these capabilities at once."""
+    return Step(f"probe-{'-'.join(names)}", body=_fields(names, contract), expect="either")
+
+
+def is_refused_by_name(exchange: Exchange, name: str, contract: Contract) -> bool:
+    """Tell whether the server refused a request and named a parameter of the capability."""
+    own = [parameter.name for parameter in contract.parameters.values() if parameter.capability == name]
+    return exchange.status not in (401, 403, 429) and is_refused(exchange) and names_any(exchange, own)
+
+
 def select_probes(capabilities: DeclaredCapabilities, contract: Contract) -> dict[str, CapabilityProbe]:
     """Return the probes of the capabilities whose status is unknown."""
-    return {name: PROBES[name] for name in capabilities.list_unknown(contract) if name in PROBES}
+    probes = {**PROBES, **dict(_media_probes(contract))}
+    return {name: probes[name] for name in capabilities.list_unknown(contract) if name in probes}
+
+
+def _media_probes(contract: Contract) -> Iterator[tuple[str, CapabilityProbe]]:
+    """Yield a probe with an image in the form of the dialect.
+
+    Its answer shows no effect, but a refusal shows that the server lacks the capability.
+    """
+    for probe in contract.parameters["messages"].probes:
+        if probe.name == "text-and-image" and probe.capability is not None:
+            yield probe.capability, CapabilityProbe({"messages": probe.value, "max_tokens": 2}, lambda _: False)
 
 
 def evaluate(probe: CapabilityProbe, exchange: Exchange) -> bool | None:

@@ -11,9 +11,15 @@ from typing import TYPE_CHECKING, Final
 
 from conformance.client.call import Call
 from conformance.errors import ServerNotListening, Unreachable
-from conformance.judge.acceptance import reports_key_error
+from conformance.judge.acceptance import is_refused, reports_key_error
 from conformance.judge.applicability import summarize
-from conformance.run.capability_probes import evaluate, select_probes
+from conformance.run.capability_probes import (
+    conditional_step,
+    evaluate,
+    group_conditional,
+    is_refused_by_name,
+    select_probes,
+)
 from conformance.scenario import Step
 from openapi import waiting
 
@@ -81,7 +87,7 @@ class Preflight:
             )
 
     async def probe(self, model: str, capabilities: DeclaredCapabilities) -> DeclaredCapabilities:
-        """Probe the capabilities whose status is unknown."""
+        """Probe the capabilities whose status is unknown, and those that the document takes away under a condition."""
         results = {}
         for name, probe in select_probes(capabilities, self._contract).items():
             has = evaluate(probe, await self._chat(probe.step(f"probe-{name}"), model))
@@ -89,7 +95,20 @@ class Preflight:
                 has = evaluate(probe, await self._chat(forced, model)) or None
             if has is not None:
                 results[name] = has
-        return capabilities.with_probe_results(results) if results else capabilities
+        known = capabilities.with_probe_results(results) if results else capabilities
+        refused = [
+            name for group in group_conditional(known, self._contract) for name in await self._refused(group, model)
+        ]
+        return known.with_refusals(self._contract, refused) if refused else known
+
+    async def _refused(self, names: tuple[str, ...], model: str) -> list[str]:
+        """Return those of these capabilities that the server refuses by name."""
+        exchange = await self._chat(conditional_step(names, self._contract), model)
+        if len(names) == 1:
+            return [name for name in names if is_refused_by_name(exchange, name, self._contract)]
+        if not is_refused(exchange):
+            return []
+        return [refused for name in names for refused in await self._refused((name,), model)]
 
     async def _get(self, name: str, url: str, deadline_s: float = DEADLINE_S) -> Exchange:
         return await self._client.send(

@@ -1,10 +1,11 @@
-"""Generate scenarios for undeclared capabilities, which a server must refuse and must not ignore."""
+"""Generate scenarios for capabilities that a server lacks: it must refuse them and must not ignore them."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from conformance.scenario import Scenario, Step, Subject
+from openapi.contract.capability import request_for
 from openapi.contract.contract import Keyword
 
 if TYPE_CHECKING:
@@ -14,28 +15,19 @@ if TYPE_CHECKING:
     from openapi.contract.contract import Contract
 
 GREETING = [{"role": "user", "content": "Hello!"}]
-WANTED: dict[str, Any] = {  # values that request the capability, and are not neutral
-    "n": {"n": 2, "temperature": 0.7},
-    "best_of": {"best_of": 2, "temperature": 0.7},
-    "beam_search": {"use_beam_search": True},
-    "logprobs": {"logprobs": True},
-}
 
 
 def generate(contract: Contract, declaration: DeclaredCapabilities) -> Iterator[Scenario]:
-    """Yield one request for each capability of the dialect that is not declared, as far as there is one in `WANTED`.
-
-    A server should refuse a capability that it denies. If the status is unknown, the answer is only recorded.
-    """
+    """Yield one request for each capability that the server denies and that has a parameter of its own."""
     for name in contract.capabilities:
-        body = WANTED.get(name)
-        if name in declaration.declared or body is None or not set(body) <= set(contract.parameters):
+        body = request_for(name, contract.parameters)
+        if name not in declaration.denied or body is None:
             continue
         subject = Subject(
             requirement=f"parameters.lacking-refused.{name}",
             check="parameters.lacking-refused",
-            parameter=next(iter(body)),
-            keyword=Keyword.SHOULD if name in declaration.denied else Keyword.MAY,
+            parameter=list(body)[-1],
+            keyword=Keyword.SHOULD,
             source=contract.capabilities[name].source,
             summary=f"{name} is not declared: a request for it is refused, never silently ignored",
             value=body,

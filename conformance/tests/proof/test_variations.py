@@ -15,7 +15,7 @@ import pytest
 from conformance.exchange import Exchange, Response, Segment
 from conformance.proof.editing.answers import edit_text
 from conformance.proof.editing.responses import dump
-from conformance.proof.editing.streams import FIRST, Frame, edit_deltas, frames
+from conformance.proof.editing.streams import FIRST, Frame, edit_chunks, edit_deltas, frames
 from conformance.report.verdict import Outcome
 from conformance.tests.proof import replayed_variations
 from conformance.tests.proof.variations import (
@@ -123,6 +123,19 @@ def test_a_whole_answer_in_one_chunk_is_not_reported(good: Good) -> None:
     assert findings(good.judgements) == findings(judgements)
     not_exercised = {"stream.arrives-bit-by-bit", "stream.deltas-add-up", "stream.text-not-repeated"}
     assert not_exercised >= set(moved(good, judgements))  # one event does not show it
+
+
+def test_an_empty_last_delta_is_not_reported(good: Good) -> None:
+    def empty_last(exchange: Exchange) -> Exchange:
+        def edit(chunk: dict[str, Any]) -> None:
+            for choice in chunk["choices"]:
+                delta = choice.get("delta") or {}
+                if choice.get("finish_reason") and not (delta.get("content") or delta.get("tool_calls")):
+                    choice["delta"] = {}
+
+        return edit_chunks(exchange, edit)
+
+    assert findings(good.judgements) == findings(judge(good, good.changed(with_single(empty_last))))
 
 
 def test_a_role_in_the_first_delta_alone_is_at_most_a_warning(good: Good) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -76,7 +77,7 @@ def test_capabilities_known_from_dialect_description_or_user_are_not_probed() ->
     script = Scripted(description=json_reply({"info": {"x-capabilities": []}}))
     prepared(script)
     asked = Scripted()
-    prepared(asked, capabilities=(("tools", True), ("media", False), ("thinking", False)))
+    prepared(asked, capabilities=tuple((name, True) for name in contract.capabilities))
     assert [1, 1] == [sum(sent.method == "POST" for sent in server.sent) for server in (script, asked)]
 
 
@@ -93,3 +94,57 @@ def test_the_option_accepts_signs() -> None:
 def test_the_option_refuses_invalid_values(option: str) -> None:
     with pytest.raises(UsageError):
         parse([option])
+
+
+@dataclass
+class Refusing(Scripted):
+    """Refuses every request that has one of these parameters, with its name in the message or without it."""
+
+    parameters: frozenset[str] = frozenset()
+    names_them: bool = True
+
+    async def __call__(self, sent: Sent, forward: Forward) -> Reply:
+        reply = await super().__call__(sent, forward)
+        refused = sorted(self.parameters & set(sent.json or {})) if sent.method == "POST" else []
+        message = f"{refused[0] if self.names_them else 'the request'} is not supported" if refused else ""
+        return json_reply({"error": message}, 422) if refused else reply
+
+
+def test_assumed_capabilities_with_a_condition_share_their_probes() -> None:
+    server = Scripted()
+    capabilities = prepared(server).declaration
+    [shared] = [set(sent.json) for sent in server.sent if sent.method == "POST" and "stop" in sent.json]
+    assert {"stop_token_ids", "include_stop_str_in_output", "n", "best_of", "logprobs"} <= shared
+    assert "use_beam_search" not in shared  # a rule excludes it
+    assert capabilities.source_of("stop") == "the dialect"
+
+
+def test_what_the_document_takes_away_is_denied_if_it_is_refused_by_name() -> None:
+    """These are the parameters that MindIE 2.3 does not support with prefill and decode on separate instances."""
+    gone = {"stop", "stop_token_ids", "include_stop_str_in_output", "n", "best_of", "use_beam_search", "logprobs"}
+    capabilities = prepared(Refusing(parameters=frozenset(gone))).declaration
+    assert capabilities.denied == {*gone, "beam_search"} - {"use_beam_search"}
+    assert capabilities.source_of("stop") == (
+        "its refusal, which the document allows for prefill and decode on separate instances or parsed reasoning"
+    )
+
+
+def test_only_the_refused_capabilities_are_denied() -> None:
+    capabilities = prepared(Refusing(parameters=frozenset({"stop"}))).declaration
+    assert capabilities.denied == {"stop"}
+
+
+def test_a_refusal_that_does_not_name_the_parameter_denies_nothing() -> None:
+    capabilities = prepared(Refusing(parameters=frozenset({"stop", "n"}), names_them=False)).declaration
+    assert capabilities.denied == frozenset()
+
+
+def test_a_refusal_of_what_the_document_always_has_denies_nothing() -> None:
+    """The page of OVMS names no condition under which n may be missing."""
+    capabilities = prepared(Refusing(parameters=frozenset({"n", "logprobs"})), "ovms-2024").declaration
+    assert capabilities.denied == frozenset()
+
+
+def test_a_refusal_counts_for_the_further_dialects_too() -> None:
+    run = prepared(Refusing(parameters=frozenset({"stop"})), also=("mindie-vllm-1.0", "ovms-2024"))
+    assert ["stop" in other.declaration.denied for other in run.also] == [True, False]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from conformance.check import Context, Finding, NotExercised, NotObserved, check, relation
 from conformance.judge.applicability import REFUSAL, REFUSAL_OF_VALUE, summarize, why_not_refused
-from conformance.judge.error_envelope import envelope_of
+from conformance.judge.error_envelope import envelope_of, names_any, texts_within
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -35,19 +35,7 @@ def _statuses_of_http(exchange: Exchange) -> set[int]:
     return statuses | {status for name, status in expected.items() if headers.get(name, "*/*") != "*/*"}
 
 
-def _texts(value: Any) -> Iterator[str]:
-    """Yield all strings within a JSON value."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for item in value.values():
-            yield from _texts(item)
-    elif isinstance(value, list):
-        for item in value:
-            yield from _texts(item)
-
-
-@check("errors.client-fault-is-4xx", on=REFUSAL)
+@check("errors.client-fault-is-4xx", on=REFUSAL, invalidates=("response",))
 def clients_fault_is_not_the_servers(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """An invalid request is refused with 4xx, never with 5xx.
 
@@ -69,14 +57,14 @@ def status_is_the_dialects(exchange: Exchange, context: Context) -> Iterator[Fin
         yield Finding("/status", " or ".join(map(str, sorted(known))), f"{exchange.status}")
 
 
-@check("errors.body-is-json-object", on=REFUSAL)
+@check("errors.body-is-json-object", on=REFUSAL, invalidates=("body", "type"))
 def refusal_is_a_json_object(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """The body of a refusal is a JSON object."""
     if not isinstance(exchange.json, dict):
         yield Finding("/body", "a JSON object", summarize(exchange))
 
 
-@check("errors.envelope-fits", on=REFUSAL)
+@check("errors.envelope-fits", on=REFUSAL, invalidates=("field",))
 def refusal_fits_the_dialects_envelope(exchange: Exchange, context: Context) -> Iterator[Finding]:
     """The body of a refusal is valid against the dialect's error envelope."""
     for problem in context.validator.problems("ErrorEnvelope", exchange.json if exchange.json_error == "" else None):
@@ -108,17 +96,14 @@ def refusal_names_the_parameter(exchange: Exchange, context: Context) -> Iterato
     subject = context.scenario.subject
     if subject is None:
         raise NotObserved("the request is not about one parameter")
-    # Whole words, because "n" is part of almost every message. ASCII, because Chinese text has no spaces around it.
-    names = "|".join(re.escape(name) for name in (subject.parameter, *_field_names(subject.value)))
-    named = re.compile(rf"(?<!\w)(?:{names})(?!\w)", re.ASCII | re.IGNORECASE)
-    if not any(named.search(text) for text in _texts(exchange.json)):
+    if not names_any(exchange, (subject.parameter, *_field_names(subject.value))):
         yield Finding("/body", f"a message that names {subject.parameter}", summarize(exchange))
 
 
 @check("errors.no-traceback", on=REFUSAL)
 def refusal_shows_no_traceback(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """A refusal shows no internals of the server: no traceback, no file names with lines."""
-    for text in (exchange.text, *_texts(exchange.json)):  # in JSON the quotes of a traceback are escaped
+    for text in (exchange.text, *texts_within(exchange.json)):  # in JSON the quotes of a traceback are escaped
         if found := TRACES.search(text):
             yield Finding("/body", "no traceback", found.group()[:120])
             return

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from conformance.check import Context, Finding, NotExercised, check, relation
 from conformance.judge.applicability import STREAM, STREAMED_ANSWER, at_temperature_0, not_generated, why_unanswered
-from conformance.judge.streams import deltas, order_findings
+from conformance.judge.streams import choices, chunks, deltas, order_findings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -31,11 +31,15 @@ def role_is_assistant_where_given(exchange: Exchange, _: Context) -> Iterator[Fi
 
 @check("stream.role-in-every-delta", on=STREAM)
 def role_is_in_every_delta(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """Every delta has the role, as in the dialect's examples."""
-    for where, delta in deltas(exchange):
-        if delta.get("role") != "assistant":
-            yield Finding(f"{where}/role", "assistant", repr(delta.get("role")))
-            return
+    """Every delta has the role, as in the dialect's examples. The last one may be empty."""
+    for at, chunk in chunks(exchange):
+        for choice in choices(chunk):
+            delta = choice.get("delta")
+            is_empty_end = delta == {} and choice.get("finish_reason") is not None
+            if isinstance(delta, dict) and delta.get("role") != "assistant" and not is_empty_end:
+                where = f"/events/{at}/choices/{choice.get('index')}/delta/role"
+                yield Finding(where, "assistant", repr(delta.get("role")))
+                return
 
 
 @check("stream.role-before-text", on=STREAM)
