@@ -33,6 +33,7 @@ from conformance.proof.editing.responses import dump, with_body, with_header, wi
 from conformance.proof.editing.streams import Frame, edit_frames
 from conformance.proof.sentences.paths import find_places
 from openapi.stream import sse
+from openapi.stream.strict_json import NOT_JSON, read_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -86,22 +87,15 @@ class Edit:
         return with_body(exchange, dump(holder)) if self._edit_holder(holder, streamed=False) else None
 
     def _edit_stream(self, exchange: Exchange) -> Exchange | None:
-        changed = False
-
-        def edit(frames: list[Frame]) -> list[Frame]:
-            nonlocal changed
-            chosen = self._choose([frame.chunk for frame in frames])
-            result = []
-            for at, frame in enumerate(frames):
-                chunk = frame.chunk if at in chosen else None
-                if chunk is not None and self._edit_holder(chunk, streamed=True):
-                    changed = True
-                    frame = frame.with_value(chunk)
-                result.append(frame)
-            return result
-
-        edited = edit_frames(exchange, edit) if exchange.events else exchange
-        return edited if changed else None
+        values = [read_json(event.data).value for event in exchange.events]
+        chunks = [value if isinstance(value, dict) else None for value in values]
+        edited = {at for at in self._choose(chunks) if self._edit_holder(chunks[at] or {}, streamed=True)}
+        if not edited:
+            return None
+        return edit_frames(
+            exchange,
+            lambda frames: [frame.with_value(chunks[at]) if at in edited else frame for at, frame in enumerate(frames)],
+        )
 
     def _choose(self, chunks: list[dict[str, Any] | None]) -> set[int]:
         at = [place for place, chunk in enumerate(chunks) if chunk is not None]
@@ -139,9 +133,9 @@ class Edit:
 
 
 def matcher(schema: Any) -> Callable[[Any], bool]:
-    """Return a function that tells whether a request body is valid by a JSON Schema."""
-    is_valid: Callable[[Any], bool] = validator_for(schema).is_valid
-    return is_valid
+    """Return a function that tells whether a request body is JSON that is valid by a JSON Schema."""
+    validator = validator_for(schema)
+    return lambda body: body is not NOT_JSON and validator.is_valid(body)
 
 
 def _choices(holder: Any) -> list[Any]:

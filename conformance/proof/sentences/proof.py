@@ -82,7 +82,7 @@ class WitnessTrials:
         key = (id(deviation), assertion.scenario.id)
         if key not in self._results:
             changer = _Changer(deviation, self._run)
-            exchanges = changer.change_scenario(assertion)
+            exchanges = changer.change_every_step(assertion)
             assertions = self._run.assertions_by_scenario[assertion.scenario.id]
             reported = _report(self._run, exchanges, assertions) if exchanges else ()
             self._results[key] = Trial(deviation, changer.count, reported)
@@ -101,10 +101,20 @@ class _Changer:
     def change_scenario(self, assertion: Assertion) -> Exchanges | None:
         """Return the changed exchanges that an assertion judges; None if nothing has changed."""
         scenario = assertion.scenario
-        made = {step.name for step in scenario.steps if (scenario.id, step.name) in self._run.exchanges}
+        return self._change_steps(assertion, assertion.check.steps(scenario, assertion.step, self._made(assertion)))
+
+    def change_every_step(self, assertion: Assertion) -> Exchanges | None:
+        """Return the changed exchanges of the whole scenario of an assertion; None if nothing has changed."""
+        return self._change_steps(assertion, self._made(assertion))
+
+    def _made(self, assertion: Assertion) -> list[str]:
+        scenario = assertion.scenario
+        return [step.name for step in scenario.steps if (scenario.id, step.name) in self._run.exchanges]
+
+    def _change_steps(self, assertion: Assertion, steps: Iterable[str]) -> Exchanges | None:
+        scenario, made = assertion.scenario, self._made(assertion)
         pattern = assertion.step.name if self._deviation.steps is None else self._deviation.steps
-        judged = assertion.check.steps(scenario, assertion.step, made)
-        names = (name for name in judged if name in made and fnmatchcase(name, pattern))
+        names = (name for name in steps if name in made and fnmatchcase(name, pattern))
         changed = {(scenario.id, name): self._change((scenario.id, name)) for name in names}
         kept = {key: exchange for key, exchange in changed.items() if exchange is not None}
         return kept or None
