@@ -22,6 +22,7 @@ from openapi.stream import sse
 
 if TYPE_CHECKING:
     from conformance.judge.judgement import Judgement
+    from conformance.scenario import Expectation
     from openapi.contract.contract import Contract
     from openapi.contract.printed_examples import PrintedExample
 
@@ -41,7 +42,7 @@ def list_witnesses(contract: Contract) -> tuple[PrintedExample, ...]:
 def judge_witness(example: PrintedExample, contract: Contract) -> tuple[Judgement, ...]:
     """Judge a printed response with every check that applies to such an exchange."""
     body = build_request(example, contract)
-    expect = "refusal" if example.kind == "error" else "answer"
+    expect: Expectation = "refusal" if example.kind == "error" else "answer"
     scenario = Scenario(
         f"printed-{example.name}", "a response that the document prints", (Step(body=body, expect=expect),)
     )

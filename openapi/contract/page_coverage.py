@@ -82,7 +82,7 @@ def mapped_documents() -> tuple[str, ...]:
 
 
 def load_page_coverage(document: str) -> PageCoverage:
-    """Return the mapping of a document's page. Raises ContractError if there is none or it is malformed."""
+    """Return the mapping of a document's page. Raises ContractError if the mapping is missing or malformed."""
     return parse_page_coverage(read(f"{FOLDER}/{document}.yaml"), document)
 
 

@@ -81,5 +81,5 @@ def _parse_example(row: dict[str, Any], where: str) -> PrintedExample:
 
 
 def find_request(examples: tuple[PrintedExample, ...], name: str) -> PrintedExample | None:
-    """Return the printed request with a name; None if there is none."""
+    """Return the printed request with a name; None for an unknown name."""
     return next((item for item in examples if item.kind == "request" and item.name == name), None)
