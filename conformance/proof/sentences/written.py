@@ -27,6 +27,7 @@ from conformance.proof.sentences.deviation import Deviation, LiveFault
 from conformance.proof.sentences.edits import CHUNKS, EDITS, EVERY_CHOICE, Edit, matcher
 from conformance.proof.sentences.outcomes import make_outcome, was
 from conformance.proof.sentences.substitution import make_substitution
+from openapi.contract.resolution import read
 from openapi.did_you_mean import suggest
 
 if TYPE_CHECKING:
@@ -40,7 +41,16 @@ if TYPE_CHECKING:
 
 FOLDER: Final = Path(__file__).parent / "deviations"
 CONDITIONS: Final = ("request", "form", "status", "chunks", "scope")
-KEYS: Final = ("server", "documents", *CONDITIONS, *EDITS, "outcome", "as", "mutant", "fault")
+COMMON: Final = ("server", "documents")
+EDIT: Final = (*CONDITIONS, *EDITS)
+KINDS: Final[Mapping[str, tuple[str, ...]]] = {
+    "fault": ("fault",),
+    "mutant": ("mutant",),
+    "outcome": ("outcome", "request"),
+    "as": ("as", "request", "form"),
+}
+"""The keys of each kind of deviation beside the common ones; all others are edits."""
+OUTCOMES: Final = ("answered", "refused")
 FORMS: Final[tuple[Form, ...]] = ("plain", "stream")
 SCOPES: Final = ("every", "later")
 STATUSES: Final = ("answered", "refused", "any")
@@ -67,7 +77,7 @@ def read_deviations() -> Mapping[str, WrittenDeviations]:
     """Return the written deviations by sentence. Raises HarnessError with file and place for invalid data."""
     result: dict[str, WrittenDeviations] = {}
     for path in sorted(FOLDER.glob("*.yaml")):
-        for sentence, row in (yaml.safe_load(path.read_text(encoding="utf-8")) or {}).items():
+        for sentence, row in _load(path).items():
             where = f"{path.name}: {sentence}"
             if sentence in result:
                 raise HarnessError(f"{where}: another file has deviations of this sentence; merge them")
@@ -77,6 +87,17 @@ def read_deviations() -> Mapping[str, WrittenDeviations]:
                 tuple(item for entry in row.get("witnesses", ()) for item in parse_deviation(entry, where)),
             )
     return result
+
+
+def _load(path: Path) -> dict[str, Any]:
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
+    except yaml.MarkedYAMLError as error:
+        line = 0 if error.problem_mark is None else error.problem_mark.line + 1
+        raise HarnessError(f"{path.name}:{line}: not valid YAML: {error.problem}") from error
+    if not isinstance(content, dict):
+        raise HarnessError(f"{path.name}: invalid content: expected a mapping of sentences to deviations")
+    return content
 
 
 def require_sentences(known: Iterable[str]) -> None:
@@ -89,11 +110,14 @@ def require_sentences(known: Iterable[str]) -> None:
 
 def parse_deviation(row: Mapping[str, Any], where: str) -> Iterator[Deviation | LiveFault]:
     """Yield the deviations of one entry: one for each form of the answer, and one for later choices only."""
-    _require_known(row, KEYS, where)
+    kind = next((kind for kind in KINDS if kind in row), None)
+    _require_known(row, (*COMMON, *(EDIT if kind is None else KINDS[kind])), where)
     summary = row.get("server")
     if not summary:
         raise HarnessError(f"{where}: no `server`: say in one sentence what the server does")
     documents = frozenset(row["documents"]) if "documents" in row else None
+    for document in sorted(documents or ()):
+        _require_one_of(document, tuple(read("documents.yaml")["documents"]), where)
     for deviation in _parse(summary, row, where):
         yield replace(deviation, documents=documents)
 
@@ -104,7 +128,8 @@ def _parse(summary: str, row: Mapping[str, Any], where: str) -> Iterator[Deviati
     elif "mutant" in row:
         yield _from_mutant(summary, row["mutant"], where)
     elif "outcome" in row:
-        matches = matcher(row.get("request", True))
+        matches = _read_request(row, where)
+        _require_one_of(row["outcome"], OUTCOMES, where)
         yield make_outcome(summary, row["outcome"], lambda body, _: matches(body))
     elif "as" in row:
         yield from _from_substitution(summary, row, where)
@@ -113,9 +138,24 @@ def _parse(summary: str, row: Mapping[str, Any], where: str) -> Iterator[Deviati
 
 
 def _require_known(row: Mapping[str, Any], known: tuple[str, ...], where: str) -> None:
+    if not isinstance(row, dict):
+        raise HarnessError(f"{where}: invalid value {row!r}: expected a mapping with {', '.join(known)}")
     for key in row:
         if key not in known:
             raise HarnessError(f"{where}: unknown key {key!r}: expected one of {', '.join(known)}{suggest(key, known)}")
+
+
+def _require_one_of(value: Any, known: tuple[Any, ...], where: str) -> None:
+    if value not in known:
+        raise HarnessError(f"{where}: invalid value {value!r}: expected one of {', '.join(filter(None, known))}")
+
+
+def _read_request(row: Mapping[str, Any], where: str) -> Callable[[Any], bool]:
+    """Return the condition on request bodies; without one, every JSON body meets it."""
+    try:
+        return matcher(row.get("request", True))
+    except ValueError as error:
+        raise HarnessError(f"{where}: `request` is not a JSON Schema: {str(error).splitlines()[0]}") from error
 
 
 def _from_edit(summary: str, row: Mapping[str, Any], where: str) -> Iterator[Deviation]:
@@ -125,9 +165,8 @@ def _from_edit(summary: str, row: Mapping[str, Any], where: str) -> Iterator[Dev
     form, status, chunks = row.get("form"), row.get("status", "answered"), row.get("chunks", "all")
     scope = row.get("scope")
     for value, known in ((form, (None, *FORMS)), (status, STATUSES), (chunks, CHUNKS), (scope, (None, *SCOPES))):
-        if value not in known:
-            raise HarnessError(f"{where}: invalid value {value!r}: expected one of {', '.join(filter(None, known))}")
-    matches = matcher(row["request"]) if "request" in row else None
+        _require_one_of(value, known, where)
+    matches = _read_request(row, where) if "request" in row else None
     paths = [path for edit in edits.values() if isinstance(edit, dict | list) for path in edit]
     by_choice = "scope" not in row and any(path.startswith(EVERY_CHOICE) for path in paths)
     scopes: list[Scope] = ["every", "later"] if by_choice else [row.get("scope", "every")]
@@ -138,8 +177,9 @@ def _from_edit(summary: str, row: Mapping[str, Any], where: str) -> Iterator[Dev
 
 
 def _from_substitution(summary: str, row: Mapping[str, Any], where: str) -> Iterator[Deviation]:
-    other, matches = row["as"], matcher(row.get("request", True))
+    other, matches = row["as"], _read_request(row, where)
     _require_known(other, ("set", "remove"), where)
+    _require_one_of(row.get("form"), (None, *FORMS), where)
     for form in FORMS if row.get("form") is None else (row["form"],):
         yield make_substitution(f"{summary} ({form})", form, matches, other.get("set", {}), other.get("remove", ()))
 
