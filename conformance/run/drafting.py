@@ -10,9 +10,8 @@ from conformance.judge import schemathesis_oracle as oracle
 from conformance.judge.check_registry import gather_checks
 from conformance.plan.capabilities import DeclaredCapabilities, narrow_contract
 from conformance.plan.plan import make_plan, require_known_topics, require_matches, shows
-from conformance.plan.scenarios import list_scenarios
+from conformance.plan.scenarios import boundaries, list_scenarios, written
 from conformance.plan.scenarios.schemathesis_cases import NOTHING, Draw, draw
-from conformance.plan.scenarios.written import list_unfit
 from openapi.contract.capability import Capability
 from openapi.contract.contract import load, names
 from openapi.did_you_mean import suggest
@@ -61,7 +60,7 @@ def draft(
 def _explain_uncovered(plan: Plan) -> Plan:
     """Return the plan with a reason for each requirement that only requests exercise which the contract forbids."""
     checks, contract = gather_checks(), plan.contract
-    unfit = list(list_unfit(contract))
+    unfit = [*written.list_unfit(contract), *boundaries.list_unfit(contract)]
     left_out = {
         row: next((reason for scenario, reason in unfit if shows(checks[row.id], scenario, contract)), "")
         for row in plan.uncovered

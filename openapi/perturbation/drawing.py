@@ -26,29 +26,33 @@ def list_perturbations(contract: Contract, random: Random) -> list[Perturbation]
 def draw_variant(dialect: str, seed: int) -> Variant:
     """Return a variant with one to five perturbations of different facts, which fit together."""
     random = Random(f"{dialect}:{seed}")
-    candidates = list_perturbations(load(dialect), random)
+    contract = load(dialect)
+    candidates = list_perturbations(contract, random)
     random.shuffle(candidates)
     wanted = random.randint(1, MOST)
     variant = Variant(dialect)
     for candidate in candidates:
         if len(variant.perturbations) == wanted:
             break
+        if not all(_are_apart(candidate, item, contract) for item in variant.perturbations):
+            continue
         larger = Variant(dialect, (*variant.perturbations, candidate))
-        if _fits(candidate, variant):
-            try:
-                larger.build()
-            except ContractError:  # for example a default that another perturbation moved out of range
-                continue
-            variant = larger
+        try:
+            larger.build()
+        except ContractError:  # for example a default that another perturbation moved out of range
+            continue
+        variant = larger
     return variant
 
 
-def _fits(candidate: Perturbation, variant: Variant) -> bool:
-    """Return whether the perturbation is about another subject than those of the variant."""
-    subject = _subject(candidate.fact)
-    return all(_subject(item.fact) != subject for item in variant.perturbations)
+def _are_apart(one: Perturbation, other: Perturbation, contract: Contract) -> bool:
+    """Return whether two perturbations are about different parts of the contract, so that neither hides the other."""
+    return not _subjects(one, contract) & _subjects(other, contract)
 
 
-def _subject(fact: str) -> str:
-    """Return the first two steps of a path: perturbations of one parameter would hide each other."""
-    return "/".join(fact.split("/")[:2])
+def _subjects(perturbation: Perturbation, contract: Contract) -> frozenset[str]:
+    """Return the first two steps of the path of the fact; for a capability, also those of its parameters."""
+    subject = "/".join(perturbation.fact.split("/")[:2])
+    parameters = contract.parameters.values()
+    narrowed = (f"parameters/{item.name}" for item in parameters if item.capability == perturbation.lacks)
+    return frozenset({subject} if perturbation.lacks is None else {subject, *narrowed})

@@ -16,9 +16,13 @@ if TYPE_CHECKING:
 
 ENVELOPE: Final = frozenset({"model", "messages"})
 """Parameters without which a request is no chat request."""
+LIMITS: Final = frozenset({"max_tokens", "max_completion_tokens"})
+"""Limits of the length of an answer. Without any of them, each answer costs as much as the server allows."""
 LOWEST: Final = {"temperature": 0.0, "presence_penalty": -4.0, "frequency_penalty": -4.0}
 HIGHEST: Final = {"temperature": 4.0, "presence_penalty": 4.0, "frequency_penalty": 4.0, "repetition_penalty": 8.0}
 """How far a range can grow so that the reference server still samples. Other ranges only shrink."""
+REQUIRED: Final = "parameters.required-demanded"
+"""The check of required parameters, which some dialects do not have."""
 FREE_ENUMS: Final = {"service_tier", "verbosity"}
 """Enumerations of which the reference server only echoes or ignores the values that it does not know."""
 LARGE: Final = 1_000
@@ -139,8 +143,8 @@ def _presence(parameter: Parameter, contract: Contract) -> Iterator[Perturbation
         for row in contract.requirements.values()
         if row.source.startswith(f"{contract.document.id}#request/{name}") and row.source.split("/")[1] == name
     ]
-    line = f"{name}: removed"
-    yield Perturbation(_path(parameter, "").rstrip("/"), "a parameter", None, line, tuple(edits))
+    if name not in LIMITS or LIMITS <= set(contract.parameters):
+        yield Perturbation(f"parameters/{name}", "a parameter", None, f"{name}: removed", tuple(edits))
     if not parameter.required and parameter.default not in (ABSENT, None) and not parameter.capability:
         yield Perturbation(
             fact=_path(parameter, "required"),
@@ -148,7 +152,7 @@ def _presence(parameter: Parameter, contract: Contract) -> Iterator[Perturbation
             after=True,
             line=f"{name}: required",
             edits=(Edit(_path(parameter, "required"), value=True),),
-            shown_by=_row(parameter, "required"),
+            shown_by=_row(parameter, "required") if REQUIRED in contract.requirements else (),
         )
 
 

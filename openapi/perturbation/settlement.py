@@ -46,7 +46,7 @@ def _with_known_needs(parameter: Parameter, contract: Contract) -> Parameter:
 
 
 def _body(parameter: Parameter, value: Any, contract: Contract) -> Mapping[str, Any]:
-    body = {"model": contract.default_model, "messages": MESSAGES, **parameter.needs}
+    body = {"model": contract.default_model, "messages": MESSAGES, **parameter.companions(value)}
     for other in contract.parameters.values():
         if other.required and other.name not in body and other.default is not ABSENT:
             body[other.name] = other.default

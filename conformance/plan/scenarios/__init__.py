@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from conformance.plan.scenarios import boundaries, printed_requests, undeclared_capabilities, written
+from conformance.plan.scenarios import (
+    boundaries,
+    defaults,
+    fitting,
+    open_requests,
+    printed_requests,
+    undeclared_capabilities,
+    written,
+)
 
 if TYPE_CHECKING:
     from conformance.plan.capabilities import DeclaredCapabilities
@@ -14,9 +22,11 @@ if TYPE_CHECKING:
 
 def list_scenarios(contract: Contract, narrowed: Contract, capabilities: DeclaredCapabilities) -> tuple[Scenario, ...]:
     """Return all scenarios for a server with these capabilities; `narrowed` is the contract without the others."""
-    return (
-        *written.read_scenarios(narrowed),
+    scenarios = (
+        *open_requests.mark_open_requests(written.read_scenarios(narrowed), narrowed),
         *printed_requests.generate(narrowed),
         *boundaries.generate(narrowed),
+        *open_requests.mark_open_requests(defaults.generate(narrowed), narrowed),
         *undeclared_capabilities.generate(contract, capabilities),
     )
+    return tuple(fitting.complete(scenarios, narrowed))

@@ -11,7 +11,7 @@ import struct
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from conformance.plan.scenarios import nested_values
+from conformance.plan.scenarios import fitting, nested_values
 from conformance.scenario import OMITTED, Scenario, Step, Subject
 from openapi.contract.contract import Keyword, Probe
 from openapi.description.validation import Validator
@@ -59,6 +59,15 @@ def generate(contract: Contract) -> tuple[Scenario, ...]:
     return tuple(scenarios.values())
 
 
+def list_unfit(contract: Contract) -> Iterator[tuple[Scenario, str]]:
+    """Yield the scenarios that would be generated if null were accepted, each with the reason why it is not."""
+    for parameter in contract.parameters.values():
+        if not parameter.lacking and parameter.null.expect == "reject":
+            accepted = replace(parameter.null, expect="accept")
+            scenario = _scenario(parameter, accepted, "null", f"{parameter.name}-null", contract)
+            yield scenario, f"null is not a value of {parameter.name}"
+
+
 def _with_unique_id(scenario: Scenario, scenarios: dict[str, Scenario]) -> Scenario:
     """Return the scenario, with a number in its id if another value already has that id."""
     unique, number = scenario, 1
@@ -72,7 +81,9 @@ def _of(parameter: Parameter, contract: Contract, validator: Validator, limited:
     """Yield the scenarios of a parameter. `limited` also refuses what only our own server refuses."""
     probed = [probe.value for probe in parameter.probes]
     for probe in parameter.probes:
-        if probe.capability is None or probe.capability in contract.capabilities:
+        if (probe.capability is None or probe.capability in contract.capabilities) and not (
+            probe.expect == "accept" and _is_refused_for_companions(parameter, probe.value, contract, validator)
+        ):
             rule = "value" if probe.expect == "accept" else _broken(parameter, probe.value, contract, limited)
             yield _scenario(parameter, probe, rule, f"{parameter.name}-{_slug(probe.name)}", contract)
     for rule, expect, value in _derived(parameter.schema):
@@ -162,13 +173,20 @@ def _broken(parameter: Parameter, value: Any, contract: Contract, validator: Val
 
 
 def _body(parameter: Parameter, value: Any, contract: Contract) -> dict[str, Any]:
-    return {
+    body = {
         "model": "m",
         "messages": GREETING,
         **_short(contract),
         **parameter.companions(value),
         parameter.name: value,
     }
+    return fitting.complete_body(body, contract)
+
+
+def _is_refused_for_companions(parameter: Parameter, value: Any, contract: Contract, validator: Validator) -> bool:
+    """Return whether a value is refused only because the server lacks a parameter that the value needs."""
+    problems = {problem.parameter for problem in validator.request_problems(_body(parameter, value, contract))}
+    return bool(problems) and parameter.name not in problems
 
 
 def _short(contract: Contract) -> dict[str, Any]:

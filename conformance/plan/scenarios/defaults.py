@@ -10,6 +10,7 @@ import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from conformance.plan.scenarios import fitting
 from conformance.scenario import Scenario, Step, Subject
 from openapi.contract.contract import ABSENT, Keyword
 from openapi.contract.defaults import STORY_WORDS, WEATHER_TOOL, other_values, stated_default
@@ -89,7 +90,7 @@ def generate(contract: Contract) -> tuple[Scenario, ...]:
     for condition in CONDITIONS:
         for name in condition.parameters:
             parameter = contract.parameters.get(name)
-            if parameter is not None and not parameter.lacking:
+            if parameter is not None and not parameter.lacking and not parameter.required:
                 pairs.add(condition, parameter)
     if not pairs.steps:
         return ()
@@ -151,7 +152,8 @@ class _Pairs:
 
     def _is_valid(self, body: Mapping[str, Any]) -> bool:
         known = {name for name, parameter in self._contract.parameters.items() if not parameter.lacking}
-        return set(body) <= known and not self._validator.request_problems({"model": "m", **body})
+        complete = fitting.complete_body({"model": "m", **body}, self._contract)
+        return set(body) <= known and not self._validator.request_problems(complete)
 
 
 def _key(body: Mapping[str, Any]) -> str:

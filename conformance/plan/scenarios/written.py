@@ -17,8 +17,10 @@ for the model, `deep: N` appends N nested lists, and `blanks: N` prepends N spac
 serialized.
 
 Some keys adapt a scenario to the dialect. `prune: true` leaves out fields that the contract does not have or the server
-does not support, and nulls that it does not accept. `firm: true` leaves out defaults that depend on the configuration.
-A step whose `needs`, a list of parameters, are not all supported is left out.
+does not support, and nulls that it does not accept, but never `stream: true`. `firm: true` leaves out defaults that
+depend on the configuration. A step whose `needs`, a list of parameters, are not all supported is left out, and so is a
+step that uses a parameter which the server lacks, unless it expects a refusal. `fitting.py` holds the remaining steps
+against the contract.
 
 With `rounds: 8` the steps are sent up to eight times, until every trial is decided. Steps with `once: true` are sent
 once, before the rounds; `vary` lists the values of fields, or of `ask`, one for each round. A step that varies beyond
@@ -37,10 +39,11 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from conformance.errors import HarnessError
+from conformance.plan.scenarios.fitting import Fitting
 from conformance.scenario import OMITTED, Scenario, Step, StopFrom
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from openapi.contract.contract import Contract
 
@@ -49,25 +52,46 @@ STEP_KEYS = {
     "expect", "stop_from", "stop_after_events", "omit_model", "blanks", "deep", "form", "once", "vary", "needs",
     "times", "below", "firm",
 }  # fmt: skip
+STREAMED = ("stream", True)  # never left out, because the answer would have another form
 SCENARIO_KEYS = {"id", "summary", "needs", "together", "one_connection", "steps", "rounds", "alone"}
 
 
 def read_scenarios(contract: Contract) -> tuple[Scenario, ...]:
-    """Return the written scenarios whose parameters and capabilities are all in the contract."""
+    """Return the written scenarios, without steps that the contract does not allow."""
     scenarios = (_scenario(row, contract, file) for file, row in _rows())
-    return tuple(
-        scenario for scenario in scenarios if _fits(scenario, contract) and not _needs_unsupported(scenario, contract)
-    )
+    return tuple(Fitting(contract).fit(scenario for scenario in scenarios if _fits(scenario, contract)))
 
 
-def _needs_unsupported(scenario: Scenario, contract: Contract) -> bool:
-    """Return whether a step that expects an answer uses an unsupported parameter with a value that is not neutral."""
-    lacking = {name: item for name, item in contract.parameters.items() if item.schema.get("x-lacking") == name}
-    return any(
-        name in lacking and value not in lacking[name].neutral
-        for step in scenario.steps
-        if step.expect == "answer"
-        for name, value in (step.body or {}).items()
+def list_unfit(contract: Contract) -> Iterator[tuple[Scenario, str]]:
+    """Yield each scenario that the contract does not allow as it is written, with the reason."""
+    for file, row in _rows():
+        written, fitting = _scenario(row, None, file), Fitting(contract)
+        candidates = [item for item in [_scenario(row, contract, file)] if _fits(item, contract)]
+        kept = {step.name: step for scenario in fitting.fit(candidates) for step in scenario.steps}
+        if reason := fitting.reasons.get(written.id) or _find_difference(written, kept, contract):
+            yield written, f"scenario {written.id}, {reason}"
+
+
+def _find_difference(written: Scenario, kept: Mapping[str, Step], contract: Contract) -> str | None:
+    """Return which field of a scenario is not sent; None if all of them are."""
+    for step in written.steps:
+        sent = kept[step.name].body if step.name in kept else None
+        for name, value in (step.body or {}).items():
+            if name not in (sent or {}):
+                what = "null for" if value is None and name in contract.parameters else "parameter"
+                return f"step {step.name}: the contract has no {what} {name}"
+    lacking = sorted(written.parameters - _known(contract))
+    return f"which needs the parameter {lacking[0]}" if lacking else None
+
+
+def _is_supported(step: Step, contract: Contract) -> bool:
+    """Return whether the step uses no parameter that the server lacks, or expects a refusal anyway."""
+    if step.expect == "refusal":
+        return True
+    lacking = {name: item for name, item in contract.parameters.items() if item.lacking}
+    used = step.body or {}
+    return not (step.stop_from and "stop" in lacking) and all(
+        value in lacking[name].neutral for name, value in used.items() if name in lacking
     )
 
 
@@ -83,7 +107,7 @@ def _fits(scenario: Scenario, contract: Contract) -> bool:
     return scenario.parameters <= _known(contract) and scenario.capabilities <= set(contract.capabilities)
 
 
-def _scenario(row: dict[str, Any], contract: Contract, file: str) -> Scenario:
+def _scenario(row: dict[str, Any], contract: Contract | None, file: str) -> Scenario:
     stray = set(row) - SCENARIO_KEYS
     if stray or not all(isinstance(row.get(name), str) for name in ("id", "summary")) or not row.get("steps"):
         place = f"scenarios/{file}: {row.get('id', row)}"
@@ -105,10 +129,23 @@ def _scenario(row: dict[str, Any], contract: Contract, file: str) -> Scenario:
     )
 
 
-def _steps(row: dict[str, Any], contract: Contract, place: str) -> Iterator[Step]:
-    """Yield the steps of a scenario; with rounds, first those that are sent once, then the others round by round."""
+def _steps(row: dict[str, Any], contract: Contract | None, place: str) -> Iterator[Step]:
+    """Yield the steps of a scenario; with rounds, first those that are sent once, then the others round by round.
+
+    Without a contract these are all steps as they are written.
+    """
+    if contract is None:
+        yield from _all_steps(row, row["steps"], None, place)
+        return
     needed = [step for step in row["steps"] if set(step.get("needs", ())) <= _known(contract)]
     rows = [step for step in needed if _is_in_range(step, contract)]
+    steps = _all_steps(row, rows, contract, place)
+    yield from (step for step in steps if _is_supported(step, contract))
+
+
+def _all_steps(
+    row: dict[str, Any], rows: list[dict[str, Any]], contract: Contract | None, place: str
+) -> Iterator[Step]:
     if not row.get("rounds"):
         yield from (_step(step, contract, place) for step in rows)
         return
@@ -126,7 +163,8 @@ def _steps(row: dict[str, Any], contract: Contract, place: str) -> Iterator[Step
 
 def _is_in_range(row: dict[str, Any], contract: Contract) -> bool:
     """Return whether no varied value is above the maximum of its parameter."""
-    greatest = {name: item.schema.get("maximum", math.inf) for name, item in contract.parameters.items()}
+    limited = contract.with_server_limits().parameters
+    greatest = {name: item.schema.get("maximum", math.inf) for name, item in limited.items()}
     varied = {name: values for name, values in row.get("vary", {}).items() if name in greatest}
     return all(value <= greatest[name] for name, values in varied.items() for value in values if type(value) is int)
 
@@ -147,7 +185,7 @@ def _is_configured(name: str, value: Any, contract: Contract) -> bool:
     return parameter is not None and parameter.default == value and parameter.default_note is not None
 
 
-def _step(row: dict[str, Any], contract: Contract, place: str) -> Step:
+def _step(row: dict[str, Any], contract: Contract | None, place: str) -> Step:
     stray = set(row) - STEP_KEYS
     if stray:
         raise HarnessError(f"{place}: invalid step: unknown keys: {sorted(stray)}")
@@ -157,10 +195,10 @@ def _step(row: dict[str, Any], contract: Contract, place: str) -> Step:
         body = {"messages": messages, **(body or {})}
     if body is not None:
         body |= {name: list(range(number)) for name, number in row.get("below", {}).items()}
-    if body is not None and row.get("prune"):
-        body = {name: value for name, value in body.items() if name in _known(contract)}
+    if body is not None and contract is not None and row.get("prune"):
+        body = {name: value for name, value in body.items() if name in _known(contract) or (name, value) == STREAMED}
         body = {name: value for name, value in body.items() if value is not None or _is_nullable(name, contract)}
-    if body is not None and row.get("firm"):
+    if body is not None and contract is not None and row.get("firm"):
         body = {name: value for name, value in body.items() if not _is_configured(name, value, contract)}
     if row.get("omit_model"):
         body = {"model": OMITTED, **(body or {})}

@@ -1,0 +1,143 @@
+"""Hold scenarios against the contract before they are sent: adapt numbers that are out of range, leave out the rest.
+
+A written scenario expects answers, and a contract may not allow its values. A number may move into the range if its
+meaning stays: a high temperature of 2.0 may become 1.5, but not 0.2, and 0 stays 0. A step that still breaks the
+contract, or that uses a parameter which the contract does not have, is left out with the reason. It is never sent
+without what it is about.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from openapi.contract.contract import ABSENT
+from openapi.description.validation import Validator
+from openapi.schema.nearest_value import nearest_value
+from openapi.stream.strict_json import read_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from conformance.scenario import Scenario, Step
+    from openapi.contract.contract import Contract, Parameter
+
+WITHOUT_EFFECT: Final[Mapping[str, float]] = {
+    "temperature": 0,
+    "presence_penalty": 0,
+    "frequency_penalty": 0,
+    "repetition_penalty": 1,
+    "n": 1,
+    "best_of": 1,
+    "max_tokens": 0,
+    "max_completion_tokens": 0,
+    "min_tokens": 0,
+    "top_logprobs": 0,
+}
+"""Parameters whose exact value is not what a step is about, each with the value that has no effect."""
+FACTOR: Final = 2
+"""An adapted number is at least half and at most twice as far from the value without effect."""
+LIMIT: Final = "max_tokens"
+NEWER_LIMIT: Final = "max_completion_tokens"
+
+
+class Fitting:
+    """Fits scenarios to one contract. `reasons`: why the first unfit step of each scenario was left out."""
+
+    def __init__(self, contract: Contract) -> None:
+        self.reasons: dict[str, str] = {}
+        self._parameters = {name: item for name, item in contract.parameters.items() if not item.lacking}
+        self._validator = Validator(contract)
+
+    def fit(self, scenarios: Iterable[Scenario]) -> Iterator[Scenario]:
+        """Yield the scenarios with the steps that the contract allows; none for a scenario without such steps."""
+        for scenario in scenarios:
+            steps: dict[str, Step] = {}
+            for step in scenario.steps:
+                try:
+                    if step.stop_from is not None and step.stop_from.step not in steps:
+                        raise _Unfit(f"it needs the answer to step {step.stop_from.step!r}")
+                    steps[step.name] = self._fit_step(step)
+                except _Unfit as unfit:
+                    self.reasons.setdefault(scenario.id, f"step {step.name}: {unfit}")
+            if steps:
+                yield replace(scenario, steps=tuple(steps.values()))
+
+    def _fit_step(self, step: Step) -> Step:
+        if not step.targets_chat or step.expect == "refusal":
+            return step
+        if step.raw is not None:
+            if step.expect == "answer" and (problem := self._problem(read_json(step.payload("m").decode()).value)):
+                raise _Unfit(problem)
+            return step
+        body = self._with_known_limit(dict(step.body or {}))
+        if step.stop_from is not None and "stop" not in self._parameters:
+            raise _Unfit("the contract has no parameter stop")
+        if step.expect == "answer" and (strange := [name for name in body if self._is_strange(name)]):
+            raise _Unfit(f"the contract has no parameter {strange[0]}")
+        if self._problem(body):
+            body = {name: self._adapted(name, value) for name, value in body.items()}
+            problem = self._problem(body)
+            if step.expect == "answer" and problem:
+                raise _Unfit(problem)
+        return step if body == step.body else replace(step, body=body)
+
+    def _with_known_limit(self, body: dict[str, Any]) -> dict[str, Any]:
+        """Rename the limit of the answer's length if the contract has only the other parameter for it."""
+        if LIMIT in body and LIMIT not in self._parameters and NEWER_LIMIT in self._parameters:
+            return {NEWER_LIMIT if name == LIMIT else name: value for name, value in body.items()}
+        return body
+
+    def _is_strange(self, name: str) -> bool:
+        return name not in self._parameters and name not in self._validator.contract.parameters and name != "model"
+
+    def _problem(self, body: Any) -> str | None:
+        """Return the first reason why the contract does not allow a body."""
+        contract = self._validator.contract
+        complete = complete_body({"model": "m", **body}, contract) if isinstance(body, dict) else body
+        problems = self._validator.request_problems(complete)
+        return problems[0].message if problems else None
+
+    def _adapted(self, name: str, value: Any) -> Any:
+        """Return the nearest number that the parameter allows, if it means the same, else the value itself."""
+        if name not in WITHOUT_EFFECT or name not in self._parameters:
+            return value
+        nearest, origin = nearest_value(self._parameters[name].schema, value), WITHOUT_EFFECT[name]
+        if nearest == value:
+            return value
+        distance, moved = value - origin, nearest - origin
+        return nearest if distance and 1 / FACTOR <= moved / distance <= FACTOR else value
+
+
+class _Unfit(Exception):
+    """Why a step cannot be sent."""
+
+
+def complete_body(body: dict[str, Any], contract: Contract) -> dict[str, Any]:
+    """Add the default of each required parameter that is missing in a body."""
+    return {**body, **{name: item.default for name, item in _fillable(contract).items() if name not in body}}
+
+
+def complete(scenarios: Iterable[Scenario], contract: Contract) -> Iterator[Scenario]:
+    """Yield the scenarios with the required parameters in every body, except the one that a scenario leaves out."""
+    fillable = _fillable(contract)
+
+    def complete_step(step: Step, about: str | None) -> Step:
+        missing = {name: item.default for name, item in fillable.items() if name not in (step.body or {})}
+        missing.pop(about or "", None)
+        usable = step.targets_chat and step.body is not None and missing
+        return replace(step, body={**(step.body or {}), **missing}) if usable else step
+
+    for scenario in scenarios:
+        subject = scenario.subject
+        about = subject.parameter if subject is not None and subject.check == "parameters.required-demanded" else None
+        yield (
+            replace(scenario, steps=tuple(complete_step(step, about) for step in scenario.steps))
+            if fillable
+            else scenario
+        )
+
+
+def _fillable(contract: Contract) -> dict[str, Parameter]:
+    """Return the required parameters that have a default; model and messages have none."""
+    return {name: item for name, item in contract.parameters.items() if item.required and item.default is not ABSENT}
