@@ -14,7 +14,7 @@ import asyncio
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -29,6 +29,7 @@ from conformance.record import BudgetLimits
 from conformance.report import waivers
 from conformance.report.verdict import Outcome, row_fails
 from conformance.report.writers import report_files
+from conformance.report.writers.cause_groups import describe_causes, describe_document
 from conformance.run import embedded_server
 from conformance.run.connection_settings import read_secret, read_verify
 from conformance.run.drafting import require_matching_patterns
@@ -55,6 +56,7 @@ class JudgingSession:
         self._complete = True
         self._judgements: dict[str, Judgement] = {}
         self._rows: dict[str, RequirementRow] = {}
+        self.results: dict[str, Any] | None = None
         self._reports = report_files.parse_options(config.getoption("conformance_report"))
         try:
             self.prepared: PreparedRun = asyncio.run(prepare_server(self._read_options(), self._secret))
@@ -111,6 +113,7 @@ class JudgingSession:
         self._judgements = {judgement.assertion.id: judgement for judgement in outcome.judgements}
         self._rows = {row.id: row for row in outcome.report.rows}
         self._complete = len(assertions) == len(plan.assertions)
+        self.results = outcome.results
         report_files.write_reports(self._reports, outcome.results)
 
     @property
@@ -153,6 +156,17 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         _report_errors(lambda: session.config.stash[JUDGING].send(assertions))
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Print how many causes the failures have, and how much of the document was judged."""
+    judging = config.stash.get(JUDGING, None)
+    results = judging.results if judging is not None else None
+    if results is not None:
+        terminalreporter.section("conformance")
+        for line in (describe_causes(results), *describe_document(results)):
+            if line:
+                terminalreporter.line(line)
+
+
 def pytest_unconfigure(config: pytest.Config) -> None:
     """Stop the embedded server."""
     if JUDGING in config.stash:
@@ -180,6 +194,9 @@ def check_assertion(assertion: Assertion, judging: JudgingSession, properties: l
     if not judgement.findings:
         return
     lines = [f"{row.keyword} {row.id}: {assertion.summary}", f"source {row.source}"]
+    if row.causes:
+        lines.insert(0, f"consequence of {', '.join(row.causes)}")
+        properties.append(("requirement_causes", ", ".join(row.causes)))
     lines += [f"{finding.where}: expected {finding.expected}, got {finding.got}" for finding in judgement.findings]
     text = "\n".join(lines)
     if row.keyword is Keyword.MAY:

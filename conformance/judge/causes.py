@@ -14,7 +14,8 @@ On other exchanges, A explains a finding of B with the same evidence:
 - same error: the exchange was answered with an error that the request does not explain, and A has a finding on an
   exchange with the same error.
 
-B is a consequence only if every finding of B is explained, so that an independent failure is never shown as one.
+B is a consequence only if every finding of B is explained, so that an independent failure is never shown as one. A
+requirement that could not be tested is treated in the same way, with the exchanges that show nothing as its findings.
 """
 
 from __future__ import annotations
@@ -110,10 +111,11 @@ class _Evidence:
 
 @dataclass(frozen=True, slots=True)
 class _Failure:
-    """A failing requirement and all evidence for it."""
+    """A failing requirement and all evidence for it. `has_findings`: False if it could not be tested."""
 
     requirement: str
     keyword: Keyword
+    has_findings: bool
     evidence: tuple[_Evidence, ...]
 
 
@@ -127,9 +129,13 @@ def find_causes(
     """Return the causes of every requirement that fails as a consequence. A cause is never itself a consequence."""
     grouped: dict[str, list[Judgement]] = {}
     for judgement in judgements:
-        if judgement.findings and judgement.assertion.requirement.keyword is not Keyword.MAY:
+        if judgement.assertion.requirement.keyword is not Keyword.MAY:
             grouped.setdefault(judgement.assertion.requirement.id, []).append(judgement)
-    failures = [_failure(group, recorded, contract, validator, model) for group in grouped.values()]
+    failures = [
+        _failure(failing, recorded, contract, validator, model)
+        for group in grouped.values()
+        if (failing := _failing(group))
+    ]
     explained_by = _explain(failures)
     explains = {
         failure.requirement: sum(
@@ -137,7 +143,10 @@ def find_causes(
         )
         for failure in failures
     }
-    ranked = sorted(failures, key=lambda failure: (-explains[failure.requirement], RANKS[failure.keyword]))
+    ranked = sorted(
+        failures,
+        key=lambda failure: (-explains[failure.requirement], not failure.has_findings, RANKS[failure.keyword]),
+    )
     roots: list[str] = []
     for failure in ranked:
         if failure.requirement not in _attribute(roots, explained_by):
@@ -173,7 +182,7 @@ def _explain(failures: Sequence[_Failure]) -> dict[str, list[set[str]]]:
     by_exchange: dict[str, list[tuple[str, _Evidence]]] = {}
     by_key: dict[ErrorKey | ValueKey, set[str]] = {}
     for failure in failures:
-        for evidence in failure.evidence:
+        for evidence in failure.evidence if failure.has_findings else ():
             for exchange in evidence.exchanges:
                 by_exchange.setdefault(exchange, []).append((failure.requirement, evidence))
             for key in evidence.keys:
@@ -182,12 +191,21 @@ def _explain(failures: Sequence[_Failure]) -> dict[str, list[set[str]]]:
     for failure in failures:
         explained[failure.requirement] = explanations = []
         for evidence in failure.evidence:
-            names = {name for key in evidence.keys for name in by_key[key]}
+            names = {name for key in evidence.keys for name in by_key.get(key, ())}
             for exchange in evidence.exchanges:
-                candidates = by_exchange[exchange]
+                candidates = by_exchange.get(exchange, [])
                 names |= {name for name, own in candidates if name not in names and own.explains(evidence, exchange)}
             explanations.append(names - {failure.requirement})
     return explained
+
+
+def _failing(group: Sequence[Judgement]) -> list[Judgement]:
+    """Return the judgements with findings, or those that show nothing if the requirement could not be tested."""
+    if any(judgement.findings for judgement in group):
+        return [judgement for judgement in group if judgement.findings]
+    if all(judgement.unobserved is not None and judgement.applies for judgement in group):
+        return [judgement for judgement in group if judgement.exchanges]
+    return []
 
 
 def _failure(
@@ -207,11 +225,14 @@ def _failure(
         views = frozenset((exchange, view) for exchange, name in reads for view in VIEWS.get(name, ()))
         errors = frozenset(key for step, exchange in steps if (key := _error_key(exchange, step)))
         names = [step.name for step, _ in steps]
+        if not judgement.findings:
+            evidence.append(_Evidence(_Place(None, None), judgement.exchanges, views, errors, None, frozenset()))
         for finding in judgement.findings:
             place = _Place(("status",), None) if check.by_subject else _place_of(finding, names)
             value = _value_key(place, finding)
             evidence.append(_Evidence(place, judgement.exchanges, views, errors, value, check.invalidates))
-    return _Failure(requirement.id, requirement.keyword, tuple(dict.fromkeys(evidence)))
+    has_findings = bool(group[0].findings)
+    return _Failure(requirement.id, requirement.keyword, has_findings, tuple(dict.fromkeys(evidence)))
 
 
 def _place_of(finding: Finding, steps: Sequence[str]) -> _Place:

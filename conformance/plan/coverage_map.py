@@ -77,24 +77,29 @@ class CoverageMap:
     def _of_schema(self, rest: str) -> list[Assertion]:
         """A shared schema is tested by the checks of answers, or by the parameters that use it."""
         name = rest.partition("/")[0]
-        checks = [check for root, check in ROOTS.items() if name in self._used({"$ref": SCHEMAS + root})]
-        users = [key for key, item in self._contract.parameters.items() if name in self._used(item.schema)]
+        checks = [
+            check for root, check in ROOTS.items() if name in used_schemas({"$ref": SCHEMAS + root}, self._contract)
+        ]
+        users = [
+            key for key, item in self._contract.parameters.items() if name in used_schemas(item.schema, self._contract)
+        ]
         return [*self._of_checks(*checks), *(item for user in users for item in self._of_parameter(user))]
-
-    def _used(self, schema: Any) -> set[str]:
-        """Return the names of all schemas that a schema refers to, directly or indirectly."""
-        seen: set[str] = set()
-        waiting = [schema]
-        while waiting:
-            for key, value, _ in walk_tree(waiting.pop()):
-                name = value.removeprefix(SCHEMAS) if key == "$ref" else ""
-                if name and name not in seen:
-                    seen.add(name)
-                    waiting.append(self._contract.schemas[name])
-        return seen
 
     def _of_checks(self, *identities: str) -> list[Assertion]:
         return [item for identity in identities for item in self.find_by_check(identity)]
+
+
+def used_schemas(schema: Any, contract: Contract) -> set[str]:
+    """Return the names of all schemas that a schema refers to, directly or indirectly."""
+    seen: set[str] = set()
+    waiting = [schema]
+    while waiting:
+        for key, value, _ in walk_tree(waiting.pop()):
+            name = value.removeprefix(SCHEMAS) if key == "$ref" else ""
+            if name and name not in seen:
+                seen.add(name)
+                waiting.append(contract.schemas[name])
+    return seen
 
 
 def _row_filter(key: str) -> Callable[[str], bool]:

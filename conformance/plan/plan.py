@@ -50,6 +50,7 @@ class Plan:
     inapplicable: requirements without a capability of their own that only requests for an undeclared capability
         exercise.
     left_out: requirements that only requests exercise which the contract does not allow, each with the reason.
+    unjudged: capabilities that the server declares and that no requirement judges.
     partial: whether the user left out some of the assertions.
     """
 
@@ -60,6 +61,7 @@ class Plan:
     undeclared: tuple[Capability, ...] = ()
     inapplicable: tuple[Requirement, ...] = ()
     left_out: tuple[tuple[Requirement, str], ...] = ()
+    unjudged: tuple[Capability, ...] = ()
     partial: bool = False
 
     @property

@@ -70,14 +70,15 @@ def map_sentences(contract: Contract, plan: Plan, checks: Container[str]) -> tup
     return tuple(
         TracedSentence(
             sentence,
-            tuple(_assertions(sentence.home, coverage)),
+            tuple(find_assertions(sentence.home, coverage)),
             tuple(_dangling(sentence.home, contract, checks, tree)),
         )
         for sentence in contract.sentences
     )
 
 
-def _assertions(home: Home, coverage: CoverageMap) -> Iterator[Assertion]:
+def find_assertions(home: Home, coverage: CoverageMap) -> Iterator[Assertion]:
+    """Yield the assertions of a plan that test a sentence with this home."""
     for check in home.checks:
         yield from coverage.find_by_check(check)
     for place in home.places:

@@ -16,12 +16,14 @@ from conformance.client.curl import curl
 from conformance.plan.scenarios.schemathesis_cases import NOTHING, Draw
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from conformance.plan.capabilities import DeclaredCapabilities
     from conformance.record import Record
     from conformance.report.verdict import Report, RequirementRow
     from openapi.contract.contract import Contract
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +43,13 @@ class RunFacts:
     known: tuple[str, ...] = ()  # all capabilities of the dialect
 
 
-def build_results(report: Report, record: Record, contract: Contract, facts: RunFacts) -> dict[str, Any]:
-    """Return the content of results.json. It never contains the API key: exchanges are redacted when recorded."""
+def build_results(
+    report: Report, record: Record, contract: Contract, facts: RunFacts, coverage: dict[str, Any]
+) -> dict[str, Any]:
+    """Return the content of results.json. It never contains the API key: exchanges are redacted when recorded.
+
+    coverage: how many sentences of the document were judged.
+    """
     document, declaration = contract.document, facts.declaration
     return {
         "schema_version": SCHEMA_VERSION,
@@ -75,6 +82,8 @@ def build_results(report: Report, record: Record, contract: Contract, facts: Run
         },
         "verdict": report.verdict.value,
         "counts": report.counts,
+        "causes": list_causes(report.rows),
+        "document": coverage,
         "requirements": [_row(row, fails=report.fails(row, strict=facts.strict)) for row in report.rows],
         "missing": [
             {"scenario": scenario, "step": step, "reason": str(reason), "applies": not isinstance(reason, NotExercised)}
@@ -96,6 +105,7 @@ def _row(row: RequirementRow, *, fails: bool) -> dict[str, Any]:
         "outcome": row.outcome.value,
         "fails": fails,
         "note": row.note,
+        "causes": list(row.causes),
         "waiver": None
         if waiver is None
         else {
@@ -112,6 +122,16 @@ def _row(row: RequirementRow, *, fails: bool) -> dict[str, Any]:
     }
 
 
+def list_causes(rows: Iterable[RequirementRow]) -> list[dict[str, Any]]:
+    """Return each requirement that explains others, with these others, in the order of the rows."""
+    consequences: dict[str, list[str]] = {}
+    rows = list(rows)
+    for row in rows:
+        if row.causes:
+            consequences.setdefault(row.causes[0], []).append(row.id)
+    return [{"requirement": row.id, "consequences": consequences[row.id]} for row in rows if row.id in consequences]
+
+
 def add_dialects(results: dict[str, Any], others: list[dict[str, Any]]) -> dict[str, Any]:
     """Return the results with those of further dialects under `also`; exchanges that they share are listed once."""
     known = {exchange["id"] for exchange in results["exchanges"]}
@@ -120,7 +140,8 @@ def add_dialects(results: dict[str, Any], others: list[dict[str, Any]]) -> dict[
         new = [exchange for exchange in other["exchanges"] if exchange["id"] not in known]
         results = {**results, "exchanges": [*results["exchanges"], *new]}
         results["run"] = {**results["run"], "requests": results["run"]["requests"] + other["run"]["requests"]}
-        shared = {name: other[name] for name in ("target", "verdict", "counts", "requirements", "missing")}
+        names = ("target", "verdict", "counts", "causes", "document", "requirements", "missing")
+        shared = {name: other[name] for name in names}
         also.append({**shared, "requests": other["run"]["requests"]})
     return {**results, "also": also}
 

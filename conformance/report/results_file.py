@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 GZIP: Final = b"\x1f\x8b"
 MAX_BYTES: Final = 2 * 2**30
 """Bytes that are read of a gzipped file."""
-OLD_VERSIONS: Final = (1, 2)
+OLD_VERSIONS: Final = (1, 2, 3)
 
 
 def read_results(path: Path) -> dict[str, Any]:
@@ -57,13 +57,19 @@ def upgrade(document: Any) -> Any:
     - `target.capability_origins.NAME.status` instead of `word`
     - `exchanges[].response.stalled_s` instead of `held_up_s`
 
+    Version 4 adds `causes`, `requirements[].causes` and `document`. An older file states neither: every requirement is
+    its own cause, and `document` is null.
+
     Raise KeyError, TypeError or AttributeError for a document that does not fit the version that it states.
     """
     if not isinstance(document, dict) or document.get("schema_version") not in OLD_VERSIONS:
         return document
-    new = {**_upgrade_judged(document, document["schema_version"]), "schema_version": SCHEMA_VERSION}
+    version = document["schema_version"]
+    new = {**_add_causes(_upgrade_judged(document, version)), "schema_version": SCHEMA_VERSION}
     if "also" in document:
-        new["also"] = [_upgrade_judged(other, document["schema_version"]) for other in document["also"]]
+        new["also"] = [_add_causes(_upgrade_judged(other, version)) for other in document["also"]]
+    if version > 2:
+        return new
     new["exchanges"] = [
         {**exchange, "response": exchange["response"] and _rename(exchange["response"], "held_up_s", "stalled_s")}
         for exchange in document["exchanges"]
@@ -71,8 +77,16 @@ def upgrade(document: Any) -> Any:
     return new
 
 
+def _add_causes(judged: dict[str, Any]) -> dict[str, Any]:
+    """Return the part of a document that belongs to one dialect with the fields that version 4 added."""
+    rows = [{**row, "causes": []} for row in judged["requirements"]]
+    return {**judged, "causes": [], "document": None, "requirements": rows}
+
+
 def _upgrade_judged(judged: dict[str, Any], version: int) -> dict[str, Any]:
-    """Return the part of a document that belongs to one dialect in the form of the current version."""
+    """Return the part of a document that belongs to one dialect in the form of version 3."""
+    if version > 2:
+        return judged
     rows = [
         {**_rename(row, "reading", "interpretation"), "outcome": _upgrade_outcome(row, version)}
         for row in judged["requirements"]

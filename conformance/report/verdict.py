@@ -27,7 +27,7 @@ from conformance.report.waivers import find_waiver
 from openapi.contract.contract import Keyword
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from conformance.check import Finding
     from conformance.judge.judgement import Judgement
@@ -51,6 +51,10 @@ class Outcome(StrEnum):
 
 UNJUDGED = (Outcome.NOT_EXERCISED, Outcome.NOT_APPLICABLE)
 """The outcomes of requirements that were not judged at all."""
+
+
+VIOLATED = (Outcome.FAIL, Outcome.WARN, Outcome.UNTESTABLE)
+"""The outcomes that can be a consequence of another failure."""
 
 
 class Verdict(StrEnum):
@@ -85,6 +89,7 @@ class RequirementRow:
     exchanges: int
     note: str  # why it was not judged, what was seen, or the internal error
     waiver: Waiver | None = None
+    causes: tuple[str, ...] = ()  # the requirements whose failure explains this one, the main one first
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,8 +127,11 @@ def build_report(
     exhausted: str | None,
     waivers: tuple[Waiver, ...] = (),
     today: date | None = None,
+    causes: Mapping[str, tuple[str, ...]] | None = None,
 ) -> Report:
     """Make one row per requirement in the order of the plan, add the rows of waivers that fail, and decide the verdict.
+
+    causes: the causes of the requirements that fail as a consequence. They change no outcome.
 
     A run that ended early is inconclusive unless a finding or a waiver fails it.
     """
@@ -131,6 +139,7 @@ def build_report(
     for judgement in judgements:
         grouped.setdefault(judgement.assertion.requirement.id, []).append(judgement)
     rows = [_judged_row(group) for group in grouped.values()]
+    rows = [replace(row, causes=(causes or {}).get(row.id, ())) if row.outcome in VIOLATED else row for row in rows]
     rows += [
         _unjudged_row(
             requirement.id, requirement.keyword, requirement.source, "", Outcome.UNTESTABLE, "no scenario exercises it"
@@ -138,15 +147,18 @@ def build_report(
         for requirement in plan.uncovered
     ]
     rows += [
+        _unjudged_row(requirement.id, requirement.keyword, requirement.source, "", Outcome.NOT_EXERCISED, reason)
+        for requirement, reason in plan.left_out
+    ]
+    rows += [
         _unjudged_row(
-            f"capability.{capability.name}",
-            Keyword.MAY,
-            capability.source,
-            capability.summary,
-            Outcome.NOT_APPLICABLE,
-            "not declared",
+            f"capability.{capability.name}", Keyword.MAY, capability.source, capability.summary, outcome, note
         )
-        for capability in plan.undeclared
+        for capabilities, outcome, note in (
+            (plan.undeclared, Outcome.NOT_APPLICABLE, "not declared"),
+            (plan.unjudged, Outcome.UNTESTABLE, "declared, but no requirement judges it"),
+        )
+        for capability in capabilities
     ]
     rows = _apply_waivers(rows, waivers, today or datetime.now(UTC).date(), strict=strict, complete=exhausted is None)
     failing = [row for row in rows if row_fails(row.outcome, row.keyword, strict=strict)]

@@ -9,6 +9,7 @@ from conformance.errors import UsageError
 from conformance.judge import schemathesis_oracle as oracle
 from conformance.judge.check_registry import gather_checks
 from conformance.plan.capabilities import DeclaredCapabilities, narrow_contract
+from conformance.plan.capability_use import list_unjudged
 from conformance.plan.plan import make_plan, require_known_topics, require_matches, shows
 from conformance.plan.scenarios import boundaries, list_scenarios, written
 from conformance.plan.scenarios.schemathesis_cases import NOTHING, Draw, draw
@@ -54,6 +55,7 @@ def draft(
         uncovered = tuple(row for row in plan.uncovered if row in remaining)
         inapplicable = tuple(row for row in plan.uncovered if row not in remaining)
         plan = replace(plan, uncovered=uncovered, inapplicable=inapplicable)
+    plan = replace(plan, unjudged=list_unjudged(plan))
     return _explain_uncovered(plan) if plan.uncovered else plan
 
 

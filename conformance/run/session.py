@@ -20,6 +20,7 @@ from conformance.plan.capabilities import (
 from conformance.plan.scenarios.schemathesis_cases import NOTHING, Draw
 from conformance.record import BudgetLimits, Record
 from conformance.report import verdict
+from conformance.report.document_coverage import count_sentences
 from conformance.report.results import RunFacts, add_dialects, build_results
 from conformance.run.calls import ServerUnderTest
 from conformance.run.drafting import draft
@@ -247,4 +248,7 @@ def conclude(prepared: PreparedRun, record: Record, started_at: str, duration_s:
         duration_s=duration_s,
         insecure=options.verify is False,
     )
-    return RunOutcome(prepared, record, judgements, report, build_results(report, record, contract, facts))
+    sent = {judgement.assertion.requirement.id for judgement in judgements if judgement.exchanges}
+    coverage = count_sentences(prepared.contract, plan, report.rows, sent, exhausted=record.exhausted is not None)
+    results = build_results(report, record, contract, facts, coverage)
+    return RunOutcome(prepared, record, judgements, report, results)

@@ -9,11 +9,15 @@ from __future__ import annotations
 import base64
 import hashlib
 from html import escape
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from conformance.report.results import compare_dialects, format_counts
 from conformance.report.writers.capability_groups import group_capabilities
+from conformance.report.writers.cause_groups import describe_causes, describe_document, group_rows, other_causes
 from conformance.report.writers.evidence import answer_excerpt, neutralize, repeat_commands
+
+if TYPE_CHECKING:
+    from conformance.report.writers.cause_groups import CauseGroup
 
 MAX_FINDINGS: Final = 10
 LONGEST: Final = 600
@@ -51,7 +55,7 @@ dl{display:grid;grid-template-columns:max-content 1fr;gap:0 1rem}dd{margin:0;ove
 
 
 def write(results: dict[str, Any]) -> str:
-    """Return the page: verdict, facts, failing rows and warnings with their evidence, then all rows by outcome.
+    """Return the page: verdict, facts, causes with their evidence and consequences, then all rows by outcome.
 
     The groups of outcomes that need no action are folded.
     """
@@ -59,10 +63,14 @@ def write(results: dict[str, Any]) -> str:
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
     order = list(MEANINGS)
     rows = sorted(results["requirements"], key=lambda row: (not row["fails"], order.index(row["outcome"])))
-    noted = [row for row in rows if row["fails"] or row["outcome"] in ("FAIL", "ERROR", "WARN", "WAIVED")]
+    noted = [
+        group
+        for group in group_rows({**results, "requirements": rows})
+        if group.consequences or group.fails or group.row["outcome"] in ("FAIL", "ERROR", "WARN", "WAIVED")
+    ]
     commands, exchanges = repeat_commands(results), {exchange["id"]: exchange for exchange in results["exchanges"]}
     target = results["target"]
-    findings = "".join(_row(row, commands, exchanges) for row in noted) or "<p>None.</p>"
+    findings = "".join(_cause(group, commands, exchanges) for group in noted) or "<p>None.</p>"
     return "\n".join(
         (
             '<!doctype html><html lang="en"><head><meta charset="utf-8">',
@@ -85,7 +93,9 @@ def _facts(results: dict[str, Any]) -> str:
         ("server", target["url"]),
         ("dialect", f"{target['dialect']} ({target['document']['id']})"),
         ("model", target["model"]),
+        *(("failures", line) for line in (describe_causes(results),) if line),
         ("result", format_counts(results)),
+        *(("document", line) for line in describe_document(results)),
         ("run", f"{run['started_at']}, {run['requests']} requests in {run['duration_s']:.1f} s, "
                 f"chatproof {results['tool']['version']}"),
     ]  # fmt: skip
@@ -101,7 +111,16 @@ def _facts(results: dict[str, Any]) -> str:
     return f"<dl>{''.join(f'<dt>{name}</dt><dd>{_text(value)}</dd>' for name, value in facts)}</dl>"
 
 
-def _row(row: dict[str, Any], commands: dict[str, str], exchanges: dict[str, Any]) -> str:
+def _cause(group: CauseGroup, commands: dict[str, str], exchanges: dict[str, Any]) -> str:
+    """Return a cause with its evidence, and below it its consequences with theirs."""
+    nested = "".join(_row(row, commands, exchanges) for row in group.consequences)
+    below = f"<p>{group.title}:</p>{nested}" if nested else ""
+    return _row(group.row, commands, exchanges, f" ({group.title})" if nested else "", below)
+
+
+def _row(
+    row: dict[str, Any], commands: dict[str, str], exchanges: dict[str, Any], suffix: str = "", below: str = ""
+) -> str:
     evidence = "".join(
         f"<p><code>{_text(finding['exchange'])} {_text(finding['where'])}</code>"
         f"<br>expected {_text(finding['expected'])}<br>got {_text(finding['got'])}</p>"
@@ -113,12 +132,12 @@ def _row(row: dict[str, Any], commands: dict[str, str], exchanges: dict[str, Any
     if first in exchanges:
         command = escape(neutralize(commands[first], LONGEST_COMMAND))
         evidence += f"<pre>{command}</pre><pre>{escape(answer_excerpt(exchanges[first], LONGEST_ANSWER))}</pre>"
-    note = f"<p>{_text(row['note'])}</p>" if row["note"] else ""
+    note = "".join(f"<p>{_text(line)}</p>" for line in (row["note"], other_causes(row)) if line)
     is_open = " open" if row["outcome"] == "ERROR" else ""
     return (
         f'<details{is_open}><summary><span class="w {row["outcome"]}">{row["outcome"]}</span> {row["keyword"]} '
-        f"<code>{_text(row['id'])}</code> {_text(row['summary'])}</summary>"
-        f"<p>source <code>{_text(row['source'])}</code></p>{note}{evidence}</details>"
+        f"<code>{_text(row['id'])}</code> {_text(row['summary'])}{suffix}</summary>"
+        f"<p>source <code>{_text(row['source'])}</code></p>{note}{evidence}{below}</details>"
     )
 
 

@@ -6,6 +6,7 @@ import re
 from typing import Any
 from xml.etree import ElementTree as Xml
 
+from conformance.report.writers.cause_groups import describe_causes, describe_document
 from conformance.report.writers.evidence import repeat_commands
 
 NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -16,6 +17,7 @@ def write(results: dict[str, Any]) -> str:
     """Return the results as JUnit XML.
 
     A failing row is a `failure`, an internal error of the suite an `error`, and a warning is written to `system-out`.
+    A consequence begins with the name of its cause.
     """
     target = results["target"]
     rows, commands = results["requirements"], repeat_commands(results)
@@ -33,13 +35,20 @@ def write(results: dict[str, Any]) -> str:
     for name in ("url", "dialect", "model"):
         Xml.SubElement(properties, "property", name=name, value=_clean(str(target[name])))
     Xml.SubElement(properties, "property", name="verdict", value=results["verdict"])
+    for name, text in (
+        ("causes", describe_causes(results)),
+        ("document", "; ".join(describe_document(results))),
+    ):
+        if text:
+            Xml.SubElement(properties, "property", name=name, value=_clean(text))
     for row in rows:
         case = Xml.SubElement(suite, "testcase", classname=f"chatproof.{row['check'].split('.')[0]}", name=row["id"])
         if row["outcome"] == "ERROR":
             Xml.SubElement(case, "error", message=_clean(row["note"]))
         elif row["fails"]:
             claim = f"{row['keyword']}: {row['summary'].removesuffix('.')}"
-            failure = Xml.SubElement(case, "failure", message=_clean(f"{claim}: {_problem(row)}"))
+            cause = f"consequence of {row['causes'][0]}: " if row["causes"] else ""
+            failure = Xml.SubElement(case, "failure", message=_clean(f"{cause}{claim}: {_problem(row)}"))
             failure.text = _clean(_details(row, commands))
         elif _is_skipped(row):
             Xml.SubElement(case, "skipped", message=_clean(f"{row['outcome']}: {row['note']}"))
@@ -62,6 +71,8 @@ def _problem(row: dict[str, Any]) -> str:
 def _details(row: dict[str, Any], commands: dict[str, str]) -> str:
     findings = row["findings"]
     lines = [f"{row['keyword']} {row['source']}"]
+    if row["causes"]:
+        lines.append(f"consequence of {', '.join(row['causes'])}")
     lines += [
         f"{finding['exchange']} {finding['where']}: expected {finding['expected']}, got {finding['got']}"
         for finding in findings

@@ -10,10 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 from conformance.report.results import compare_dialects
 from conformance.report.writers.capability_groups import group_capabilities
+from conformance.report.writers.cause_groups import (
+    describe_causes,
+    describe_consequence,
+    describe_document,
+    group_rows,
+    other_causes,
+)
 from conformance.report.writers.evidence import LONGEST_COMMAND, repeat_commands
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from conformance.report.writers.cause_groups import CauseGroup
 
 MAX_FINDINGS = 5
 LONGEST = 300
@@ -21,18 +30,20 @@ CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069
 
 
 def write(results: dict[str, Any]) -> str:
-    """Return the results as Markdown: verdict, counts, every row that fails or warns, and a table of all rows."""
-    commands, requirements = repeat_commands(results), results["requirements"]
+    """Return the results as Markdown: verdict, counts, every cause with its consequences, and a table of all rows."""
+    commands, requirements, groups = repeat_commands(results), results["requirements"], group_rows(results)
+    failures = [group for group in groups if group.fails or group.row["outcome"] == "ERROR"]
+    others = [group for group in groups if group not in failures]
     lines = list(_summary(results))
-    for title, rows in (
-        ("Failures", [row for row in requirements if row["fails"] or row["outcome"] == "ERROR"]),
-        ("Waived", [row for row in requirements if row["outcome"] == "WAIVED"]),
-        ("Warnings", [row for row in requirements if row["outcome"] == "WARN" and not row["fails"]]),
+    for title, shown in (
+        ("Failures", failures),
+        ("Waived", [group for group in others if group.row["outcome"] == "WAIVED"]),
+        ("Warnings", [group for group in others if group.row["outcome"] == "WARN"]),
     ):
-        if rows:
+        if shown:
             lines += ["", f"## {title}"]
-        for row in rows:
-            lines += _row(row, commands)
+        for group in shown:
+            lines += [*_row(group.row, commands), *_consequences(group)]
     for other in results.get("also", ()):
         lines += _other_dialect(results, other)
     lines += ["", "## All requirements", "", "| outcome | keyword | requirement | source |", "|---|---|---|---|"]
@@ -50,7 +61,11 @@ def _summary(results: dict[str, Any]) -> Iterator[str]:
         f"{_code(target['url'])} as {_code(target['dialect'])}, model {_code(target['model'])}, "
         f"{run['requests']} requests in {run['duration_s']:.1f} s, chatproof {results['tool']['version']}."
     )
+    if causes := describe_causes(results):
+        yield from ("", f"**{causes}.**")
     yield from ("", f"{counts}.")
+    for line in describe_document(results):
+        yield from ("", f"{line[0].upper()}{line[1:]}.")
     for label, names, origin in group_capabilities(target):
         yield from ("", f"{label.capitalize()}: {', '.join(map(_code, names))} ({origin}).")
     if run["retries"]:
@@ -74,6 +89,14 @@ def _row(row: dict[str, Any], commands: dict[str, str]) -> Iterator[str]:
         yield f"- repeat with: {_code(commands[first], LONGEST_COMMAND)}"
     if len(findings) > MAX_FINDINGS:
         yield f"- and {len(findings) - MAX_FINDINGS} more"
+
+
+def _consequences(group: CauseGroup) -> Iterator[str]:
+    if group.consequences:
+        yield from ("", f"{group.title.capitalize()}:", "")
+    for row in group.consequences:
+        also = f" ({_code(other_causes(row))})" if other_causes(row) else ""
+        yield f"- {row['outcome']} {row['keyword']} {_code(row['id'])}: {_code(describe_consequence(row))}{also}"
 
 
 def _other_dialect(results: dict[str, Any], other: dict[str, Any]) -> Iterator[str]:

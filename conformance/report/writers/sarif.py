@@ -6,6 +6,7 @@ import hashlib
 import json
 from typing import Any, Final
 
+from conformance.report.writers.cause_groups import describe_causes, describe_document
 from conformance.report.writers.evidence import neutralize, repeat_commands
 
 MAX_RESULTS: Final = 5000
@@ -18,17 +19,21 @@ LEVELS: Final = {"FAIL": "error", "ERROR": "error", "UNTESTABLE": "error", "WARN
 def write(results: dict[str, Any]) -> str:
     """Return a SARIF log with one rule per requirement and one result per finding.
 
-    The results of a waived requirement are suppressed, with the waiver as justification.
+    The results of a waived requirement are suppressed, with the waiver as justification. Those of a consequence are
+    notes that name the cause, and those of the cause list its consequences.
     """
     rows = results["requirements"]
     commands = repeat_commands(results)
+    consequences = {cause["requirement"]: cause["consequences"] for cause in results["causes"]}
     version = results["tool"]["version"]
     run = {
         "tool": {"driver": {"name": "chatproof", "version": version, "rules": [_rule(row) for row in rows]}},
         "automationDetails": {"id": f"chatproof/{results['target']['dialect']}"},
-        "results": [result for index, row in enumerate(rows) for result in _results(row, index, commands)][
-            :MAX_RESULTS
-        ],
+        "results": [
+            result
+            for index, row in enumerate(rows)
+            for result in _results(row, index, commands, consequences.get(row["id"], []))
+        ][:MAX_RESULTS],
         "invocations": [
             {
                 "executionSuccessful": results["run"]["exhausted"] is None,
@@ -36,6 +41,7 @@ def write(results: dict[str, Any]) -> str:
             }
         ],
         "columnKind": "unicodeCodePoints",
+        "properties": {"causes": describe_causes(results), "document": "; ".join(describe_document(results))},
     }
     log = {"version": "2.1.0", "$schema": "https://json.schemastore.org/sarif-2.1.0.json", "runs": [run]}
     return json.dumps(log, indent=1, ensure_ascii=True) + "\n"
@@ -54,16 +60,24 @@ def _summary(row: dict[str, Any]) -> str:
     return neutralize(row["summary"], LONGEST) or str(row["id"])
 
 
-def _results(row: dict[str, Any], index: int, commands: dict[str, str]) -> list[dict[str, Any]]:
+def _results(
+    row: dict[str, Any], index: int, commands: dict[str, str], consequences: list[str]
+) -> list[dict[str, Any]]:
     if not row["fails"] and row["outcome"] not in ("FAIL", "WARN", "ERROR", "WAIVED"):
         return []
+    linked = ""
+    if row["causes"]:
+        linked = f" This is a consequence of {', '.join(row['causes'])}."
+    if consequences:
+        linked = f" Consequences: {', '.join(consequences)}."
     if not row["findings"]:
-        return [_result(row, index, f"{_summary(row)}: {neutralize(row['note'], LONGEST)}", row["id"], {})]
+        message = f"{_summary(row)}: {neutralize(row['note'], LONGEST)}.{linked}"
+        return [_result(row, index, message, row["id"], {})]
     results = []
     for finding in row["findings"][:MAX_PER_ROW]:
         place = f"{finding['exchange']}{finding['where']}"
         expected, got = (neutralize(finding[name], LONGEST) for name in ("expected", "got"))
-        message = f"{_summary(row)} Expected {expected}, got {got}."
+        message = f"{_summary(row)} Expected {expected}, got {got}.{linked}"
         results.append(_result(row, index, message, place, {"curl": commands.get(finding["exchange"], "")}))
     return results
 
@@ -74,7 +88,7 @@ def _result(row: dict[str, Any], index: int, message: str, place: str, propertie
     result: dict[str, Any] = {
         "ruleId": row["id"],
         "ruleIndex": index,
-        "level": LEVELS.get(row["outcome"], "note"),
+        "level": "note" if row["causes"] else LEVELS.get(row["outcome"], "note"),
         "message": {"text": message},
         "locations": [
             {
@@ -83,7 +97,7 @@ def _result(row: dict[str, Any], index: int, message: str, place: str, propertie
             }
         ],
         "partialFingerprints": {"requirementAndPlace/v1": fingerprint},
-        "properties": properties,
+        "properties": {**properties, **({"causes": row["causes"]} if row["causes"] else {})},
     }
     if row["outcome"] == "WAIVED":
         result["suppressions"] = [{"kind": "external", "justification": neutralize(row["note"], LONGEST)}]

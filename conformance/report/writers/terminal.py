@@ -13,10 +13,19 @@ from rich.text import Text
 
 from conformance.report.results import compare_dialects, format_counts
 from conformance.report.writers.capability_groups import group_capabilities
+from conformance.report.writers.cause_groups import (
+    describe_causes,
+    describe_consequence,
+    describe_document,
+    group_rows,
+    other_causes,
+)
 from conformance.report.writers.evidence import LONGEST_COMMAND, neutralize, repeat_commands
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from conformance.report.writers.cause_groups import CauseGroup
 
 STYLES = {
     "PASS": "green",
@@ -76,14 +85,16 @@ class ProgressBar:
 
 
 def write(results: dict[str, Any], console: Console) -> None:
-    """Print failures and warnings with their evidence, the counts of each topic, and the verdict last."""
+    """Print each cause of failures and warnings with its evidence and consequences, the counts, and the verdict."""
     rows = results["requirements"]
     ended_early = results["run"]["exhausted"] is not None  # then most rows are untestable for that one reason
     commands = repeat_commands(results)
     is_terminal = console.is_terminal
-    for row in rows:
-        if row["outcome"] in ("FAIL", "ERROR", "WARN", "WAIVED") or (row["fails"] and not ended_early):
-            console.print(_row(row, commands), soft_wrap=not is_terminal)  # do not break lines in log files
+    for group in group_rows(results):
+        row = group.row
+        is_noted = row["outcome"] in ("FAIL", "ERROR", "WARN", "WAIVED") or (row["fails"] and not ended_early)
+        if is_noted or group.consequences:
+            console.print(_group(group, commands), soft_wrap=not is_terminal)  # do not break lines in log files
     console.print(_topics(rows))
     for other in results.get("also", ()):
         console.print(_other_dialect(results, other))
@@ -93,7 +104,21 @@ def write(results: dict[str, Any], console: Console) -> None:
     console.print(Panel(verdict, expand=False) if is_terminal else verdict, soft_wrap=not is_terminal)
 
 
-def _row(row: dict[str, Any], commands: dict[str, str]) -> Group:
+def _group(group: CauseGroup, commands: dict[str, str]) -> Group:
+    """Return the cause with its evidence, and its consequences with one finding each."""
+    lines = _row(group.row, commands)
+    if group.consequences:
+        lines.append(Text(f"{INDENT}{group.title}:"))
+    for row in group.consequences:
+        head = Text.assemble(f"{INDENT}  ", (row["outcome"], STYLES[row["outcome"]]), f" {row['keyword']} ")
+        head.append(sanitize(row["id"]))
+        lines += [head, Text(f"{INDENT}    {sanitize(describe_consequence(row))}", "dim")]
+        if others := other_causes(row):
+            lines.append(Text(f"{INDENT}    {sanitize(others)}", "dim"))
+    return Group(*lines, "")
+
+
+def _row(row: dict[str, Any], commands: dict[str, str]) -> list[Text]:
     head = Text.assemble(
         (f"{row['outcome']:<10}", STYLES[row["outcome"]]), (f" {row['keyword']} ", "bold"), sanitize(row["id"])
     )
@@ -114,7 +139,7 @@ def _row(row: dict[str, Any], commands: dict[str, str]) -> Group:
     first = row["findings"][0]["exchange"] if row["findings"] else None
     if first in commands:
         lines.append(Text(f"{INDENT}{sanitize(commands[first], LONGEST_COMMAND)}", "dim"))
-    return Group(*lines, "")
+    return lines
 
 
 def _topics(rows: list[dict[str, Any]]) -> Table:
@@ -177,7 +202,9 @@ def _verdict(results: dict[str, Any]) -> Group:
     lines = [
         Text(results["verdict"], VERDICTS[results["verdict"]]),
         Text(f"{sanitize(target['url'])} as {target['dialect']}, model {sanitize(target['model'])}"),
+        *(Text(line, "bold") for line in (describe_causes(results),) if line),
         Text(f"{format_counts(results)}; {run['requests']} requests in {run['duration_s']:.1f} s", "dim"),
+        *(Text(sanitize(line, LONGEST_COMMAND), "dim") for line in describe_document(results)),
         *(Text(line, "dim") for line in _capabilities(target)),
     ]
     if all(row["outcome"] in UNJUDGED for row in results["requirements"]):
