@@ -40,7 +40,8 @@ class _Levels:
         self._parts = parts
 
     def derive_parameter(self, row: Row, where: str) -> None:
-        source, ground = row["source"], _ground(row, None)
+        source: str = row["source"]
+        ground = _ground(row, None)
         row["authority"] = authority_of(source, self._document, ground)
         origins = {key: self._absolute(cited) for key, cited in row.get("origins", {}).items()}
         row["origins"] = {key: authority_of(cited, self._document) for key, cited in origins.items()}
