@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from conformance.check import NotObserved
-from conformance.judge.applicability import summarize
+from conformance.check import Applicability, NotObserved
+from conformance.judge.applicability import REFUSAL, summarize
 from openapi.stream.event_order import reports_error
 
 if TYPE_CHECKING:
@@ -41,10 +41,27 @@ def is_refused(exchange: Exchange) -> bool:
     return 400 <= exchange.status < 500
 
 
+def _why_not_refused(exchange: Exchange) -> str | None:
+    """Return why the exchange holds no refusal in any form, or None if it holds one."""
+    refused = is_refused(exchange) or (exchange.status is not None and exchange.status >= 400)
+    return None if refused else f"{exchange.id} was not refused ({summarize(exchange)})"
+
+
+REFUSED_SOMEHOW = Applicability(REFUSAL.applies_to, _why_not_refused)
+"""Requests that the server refused with an error status, or with an error in place of an answer."""
+REFUSED = "4xx, or an error in place of the answer"
+"""What `is_refused` demands, for findings."""
+
+
 def _is_error_stream(exchange: Exchange) -> bool:
     """Tell whether a stream consists of an error in place of an answer."""
     walk = exchange.walk
     return bool(walk.errors) and not any(choice.content or choice.tool_calls for choice in walk.choices.values())
+
+
+def is_completion(exchange: Exchange) -> bool:
+    """Tell whether the response is a complete chat completion, plain or streamed, with a choice at least."""
+    return exchange.succeeded and bool(exchange.choices)
 
 
 def reports_key_error(exchange: Exchange, contract: Contract) -> bool:

@@ -1,7 +1,7 @@
-"""The requests that are sent before a plan: for the model, the description, the API key and the capabilities.
+"""The requests that are sent before a plan: for the model, the description, a chat completion and the capabilities.
 
-Answers to these requests are never findings. A server that cannot be reached, or that refuses the API key, ends the
-run.
+Answers to these requests are never findings. A server that cannot be reached, that refuses the API key or the model, or
+that has no chat-completions endpoint ends the run.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from conformance.client.call import Call
 from conformance.errors import ServerNotListening, Unreachable
-from conformance.judge.acceptance import is_refused, reports_key_error
+from conformance.judge.acceptance import is_completion, is_refused, reports_key_error
 from conformance.judge.applicability import summarize
 from conformance.run.capability_probes import (
     conditional_step,
@@ -20,6 +20,7 @@ from conformance.run.capability_probes import (
     is_refused_by_name,
     select_probes,
 )
+from conformance.run.wrong_target import explain, is_suspicious
 from conformance.scenario import Step
 from openapi import waiting
 
@@ -62,29 +63,42 @@ class Preflight:
 
     async def find_model(self) -> str:
         """Return the first model of the list, else the dialect's default: no document requires a list of models."""
+        return next(iter(await self._list_models()), self._contract.default_model)
+
+    async def _list_models(self) -> list[str]:
         exchange = _require_answer(await self._get("models", self._target.models_url))
         data = exchange.json.get("data") if isinstance(exchange.json, dict) else None
-        for row in data if isinstance(data, list) else ():
-            if isinstance(row, dict) and isinstance(row.get("id"), str) and row["id"]:
-                return str(row["id"])
-        return self._contract.default_model
+        rows = [row for row in data if isinstance(row, dict)] if isinstance(data, list) else []
+        return [row["id"] for row in rows if isinstance(row.get("id"), str) and row["id"]]
 
     async def fetch_description(self) -> object:
         """Return the server's own OpenAPI description as JSON, or `NOT_JSON`."""
         return _require_answer(await self._get("openapi", f"{self._target.base}/openapi.json")).json
 
-    async def check_key(self, model: str) -> None:
-        """Send one valid request, to distinguish a refused API key from a server that breaks its contract.
+    async def check_chat(self, model: str, *, named: bool) -> bool:
+        """Send one valid chat request, and return whether it was answered with a completion.
 
-        Raises Unreachable also if the key is refused.
+        Raises Unreachable also if the API key or the model is refused, and if the URL is not that of a chat endpoint.
+        These are mistakes in the settings; whatever else is wrong with the answer, the server is judged.
+        `named` says whether the user named the model.
         """
-        step = Step("hello", body={"messages": [{"role": "user", "content": "Hello!"}], "max_tokens": 1})
+        step = Step("hello", body={"messages": [{"role": "user", "content": "Hello!"}], **self._one_token()})
         exchange = _require_answer(await self._chat(step, model))
         if exchange.status in (401, 403) or reports_key_error(exchange, self._contract):
             raise Unreachable(
                 f"the server refuses the API key: {summarize(exchange)}; pass the key with --api-key-env VAR, and a"
                 " header that a gateway needs with --header-env NAME=VAR"
             )
+        if is_suspicious(exchange):
+            listed = await self._list_models()
+            if reason := explain(exchange, self._target, model, listed, named=named):
+                raise Unreachable(reason)
+        return is_completion(exchange)
+
+    def _one_token(self) -> dict[str, int]:
+        """Return the field that limits an answer to one token, or to the least that the contract allows."""
+        names = (name for name in ("max_tokens", "max_completion_tokens") if name in self._contract.parameters)
+        return {name: max(1, int(self._contract.parameters[name].schema.get("minimum", 1))) for name in [*names][:1]}
 
     async def probe(self, model: str, capabilities: DeclaredCapabilities) -> DeclaredCapabilities:
         """Probe the capabilities whose status is unknown, and those that the document takes away under a condition."""

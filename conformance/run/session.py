@@ -6,10 +6,11 @@ import asyncio
 import time
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from conformance.client.client import Client
 from conformance.errors import UsageError
+from conformance.judge.acceptance import is_completion
 from conformance.judge.causes import find_causes
 from conformance.judge.judgement import Judgement, judge
 from conformance.plan.capabilities import (
@@ -46,6 +47,9 @@ if TYPE_CHECKING:
     from openapi.contract.contract import Contract
 
 
+NO_COMPLETION: Final = "no request was answered with a chat completion, so there is no verdict"
+
+
 @dataclass(frozen=True, slots=True)
 class RunOptions:
     """What the user asked for.
@@ -77,7 +81,11 @@ class RunOptions:
 
 @dataclass(frozen=True, slots=True, repr=False)  # asyncio.run writes the repr of a task's result: 228 MB
 class PreparedRun:
-    """Everything that is known before the plan is sent. `also`: the same for each further dialect."""
+    """Everything that is known before the plan is sent.
+
+    also: the same for each further dialect.
+    answered: whether the chat request of the preflight was answered with a completion.
+    """
 
     options: RunOptions
     contract: Contract
@@ -86,6 +94,7 @@ class PreparedRun:
     declaration: DeclaredCapabilities
     plan: Plan
     also: tuple[PreparedRun, ...] = ()
+    answered: bool = True
 
     @property
     def requests(self) -> int:
@@ -148,12 +157,12 @@ async def prepare(options: RunOptions, client: Client) -> PreparedRun:
     model = options.model or await preflight.find_model()
     description = await preflight.fetch_description()
     capabilities = _read_capabilities(contract, description, options.capabilities, key=client.has_key)
-    await preflight.check_key(model)
+    answered = await preflight.check_chat(model, named=bool(options.model))
     capabilities = await preflight.probe(model, capabilities)
 
     def prepare_dialect(dialect: Contract, capabilities: DeclaredCapabilities) -> PreparedRun:
         plan = draft(dialect, capabilities, options.only, options.topics, options.draw, thorough=options.thorough)
-        return PreparedRun(options, dialect, target, model, capabilities, plan)
+        return PreparedRun(options, dialect, target, model, capabilities, plan, answered=answered)
 
     others = []
     for other in map(load_contract, dict.fromkeys(options.also)):
@@ -235,6 +244,9 @@ def conclude(prepared: PreparedRun, record: Record, started_at: str, duration_s:
         waivers=options.waivers,
         causes=find_causes(judgements, record.exchanges, contract, validator, prepared.model),
     )
+    answered = prepared.answered or any(map(is_completion, record.exchanges.values()))
+    if report.verdict is verdict.Verdict.CONFORMANT and not answered:
+        report = replace(report, verdict=verdict.Verdict.INCONCLUSIVE, exhausted=NO_COMPLETION)
     facts = RunFacts(
         url=prepared.target.chat_url,
         model=prepared.model,

@@ -9,7 +9,7 @@ import pytest
 
 from conformance.client.secret import Secret
 from conformance.errors import Unreachable
-from conformance.run.session import RunOptions, prepare_server
+from conformance.run.session import RunOptions, prepare_server, send
 from conformance.tests.faulty_proxy import FaultyProxy, Reply
 from conformance.tests.scripted import Scripted, json_reply, prepared
 from openapi import waiting
@@ -67,6 +67,99 @@ def test_a_refused_key_is_not_shown() -> None:
 )
 def test_a_server_that_fails_the_first_request_otherwise_is_judged(answer: Reply) -> None:
     assert prepared(Scripted(answer=answer)).plan.requests
+
+
+COMPLETION = {"object": "chat.completion", "choices": [{"index": 0, "message": {"content": "a"}}]}
+OTHERS = json_reply({"data": [{"id": "nightingale"}, {"id": "b"}]})
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        json_reply({"error": "unknown path"}, 404),
+        json_reply({"detail": "Method Not Allowed"}, 405),
+        Reply(200, (b"<!doctype html><title>Welcome</title>",)),
+        Reply(403 + 1, (b"<html>nothing here</html>",)),
+        Reply(301, (), {"Location": "https://elsewhere/"}),
+    ],
+)
+def test_a_url_without_a_chat_endpoint_ends_the_run_after_one_chat_request(answer: Reply) -> None:
+    script = Scripted(answer=answer)
+    with pytest.raises(Unreachable, match="no chat-completions endpoint at this URL: POST http://") as caught:
+        prepared(script)
+    assert "/v1/chat/completions was answered with" in str(caught.value)
+    assert 1 == sum(sent.method == "POST" for sent in script.sent)
+
+
+def test_the_url_of_another_endpoint_is_refused_with_the_url_to_use() -> None:
+    script = Scripted(answer=json_reply({}, 404))
+    with (
+        FaultyProxy("", script) as server,
+        pytest.raises(Unreachable, match=f"Did you mean {server.url}\\?"),
+    ):
+        asyncio.run(prepare_server(RunOptions(url=f"{server.url}/v1/completions", dialect="mindie"), None))
+
+
+@pytest.mark.parametrize(
+    ("answer", "named"),
+    [
+        (json_reply({"error": {"message": "The model `nightingal` does not exist", "code": 404}}, 404), True),
+        (json_reply({"error": "model: unknown model 'nightingal'"}, 422), True),
+        (json_reply({"code": 400, "message": "unknown model nightingal"}), True),
+        (json_reply({"error": {"message": "no", "param": "model"}}, 400), True),
+        (json_reply({"error": "bad request"}, 400), True),
+    ],
+)
+def test_a_wrong_model_ends_the_run_with_the_models_of_the_server(answer: Reply, named: bool) -> None:
+    script = Scripted(OTHERS, answer=answer)
+    with pytest.raises(Unreachable, match="refuses the model 'nightingal' in a valid request") as caught:
+        prepared(script, model="nightingal")
+    assert "it lists nightingale, b; name a model that it serves with --model. Did you mean 'nightingale'?" in str(
+        caught.value
+    )
+    assert 1 == sum(sent.method == "POST" for sent in script.sent)
+
+
+def test_a_server_that_does_not_know_the_default_model_says_so() -> None:
+    answer = json_reply({"error": {"message": "model mindie not found", "type": "x"}}, 404)
+    with pytest.raises(Unreachable, match=r"the default of the dialect, .* it lists no models"):
+        prepared(Scripted(answer=answer))
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        json_reply({"error": "broken"}, 500),
+        Reply(502, (b"<html>Bad Gateway</html>",)),
+        json_reply({"error": "busy"}, 429),
+        json_reply({"error": "the field messages is not allowed"}, 400),
+        json_reply({"error": "the model cannot do that"}, 400),
+        json_reply({"choices": []}),
+        json_reply(COMPLETION),
+    ],
+)
+def test_a_server_that_answers_otherwise_is_judged_with_a_model_that_it_lists(answer: Reply) -> None:
+    script = Scripted(OTHERS, answer=answer)
+    run = prepared(script, only=("conversation",))
+    assert run.answered == (answer.pieces == json_reply(COMPLETION).pieces)
+    assert prepared(Scripted(OTHERS, answer=answer), model="nightingale", only=("conversation",)).plan.requests
+
+
+def test_a_run_without_any_completion_has_no_verdict() -> None:
+    async def run(server: str) -> str:
+        options = RunOptions(url=server, dialect="mindie", only=("http.models-listed",))
+        outcome = await send(await prepare_server(options, None), None)
+        return f"{outcome.report.verdict}: {outcome.report.exhausted}"
+
+    models = json_reply({"object": "list", "data": [{"id": "a", "object": "model"}]})
+    verdicts = []
+    for answer in (json_reply({"error": "broken"}, 500), json_reply(COMPLETION)):
+        with FaultyProxy("", Scripted(models, answer=answer)) as server:
+            verdicts.append(asyncio.run(run(server.url)))
+    assert verdicts == [
+        "inconclusive: no request was answered with a chat completion, so there is no verdict",
+        "conformant: None",
+    ]
 
 
 @pytest.fixture

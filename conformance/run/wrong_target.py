@@ -1,0 +1,84 @@
+"""Tell from the answer to one valid chat request whether the URL or the model is wrong.
+
+Such a server cannot be judged: nothing that it answers shows how it serves chat completions. A server that answers the
+request in any other way, even with a broken completion or with status 500, is judged.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from conformance.judge.acceptance import is_refused
+from conformance.judge.applicability import summarize
+from conformance.judge.error_envelope import envelope_of, names_any
+from openapi.did_you_mean import suggest
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from conformance.exchange import Exchange
+    from openapi.address import Target
+
+NO_ENDPOINT: Final = (404, 405)
+MODEL_CODES: Final = ("model_not_found", "model_not_exist", "invalid_model")
+MODEL_WORDS: Final = ("model", "models", "模型")
+MOST_SHOWN: Final = 5
+"""Models of the server that an error message lists."""
+
+
+def is_suspicious(exchange: Exchange) -> bool:
+    """Tell whether the URL or the model may be wrong; the models of the server then decide."""
+    return is_refused(exchange) or _is_elsewhere(exchange)
+
+
+def explain(exchange: Exchange, target: Target, model: str, listed: Sequence[str], *, named: bool) -> str | None:
+    """Return why a server cannot be judged, on one line, or None if it can.
+
+    exchange: the answer to a valid chat request.
+    listed: the models that the server lists.
+    named: whether the user named the model.
+    """
+    if _refuses_model(exchange, model, listed, named=named):
+        return _wrong_model(exchange, model, listed, named=named)
+    return _wrong_url(exchange, target) if _is_elsewhere(exchange) else None
+
+
+def _is_elsewhere(exchange: Exchange) -> bool:
+    """Tell whether something else than a chat-completions endpoint answered."""
+    status = exchange.status or 0
+    return status in NO_ENDPOINT or 300 <= status < 400 or (status < 500 and envelope_of(exchange).name == "HTML")
+
+
+def _refuses_model(exchange: Exchange, model: str, listed: Sequence[str], *, named: bool) -> bool:
+    """Tell whether the server refuses the model: by its name, or it lists others and the user named this one."""
+    if model in listed or exchange.status == 429 or not is_refused(exchange):
+        return False
+    envelope = envelope_of(exchange)
+    if envelope.field("param") == "model" or envelope.field("code") in MODEL_CODES:
+        return True
+    if names_any(exchange, MODEL_WORDS) and (names_any(exchange, [model]) or exchange.status in NO_ENDPOINT):
+        return True
+    return named and bool(listed)
+
+
+def _wrong_model(exchange: Exchange, model: str, listed: Sequence[str], *, named: bool) -> str:
+    shown = ", ".join(listed[:MOST_SHOWN]) + (", ..." if len(listed) > MOST_SHOWN else "")
+    origin = "" if named else ", the default of the dialect,"
+    known = f"it lists {shown}" if listed else "it lists no models"
+    advice = f"name a model that it serves with --model{suggest(model, listed)}"
+    return (
+        f"the server refuses the model {model!r}{origin} in a valid request: {summarize(exchange)}; {known}; {advice}"
+    )
+
+
+def _wrong_url(exchange: Exchange, target: Target) -> str:
+    location = exchange.header("location")
+    redirect = f" (redirects to {location})" if location and exchange.status in range(300, 400) else ""
+    version = target.path[: target.path.index("/", 1) + 1]  # /v1/
+    base, found, _ = f"{target.base}/".partition(version)
+    likely = f". Did you mean {base}?" if found else ""
+    return (
+        f"no chat-completions endpoint at this URL: POST {target.chat_url} was answered with"
+        f" {summarize(exchange)}{redirect}; expected http://HOST:PORT, with a path prefix if the server has one, or the"
+        f" full URL of the endpoint, which ends with {target.path}{likely}"
+    )
