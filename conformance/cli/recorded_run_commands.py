@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,10 +15,8 @@ from rich.text import Text
 from conformance.cli import exit_codes
 from conformance.cli.click_options import add_options
 from conformance.client import headers
-from conformance.client.client import Client
-from conformance.errors import Unreachable
 from conformance.judge.applicability import summarize
-from conformance.replay import rejudge, resend
+from conformance.replay import rejudge, resend, verification
 from conformance.replay.client_parsers import add_clients
 from conformance.report import waivers
 from conformance.report.results_file import read_results
@@ -25,6 +25,8 @@ from conformance.run.connection_settings import read_secret, read_verify
 from openapi.console import make_console
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from conformance.exchange import Exchange
 
 STYLES = {"+": "green", "-": "red", "@": "cyan"}
@@ -87,50 +89,81 @@ def replay_one(
     insecure: bool,
     ca_file: Path | None,
 ) -> None:
-    """Send one request of a recorded run again and compare the answers.
+    """Send requests of a recorded run again, and judge whether their findings are fixed.
 
-    Exit codes: 0 if the answers are equal, 1 if they differ.
+    A finding that compares several answers is repeated with all of their requests. Exit codes: 0 if every finding is
+    fixed, or if there is none; 1 if a requirement still fails, or fails now; 3 if the server is unreachable. A violated
+    SHOULD counts if the recorded run was strict, or if ID is its requirement.
     """
     console = make_console()
     with exit_codes.report_errors():
-        before = resend.find_exchange(read_results(file), identity)
+        results = read_results(file)
+        runs = rejudge.rebuild(results)
+        before = verification.select_exchanges(results, runs, identity)
         secret = read_secret(api_key_env)
         given = headers.read(plain_headers, secret_headers)
-        call = resend.build_call(before, with_key=secret is not None, deadline_s=timeout, given=given)
         verify = read_verify(insecure, ca_file)
-
-        async def send() -> Exchange:
-            async with Client(call.url, secret, headers=given, verify=verify) as client:
-                return await client.send(call)
-
-        after = asyncio.run(send())
-        if after.response is None and after.failure is not None and after.failure.kind in ("connect", "tls"):
-            raise Unreachable(after.failure.detail)
-        for label, exchange in (("then", before), ("now", after)):
-            console.print(Text(f"{label:<5}{terminal.sanitize(summarize(exchange))}"), soft_wrap=True)
-        lines = resend.compare_answers(before, after).lines
-        for line in lines:
-            style = STYLES.get(line[:1], "dim")
+        scenario = verification.find_scenario(runs, before[0])
+        connection = scenario.id if scenario is not None and scenario.one_connection else None
+        calls = [
+            replace(
+                resend.build_call(exchange, with_key=secret is not None, deadline_s=timeout, given=given),
+                connection_name=connection,
+            )
+            for exchange in before
+        ]
+        together = scenario is not None and scenario.together
+        with console.status(f"sending {len(calls)} request{'s' * (len(calls) != 1)}"):
+            after = asyncio.run(resend.send_calls(calls, secret, given, verify, together=together))
+        for then, now in zip(before, after, strict=True):
+            _show_answers(then, now, console, complete=len(before) == 1)
+        requirement = None if identity in (before[0].scenario, *(exchange.id for exchange in before)) else identity
+        verified = verification.verify(runs, {exchange.id: exchange for exchange in after}, requirement)
+        strict = results["run"]["strict"] or requirement is not None
+        failing = [item for item in verified if item.fails(strict=strict)]
+        for item in verified:
+            line = f"{item.state}: {item.keyword} {item.id}: {item.reason}"
+            style = "green" if item.state == verification.FIXED else "red" if item in failing else "yellow"
             console.print(Text(terminal.sanitize(line, LONGEST_LINE), style), soft_wrap=True)
-        console.print("the answers differ" if lines else "the answers are equal")
-    sys.exit(exit_codes.NONCONFORMANT if lines else exit_codes.CONFORMANT)
+        counts = Counter(item.state for item in verified)
+        summary = ", ".join(f"{counts[state]} {state}" for state in verification.STATES if counts[state])
+        console.print(summary or "the recorded answers violate no requirement, and neither do the new ones")
+    sys.exit(exit_codes.NONCONFORMANT if failing else exit_codes.CONFORMANT)
+
+
+def _show_answers(then: Exchange, now: Exchange, console: Console, *, complete: bool) -> None:
+    """Print both answers to a request; with `complete` also how their contents differ."""
+    console.print(Text(then.id, "bold"), soft_wrap=True)
+    for label, exchange in (("then", then), ("now", now)):
+        console.print(Text(f"{label:<5}{terminal.sanitize(summarize(exchange))}"), soft_wrap=True)
+    lines = resend.compare_answers(then, now).lines
+    for line in lines if complete else ():
+        style = STYLES.get(line[:1], "dim")
+        console.print(Text(terminal.sanitize(line, LONGEST_LINE), style), soft_wrap=True)
+    console.print("the answers differ" if lines else "the answers are equal", style="dim")
 
 
 @click.command(name="diff", context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("before", type=click.Path(path_type=Path))
 @click.argument("after", type=click.Path(path_type=Path))
-def diff_results(before: Path, after: Path) -> None:
+@click.option("--allow-lost", is_flag=True, help="Do not fail for requirements that are no longer judged")
+def diff_results(before: Path, after: Path, allow_lost: bool) -> None:
     """Show which outcomes differ between two results files.
 
-    Exit codes: 1 if a requirement got worse, otherwise 0.
+    A requirement is lost if the first run judged it and the second one did not. Exit codes: 1 if a requirement got
+    worse or was lost, otherwise 0.
     """
     console = make_console()
     with exit_codes.report_errors():
         changes = list(outcome_changes.compare_results(read_results(before), read_results(after)))
-        worse, better = (
-            sum(change.kind == kind for change in changes) for kind in (outcome_changes.WORSE, outcome_changes.BETTER)
+        counts = Counter(change.kind for change in changes)
+        for table in outcome_changes.make_tables(changes):
+            console.print(table)
+        worse, lost, better = (
+            counts[outcome_changes.WORSE],
+            counts[outcome_changes.LOST],
+            counts[outcome_changes.BETTER],
         )
-        if changes:
-            console.print(outcome_changes.make_table(changes))
-        console.print(f"{worse} worse, {better} better, {len(changes)} changed")
-    sys.exit(exit_codes.NONCONFORMANT if worse else exit_codes.CONFORMANT)
+        allowed = " (allowed)" if lost and allow_lost else ""
+        console.print(f"{worse} worse, {lost} no longer judged{allowed}, {better} better, {len(changes)} changed")
+    sys.exit(exit_codes.NONCONFORMANT if worse or (lost and not allow_lost) else exit_codes.CONFORMANT)

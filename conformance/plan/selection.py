@@ -34,7 +34,7 @@ def select_requests(
 
     is_named: whether the user selected the scenario of an assertion by its name, which keeps all of its steps.
     """
-    requests = {assertion.id: _requests(assertion) for assertion in assertions}
+    requests = {assertion.id: needed_requests(assertion) for assertion in assertions}
     chosen: set[tuple[str, str]] = set()
     candidates: dict[Requests, Needs] = {}
     for group in _by_check(assertions).values():
@@ -67,7 +67,7 @@ def _is_distinct(assertion: Assertion) -> bool:
     return check.by_subject or bool(check.over) or check.trial is not None or assertion.scenario.case is not None
 
 
-def _requests(assertion: Assertion) -> Requests:
+def needed_requests(assertion: Assertion) -> Requests:
     """Return the requests that an assertion needs, by scenario and step.
 
     Steps that share a connection or the moment in which they are sent show little alone. A step after a refusal or a

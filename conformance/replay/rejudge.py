@@ -33,6 +33,15 @@ STATUSES: Final = ("declared", "denied")
 
 
 @dataclass(frozen=True, slots=True)
+class RebuiltRun:
+    """Today's plan for one dialect, its record, and the scenarios that are not completely recorded."""
+
+    prepared: PreparedRun
+    record: Record
+    unrecorded: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class RejudgedRun:
     """The outcome by today's checks, and the scenarios of today's plan that the record does not contain."""
 
@@ -52,6 +61,26 @@ def judge_again(
 
     Raise HarnessError for an invalid exchange, and UsageError for an unknown dialect, pattern or topic.
     """
+    first, *others = rebuild(results, strict=strict, only=only, topics=topics, waivers=waivers)
+    started_at, duration_s = results["run"]["started_at"], results["run"]["duration_s"]
+    outcome, *also = (conclude(run.prepared, run.record, started_at, duration_s) for run in (first, *others))
+    combined = add_dialects(outcome.results, [other.results for other in also]) if also else outcome.results
+    unrecorded = [
+        *first.unrecorded,
+        *(f"{run.prepared.contract.name}:{scenario}" for run in others for scenario in run.unrecorded),
+    ]
+    return RejudgedRun(replace(outcome, also=tuple(also), results=combined), tuple(unrecorded))
+
+
+def rebuild(
+    results: dict[str, Any],
+    *,
+    strict: bool | None = None,
+    only: tuple[str, ...] = (),
+    topics: tuple[str, ...] = (),
+    waivers: tuple[Waiver, ...] = (),
+) -> tuple[RebuiltRun, ...]:
+    """Return the run of each dialect of a record with today's plan; the arguments are those of `judge_again`."""
     run = results["run"]
     exchanges = {exchange.id: exchange for exchange in map(Exchange.from_dict, results["exchanges"])}
     options = RunOptions(
@@ -65,26 +94,21 @@ def judge_again(
         verify=results["target"]["tls_verified"],
         waivers=waivers,
     )
-    first, record, unrecorded = _rebuild(results, options, exchanges, "", {})
+    first = _rebuild(results, options, exchanges, "", {})
     record = replace(
-        record,
+        first.record,
         exhausted=run["exhausted"],
         requests=run["requests"] - sum(other["requests"] for other in results.get("also", ())),
         tokens=run.get("tokens", 0),
         retries=run.get("retries", 0),
         waited_s=run.get("waited_s", 0.0),
     )
-    outcome = conclude(first, record, run["started_at"], run["duration_s"])
-    others = []
-    reusable = index_exchanges(first.plan, record, first.model)
+    rebuilt = [replace(first, record=record)]
+    reusable = index_exchanges(first.prepared.plan, record, first.prepared.model)
     for other in results.get("also", ()):
-        name = other["target"]["dialect"]
-        prepared, other_record, other_unrecorded = _rebuild(other, options, exchanges, f"{name}:", reusable)
-        other_record.requests, other_record.exhausted = other["requests"], run["exhausted"]
-        others.append(conclude(prepared, other_record, run["started_at"], run["duration_s"]))
-        unrecorded = (*unrecorded, *(f"{name}:{scenario}" for scenario in other_unrecorded))
-    combined = add_dialects(outcome.results, [other.results for other in others]) if others else outcome.results
-    return RejudgedRun(replace(outcome, also=tuple(others), results=combined), unrecorded)
+        rebuilt.append(_rebuild(other, options, exchanges, f"{other['target']['dialect']}:", reusable))
+        rebuilt[-1].record.requests, rebuilt[-1].record.exhausted = other["requests"], run["exhausted"]
+    return tuple(rebuilt)
 
 
 def _rebuild(
@@ -93,8 +117,7 @@ def _rebuild(
     exchanges: dict[str, Exchange],
     prefix: str,
     reusable: ReusableExchanges,
-) -> tuple[PreparedRun, Record, tuple[str, ...]]:
-    """Return today's plan for one dialect, its record, and the scenarios that are not completely recorded."""
+) -> RebuiltRun:
     target = judged["target"]
     contract = load_contract(target["dialect"])
     declaration = _declaration(target)
@@ -119,7 +142,7 @@ def _rebuild(
         declaration,
         _narrow(plan, known_steps),
     )
-    return prepared, record, unrecorded
+    return RebuiltRun(prepared, record, unrecorded)
 
 
 def _is_incomplete(plan: Plan, scenario: Scenario, record: Record) -> bool:

@@ -1,24 +1,28 @@
-"""Send one recorded request again, and compare the two answers."""
+"""Send recorded requests again, and compare the answers."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 from dataclasses import dataclass
 from difflib import unified_diff
 from typing import TYPE_CHECKING, Any, Final
 
 from conformance.client.call import Call
+from conformance.client.client import Client
 from conformance.client.request_builder import DEFAULT_HEADERS
 from conformance.client.secret import alteration_in, is_redacted
-from conformance.errors import UsageError
+from conformance.errors import Unreachable, UsageError
 from conformance.exchange import Exchange
 from conformance.run.calls import WRONG_KEY
 from openapi.extra_headers import KEY_HEADER
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    import ssl
+    from collections.abc import Iterable, Sequence
 
     from conformance.client.headers import GatewayHeader
+    from conformance.client.secret import Secret
 
 VOLATILE_HEADERS: Final = ("date", "x-request-id", "x-process-time", "set-cookie", "content-length")
 VOLATILE_FIELDS: Final = frozenset(
@@ -113,6 +117,40 @@ def build_call(exchange: Exchange, *, with_key: bool, deadline_s: float, given: 
         with_key=bool(key_headers) and not any(WRONG_KEY in value for value in kept.values()),
         alteration=next((alteration for name in key_headers if (alteration := alteration_in(headers[name]))), None),
     )
+
+
+async def send_calls(
+    calls: Sequence[Call],
+    secret: Secret | None,
+    given: tuple[GatewayHeader, ...],
+    verify: bool | ssl.SSLContext,
+    *,
+    together: bool,
+) -> list[Exchange]:
+    """Send the calls one after another, or all at the same time if `together`.
+
+    Raise Unreachable if the server cannot be reached.
+    """
+    async with Client(calls[0].url, secret, headers=given, verify=verify) as client:
+        if together:
+            exchanges = await asyncio.gather(*map(client.send, calls))
+        else:
+            exchanges = [await _send(client, call) for call in calls]
+    for exchange in exchanges:
+        _require_connection(exchange)
+    return exchanges
+
+
+async def _send(client: Client, call: Call) -> Exchange:
+    exchange = await client.send(call)
+    _require_connection(exchange)
+    return exchange
+
+
+def _require_connection(exchange: Exchange) -> None:
+    failure = exchange.failure
+    if exchange.response is None and failure is not None and failure.kind in ("connect", "tls"):
+        raise Unreachable(failure.detail)
 
 
 def compare_answers(before: Exchange, after: Exchange) -> AnswerDifference:

@@ -1,4 +1,4 @@
-"""Compare two results documents: which requirements got worse, which got better, which are new or gone."""
+"""Compare two results documents: which requirements got worse or better, which are no longer judged, which are new."""
 
 from __future__ import annotations
 
@@ -11,45 +11,62 @@ from rich.text import Text
 from conformance.report.writers.terminal import STYLES, sanitize
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 WORSE: Final = "worse"
-BETTER: Final = "better"
+LOST: Final = "lost"
 OTHER: Final = "other"
+BETTER: Final = "better"
+KINDS: Final = (WORSE, LOST, OTHER, BETTER)
 BAD: Final = ("FAIL", "ERROR", "UNTESTABLE", "WARN")
-MAX_FINDING: Final = 120
-"""Characters of a finding in the table."""
+UNJUDGED: Final = ("UNTESTABLE", "NOT_EXERCISED", "NOT_APPLICABLE")
+MAX_REASON: Final = 120
+"""Characters of a finding or note in the table."""
 
 
 @dataclass(frozen=True, slots=True)
 class OutcomeChange:
-    """A requirement whose outcome changed. An empty outcome means that the requirement was not judged in that run."""
+    """A requirement whose outcome changed. An empty outcome means that the requirement was not part of that run.
+
+    reason: the first finding, or why the requirement is no longer judged.
+    """
 
     id: str
     before: str
     after: str
     kind: str
-    seen: str
+    reason: str
 
 
 def compare_results(before: dict[str, Any], after: dict[str, Any]) -> Iterator[OutcomeChange]:
     """Yield every changed outcome, in the order of the requirements.
 
-    A change is worse if the requirement now fails the run and did not before, or if its outcome has become a bad one;
-    better is the reverse.
+    - lost: the requirement was judged before and is not judged now, whatever its outcome was;
+    - worse: it now fails the run and did not before, or its outcome has become a bad one;
+    - better: the reverse of worse;
+    - other: everything else, such as a new requirement that passes.
     """
     old = {row["id"]: row for row in before["requirements"]}
     new = {row["id"]: row for row in after["requirements"]}
     for identity in dict.fromkeys([*old, *new]):
         old_row, new_row = old.get(identity), new.get(identity)
         old_outcome, new_outcome = (row["outcome"] if row else "" for row in (old_row, new_row))
-        if old_outcome == new_outcome:
-            continue
-        old_rank, new_rank = (_rank(row) for row in (old_row, new_row))
-        kind = WORSE if new_rank > old_rank else BETTER if new_rank < old_rank else OTHER
-        findings = (new_row or old_row or {}).get("findings") or []
-        seen = f"expected {findings[0]['expected']}, got {findings[0]['got']}" if findings else ""
-        yield OutcomeChange(identity, old_outcome, new_outcome, kind, seen)
+        if (old_outcome, _is_judged(old_row)) != (new_outcome, _is_judged(new_row)):
+            yield OutcomeChange(identity, old_outcome, new_outcome, _kind(old_row, new_row), _reason(old_row, new_row))
+
+
+def _kind(old: dict[str, Any] | None, new: dict[str, Any] | None) -> str:
+    if _is_judged(old) and not _is_judged(new) and not (new and new["outcome"] == "ERROR"):
+        return LOST
+    before, after = _rank(old), _rank(new)
+    return WORSE if after > before else BETTER if after < before else OTHER
+
+
+def _is_judged(row: dict[str, Any] | None) -> bool:
+    """Return whether an exchange showed the requirement. The rows of waivers rest on no exchange."""
+    if row is None or row["outcome"] in (*UNJUDGED, "ERROR"):
+        return False
+    return row["outcome"] != "OBSERVED" or bool(row["exchanges"])
 
 
 def _rank(row: dict[str, Any] | None) -> tuple[bool, bool]:
@@ -57,17 +74,33 @@ def _rank(row: dict[str, Any] | None) -> tuple[bool, bool]:
     return bool(row and row["fails"]), bool(row and row["outcome"] in BAD)
 
 
-def make_table(changes: list[OutcomeChange]) -> Table:
-    """Return the changes as a table, the worse ones first."""
+def _reason(old: dict[str, Any] | None, new: dict[str, Any] | None) -> str:
+    if new is None:
+        return "not part of the second run"
+    findings = new["findings"] or (old or {}).get("findings") or []
+    if findings and _is_judged(new):
+        return f"expected {findings[0]['expected']}, got {findings[0]['got']}"
+    return str(new["note"])
+
+
+def make_tables(changes: Sequence[OutcomeChange]) -> Iterator[Table]:
+    """Yield the requirements that are no longer judged as one table, and the other changes, the worse ones first."""
+    others = sorted((change for change in changes if change.kind != LOST), key=lambda change: KINDS.index(change.kind))
+    if others:
+        yield _table(others, "finding")
+    if lost := [change for change in changes if change.kind == LOST]:
+        yield _table(lost, "why it is no longer judged")
+
+
+def _table(changes: Sequence[OutcomeChange], last_column: str) -> Table:
     table = Table(box=None, pad_edge=False, header_style="dim")
-    for name in ("", "requirement", "before", "after", "finding"):
+    for name in ("", "requirement", "before", "after", last_column):
         table.add_column(name, overflow="fold")
-    styles = {WORSE: "bold red", BETTER: "green", OTHER: "dim"}
-    for change in sorted(changes, key=lambda change: (WORSE, OTHER, BETTER).index(change.kind)):
+    styles = {WORSE: "bold red", LOST: "red", BETTER: "green", OTHER: "dim"}
+    for change in changes:
         outcomes = [
-            Text(outcome.lower() or "not judged", STYLES.get(outcome, "dim"))
-            for outcome in (change.before, change.after)
+            Text(outcome.lower() or "missing", STYLES.get(outcome, "dim")) for outcome in (change.before, change.after)
         ]
-        seen = Text(sanitize(change.seen, MAX_FINDING))
-        table.add_row(Text(change.kind, styles[change.kind]), Text(sanitize(change.id)), *outcomes, seen)
+        reason = Text(sanitize(change.reason, MAX_REASON))
+        table.add_row(Text(change.kind, styles[change.kind]), Text(sanitize(change.id)), *outcomes, reason)
     return table
