@@ -93,6 +93,14 @@ COMMANDS: Mapping[str, Command | CommandGroup] = {
                 "server",
             ),
             "run": Command("conformance.proof.faults_command:run", "Run the suite against every fault.", "server"),
+            "modes": Command(
+                "conformance.proof.modes_command:modes", "Run the suite against every mode of the server.", "server"
+            ),
+            "contracts": Command(
+                "conformance.proof.contracts_command:command",
+                "Run the suite and the server with contracts drawn at random.",
+                "server",
+            ),
             "serve": Command(
                 "reference_server.faults.fault_host:command", "Serve every fault at its own path.", "server"
             ),

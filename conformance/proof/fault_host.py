@@ -49,11 +49,16 @@ class HostedFault:
 
 @dataclass(frozen=True, slots=True)
 class HostedMode:
-    """One mode of the faultless server in one dialect. `key`: whether it requires the host's API key."""
+    """One mode of the faultless server in one dialect.
+
+    key: whether it requires the host's API key.
+    full_text: whether its streams repeat the whole text so far.
+    """
 
     dialect: str
     name: str
     key: bool
+    full_text: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +97,9 @@ def _read_list(lines: tuple[str, ...]) -> tuple[tuple[HostedFault, ...], tuple[H
     try:
         listed = json.loads(lines[-1])
         modes = tuple(
-            HostedMode(dialect, row["name"], row["key"]) for dialect, rows in listed["modes"].items() for row in rows
+            HostedMode(dialect, row["name"], row["key"], row["full_text"])
+            for dialect, rows in listed["modes"].items()
+            for row in rows
         )
         faults = tuple(
             HostedFault(

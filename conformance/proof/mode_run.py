@@ -1,24 +1,37 @@
-"""Judge the reference server in each of its modes: all follow their document, so the whole suite must pass strictly."""
+"""Judge the reference server in each of its modes: all follow their document, so the suite must pass strictly.
+
+A mode that several dialects have, such as the lack of one capability, is tested in the first of them. It is tested with
+the scenarios that are different from those of the server without options, with all streams if it changes them, and with
+a sample of the others, a different one for each mode. A thorough test is one of all modes with all scenarios.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+import random
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from conformance.client.client import Client
 from conformance.client.secret import Secret
+from conformance.plan.capabilities import DeclaredCapabilities
+from conformance.proof.fault_host import list_dialects
 from conformance.record import BudgetLimits
 from conformance.report.verdict import Outcome
+from conformance.run.drafting import draft
 from conformance.run.session import RunOptions, prepare, send
+from openapi.contract.contract import load
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence, Set
 
+    from conformance.plan.plan import Plan
     from conformance.proof.fault_host import HostedMode, RunningFaultHost
     from conformance.run.session import RunOutcome
 
 CONCURRENT_MODES = 3  # the engine batches their tokens
+SAMPLE_SIZE = 12
+ONE_LACKING, ALL_LACKING = "mode:without-", "mode:without-all"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,28 +43,65 @@ class ModeResult:
     reported: tuple[str, ...]
 
 
+def select_modes(modes: Sequence[HostedMode]) -> list[HostedMode]:
+    """Return the modes without those that lack one capability which a mode of an earlier dialect lacks as well."""
+    order = list_dialects()
+    first = {
+        mode.name: mode.dialect for mode in sorted(modes, key=lambda mode: order.index(mode.dialect), reverse=True)
+    }
+    alone = [mode for mode in modes if mode.name.startswith(ONE_LACKING) and mode.name != ALL_LACKING]
+    return [mode for mode in modes if mode not in alone or first[mode.name] == mode.dialect]
+
+
 async def run_modes(
-    host: RunningFaultHost, modes: Iterable[HostedMode], on_progress: Callable[[str], None]
+    host: RunningFaultHost, modes: Sequence[HostedMode], on_progress: Callable[[str], None], *, thorough: bool
 ) -> tuple[ModeResult, ...]:
     """Judge the modes, a few at a time. `on_progress` is called with a line of text after each."""
     free = asyncio.Semaphore(CONCURRENT_MODES)
+    usual = {} if thorough else {name: _usual_requests(name) for name in {mode.dialect for mode in modes}}
 
     async def run(mode: HostedMode) -> ModeResult:
         async with free:
-            result = await judge_mode(host, mode)
+            result = await judge_mode(host, mode, usual.get(mode.dialect))
         on_progress(f"{mode.dialect} {mode.name}: {len(result.reported)} reported")
         return result
 
     return tuple(await asyncio.gather(*(run(mode) for mode in modes)))
 
 
-async def judge_mode(host: RunningFaultHost, mode: HostedMode) -> ModeResult:
-    """Judge one mode with the whole suite."""
+def _usual_requests(dialect: str) -> Set[object]:
+    """Return the keys of the scenarios for a server that has every capability."""
+    contract = load(dialect)
+    plan = draft(contract, DeclaredCapabilities(frozenset(contract.capabilities), frozenset(), ""))
+    return {scenario.request_key(contract.default_model) for scenario in plan.scenarios}
+
+
+def _select(plan: Plan, mode: HostedMode, usual: Set[object], model: str) -> Plan:
+    """Return the part of a plan that may show the mode, and a sample of the rest."""
+    shown, others = set(), []
+    for scenario in plan.scenarios:
+        streamed = mode.full_text and any(step.streams for step in scenario.steps)
+        if streamed or scenario.request_key(model) not in usual:
+            shown.add(scenario.id)
+        else:
+            others.append(scenario.id)
+    shown |= set(random.Random(f"{mode.dialect}/{mode.name}").sample(others, min(SAMPLE_SIZE, len(others))))
+    return replace(
+        plan,
+        scenarios=tuple(scenario for scenario in plan.scenarios if scenario.id in shown),
+        assertions=tuple(assertion for assertion in plan.assertions if assertion.scenario.id in shown),
+    )
+
+
+async def judge_mode(host: RunningFaultHost, mode: HostedMode, usual: Set[object] | None) -> ModeResult:
+    """Judge one mode. `usual`: the requests of which a sample is enough; None to send all."""
     secret = Secret(host.key) if mode.key else None
     limits = BudgetLimits(deadline_s=60.0)
     options = RunOptions(url=host.address(mode.dialect, mode.name), dialect=mode.dialect, strict=True, budget=limits)
     async with Client(options.url, secret) as client:
         prepared = await prepare(options, client)
+    if usual is not None:
+        prepared = replace(prepared, plan=_select(prepared.plan, mode, usual, prepared.model))
     outcome = await send(prepared, secret)
     return ModeResult(mode, outcome.record.requests, tuple(_reported(outcome)))
 

@@ -34,7 +34,7 @@ class ServerMode:
 
     def as_data(self) -> Mapping[str, Any]:
         """Return what a client needs to know."""
-        return {"name": f"{PREFIX}{self.name}", "key": self.key}
+        return {"name": f"{PREFIX}{self.name}", "key": self.key, "full_text": self.full_text}
 
 
 def list_modes(contract: Contract) -> dict[str, ServerMode]:
@@ -46,19 +46,24 @@ def _modes(contract: Contract) -> Iterator[ServerMode]:
     key = contract.auth == "bearer"
     names = sorted(served_contract(contract, bearer=False).capabilities)
     has_full_text = contract.stream.full_text == "optional"
-    yield ServerMode("undescribed", key=key, described=False)
     for name in names:
         yield ServerMode(f"without-{name}", frozenset({name}), key=key)
     yield ServerMode("without-all", frozenset(names), key=key)
-    for condition in dict.fromkeys(item for name in names for item in contract.capabilities[name].conditions):
-        lacking = frozenset(name for name in names if condition in contract.capabilities[name].conditions)
-        yield ServerMode(f"with-{condition.replace(' ', '-')}", lacking, key=key, described=False)
+    if not any(contract.capabilities[name].conditions for name in names):
+        yield ServerMode("undescribed", key=key, described=False)
+    conditions = {name: contract.capabilities[name].conditions for name in names}
+    seen: set[frozenset[str]] = set()
+    for condition in dict.fromkeys(item for items in conditions.values() for item in items):
+        lacking = frozenset(name for name, items in conditions.items() if condition in items)
+        if lacking not in seen:
+            yield ServerMode(f"with-{condition.replace(' ', '-')}", lacking, key=key, described=False)
+        seen.add(lacking)
     if has_full_text:
         yield ServerMode("full-text", full_text=True, key=key)
     if not key:
         yield ServerMode("with-key", key=True)
     yield ServerMode("first-half-with-key", frozenset(names[1::2]), full_text=has_full_text, key=True)
-    yield ServerMode("second-half", frozenset(names[::2]), full_text=has_full_text, key=key, described=False)
+    yield ServerMode("second-half", frozenset(names[::2]), full_text=has_full_text, key=key)
 
 
 class Undescribed:

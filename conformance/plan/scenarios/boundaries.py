@@ -52,8 +52,9 @@ def generate(contract: Contract) -> tuple[Scenario, ...]:
     for parameter in contract.parameters.values():
         if not parameter.lacking:
             for scenario in _of(parameter, contract, *validators):
-                unique = _with_unique_id(scenario, scenarios)
-                scenarios[unique.id] = unique
+                if _has_companions(scenario, parameter, contract):
+                    unique = _with_unique_id(scenario, scenarios)
+                    scenarios[unique.id] = unique
     for scenario in (*_required(contract), *_unlimited(contract), *_rules(contract), _unknown(contract)):
         scenarios[scenario.id] = scenario
     return tuple(scenarios.values())
@@ -66,6 +67,13 @@ def list_unfit(contract: Contract) -> Iterator[tuple[Scenario, str]]:
             accepted = replace(parameter.null, expect="accept")
             scenario = _scenario(parameter, accepted, "null", f"{parameter.name}-null", contract)
             yield scenario, f"null is not a value of {parameter.name}"
+
+
+def _has_companions(scenario: Scenario, parameter: Parameter, contract: Contract) -> bool:
+    """Return whether the server supports what is sent together with the value: n above 1 may need best_of."""
+    companions = {} if scenario.subject is None else parameter.companions(scenario.subject.value)
+    known = ((contract.parameters.get(name), value) for name, value in companions.items())
+    return all(other is None or not other.lacking or value in other.neutral for other, value in known)
 
 
 def _with_unique_id(scenario: Scenario, scenarios: dict[str, Scenario]) -> Scenario:

@@ -164,6 +164,8 @@ def _all_steps(
 def _is_in_range(row: dict[str, Any], contract: Contract) -> bool:
     """Return whether no varied value is above the maximum of its parameter."""
     limited = contract.with_server_limits().parameters
+    if not row.get("vary"):
+        return True
     greatest = {name: item.schema.get("maximum", math.inf) for name, item in limited.items()}
     varied = {name: values for name, values in row.get("vary", {}).items() if name in greatest}
     return all(value <= greatest[name] for name, values in varied.items() for value in values if type(value) is int)
