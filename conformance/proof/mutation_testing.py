@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+from zlib import crc32
 
 from conformance.errors import HarnessError
 from conformance.judge.check_registry import gather_checks
@@ -17,7 +18,6 @@ from conformance.proof.scenario_selection import (
     SAMPLE_SIZE,
     find_all,
     find_sufficient,
-    select_all,
     select_known,
 )
 
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 CONCURRENT_FAULTS = 3  # the engine batches their tokens
 MAX_TRIES = 3  # before a different result counts, because some faults depend on how busy the machine is
-OTHER_DIALECT_SAMPLE_SIZE = 40
-"""Scenarios that a variation is tested with in its second dialect, in addition to those that observe it."""
+VARIATION_SAMPLE_SIZES = (120, 40)
+"""Scenarios of a variation in its first dialect and in the other one, unless all are tested."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ async def run_faults(
         with all scenarios, and those that are enough to repeat the result are found.
     on_progress: called with a line of text after each step.
     """
-    trials = [trial for index, fault in enumerate(faults) for trial in _plan_trials(fault, dialects, index)]
+    trials = [trial for fault in faults for trial in _plan_trials(fault, dialects)]
     baselines: dict[str, Baseline] = {}
     false_positives: list[str] = []
     for name in dialects:
@@ -129,10 +129,8 @@ async def run_faults(
 async def _verify(host: RunningFaultHost, baseline: Baseline, trial: FaultTrial, known: FaultRow) -> TrialResult:
     """Test a fault with the scenarios that showed it before and a sample of others, until the result is the same."""
     fault = trial.fault
-    sample_size = OTHER_DIALECT_SAMPLE_SIZE if fault.benign else SAMPLE_SIZE
+    sample_size = VARIATION_SAMPLE_SIZES[not trial.is_first] if fault.benign else SAMPLE_SIZE
     select = select_known(fault.name, known.shown_by, sample_size)
-    if fault.benign and trial.is_first:
-        select = select_all
     kills: frozenset[Kill] = frozenset()
     for _ in range(MAX_TRIES):
         new = await fault_run.run_fault(host, baseline, fault, select)
@@ -185,12 +183,12 @@ def make_matrix(rows: tuple[FaultRow, ...], *, complete: bool) -> KillMatrix:
     return KillMatrix(rows, tuple(sorted(gather_checks())) if complete else (), EXCUSED if complete else {})
 
 
-def _plan_trials(fault: HostedFault, dialects: Sequence[str], index: int) -> list[FaultTrial]:
+def _plan_trials(fault: HostedFault, dialects: Sequence[str]) -> list[FaultTrial]:
     """Return the dialects in which a fault is tested: the first that has it; for a variation also another one."""
     first, *others = [name for name in dialects if name in fault.dialects]
     trials = [FaultTrial(fault, first, is_first=True)]
     if fault.benign and others:
-        trials.append(FaultTrial(fault, others[index % len(others)], is_first=False))
+        trials.append(FaultTrial(fault, others[crc32(fault.name.encode()) % len(others)], is_first=False))
     return trials
 
 
