@@ -8,7 +8,7 @@ from openapi.contract.capability import Capability
 from openapi.contract.forms import ErrorKind, ErrorTable, StreamForm
 from openapi.contract.parameter import Authority, Keyword, Parameter, Probe, Rule
 from openapi.contract.resolution import ContractError, walk_tree
-from openapi.contract.sentence import Home, Sentence
+from openapi.contract.sentence import NOT_YET, Category, Home, Sentence
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -33,6 +33,7 @@ REQUIREMENT = {"keyword", "source", "interpretation", "capability", "ground", "a
 CAPABILITY = {"summary", "source", "assumed", "conditions", "interpretation"}
 SENTENCE = {"id", "says", "source", "keyword", "home", "interpretation"}
 HOME = {"check", "schema", "excluded"}
+EXCLUSION = {"category", "attempt"}
 
 
 def check_keys(row: Row, known: Collection[str], where: str) -> None:
@@ -153,19 +154,41 @@ def parse_sentence(row: Row) -> Sentence:
     where = f"sentences/{row['id']}"
     check_keys(row, SENTENCE, where)
     home = row.get("home", {})
-    check_keys(home, HOME, f"{where}/home")
-    if len(home) > 1:
-        raise ContractError(
-            f"{where}: invalid home: expected one of check, schema, excluded, got {', '.join(sorted(home))}"
-        )
+    check_keys(home, HOME | EXCLUSION, f"{where}/home")
+    kinds = sorted(HOME & set(home))
+    if len(kinds) > 1:
+        raise ContractError(f"{where}: invalid home: expected one of check, schema, excluded, got {', '.join(kinds)}")
+    if kinds == ["excluded"]:
+        _check_exclusion(home, Keyword(row["keyword"]), where)
+    elif EXCLUSION & set(home):
+        raise ContractError(f"{where}: invalid home: category and attempt are for excluded sentences only")
     return Sentence(
         id=row["id"],
         says=row["says"],
         source=row["source"],
         keyword=Keyword(row["keyword"]),
-        home=Home(_strings(home, "check"), _strings(home, "schema"), home.get("excluded")),
+        home=Home(
+            _strings(home, "check"),
+            _strings(home, "schema"),
+            home.get("excluded"),
+            Category(home["category"]) if "category" in home else None,
+            home.get("attempt"),
+        ),
         interpretation=row.get("interpretation"),
     )
+
+
+def _check_exclusion(home: Row, keyword: Keyword, where: str) -> None:
+    """Raise ContractError unless a binding sentence is excluded by category, with an attempt where one is needed."""
+    category, known = home.get("category"), [str(item) for item in Category]
+    if category is not None and category not in known:
+        raise ContractError(f"{where}: unknown category {category!r}: expected one of {', '.join(known)}")
+    if keyword is Keyword.MAY or str(home["excluded"]).startswith(NOT_YET):
+        return
+    if category is None:
+        raise ContractError(f"{where}: excluded without a category: add one of {', '.join(known)}")
+    if category == Category.ATTEMPTED and not str(home.get("attempt") or "").strip():
+        raise ContractError(f"{where}: excluded without an attempt: add what was sent and what the server responded")
 
 
 def _strings(home: Row, kind: str) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ description and the generated scenarios are made. A sentence that is not tested 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -17,16 +18,30 @@ NOT_YET: Final = "not judged yet: "
 """Prefix of the reason for a sentence that a client could test and that has no check yet."""
 
 
+class Category(StrEnum):
+    """Why a sentence is not judged."""
+
+    OPERATOR = "operator setting"  # what the operator decides, or how the server is deployed
+    ADVICE = "advice"  # to the client or the operator; nothing is demanded of the server
+    REFERENCE = "reference"  # to another page, which states the demand
+    DEFINITION = "definition"  # of a term; other sentences use it
+    ATTEMPTED = "attempted"  # a client was tried, and its responses do not show it or cost too much
+
+
 @dataclass(frozen=True, slots=True)
 class Home:
     """What tests a sentence: `checks`, `places`, or nothing for the reason `excluded`. Only one of the three is set.
 
-    `places` are slash-separated paths in the resolved tree such as `parameters/top_p/schema/maximum`.
+    `places` are slash-separated paths in the resolved tree such as `parameters/top_p/schema/maximum`. An exclusion has
+    a category, and an attempt if only requests can tell that no response shows the sentence: what was sent to the
+    reference server, and what it responded.
     """
 
     checks: tuple[str, ...] = ()
     places: tuple[str, ...] = ()
     excluded: str | None = None
+    category: Category | None = None
+    attempt: str | None = None
 
     @property
     def kind(self) -> str:

@@ -33,7 +33,7 @@ def default_faults_of(contract: Contract) -> Iterator[Fault]:
         if values:
             line = f"Without {parameter.name}, the server uses another value than the documented default."
             yield hooked_fault(
-                f"defaults:{parameter.name}",
+                f"default:{parameter.name}",
                 line,
                 parameter=parameter.name,
                 bugs=(BUG,),

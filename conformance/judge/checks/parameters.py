@@ -10,7 +10,7 @@ import json
 from typing import TYPE_CHECKING
 
 from conformance.check import Context, Finding, NotExercised, NotObserved, check
-from conformance.judge.acceptance import is_accepted, is_refused
+from conformance.judge.acceptance import REFUSED, is_accepted, is_refused
 from conformance.judge.answer_shape import shape_of
 from conformance.judge.applicability import SUBJECT, summarize
 from conformance.judge.rounds import trial
@@ -45,7 +45,7 @@ def _must_accept(exchange: Exchange, subject: Subject) -> Iterator[Finding]:
 
 def _must_refuse(exchange: Exchange, subject: Subject) -> Iterator[Finding]:
     if not is_refused(exchange):
-        yield Finding(f"/{subject.parameter}", f"{_sent(subject)} is refused with 4xx", summarize(exchange))
+        yield Finding(f"/{subject.parameter}", f"{_sent(subject)} is refused: {REFUSED}", summarize(exchange))
 
 
 @check("parameters.valid-accepted", on=SUBJECT, by_subject=True)

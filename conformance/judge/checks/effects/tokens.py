@@ -129,3 +129,20 @@ def bad_words_are_not_said(exchanges: Mapping[str, Exchange], _: Context) -> Ite
     for word in banned:
         if word in text:
             yield Finding("/choices/0/message/content", f"no {word!r}", repr(text)[:200])
+
+
+@relation("effects.special-tokens-skipped", over=("ended", "skipped", "kept"), unmet=why_unanswered)
+def special_tokens_are_skipped_or_kept(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+    """An answer that continues after its end shows the token that ends it only with skip_special_tokens false."""
+    ended, skipped, kept = (exchanges[name].content() or "" for name in ("ended", "skipped", "kept"))
+    first, second = (completion_count(exchanges[name]) for name in ("ended", "skipped"))
+    if exchanges["ended"].finish_reason() != "stop" or second <= first or not skipped.startswith(ended):
+        raise NotExercised("no answer continues after its end, or greedy answers of this server do not repeat")
+    if not kept.startswith(ended):
+        raise NotExercised("greedy answers of this server do not repeat")
+    if skipped == kept:
+        where = "/kept/choices/0/message/content"
+        yield Finding(where, f"a special token after {ended!r}"[:200], repr(kept[len(ended) :])[:200])
+    elif len(skipped) > len(kept):
+        where = "/skipped/choices/0/message/content"
+        yield Finding(where, "no special token", repr(skipped[len(ended) :])[:200])

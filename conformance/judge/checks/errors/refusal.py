@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from conformance.check import Context, Finding, NotObserved, check, relation
-from conformance.judge.acceptance import is_refused
+from conformance.judge.acceptance import REFUSED, is_refused
 from conformance.judge.applicability import in_scenario, summarize, why_not_refused, why_unanswered
 
 if TYPE_CHECKING:
@@ -32,21 +32,21 @@ def streamed_request_is_refused_before_the_stream(exchange: Exchange, context: C
 def malformed_json_is_refused(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """A body that is not JSON is refused as a client error."""
     if not is_refused(exchange):
-        yield Finding("/status", "4xx", summarize(exchange))
+        yield Finding("/status", REFUSED, summarize(exchange))
 
 
 @check("errors.body-not-object-refused", on=in_scenario("not-an-object-*"))
 def body_that_is_no_object_is_refused(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """A body that is JSON but not an object is refused as a client error."""
     if not is_refused(exchange):
-        yield Finding("/status", "4xx", summarize(exchange))
+        yield Finding("/status", REFUSED, summarize(exchange))
 
 
 @check("errors.unknown-model-refused", on=in_scenario("unknown-model*"))
 def unknown_model_is_refused(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """A request for a model that the server does not have is refused, not answered by another model."""
     if not is_refused(exchange):
-        yield Finding("/model", "4xx", summarize(exchange))
+        yield Finding("/model", REFUSED, summarize(exchange))
 
 
 @check("errors.huge-integer-survived", on=in_scenario("huge-integer"))
@@ -59,7 +59,7 @@ def integer_of_many_digits_is_survived(exchange: Exchange, context: Context) -> 
     if seed is not None and not {"maximum", "exclusiveMaximum"} & set(seed.schema):
         yield from _must_survive(exchange)
     elif not is_refused(exchange):
-        yield Finding("/seed", "4xx", summarize(exchange))
+        yield Finding("/seed", REFUSED, summarize(exchange))
 
 
 @check("errors.server-goes-on", on=in_scenario("goes-on-after-errors", "good"))
@@ -76,7 +76,7 @@ def text_that_is_almost_json_is_refused(exchange: Exchange, _: Context) -> Itera
     The next server behind the same address may read it differently or not at all.
     """
     if not is_refused(exchange):
-        yield Finding("/status", "4xx", summarize(exchange))
+        yield Finding("/status", REFUSED, summarize(exchange))
 
 
 @check("errors.hostile-body-survived", on=in_scenario("hostile-*"))

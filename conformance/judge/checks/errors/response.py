@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from conformance.check import Context, Finding, NotExercised, NotObserved, check, relation
+from conformance.judge.acceptance import REFUSED_SOMEHOW
 from conformance.judge.applicability import REFUSAL, REFUSAL_OF_VALUE, summarize, why_not_refused
 from conformance.judge.error_envelope import envelope_of, names_any, texts_within
 
@@ -35,13 +36,15 @@ def _statuses_of_http(exchange: Exchange) -> set[int]:
     return statuses | {status for name, status in expected.items() if headers.get(name, "*/*") != "*/*"}
 
 
-@check("errors.client-fault-is-4xx", on=REFUSAL, invalidates=("response",))
-def clients_fault_is_not_the_servers(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """An invalid request is refused with 4xx, never with 5xx.
+@check("errors.client-fault-is-4xx", on=REFUSED_SOMEHOW, invalidates=("response",))
+def clients_fault_is_not_the_servers(exchange: Exchange, context: Context) -> Iterator[Finding]:
+    """An invalid request is refused with 4xx, never with 5xx, and with 2xx only if the document allows it.
 
-    A 5xx makes clients retry and operators look for a defect that the server does not have.
+    A 5xx makes clients retry and operators look for a defect that the server does not have. Clients that trust a 2xx
+    count the request as successful.
     """
-    if exchange.status is not None and exchange.status >= 500:
+    status = exchange.status or 0
+    if status >= 500 or (status < 400 and not context.contract.errors.in_answers):
         yield Finding("/status", "4xx", summarize(exchange))
 
 

@@ -52,3 +52,9 @@ def answer_ends_too_soon(exchange: Exchange) -> Exchange:
 def newer_limit_is_ignored(exchange: Exchange) -> Exchange:
     """max_completion_tokens is ignored: the answer continues."""
     return add_tokens(exchange, completion=20)
+
+
+@mutant("effects.special-tokens-skipped", steps="[sk]*e*p*")
+def special_tokens_are_always_skipped(exchange: Exchange) -> Exchange:
+    """Special tokens are removed, whatever skip_special_tokens is."""
+    return with_text(exchange, "2 + 3 = 5. And so on.")
