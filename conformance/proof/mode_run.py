@@ -70,10 +70,10 @@ async def run_modes(
 
 
 def _usual_requests(dialect: str) -> Set[object]:
-    """Return the keys of the scenarios for a server that has every capability."""
+    """Return the ids of the scenarios for a server that has every capability, with what each sends."""
     contract = load(dialect)
     plan = draft(contract, DeclaredCapabilities(frozenset(contract.capabilities), frozenset(), ""))
-    return {scenario.request_key(contract.default_model) for scenario in plan.scenarios}
+    return {(scenario.id, scenario.request_key(contract.default_model)) for scenario in plan.scenarios}
 
 
 def _select(plan: Plan, mode: HostedMode, usual: Set[object], model: str) -> Plan:
@@ -81,7 +81,7 @@ def _select(plan: Plan, mode: HostedMode, usual: Set[object], model: str) -> Pla
     shown, others = set(), []
     for scenario in plan.scenarios:
         streamed = mode.full_text and any(step.streams for step in scenario.steps)
-        if streamed or scenario.request_key(model) not in usual:
+        if streamed or (scenario.id, scenario.request_key(model)) not in usual:
             shown.add(scenario.id)
         else:
             others.append(scenario.id)

@@ -81,4 +81,5 @@ def test_a_value_that_needs_no_companion_has_none(dialect: str) -> None:
     for parameter in load(dialect).parameters.values():
         if parameter.needs_for is not None:
             assert parameter.companions(parameter.default) == {}
-            assert [parameter.companions(value) for value in ("1", 1.5, True, [], None)] == [{}] * 5
+            others: tuple[Any, ...] = ("1", 1.5, True, [], None)
+            assert [parameter.companions(value) for value in others] == [{}] * len(others)
