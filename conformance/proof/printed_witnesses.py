@@ -6,6 +6,7 @@ The exchange has what a page does not print: the headers, a status, and a time a
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import format_datetime
 from typing import TYPE_CHECKING, Any, Final
@@ -16,6 +17,7 @@ from conformance.judge.judgement import judge
 from conformance.plan.plan import make_plan
 from conformance.scenario import Scenario, Step
 from openapi.contract.contract import Keyword
+from openapi.contract.page_coverage import load_page_coverage, mapped_documents
 from openapi.contract.printed_examples import find_request, load_printed_examples
 from openapi.description.validation import Validator
 from openapi.stream import sse
@@ -32,6 +34,29 @@ DURATION_S: Final = 10.0
 """Time for a whole answer, longer than the latencies that the pages print."""
 REFUSED: Final = 400
 """Status of a printed error, for which the pages print none."""
+
+
+@dataclass(frozen=True, slots=True)
+class PrintedWitness:
+    """A response that a page prints, and what the checks report about it: nothing, if they follow the page."""
+
+    line: int
+    kind: str
+    complaints: tuple[str, ...]
+
+
+def judge_printed(contract: Contract) -> dict[str, tuple[PrintedWitness, ...]]:
+    """Return the printed responses by the sentences that their lines state; empty for a page that is not mapped."""
+    document = contract.document.id
+    if document not in mapped_documents():
+        return {}
+    coverage = load_page_coverage(document)
+    witnesses: dict[str, tuple[PrintedWitness, ...]] = {}
+    for example in list_witnesses(contract):
+        witness = PrintedWitness(example.line, example.kind, list_complaints(example, contract))
+        for sentence in coverage.find_sentences(example.line):
+            witnesses[sentence] = (*witnesses.get(sentence, ()), witness)
+    return witnesses
 
 
 def list_witnesses(contract: Contract) -> tuple[PrintedExample, ...]:

@@ -24,7 +24,8 @@ they are faults of the reference server.
 
 - proven: judged, and shown both ways
 - permitted: a MAY; a server that makes use of it is not reported
-- excluded: not judged, for the reason that is given
+- excluded: not judged. "attempted" means that requests were sent to the reference server with and without the
+  behaviour, and that their responses do not show it; the attempt is recorded beside the sentence
 """
 
 
@@ -35,9 +36,9 @@ def count_statuses(proofs: Sequence[SentenceProof]) -> dict[str, int]:
 
 
 def count_exclusions(proofs: Sequence[SentenceProof]) -> dict[str, int]:
-    """Count the excluded sentences by reason, the most frequent first."""
-    reasons = Counter(proof.sentence.home.excluded for proof in proofs if proof.sentence.home.excluded is not None)
-    return dict(reasons.most_common())
+    """Count the excluded sentences by category, the most frequent first."""
+    homes = [proof.sentence.home for proof in proofs if proof.sentence.home.excluded is not None]
+    return dict(Counter(str(home.category or "a permission") for home in homes).most_common())
 
 
 def summarize(name: str, proofs: Sequence[SentenceProof]) -> str:
@@ -51,8 +52,8 @@ def render(proofs: Mapping[str, Sequence[SentenceProof]]) -> str:
     lines = [INTRODUCTION, "| dialect | " + " | ".join(("sentences", *STATUSES)) + " |", "|---" * 6 + "|"]
     for name, group in {**proofs, "all": every}.items():
         lines.append(f"| {name} | " + " | ".join(map(str, count_statuses(group).values())) + " |")
-    lines += ["", "Sentences that nothing judges, by reason:", "", "| sentences | reason |", "|--:|---|"]
-    lines += [f"| {number} | {_escape(reason)} |" for reason, number in count_exclusions(every).items()]
+    lines += ["", "Excluded sentences by category:", "", "| category | sentences |", "|---|--:|"]
+    lines += [f"| {category} | {number} |" for category, number in count_exclusions(every).items()]
     for name, group in proofs.items():
         lines += ["", f"## {name}", "", "| sentence | keyword | status | counterexamples | reported by | witnesses |"]
         lines.append("|---|---|---|--:|---|--:|")
@@ -72,10 +73,6 @@ def _row(proof: SentenceProof) -> str:
         str(len(proof.witnesses) or ""),
     )
     return f"| {' | '.join(cells)} |"
-
-
-def _escape(text: str) -> str:
-    return text.replace("|", "\\|")
 
 
 def to_json(proof: SentenceProof) -> dict[str, Any]:

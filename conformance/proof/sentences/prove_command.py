@@ -84,6 +84,8 @@ def command(dialect: str | None, output_format: str, output: Path | None, refere
     for name, sentences in {**proofs, **({"all": every} if len(proofs) > 1 else {})}.items():
         colour = "red" if any(proof.status == "unproven" for proof in sentences) else "green"
         console.print(f"[{colour}]{escape(proof_table.summarize(name, sentences))}[/{colour}]", soft_wrap=True)
+    exclusions = proof_table.count_exclusions(every)
+    console.print(f"excluded: {', '.join(f'{number} {category}' for category, number in exclusions.items())}")
     text = proof_table.render(proofs)
     if output is not None:
         output.write_text(text, encoding="utf-8")

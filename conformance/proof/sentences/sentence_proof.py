@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from conformance.plan.coverage_map import CoverageMap
+from conformance.proof.printed_witnesses import judge_printed
 from conformance.proof.sentences.deviation import Deviation, LiveFault
 from conformance.proof.sentences.from_contract import derive
 from conformance.proof.sentences.proof import BINDING, WitnessTrials, try_counterexample
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from conformance.plan.plan import Assertion
+    from conformance.proof.printed_witnesses import PrintedWitness
     from conformance.proof.recorded_run import RecordedRun
     from openapi.contract.sentence import Sentence
 
@@ -81,11 +83,19 @@ class _Results:
 
 def prove_sentences(run: RecordedRun) -> tuple[SentenceProof, ...]:
     """Prove every sentence of the run's dialect as far as the recorded run can, in the order of the document."""
-    coverage, trials = CoverageMap(run.contract, run.plan), WitnessTrials(run)
-    return tuple(_prove(sentence, coverage, run, trials) for sentence in run.contract.sentences)
+    coverage, trials, printed = CoverageMap(run.contract, run.plan), WitnessTrials(run), judge_printed(run.contract)
+    return tuple(
+        _prove(sentence, coverage, run, trials, printed.get(sentence.id, ())) for sentence in run.contract.sentences
+    )
 
 
-def _prove(sentence: Sentence, coverage: CoverageMap, run: RecordedRun, trials: WitnessTrials) -> SentenceProof:
+def _prove(
+    sentence: Sentence,
+    coverage: CoverageMap,
+    run: RecordedRun,
+    trials: WitnessTrials,
+    printed: tuple[PrintedWitness, ...],
+) -> SentenceProof:
     if sentence.home.kind == "excluded":
         return SentenceProof(sentence)
     results = _Results()
@@ -106,6 +116,9 @@ def _prove(sentence: Sentence, coverage: CoverageMap, run: RecordedRun, trials: 
             _try_group(group, judged_by, run, results)
         if not results.live:
             results.problems.extend(_lacking_counterexample(tuple(results.counterexamples), tuple(results.problems)))
+    for witness in printed:
+        results.witnesses.append(Shown(f"the {witness.kind} that the page prints in line {witness.line}"))
+        results.problems += [f"a printed {witness.kind} is reported: {complaint}" for complaint in witness.complaints]
     _try_witnesses([*written.witnesses, *UNUSUAL], assertions, trials, results)
     if not results.witnesses and sentence.keyword is not Keyword.MAY:
         results.problems.append("no witness changes an exchange that its checks judge")
