@@ -22,6 +22,7 @@ from conformance.run.run import Run
 from conformance.run.session import parse_target
 from openapi.contract.contract import Keyword
 from openapi.description.validation import Validator
+from openapi.perturbation.perturbation import Variant
 
 if TYPE_CHECKING:
     from conformance.judge.judgement import Judgement
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from conformance.record import Record
     from conformance.report.verdict import RequirementRow
     from openapi.contract.contract import Contract
-    from openapi.perturbation.perturbation import Perturbation, Variant
+    from openapi.perturbation.perturbation import Perturbation
 
 DEADLINE_S = 60.0  # for one exchange
 CONCURRENCY = 4
@@ -91,9 +92,16 @@ def _find_scenarios(perturbation: Perturbation, plan: Plan) -> frozenset[str] | 
     if not perturbation.shown_by or (parameter is not None and parameter.lacking):
         return None
     matching = [item for item in plan.assertions if _matches(perturbation, item.requirement.id)]
-    if not matching and any(_matches_may(perturbation, item.requirement.id) for item in plan.assertions):
+    binding = [item for item in matching if item.requirement.keyword is not Keyword.MAY]
+    may = matching or [item for item in plan.assertions if _matches_may(perturbation, item.requirement.id)]
+    if not binding and (may or _is_left_out(perturbation, plan)):
         return None
-    return frozenset(item.scenario.id for item in matching)
+    return frozenset(item.scenario.id for item in binding)
+
+
+def _is_left_out(perturbation: Perturbation, plan: Plan) -> bool:
+    """Return whether the contract allows no request that shows the perturbation, as for some defaults."""
+    return perturbation.fact.endswith("/default") or any(_matches(perturbation, row.id) for row, _ in plan.left_out)
 
 
 def _matches(perturbation: Perturbation, requirement: str) -> bool:
@@ -156,3 +164,19 @@ async def _send(host: RunningFaultHost, name: str, plan: Plan) -> tuple[tuple[Ju
         judge, plan.assertions, record.exchanges, contract, Validator(contract), contract.default_model, record.missing
     )
     return judgements, record
+
+
+async def shrink(host: RunningFaultHost, result: VariantResult) -> VariantResult:
+    """Return the result of the smallest part of a variant that fails, leaving out one perturbation after another.
+
+    A failure that does not repeat is returned as it is.
+    """
+    smallest = result
+    for perturbation in result.variant.perturbations:
+        rest = tuple(item for item in smallest.variant.perturbations if item != perturbation)
+        if not rest:
+            break
+        smaller = await test_variant(host, Variant(result.variant.dialect, rest))
+        if not smaller.holds:
+            smallest = smaller
+    return smallest

@@ -49,6 +49,7 @@ __all__ = [
     "documents",
     "load",
     "load_file",
+    "load_tree",
     "names",
 ]
 
@@ -155,7 +156,7 @@ def load(name: str) -> Contract:
         expected = ", ".join(sorted(known))
         raise ContractError(f"unknown dialect {name!r}: expected one of {expected}{suggest(name, known)}")
     dialect = known[name]
-    return _build_checked(resolve(dialect), f"openapi/{dialect_files()[dialect]}")
+    return load_tree(resolve(dialect), f"openapi/{dialect_files()[dialect]}")
 
 
 def load_file(path: Path) -> Contract:
@@ -163,15 +164,31 @@ def load_file(path: Path) -> Contract:
 
     Raises ContractError with the file, the place and the problem, and OSError if the file cannot be read.
     """
-    return _build_checked(resolve_file(path), str(path))
+    return load_tree(resolve_file(path), str(path))
 
 
-def _build_checked(tree: dict[str, Any], where: str) -> Contract:
+def load_tree(tree: dict[str, Any], where: str) -> Contract:
+    """Return the contract of a resolved tree, which is modified. Raises ContractError with `where` and the problem."""
     check_tree(tree, where)
     try:
-        return build_contract(derive_levels(loading.make_sources_absolute(tree)))
+        contract = build_contract(derive_levels(loading.make_sources_absolute(tree)))
+        _check_requirements(contract)
     except ContractError as error:
         raise ContractError(f"{where}: {error}") from error
+    return contract
+
+
+def _check_requirements(contract: Contract) -> None:
+    """Raise ContractError for a requirement about a parameter that the contract does not have."""
+    known = {*contract.parameters, *contract.unsupported, "unsupported", "examples"}
+    for row in contract.requirements.values():
+        document, _, place = row.source.partition("#")
+        kind, *rest = place.split("/")
+        if document == contract.document.id and kind == "request" and rest and rest[0] not in known:
+            raise ContractError(
+                f"requirements/{row.id}: the contract has no parameter {rest[0]} ({row.source}): "
+                "remove the requirement, or add the parameter"
+            )
 
 
 def documents() -> dict[str, Document]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from openapi.contract.contract import load
 from openapi.contract.resolution import ContractError
+from openapi.perturbation.answers import perturb_answers
 from openapi.perturbation.capabilities import perturb_capabilities
 from openapi.perturbation.parameters import perturb_parameters
 from openapi.perturbation.perturbation import Variant
@@ -20,7 +21,11 @@ MOST: Final = 5  # perturbations of one variant
 
 def list_perturbations(contract: Contract, random: Random) -> list[Perturbation]:
     """Return one perturbation or more of every fact that can be perturbed, with random values."""
-    return [*perturb_parameters(contract, random), *perturb_capabilities(contract)]
+    return [
+        *perturb_parameters(contract, random),
+        *perturb_capabilities(contract),
+        *perturb_answers(contract, random),
+    ]
 
 
 def draw_variant(dialect: str, seed: int) -> Variant:
@@ -52,7 +57,8 @@ def _are_apart(one: Perturbation, other: Perturbation, contract: Contract) -> bo
 
 def _subjects(perturbation: Perturbation, contract: Contract) -> frozenset[str]:
     """Return the first two steps of the path of the fact; for a capability, also those of its parameters."""
-    subject = "/".join(perturbation.fact.split("/")[:2])
+    steps = perturbation.fact.split("/")
+    subject = "errors" if steps[0] == "errors" else "/".join(steps[:2])
     parameters = contract.parameters.values()
     narrowed = (f"parameters/{item.name}" for item in parameters if item.capability == perturbation.lacks)
     return frozenset({subject} if perturbation.lacks is None else {subject, *narrowed})

@@ -21,6 +21,15 @@ LIMITS: Final = frozenset({"max_tokens", "max_completion_tokens"})
 LOWEST: Final = {"temperature": 0.0, "presence_penalty": -4.0, "frequency_penalty": -4.0}
 HIGHEST: Final = {"temperature": 4.0, "presence_penalty": 4.0, "frequency_penalty": 4.0, "repetition_penalty": 8.0}
 """How far a range can grow so that the reference server still samples. Other ranges only shrink."""
+OTHER_DEFAULTS: Final = {
+    "temperature": (0.5,),
+    "top_p": (0.5,),
+    "presence_penalty": (1.0,),
+    "frequency_penalty": (0.5,),
+    "repetition_penalty": (1.3,),
+}
+DEFAULT: Final = "parameters.default-held"
+DEFAULT_ROW: Final = "default-held"
 REQUIRED: Final = "parameters.required-demanded"
 """The check of required parameters, which some dialects do not have."""
 FREE_ENUMS: Final = {"service_tier", "verbosity"}
@@ -36,6 +45,7 @@ def perturb_parameters(contract: Contract, random: Random) -> Iterator[Perturbat
             yield from _presence(parameter, contract)
             yield _null(parameter)
             yield from _enum(parameter)
+            yield from _default(parameter, contract)
 
 
 def _path(parameter: Parameter, rest: str) -> str:
@@ -136,15 +146,15 @@ def _other_end(parameter: Parameter, key: str) -> Iterator[Perturbation]:
 
 def _presence(parameter: Parameter, contract: Contract) -> Iterator[Perturbation]:
     name = parameter.name
-    edits = [Edit(f"parameters/{name}")]
-    edits += [Edit(f"rules/{rule.id}") for rule in contract.rules.values() if _mentions(rule, name)]
-    edits += [
-        Edit(f"requirements/{row.id}")
-        for row in contract.requirements.values()
-        if row.source.startswith(f"{contract.document.id}#request/{name}") and row.source.split("/")[1] == name
-    ]
     if name not in LIMITS or LIMITS <= set(contract.parameters):
-        yield Perturbation(f"parameters/{name}", "a parameter", None, f"{name}: removed", tuple(edits))
+        gone = [name, *(item.name for item in contract.parameters.values() if name in item.needs)]
+        yield Perturbation(
+            fact=f"parameters/{name}",
+            before="a parameter",
+            after=None,
+            line=f"{', '.join(gone)}: removed",
+            edits=tuple(dict.fromkeys(edit for gone_name in gone for edit in _removal(gone_name, contract))),
+        )
     if not parameter.required and parameter.default not in (ABSENT, None) and not parameter.capability:
         yield Perturbation(
             fact=_path(parameter, "required"),
@@ -154,6 +164,18 @@ def _presence(parameter: Parameter, contract: Contract) -> Iterator[Perturbation
             edits=(Edit(_path(parameter, "required"), value=True),),
             shown_by=_row(parameter, "required") if REQUIRED in contract.requirements else (),
         )
+
+
+def _removal(name: str, contract: Contract) -> Iterator[Edit]:
+    """Yield the edits that remove a parameter, and the rules and requirements about it."""
+    yield Edit(f"parameters/{name}")
+    for rule in contract.rules.values():
+        if _mentions(rule, name):
+            yield Edit(f"rules/{rule.id}")
+    for row in contract.requirements.values():
+        document, _, place = row.source.partition("#")
+        if document == contract.document.id and place.split("/")[:2] == ["request", name]:
+            yield Edit(f"requirements/{row.id}")
 
 
 def _mentions(rule: Any, name: str) -> bool:
@@ -204,3 +226,17 @@ def _enum(parameter: Parameter) -> Iterator[Perturbation]:
             ),
             shown_by=_row(parameter, "enum-outside"),
         )
+
+
+def _default(parameter: Parameter, contract: Contract) -> Iterator[Perturbation]:
+    """Yield another default. Whether a request shows it depends on the other parameters, which the plan decides."""
+    for value in OTHER_DEFAULTS.get(parameter.name, ()):
+        if parameter.default not in (ABSENT, value):
+            yield Perturbation(
+                fact=_path(parameter, "default"),
+                before=parameter.default,
+                after=value,
+                line=f"{parameter.name}: the default is {value}, not {parameter.default}",
+                edits=(Edit(_path(parameter, "default"), value),),
+                shown_by=_row(parameter, DEFAULT_ROW) if DEFAULT in contract.requirements else (),
+            )

@@ -11,13 +11,10 @@ import copy
 import json
 import zlib
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from openapi.contract import loading
-from openapi.contract.contract import build_contract
+from openapi.contract.contract import load, load_tree
 from openapi.contract.resolution import ContractError, resolve
-from openapi.contract.schema_check import check_tree
 from openapi.perturbation.edit import REMOVED, Edit
 from openapi.perturbation.settlement import settle
 
@@ -71,14 +68,14 @@ class Variant:
     def build(self) -> Contract:
         """Return the contract, with all capabilities. Raises ContractError if the perturbations do not fit."""
         if not any(item.edits for item in self.perturbations):
-            return _settled(self.dialect)
+            return load(self.dialect)
         tree = resolve(self.dialect)
         for perturbation in self.perturbations:
             tree = perturbation.apply(tree)
         where = f"{self.dialect} with {', '.join(item.fact for item in self.perturbations)}"
-        check_tree(tree, where)
+        contract = load_tree(tree, where)
         try:
-            return settle(build_contract(loading.make_sources_absolute(tree)))
+            return settle(contract)
         except ContractError as error:
             raise ContractError(f"{where}: {error}") from error
 
@@ -103,8 +100,3 @@ def from_text(text: str) -> Variant:
 
 def _lack(capability: str) -> Perturbation:
     return Perturbation(f"capabilities/{capability}", None, None, "", lacks=capability)
-
-
-@cache
-def _settled(dialect: str) -> Contract:
-    return settle(build_contract(loading.make_sources_absolute(resolve(dialect))))

@@ -73,6 +73,8 @@ class Fitting:
         body = self._with_known_limit(dict(step.body or {}))
         if step.stop_from is not None and "stop" not in self._parameters:
             raise _Unfit("the contract has no parameter stop")
+        if step.streams and "stream" not in self._parameters:
+            raise _Unfit("the contract has no parameter stream")
         if step.expect == "answer" and (strange := [name for name in body if self._is_strange(name)]):
             raise _Unfit(f"the contract has no parameter {strange[0]}")
         if self._problem(body):

@@ -64,8 +64,9 @@ def read_scenarios(contract: Contract) -> tuple[Scenario, ...]:
 
 def list_unfit(contract: Contract) -> Iterator[tuple[Scenario, str]]:
     """Yield each scenario that the contract does not allow as it is written, with the reason."""
+    fitting = Fitting(contract)
     for file, row in _rows():
-        written, fitting = _scenario(row, None, file), Fitting(contract)
+        written = _scenario(row, None, file)
         candidates = [item for item in [_scenario(row, contract, file)] if _fits(item, contract)]
         kept = {step.name: step for scenario in fitting.fit(candidates) for step in scenario.steps}
         if reason := fitting.reasons.get(written.id) or _find_difference(written, kept, contract):
@@ -163,9 +164,9 @@ def _all_steps(
 
 def _is_in_range(row: dict[str, Any], contract: Contract) -> bool:
     """Return whether no varied value is above the maximum of its parameter."""
-    limited = contract.with_server_limits().parameters
     if not row.get("vary"):
         return True
+    limited = contract.with_server_limits().parameters
     greatest = {name: item.schema.get("maximum", math.inf) for name, item in limited.items()}
     varied = {name: values for name, values in row.get("vary", {}).items() if name in greatest}
     return all(value <= greatest[name] for name, values in varied.items() for value in values if type(value) is int)

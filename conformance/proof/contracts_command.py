@@ -1,0 +1,119 @@
+"""`chatproof faults contracts`: show that suite and server follow the contract, with contracts drawn at random."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from typing import TYPE_CHECKING, Final
+
+import click
+from rich.console import Console
+from rich.markup import escape
+
+from conformance.errors import HarnessError, UsageError
+from conformance.proof.fault_host import list_dialects, start_fault_host
+from conformance.proof.random_contracts import shrink, test_variant
+from conformance.run.session import load_contract
+from openapi.contract.contract import ContractError
+from openapi.perturbation.drawing import draw_variant
+from openapi.perturbation.perturbation import Variant
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from conformance.proof.fault_host import RunningFaultHost
+    from conformance.proof.random_contracts import VariantResult
+
+CONCURRENT_VARIANTS: Final = 3
+SUCCESS: Final = 0
+FAILURE: Final = 1
+USAGE: Final = 2
+INTERNAL_ERROR: Final = 5
+
+
+@click.command(name="contracts", context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--count", default=60, show_default=True, type=click.IntRange(min=1), help="Number of contracts")
+@click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0), help="Random seed of the first one")
+@click.option("--dialect", metavar="NAME", help="Only variants of this dialect")
+@click.option("--keep", metavar="N,N", help="Only these perturbations of a contract, as a failure prints them")
+def command(count: int, seed: int, dialect: str | None, keep: str | None) -> None:
+    """Perturb contracts at random, and judge two servers by each: one that serves it, and one that does not.
+
+    The server of the perturbed contract must pass a strict run. The server of the unperturbed contract must be reported
+    for each perturbed fact that a request can show. A failure is reduced to the perturbations that cause it.
+
+    Exit codes: 0 all of that holds, 1 it does not, 2 usage error, 5 internal error.
+    """
+    console = Console(highlight=False)
+    started_s = time.monotonic()
+    try:
+        variants = _draw(count, seed, dialect, keep)
+        with start_fault_host() as host:
+            failures = asyncio.run(_test_all(host, variants, console))
+    except (UsageError, ContractError) as error:
+        click.echo(f"chatproof: {error}", err=True)
+        sys.exit(USAGE)
+    except HarnessError as error:
+        click.echo(f"chatproof: internal error: {error}", err=True)
+        sys.exit(INTERNAL_ERROR)
+    false_positives = sum(bool(result.false_positives) for result in failures)
+    missed = sum(len(result.missed) for result in failures)
+    console.print(
+        f"{len(variants)} contracts, {false_positives} with false positives, {missed} missed perturbations, "
+        f"{time.monotonic() - started_s:.0f} s"
+    )
+    sys.exit(FAILURE if failures else SUCCESS)
+
+
+def _draw(count: int, seed: int, dialect: str | None, keep: str | None) -> list[tuple[int, Variant]]:
+    """Return the variants to test, each with its seed: of one dialect, or of all dialects in turn."""
+    dialects = list_dialects() if dialect is None else (load_contract(dialect).name,)
+    drawn = [
+        (seed + index, draw_variant(dialects[(seed + index) % len(dialects)], seed + index)) for index in range(count)
+    ]
+    if keep is None:
+        return drawn
+    if dialect is None or count != 1:
+        raise UsageError("--keep selects perturbations of one contract: add --dialect and --count 1")
+    (number, variant) = drawn[0]
+    try:
+        kept = tuple(variant.perturbations[int(index)] for index in keep.split(","))
+    except (IndexError, ValueError) as error:
+        known = ", ".join(map(str, range(len(variant.perturbations))))
+        raise UsageError(f"invalid --keep {keep!r}: expected some of {known}, separated by commas") from error
+    return [(number, Variant(variant.dialect, kept))]
+
+
+async def _test_all(
+    host: RunningFaultHost, variants: Sequence[tuple[int, Variant]], console: Console
+) -> list[VariantResult]:
+    """Test the variants, a few at a time, and print each failure. Return the failures."""
+    free = asyncio.Semaphore(CONCURRENT_VARIANTS)
+
+    async def run(number: int, variant: Variant) -> VariantResult | None:
+        async with free:
+            result = await test_variant(host, variant)
+            if not result.holds:
+                result = await shrink(host, result)
+        if result.holds:
+            return None
+        for line in _describe(number, variant, result):
+            console.print(escape(line), soft_wrap=True)
+        return result
+
+    results = await asyncio.gather(*(run(number, variant) for number, variant in variants))
+    return [result for result in results if result is not None]
+
+
+def _describe(number: int, drawn: Variant, result: VariantResult) -> list[str]:
+    """Return the lines about a failure: the perturbations, what went wrong, and the command that repeats it."""
+    variant = result.variant
+    keep = ",".join(str(drawn.perturbations.index(item)) for item in variant.perturbations)
+    return [
+        f"{variant.dialect}: {'; '.join(item.line for item in variant.perturbations)}",
+        *(f"  false positive: {line}" for line in result.false_positives),
+        *(f"  missed: {item.line} (expected {' or '.join(item.shown_by)})" for item in result.missed),
+        f"  repeat it with: chatproof faults contracts --dialect {variant.dialect} --seed {number} --count 1"
+        f" --keep {keep}",
+    ]

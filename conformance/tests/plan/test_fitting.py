@@ -1,0 +1,105 @@
+"""Scenarios follow the contract: what expects an answer is valid, and what the contract forbids is left out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from conformance.plan.capabilities import DeclaredCapabilities
+from conformance.plan.scenarios.written import read_scenarios
+from conformance.report.verdict import Outcome, build_report
+from conformance.run.drafting import draft
+from openapi.contract.contract import load, names
+from openapi.description.validation import Validator
+from openapi.perturbation.drawing import draw_variant
+from openapi.stream.strict_json import read_json
+
+if TYPE_CHECKING:
+    from conformance.plan.plan import Plan
+    from openapi.contract.contract import Contract
+
+DIALECTS = sorted(set(names().values()))
+
+
+def with_schema(dialect: str, name: str, **keywords: Any) -> Contract:
+    """A dialect whose parameter has other bounds."""
+    contract = load(dialect)
+    parameter = contract.parameters[name]
+    changed = replace(parameter, schema={**parameter.schema, **keywords})
+    return replace(contract, parameters={**contract.parameters, name: changed})
+
+
+def without_parameter(dialect: str, name: str) -> Contract:
+    """A dialect without a parameter, and without the requirements about it."""
+    contract = load(dialect)
+    parameters = {key: item for key, item in contract.parameters.items() if key != name}
+    source = f"{contract.document.id}#request/{name}"
+    requirements = {key: row for key, row in contract.requirements.items() if row.source != source}
+    return replace(contract, parameters=parameters, requirements=requirements)
+
+
+def plan_for(contract: Contract) -> Plan:
+    """The plan for a server that declares everything."""
+    return draft(contract, DeclaredCapabilities(frozenset(contract.capabilities), frozenset(), "a test"))
+
+
+def sent(contract: Contract, name: str) -> set[Any]:
+    """The values of a parameter in the written scenarios that expect an answer."""
+    steps = [step for scenario in read_scenarios(contract) for step in scenario.steps if step.expect == "answer"]
+    return {step.body[name] for step in steps if step.body and name in step.body}
+
+
+def test_high_temperatures_are_lowered_and_greedy_requests_stay_greedy() -> None:
+    temperatures = sent(with_schema("ovms-2024", "temperature", maximum=1.5), "temperature")
+    assert max(temperatures) == 1.5
+    assert 0 in temperatures
+
+
+def test_a_temperature_is_not_lowered_until_it_means_something_else() -> None:
+    contract = with_schema("ovms-2024", "temperature", maximum=0.6)
+    assert max(sent(contract, "temperature")) <= 0.6
+    effects = [scenario for scenario in read_scenarios(contract) if scenario.id == "effects-of-sampling"]
+    assert not [step.name for scenario in effects for step in scenario.steps if step.part == "hot"]
+
+
+def test_what_the_contract_forbids_is_not_exercised_and_the_reason_is_reported() -> None:
+    plan = plan_for(with_schema("ovms-2024", "temperature", minimum=0.5))
+    assert not plan.uncovered
+    assert plan.left_out
+    rows = build_report(plan, (), strict=True, exhausted=None).rows
+    row = next(row for row in rows if row.id == plan.left_out[0][0].id)
+    assert row.outcome is Outcome.NOT_EXERCISED
+    assert row.note.startswith("scenario ")
+
+
+def test_a_step_is_never_sent_without_what_it_is_about() -> None:
+    contract = without_parameter("mindie-2.3", "stream")
+    steps = [step for scenario in read_scenarios(contract) for step in scenario.steps if step.expect != "refusal"]
+    assert not [step for step in steps if step.streams]
+    assert "long-stream" not in {scenario.id for scenario in read_scenarios(contract)}
+
+
+def test_required_parameters_are_in_every_request_but_the_one_without_them() -> None:
+    contract = load("mindie-2.3")
+    required = replace(contract.parameters["top_p"], required=True)
+    plan = plan_for(replace(contract, parameters={**contract.parameters, "top_p": required}))
+    bodies = [(scenario, step.body) for scenario in plan.scenarios for step in scenario.steps if step.targets_chat]
+    without = {scenario.id for scenario, body in bodies if body and "top_p" not in body}
+    assert without == {"top_p-missing-refused"}
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_every_request_for_an_answer_is_valid_by_a_random_contract(dialect: str) -> None:
+    variant = draw_variant(dialect, 11)
+    contract = variant.build()
+    plan = plan_for(contract)
+    validator = Validator(plan.contract)
+    for scenario in plan.scenarios:
+        for step in scenario.steps:
+            if step.targets_chat and step.expect == "answer" and step.credentials == "given":
+                body = read_json(step.payload("m", "stop" if step.stop_from else None).decode()).value
+                facts = [item.line for item in variant.perturbations]
+                assert not validator.request_problems(body), (scenario.id, step.name, facts)
+    assert not plan.uncovered
