@@ -49,7 +49,7 @@ KINDS: Final[Mapping[str, tuple[str, ...]]] = {
     "outcome": ("outcome", "request"),
     "as": ("as", "request", "form"),
 }
-"""The keys of each kind of deviation beside the common ones; all others are edits."""
+"""The keys of each kind of deviation in addition to the common ones; all others are edits."""
 OUTCOMES: Final = ("answered", "refused")
 FORMS: Final[tuple[Form, ...]] = ("plain", "stream")
 SCOPES: Final = ("every", "later")
