@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from conformance.check import Context, Finding, NotExercised, NotObserved, check
 from conformance.judge.acceptance import REFUSED, is_accepted, is_refused
-from conformance.judge.answer_shape import shape_of
+from conformance.judge.answer_fields import shape_of
 from conformance.judge.applicability import SUBJECT, summarize
 from conformance.judge.rounds import trial
 from conformance.scenario import OMITTED

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from conformance.check import Context, Finding, NotExercised, NotObserved, check
 from conformance.judge.answer_fields import answer_object, check_created, names_model
 from conformance.judge.applicability import EXPECTED_ANSWER, PLAIN_ANSWER, summarize, summarize_with_type
-from conformance.judge.unknown_fields import unknown_fields
+from conformance.judge.schema_fields import unknown_fields
 from openapi.stream.event_order import reports_error
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def content_type_is_json(exchange: Exchange, _: Context) -> Iterator[Finding]:
         yield Finding("/headers/content-type", "application/json", exchange.header("content-type") or "no header")
 
 
-@check("answer.fits-schema", on=PLAIN_ANSWER, invalidates=("body", "field"))
+@check("answer.fits-schema", on=PLAIN_ANSWER, invalidates=("body", "type", "field"))
 def answer_fits_the_description(exchange: Exchange, context: Context) -> Iterator[Finding]:
     """A plain answer is valid against the description of the dialect."""
     if exchange.json_error:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from conformance.check import Context, Finding, NotExercised, check
 from conformance.judge.answer_fields import answer_object
 from conformance.judge.applicability import ANSWER
-from conformance.judge.documented_fields import excluded_fields, usual_fields
+from conformance.judge.schema_fields import excluded_fields, usual_fields
 from conformance.judge.streams import chunks
 from conformance.judge.token_counts import completion_count
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from conformance.check import Context, Finding, NotExercised, check, relation
 from conformance.judge.answer_fields import check_created, names_model, requested_choices
 from conformance.judge.applicability import SEVERAL_STREAMED, STREAM, STREAMED_ANSWER, why_unanswered
+from conformance.judge.schema_fields import unknown_fields
 from conformance.judge.streams import choices, chunks, order_findings
-from conformance.judge.unknown_fields import unknown_fields
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
