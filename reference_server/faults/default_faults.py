@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 GREETING: Final = [{"role": "user", "content": "Hello!"}]
 BUG: Final = 121  # the row of bugs.yaml for what no schema shows
-COMPANIONS: Final = {  # without which a value has no effect, or is refused
+COMPANIONS: Final[dict[str, dict[str, Any]]] = {  # without which a value has no effect, or is refused
     "n": {"temperature": 1.0, "best_of": 3},
     "top_logprobs": {"logprobs": True},
     "tool_choice": {"tools": []},

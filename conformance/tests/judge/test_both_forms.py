@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from conformance.judge.documented_fields import excluded_fields, usual_fields
+from conformance.judge.schema_fields import excluded_fields, usual_fields
 from conformance.proof.editing.answers import edit_either
 from conformance.proof.editing.streams import edit_choices
 from conformance.report.verdict import Outcome
@@ -103,5 +103,5 @@ def test_null_counts_as_absent() -> None:
 
 def test_fields_that_a_document_excludes_are_found_in_every_object() -> None:
     document = Validator(load("ovms-2024")).document
-    answer = {"id": "x", "system_fingerprint": None, "choices": [{"message": {"tool_calls": []}}]}
+    answer: dict[str, Any] = {"id": "x", "system_fingerprint": None, "choices": [{"message": {"tool_calls": []}}]}
     assert excluded_fields(document, "ChatCompletion", answer) == ["choices[].message.tool_calls", "id"]

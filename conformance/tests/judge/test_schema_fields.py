@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from conformance.judge.unknown_fields import unknown_fields
+from conformance.judge.schema_fields import unknown_fields
 
 DOCUMENT: dict[str, Any] = {
     "components": {
