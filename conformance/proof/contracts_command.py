@@ -13,7 +13,7 @@ from rich.markup import escape
 
 from conformance.errors import HarnessError, UsageError
 from conformance.proof.fault_host import list_dialects, start_fault_host
-from conformance.proof.random_contracts import shrink, test_variant
+from conformance.proof.random_contracts import judge_variant, shrink
 from conformance.run.session import load_contract
 from openapi.contract.contract import ContractError
 from openapi.perturbation.drawing import draw_variant
@@ -37,7 +37,8 @@ INTERNAL_ERROR: Final = 5
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0), help="Random seed of the first one")
 @click.option("--dialect", metavar="NAME", help="Only variants of this dialect")
 @click.option("--keep", metavar="N,N", help="Only these perturbations of a contract, as a failure prints them")
-def command(count: int, seed: int, dialect: str | None, keep: str | None) -> None:
+@click.option("--thorough", is_flag=True, help="Send every scenario, not a sample of those that nothing can affect")
+def command(count: int, seed: int, dialect: str | None, keep: str | None, *, thorough: bool) -> None:
     """Perturb contracts at random, and judge two servers by each: one that serves it, and one that does not.
 
     The server of the perturbed contract must pass a strict run. The server of the unperturbed contract must be reported
@@ -50,7 +51,7 @@ def command(count: int, seed: int, dialect: str | None, keep: str | None) -> Non
     try:
         variants = _draw(count, seed, dialect, keep)
         with start_fault_host() as host:
-            failures = asyncio.run(_test_all(host, variants, console))
+            failures = asyncio.run(_test_all(host, variants, console, thorough=thorough))
     except (UsageError, ContractError) as error:
         click.echo(f"chatproof: {error}", err=True)
         sys.exit(USAGE)
@@ -86,16 +87,16 @@ def _draw(count: int, seed: int, dialect: str | None, keep: str | None) -> list[
 
 
 async def _test_all(
-    host: RunningFaultHost, variants: Sequence[tuple[int, Variant]], console: Console
+    host: RunningFaultHost, variants: Sequence[tuple[int, Variant]], console: Console, *, thorough: bool
 ) -> list[VariantResult]:
     """Test the variants, a few at a time, and print each failure. Return the failures."""
     free = asyncio.Semaphore(CONCURRENT_VARIANTS)
 
     async def run(number: int, variant: Variant) -> VariantResult | None:
         async with free:
-            result = await test_variant(host, variant)
+            result = await judge_variant(host, variant, thorough=thorough)
             if not result.holds:
-                result = await shrink(host, result)
+                result = await shrink(host, result, thorough=thorough)
         if result.holds:
             return None
         for line in _describe(number, variant, result):

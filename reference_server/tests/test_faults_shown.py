@@ -10,6 +10,8 @@ import orjson
 import pytest
 
 from openapi.contract.contract import load
+from openapi.perturbation.edit import Edit
+from openapi.perturbation.perturbation import Perturbation, Variant
 from openapi.stream import sse
 from reference_server.engine.params import SamplingParams
 from reference_server.faults.assembly import create_faulty_app
@@ -133,6 +135,18 @@ def test_each_fault_is_served_at_its_own_path() -> None:
         usage = _post(host, f"/{DIALECT}/{fault}{path}", body).json()["usage"]
         assert usage["prompt_tokens"] + usage["completion_tokens"] + surplus == usage["total_tokens"]
     assert 404 == _post(host, f"/{DIALECT}/nonsense{path}", body).status_code
+
+
+def test_a_variant_of_a_dialect_is_served_at_its_own_path() -> None:
+    host, path = FaultRouter(ScriptedEngine(), "key"), load(DIALECT).path
+    fact = "parameters/temperature/schema/maximum"
+    variant = Variant(DIALECT, (Perturbation(fact, 2.0, 1.5, "", (Edit(fact, 1.5),)),))
+    body = {**HELLO, "model": load(DIALECT).default_model, "temperature": 1.8}
+    assert 200 == _post(host, f"/{DIALECT}/none{path}", body).status_code
+    refused = _post(host, f"/variant.{variant.to_text()}/none{path}", body)
+    assert 400 <= refused.status_code < 500
+    assert "temperature" in refused.text
+    assert 404 == _post(host, f"/variant.nonsense/none{path}", body).status_code
 
 
 def test_the_listing_of_faults_is_plain_data() -> None:

@@ -1,0 +1,77 @@
+"""Random contracts: what the suite must report follows from the plan, and a failure shrinks to its cause."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from random import Random
+from typing import TYPE_CHECKING
+
+import pytest
+from click.testing import CliRunner
+
+from conformance.plan.capabilities import DeclaredCapabilities
+from conformance.proof import random_contracts
+from conformance.proof.contracts_command import command
+from conformance.proof.fault_host import RunningFaultHost
+from conformance.proof.random_contracts import VariantResult, find_scenarios, shrink
+from conformance.run.drafting import draft
+from openapi.contract.contract import load, names
+from openapi.perturbation.drawing import draw_variant, list_perturbations
+from openapi.perturbation.perturbation import Perturbation, Variant
+
+if TYPE_CHECKING:
+    from conformance.plan.plan import Plan
+
+DIALECTS = sorted(set(names().values()))
+HOST = RunningFaultHost("http://127.0.0.1:1", "", ())
+
+
+def plan_for(variant: Variant) -> Plan:
+    """The plan for a server of a variant."""
+    contract = variant.build()
+    declared = frozenset(contract.capabilities) - variant.lacking
+    return draft(contract, DeclaredCapabilities(declared, variant.lacking, "a test"))
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_requirement_of_the_plan_tests_every_perturbation_that_a_request_shows(dialect: str) -> None:
+    variant = draw_variant(dialect, 5)
+    plan = plan_for(variant)
+    untested = [item.line for item in variant.perturbations if find_scenarios(item, plan) == frozenset()]
+    assert not untested
+
+
+def test_a_perturbation_without_a_binding_requirement_is_not_demanded() -> None:
+    found = list_perturbations(load("ovms-2024"), Random(0))
+    removed = next(item for item in found if item.fact == "parameters/top_k")
+    assert find_scenarios(removed, plan_for(Variant("ovms-2024", (removed,)))) is None
+
+
+def test_a_failure_shrinks_to_the_perturbation_that_causes_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    items = tuple(Perturbation(f"parameters/{name}", None, None, name) for name in "abc")
+
+    async def judge_variant(_: RunningFaultHost, variant: Variant, *, thorough: bool = False) -> VariantResult:
+        broken = ("row",) if items[1] in variant.perturbations and not thorough else ()
+        return VariantResult(variant, broken, (), 0, 0)
+
+    monkeypatch.setattr(random_contracts, "judge_variant", judge_variant)
+    first = VariantResult(Variant("ovms-2024", items), ("row",), (), 0, 0)
+    assert asyncio.run(shrink(HOST, first)).variant.perturbations == (items[1],)
+    passing = replace(first, variant=Variant("ovms-2024", (items[0],)))
+    assert asyncio.run(shrink(HOST, passing)) == passing
+
+
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        (["--dialect", "none"], "unknown dialect 'none'"),
+        (["--keep", "0"], "--keep selects perturbations of one contract"),
+        (["--dialect", "ovms", "--count", "1", "--keep", "99"], "invalid --keep '99': expected some of 0"),
+    ],
+)
+def test_invalid_options_are_refused_in_one_line(options: list[str], line: str) -> None:
+    result = CliRunner().invoke(command, options)
+    assert result.exit_code == 2
+    assert line in result.stderr
+    assert result.stderr.count("\n") == 1
