@@ -77,6 +77,12 @@ def entries_by_choice(exchange: Exchange) -> dict[int, list[LogprobEntry]]:
     return entries
 
 
+def first_entries(exchange: Exchange) -> list[LogprobEntry]:
+    """Return the entries of the choice with the lowest index. Raises NotExercised without entries."""
+    entries = entries_by_choice(exchange)
+    return entries[min(entries)]
+
+
 def all_entries(exchange: Exchange) -> Iterator[LogprobEntry]:
     """Yield every entry of every choice. Raises NotExercised without entries."""
     for entries in entries_by_choice(exchange).values():

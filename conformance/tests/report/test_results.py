@@ -54,13 +54,15 @@ def test_the_results_of_a_run_fit_their_schema(good: Good) -> None:
 def test_the_schema_is_a_valid_schema_that_refuses_other_documents() -> None:
     jsonschema_rs.meta.validate(results.load_schema())
     assert problems({})
-    assert problems({**results.load_schema(), "schema_version": 3})
+    assert problems({**results.load_schema(), "schema_version": 4})
 
 
 @pytest.mark.parametrize(
     ("place", "value"),
     [
-        (("schema_version",), 2),
+        (("schema_version",), 3),
+        (("document", "judged"), -1),
+        (("causes",), [{"requirement": "a", "consequences": []}]),
         (("verdict",), "fine"),
         (("counts", "PASS"), -1),
         (("requirements", 0, "outcome"), "GOOD"),
@@ -83,20 +85,26 @@ def test_the_schema_refuses_an_invalid_value(
     assert problems(content)
 
 
-@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize("version", [1, 2, 3])
 def test_an_old_document_is_upgraded_to_what_a_run_writes_today(good: Good, version: int) -> None:
-    old_outcome = {1: "NOT_APPLICABLE", 2: "NO_OCCASION"}[version]
-    today = json.loads(good.results)
+    old_outcome = {1: "NOT_APPLICABLE", 2: "NO_OCCASION", 3: "NOT_EXERCISED"}[version]
+    today = {**json.loads(good.results), "document": None}  # which older versions do not state
     old = json.loads(good.results)
     old["schema_version"] = version
+    del old["causes"], old["document"]
     for row in old["requirements"]:
         row["outcome"] = row["outcome"].replace("NOT_EXERCISED", old_outcome)
-        row["reading"] = row.pop("interpretation")
-    old["counts"] = Counter(row["outcome"] for row in old["requirements"])
-    for origin in old["target"]["capability_origins"].values():
-        origin["word"] = origin.pop("status")
-    for exchange in old["exchanges"]:
-        exchange["response"]["held_up_s"] = exchange["response"].pop("stalled_s")
+        del row["causes"]
+        if version < 3:
+            row["reading"] = row.pop("interpretation")
+    old["counts"] = dict(Counter(row["outcome"] for row in old["requirements"]))
+    if version < 3:
+        for origin in old["target"]["capability_origins"].values():
+            origin["word"] = origin.pop("status")
+        for exchange in old["exchanges"]:
+            exchange["response"]["held_up_s"] = exchange["response"].pop("stalled_s")
+    else:
+        old["counts"] = today["counts"]
     assert old["counts"][old_outcome] >= today["counts"]["NOT_EXERCISED"] > 0
     assert today == upgrade(old)
     (other,) = upgrade({**old, "also": [old]})["also"]
@@ -107,12 +115,12 @@ def test_an_old_document_is_upgraded_to_what_a_run_writes_today(good: Good, vers
     )
 
 
-@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize("version", [1, 2, 3])
 def test_a_file_that_an_old_version_wrote_can_be_judged_again(version: int) -> None:
     path = OLD_RESULTS / f"version-{version}.json.gz"
     old = json.loads(gzip.decompress(path.read_bytes()))
     content = read_results(path)
-    assert (version, 3, []) == (old["schema_version"], content["schema_version"], problems(content))
+    assert (version, 4, []) == (old["schema_version"], content["schema_version"], problems(content))
     assert all(exchange["response"]["stalled_s"] == 0 for exchange in content["exchanges"])
     for old_part, part in zip([old, *old["also"]], [content, *content["also"]], strict=True):
         outcomes = [row["outcome"] for row in part["requirements"]]
@@ -126,7 +134,7 @@ def test_a_file_that_an_old_version_wrote_can_be_judged_again(version: int) -> N
 
 
 def test_a_value_that_is_not_an_old_document_is_not_changed() -> None:
-    values: tuple[Any, ...] = ({}, [], None, {"schema_version": 4})
+    values: tuple[Any, ...] = ({}, [], None, {"schema_version": 5})
     for value in values:
         assert value == upgrade(value)
 

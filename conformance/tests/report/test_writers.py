@@ -20,6 +20,7 @@ from conformance.proof.editing.answers import edit_answer
 from conformance.report.verdict import Outcome
 from conformance.report.writers import WRITERS, badge, junit, markdown, outcome_changes, report_files, sarif, terminal
 from conformance.report.writers import html as page
+from conformance.report.writers.cause_groups import describe_causes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -101,7 +102,8 @@ def test_the_counts_of_junit_are_those_of_the_results(good: Good, strict: bool) 
     assert str(len(rows)) == suite.get("tests")
     assert any(row["fails"] for row in rows)
     messages = {case.get("name"): failure.get("message") for case in cases for failure in case.findall("failure")}
-    assert 'MUST: `object` of a plain answer is "chat.completion": expected ' in str(messages["answer.object-named"])
+    row = next(row for row in rows if row["fails"] and not row["causes"])
+    assert f"{row['keyword']}: {row['summary'].removesuffix('.')}: expected " in str(messages[row["id"]])
 
 
 def test_junit_is_valid_xml_whatever_a_server_sends(attacked: dict[str, Any]) -> None:
@@ -318,3 +320,63 @@ def test_every_outcome_has_a_style() -> None:
 
 def test_the_help_of_report_lists_every_kind() -> None:
     assert set(REPORT_KINDS) == set(WRITERS)
+
+
+def with_consequence(good: Good) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+    """Results with failures, one of which is made a consequence of another one; the cause and the consequence."""
+    content = json.loads(json.dumps(broken(good)))
+    cause, consequence = [row for row in content["requirements"] if row["outcome"] in ("FAIL", "WARN")][:2]
+    for row in content["requirements"]:
+        row["causes"] = []
+    consequence["causes"] = [cause["id"]]
+    content["causes"] = [{"requirement": cause["id"], "consequences": [consequence["id"]]}]
+    return content, cause, consequence
+
+
+def test_every_report_links_a_consequence_to_its_cause(read_good: Callable[[str], Good]) -> None:
+    content, cause, consequence = with_consequence(read_good("mindie-2.3"))
+    output = io.StringIO()
+    terminal.write(content, Console(file=output, width=200))
+    printed = output.getvalue()
+    below = printed.partition(f" {cause['id']}\n")[2].partition("1 consequence:")[2]
+    assert below.split("\n")[1].split() == [consequence["outcome"], consequence["keyword"], consequence["id"]]
+    assert printed.count(f" {consequence['id']}\n") == 1
+    text = markdown.write(content)
+    assert f"### {consequence['id']}\n" not in text
+    assert f"1 consequence:\n\n- {consequence['outcome']} {consequence['keyword']} `{consequence['id']}`" in text
+    nested = page.write(content).partition(f"<code>{cause['id']}</code>")[2].partition("<p>1 consequence:</p>")[2]
+    assert nested.startswith("<details><summary>")
+    assert f"<code>{consequence['id']}</code>" in nested.partition("</summary>")[0]
+    case = next(case for case in Xml.fromstring(junit.write(content)) if case.get("name") == consequence["id"])
+    assert f"consequence of {cause['id']}" in "".join(case.itertext())
+    alerts = [
+        alert
+        for alert in json.loads(sarif.write(content))["runs"][0]["results"]
+        if alert["ruleId"] == consequence["id"]
+    ]
+    assert {alert["level"] for alert in alerts} == {"note"}
+    assert all(alert["properties"]["causes"] == [cause["id"]] for alert in alerts)
+
+
+def test_the_headline_counts_causes_apart_from_requirements(read_good: Callable[[str], Good]) -> None:
+    content, cause, consequence = with_consequence(read_good("mindie-2.3"))
+    for row in content["requirements"]:
+        if row not in (cause, consequence):
+            row.update(outcome="PASS", fails=False, findings=[])
+    for row in (cause, consequence):
+        row.update(outcome="FAIL", fails=True)
+    assert describe_causes(content) == "2 requirements fail for 1 cause"
+
+
+def test_every_report_states_how_much_of_the_document_was_judged(read_good: Callable[[str], Good]) -> None:
+    content = json.loads(read_good("mindie-2.3").results)
+    content["document"] |= {"judged": 100, "not_declared": 7, "undeclared_capabilities": {"tools": 6, "thinking": 1}}
+    output = io.StringIO()
+    terminal.write(content, Console(file=output, width=200))
+    reports = {
+        "terminal": output.getvalue(),
+        **{kind: write(content) for kind, write in WRITERS.items() if kind != "badge"},
+    }
+    line = f"100 of {content['document']['sentences']} sentences of mindie-llm-2.3 judged"
+    assert [kind for kind, text in reports.items() if line not in text] == ["json"]
+    assert [kind for kind, text in reports.items() if "tools (6), thinking (1)" not in text] == ["json"]

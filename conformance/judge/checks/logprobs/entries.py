@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from conformance.check import Applicability, Context, Finding, NotExercised, check, relation
 from conformance.judge.answer_fields import REASONING_TAGS, iterate_choices
 from conformance.judge.applicability import ANSWER, STREAMED_ANSWER, not_generated, requests_logprobs, why_unanswered
-from conformance.judge.logprob_entries import CUT, LogprobEntry, all_entries, entries_by_choice
+from conformance.judge.logprob_entries import CUT, LogprobEntry, all_entries, entries_by_choice, first_entries
 from conformance.judge.token_counts import completion_count
 
 if TYPE_CHECKING:
@@ -139,10 +139,9 @@ def _matches(made: bytes, text: bytes, *, whole: bool) -> bool:
 @check("logprobs.one-entry-per-token", on=REQUESTED)
 def entries_are_as_many_as_the_tokens(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """An answer that max_tokens cuts off has an entry for each completion token."""
-    entries = entries_by_choice(exchange)
     if len(exchange.choices) > 1 or exchange.finish_reason() != "length":
         raise NotExercised("the answer has several choices, or ended by itself")
-    completion, count = completion_count(exchange), len(entries.get(0, ()))
+    completion, count = completion_count(exchange), len(first_entries(exchange))
     if count != completion:
         yield Finding("/choices/0/logprobs/content", f"{completion} entries", f"{count} entries")
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from conformance.check import Context, Finding, NotExercised, check, relation
 from conformance.judge.applicability import not_generated, why_unanswered
 from conformance.judge.checks.logprobs.entries import REQUESTED, ROUNDING
-from conformance.judge.logprob_entries import LogprobEntry, all_entries, entries_by_choice
+from conformance.judge.logprob_entries import LogprobEntry, all_entries, entries_by_choice, first_entries
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -111,7 +111,7 @@ def streamed_entries_are_the_plain_ones(exchanges: Mapping[str, Exchange], _: Co
     plain, streamed = exchanges["told"], exchanges["told-streamed"]
     if plain.content() != streamed.content():
         raise NotExercised("the greedy answer did not repeat")
-    first, second = (entries_by_choice(exchange).get(0, []) for exchange in (plain, streamed))
+    first, second = (first_entries(exchange) for exchange in (plain, streamed))
     tokens, others = ([entry.token for entry in entries] for entries in (first, second))
     if tokens != others:
         yield Finding("/choices/0/logprobs/content", repr(tokens)[:200], repr(others)[:200])
@@ -122,9 +122,9 @@ def streamed_entries_are_the_plain_ones(exchanges: Mapping[str, Exchange], _: Co
 @relation("logprobs.cut-as-whole", over=("told", "alone", "bare"), unmet=why_unanswered)
 def entries_of_a_cut_answer_are_those_of_the_whole(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
     """A greedy answer that is cut off has the log-probabilities of the whole one, up to its last token."""
-    whole = entries_by_choice(exchanges["told"]).get(0, [])
+    whole = first_entries(exchanges["told"])
     for name in ("alone", "bare"):
-        cut = entries_by_choice(exchanges[name]).get(0, [])
+        cut = first_entries(exchanges[name])
         if [entry.token for entry in cut] != [entry.token for entry in whole[: len(cut)]]:
             raise NotExercised("the greedy answer did not repeat")
         yield from _compare_values(whole, cut, name)
@@ -136,7 +136,7 @@ def numbers_depend_on_what_came_before_alone(exchanges: Mapping[str, Exchange], 
 
     The text that follows a token is not known when the token is sampled, and does not change its log-probability.
     """
-    first, second = (entries_by_choice(exchanges[name]).get(0, []) for name in ("sampled", "sampled-again"))
+    first, second = (first_entries(exchanges[name]) for name in ("sampled", "sampled-again"))
     pairs = enumerate(zip(first, second, strict=False))
     same = next((at for at, (one, other) in pairs if one.token != other.token), min(len(first), len(second)))
     if not same:
