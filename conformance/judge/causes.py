@@ -219,8 +219,11 @@ def _failure(
     evidence: list[_Evidence] = []
     for judgement in group:
         scenario = judgement.assertion.scenario
-        steps = [(step, recorded[key]) for step in scenario.steps if (key := (scenario.id, step.name)) in recorded]
-        steps = [(step, exchange) for step, exchange in steps if exchange.id in judgement.exchanges]
+        steps = [
+            (step, exchange)
+            for step in scenario.steps
+            if (exchange := recorded.get((scenario.id, step.name))) and exchange.id in judgement.exchanges
+        ]
         reads = trace_reads(judgement, recorded, contract, validator, model)
         views = frozenset((exchange, view) for exchange, name in reads for view in VIEWS.get(name, ()))
         errors = frozenset(key for step, exchange in steps if (key := _error_key(exchange, step)))

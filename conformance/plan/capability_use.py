@@ -42,7 +42,7 @@ def find_capabilities(place: str, contract: Contract) -> set[str]:
         case "rules" if name in contract.rules:
             rule = contract.rules[name]
             used = {rule.trigger, *(rule.broken or {}), *(rule.kept or {})}
-            found = {contract.parameters[used_name].capability for used_name in used & set(contract.parameters)}
+            found = {item.capability for item in contract.parameters.values() if item.name in used}
         case "schemas" if name in contract.schemas:
             users = [
                 item.capability for item in contract.parameters.values() if name in used_schemas(item.schema, contract)
