@@ -154,9 +154,7 @@ def check(
 
     def make(judge: Callable[[Exchange, Context], Iterator[Finding]]) -> Check:
         claim, help_text = parse_claim(identity, judge)
-        return Check(
-            identity, claim, help_text, on, judge, by_subject=by_subject, invalidates=frozenset(invalidates)
-        )
+        return Check(identity, claim, help_text, on, judge, by_subject=by_subject, invalidates=frozenset(invalidates))
 
     return make
 

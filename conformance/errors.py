@@ -16,7 +16,7 @@ class UsageError(HarnessError):
 
 
 class Unreachable(HarnessError):
-    """The server cannot be judged: no connection, no TLS, or the API key is refused. Exit code 3."""
+    """The server cannot be judged: no connection, no TLS, a wrong URL, or it refuses the key or model. Exit code 3."""
 
 
 class ServerNotListening(Unreachable):

@@ -85,8 +85,8 @@ def check(
     The URL is http://HOST:PORT, with a path prefix if the server has one, or the full endpoint. The results are written
     to results.json unless --report names another json file.
 
-    Exit codes: 0 conformant, 1 not conformant, 2 usage error, 3 unreachable, API key refused or TLS failure, 4 budget
-    exhausted, 5 internal error, 130 interrupted.
+    Exit codes: 0 conformant, 1 not conformant, 2 usage error, 3 unreachable, wrong URL or model, API key refused or TLS
+    failure, 4 budget exhausted or no chat completion received, 5 internal error, 130 interrupted.
     """
     console = make_console()
     with exit_codes.report_errors():

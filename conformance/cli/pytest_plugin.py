@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from conformance.judge.judgement import Judgement
-    from conformance.plan.plan import Assertion
+    from conformance.plan.assertion import Assertion
     from conformance.report.verdict import RequirementRow
     from conformance.run.session import PreparedRun
 

@@ -92,8 +92,8 @@ def replay_one(
     """Send requests of a recorded run again, and judge whether their findings are fixed.
 
     A finding that compares several answers is repeated with all of their requests. Exit codes: 0 if every finding is
-    fixed, or if there is none; 1 if a requirement still fails, or fails now; 3 if the server is unreachable. A violated
-    SHOULD counts if the recorded run was strict, or if ID is its requirement.
+    fixed, or if nothing failed; 1 if a requirement still fails, or fails now; 3 if the server is unreachable. A
+    violated SHOULD counts if the recorded run was strict, or if ID is its requirement.
     """
     console = make_console()
     with exit_codes.report_errors():

@@ -64,8 +64,15 @@ def is_completion(exchange: Exchange) -> bool:
     return exchange.succeeded and bool(exchange.choices)
 
 
-def reports_key_error(exchange: Exchange, contract: Contract) -> bool:
-    """Tell whether the body carries one of the dialect's codes for a missing or wrong key."""
+def key_error_codes(contract: Contract) -> set[int | str]:
+    """Return the dialect's codes for a missing or wrong key."""
     rows = (contract.errors.kinds.get(kind) for kind in ("unauthorized", "invalid_key"))
-    codes = {row.code for row in rows if row is not None and row.code is not None}
-    return isinstance(exchange.json, dict) and exchange.json.get("code") in codes
+    return {row.code for row in rows if row is not None and row.code is not None}
+
+
+def reports_key_error(exchange: Exchange, contract: Contract) -> bool:
+    """Tell whether the body carries one of the dialect's codes for a missing or wrong key, wherever its envelope is."""
+    body = exchange.json
+    inner = body.get("error") if isinstance(body, dict) else None
+    found = [part.get("code") for part in (body, inner) if isinstance(part, dict)]
+    return any(code in key_error_codes(contract) for code in found if isinstance(code, int | str))

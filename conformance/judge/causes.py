@@ -226,7 +226,7 @@ def _failure(
         ]
         reads = trace_reads(judgement, recorded, contract, validator, model)
         views = frozenset((exchange, view) for exchange, name in reads for view in VIEWS.get(name, ()))
-        errors = frozenset(key for step, exchange in steps if (key := _error_key(exchange, step)))
+        errors = frozenset(error for step, exchange in steps if (error := _error_key(exchange, step)))
         names = [step.name for step, _ in steps]
         if not judgement.findings:
             evidence.append(_Evidence(_Place(None, None), judgement.exchanges, views, errors, None, frozenset()))

@@ -94,7 +94,7 @@ def envelope_of(exchange: Exchange) -> ErrorEnvelope:
 
 
 def names_any(exchange: Exchange, names: Iterable[str]) -> bool:
-    """Tell whether a text in the body names one of the parameters.
+    """Tell whether a string in the body names one of the parameters.
 
     Whole words, because "n" is part of almost every message. ASCII, because Chinese text has no spaces around it.
     """

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from conformance.check import Finding
     from conformance.exchange import Exchange
-    from conformance.plan.plan import Assertion
+    from conformance.plan.assertion import Assertion
     from openapi.contract.contract import Contract
     from openapi.description.validation import Validator
 

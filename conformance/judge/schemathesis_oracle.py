@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from conformance.check import Applicability, Check, Finding
-from conformance.plan.plan import Assertion
+from conformance.plan.assertion import Assertion
 from openapi.contract.contract import Keyword, Requirement
 
 if TYPE_CHECKING:

@@ -41,8 +41,8 @@ def find_capabilities(place: str, contract: Contract) -> set[str]:
             found = {parameter.capability, *probes}
         case "rules" if name in contract.rules:
             rule = contract.rules[name]
-            used = {rule.trigger, *(rule.broken or {}), *(rule.kept or {})}
-            found = {item.capability for item in contract.parameters.values() if item.name in used}
+            parameters = {rule.trigger, *(rule.broken or {}), *(rule.kept or {})}
+            found = {item.capability for item in contract.parameters.values() if item.name in parameters}
         case "schemas" if name in contract.schemas:
             users = [
                 item.capability for item in contract.parameters.values() if name in used_schemas(item.schema, contract)

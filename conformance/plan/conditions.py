@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from conformance.plan.plan import Assertion
+    from conformance.plan.assertion import Assertion
     from conformance.scenario import Step
     from openapi.contract.contract import Contract
 

@@ -13,7 +13,8 @@ from openapi.contract.resolution import walk_tree
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from conformance.plan.plan import Assertion, Plan
+    from conformance.plan.assertion import Assertion
+    from conformance.plan.plan import Plan
     from openapi.contract.contract import Contract, Probe
 
 SCHEMAS = "#/components/schemas/"

@@ -11,6 +11,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from conformance.errors import UsageError
+from conformance.plan.assertion import Assertion
 from conformance.plan.selection import select_requests
 from openapi.contract.contract import Requirement
 from openapi.did_you_mean import suggest
@@ -19,25 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from conformance.check import Check
-    from conformance.scenario import Scenario, Step
+    from conformance.scenario import Scenario
     from openapi.contract.contract import Capability, Contract
-
-
-@dataclass(frozen=True, slots=True)
-class Assertion:
-    """One check on one step, for one requirement. A relation is an assertion on the last of its steps."""
-
-    check: Check
-    scenario: Scenario
-    step: Step
-    requirement: Requirement
-    summary: str
-
-    @property
-    def id(self) -> str:
-        """The name of the pytest item: scenario, step (unless it is the only one) and check."""
-        step = "" if len(self.scenario.steps) == 1 else f"/{self.step.name}"
-        return f"{self.scenario.id}{step}::{self.check.id}"
 
 
 @dataclass(frozen=True, slots=True)

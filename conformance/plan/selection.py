@@ -15,8 +15,8 @@ from conformance.plan.conditions import list_conditions
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
 
+    from conformance.plan.assertion import Assertion
     from conformance.plan.conditions import Condition
-    from conformance.plan.plan import Assertion
     from conformance.scenario import Scenario, Step
     from openapi.contract.contract import Contract
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     Needs: TypeAlias = "set[tuple[str, Condition]]"
 
 FEW_REQUESTS: Final = 12
-"""A check that judges at most so many requests keeps all of them."""
+"""A check that judges at most this many requests keeps all of them."""
 
 
 def select_requests(

@@ -16,7 +16,8 @@ from openapi.contract.sentence import is_place
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator
 
-    from conformance.plan.plan import Assertion, Plan
+    from conformance.plan.assertion import Assertion
+    from conformance.plan.plan import Plan
     from openapi.contract.contract import Contract, Keyword
     from openapi.contract.sentence import Home, Sentence
 

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from conformance.judge.judgement import Judgement
-    from conformance.plan.plan import Assertion, Plan
+    from conformance.plan.assertion import Assertion
+    from conformance.plan.plan import Plan
     from openapi.contract.contract import Contract
 
 RECORDINGS = Path(__file__).parent / "recordings"

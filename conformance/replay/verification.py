@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from conformance.exchange import Exchange
     from conformance.judge.judgement import Judgement
-    from conformance.plan.plan import Assertion
+    from conformance.plan.assertion import Assertion
     from conformance.replay.rejudge import RebuiltRun
     from conformance.scenario import Scenario
 
@@ -90,14 +90,14 @@ def verify(
     """Judge the recorded and the new answers, and return each requirement that one of them violates.
 
     sent: the new exchanges, by id. Only requirements whose exchanges were all sent again are judged.
-    requirement: the only requirement or check to judge.
+    requirement: the only requirement or check to judge; otherwise all but the optional ones.
     """
     verified: dict[str, VerifiedRequirement] = {}
     for run in runs:
         assertions = [
             assertion
             for assertion in run.prepared.plan.assertions
-            if requirement in (None, assertion.requirement.id, assertion.check.id)
+            if _is_wanted(assertion, requirement)
             and (recorded := _recorded(run, assertion))
             and all(exchange.id in sent for exchange in recorded.values())
         ]
@@ -109,6 +109,12 @@ def verify(
                 known = verified.setdefault(result.id, result)
                 verified[result.id] = min(known, result, key=lambda item: STATES.index(item.state))
     return list(verified.values())
+
+
+def _is_wanted(assertion: Assertion, requirement: str | None) -> bool:
+    if requirement is None:
+        return assertion.requirement.keyword is not Keyword.MAY
+    return requirement in (assertion.requirement.id, assertion.check.id)
 
 
 def _recorded(run: RebuiltRun, assertion: Assertion) -> dict[str, Exchange]:

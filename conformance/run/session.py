@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from openapi.contract.contract import Contract
 
 
-NO_COMPLETION: Final = "no request was answered with a chat completion, so there is no verdict"
+NO_COMPLETION: Final = "no request was answered with a chat completion, so the server cannot be judged"
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import pytest
 
     from conformance.cli.pytest_plugin import JudgingSession
-    from conformance.plan.plan import Assertion
+    from conformance.plan.assertion import Assertion
 
 
 def test_requirement(assertion: Assertion, judging: JudgingSession, request: pytest.FixtureRequest) -> None:

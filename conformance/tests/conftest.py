@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from conformance.exchange import Exchange
     from conformance.judge.judgement import Judgement
-    from conformance.plan.plan import Assertion
+    from conformance.plan.assertion import Assertion
     from conformance.proof.mutants.mutant import Mutant
     from conformance.proof.recorded_run import Exchanges
     from conformance.run.embedded_server import EmbeddedServer

@@ -37,7 +37,7 @@ class Authority(StrEnum):
 
 
 class Ground(StrEnum):
-    """Why a level differs from what the cited text alone demands, or why a text that does not say it is cited."""
+    """Why a level differs from what the cited text alone demands, or why a document that does not say it is cited."""
 
     IMPLIED = "implied"  # the page does not write it, and it follows from what the page writes
     SILENCE = "silence"  # the page says nothing about it

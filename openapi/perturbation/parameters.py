@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from openapi.contract.contract import Contract, Parameter
 
 ENVELOPE: Final = frozenset({"model", "messages"})
-"""Parameters without which a request is no chat request."""
+"""Parameters that every chat request needs."""
 LIMITS: Final = frozenset({"max_tokens", "max_completion_tokens"})
 """Limits of the length of an answer. Without any of them, each answer costs as much as the server allows."""
 LOWEST: Final = {"temperature": 0.0, "presence_penalty": -4.0, "frequency_penalty": -4.0}
 HIGHEST: Final = {"temperature": 4.0, "presence_penalty": 4.0, "frequency_penalty": 4.0, "repetition_penalty": 8.0}
 """How far a range can grow so that the reference server still samples. Other ranges only shrink."""
 OTHER_DEFAULTS: Final = {
-    "temperature": (0.5,),
+    "temperature": (1.9,),
     "top_p": (0.5,),
     "presence_penalty": (1.0,),
     "frequency_penalty": (0.5,),

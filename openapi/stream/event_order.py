@@ -122,7 +122,7 @@ def reports_error(answer: object) -> bool:
     """Return whether a JSON value is an error in the form of any vendor, whatever its HTTP status.
 
     An error has a non-null `error`, or "error" as its `object`, or `code` and `message` but no `choices`, or an
-    `err_msg` that is not empty, which may stand beside choices.
+    `err_msg` that is not empty, which may stand next to choices.
     """
     if not isinstance(answer, dict):
         return False

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from conformance.check import Context, Finding, NotExercised, NotObserved, check, relation
-from conformance.judge.acceptance import is_refused, reports_key_error
+from conformance.judge.acceptance import is_refused, key_error_codes, reports_key_error
 from conformance.judge.applicability import in_scenario, summarize, why_unanswered
 
 if TYPE_CHECKING:
@@ -42,6 +42,8 @@ def missing_key_is_refused_when_streaming(exchange: Exchange, _: Context) -> Ite
 @check("auth.refusal-code", on=in_scenario("key-*", refused=True))
 def refusal_carries_a_documented_code(exchange: Exchange, context: Context) -> Iterator[Finding]:
     """The refusal of a key has a code that the dialect's error table lists for keys."""
+    if not key_error_codes(context.contract):
+        raise NotExercised("the dialect's error table lists no code for keys")
     if not reports_key_error(exchange, context.contract):
         yield Finding("/code", "a code that the dialect's error table lists for keys", summarize(exchange))
 

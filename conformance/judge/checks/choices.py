@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from conformance.check import Applicability, Context, Finding, NotExercised, check, relation
 from conformance.judge.answer_fields import expected_choices
 from conformance.judge.applicability import ANSWER, not_generated, requests_several, why_unanswered
-from conformance.judge.text_diff import differ_by_one_gap
+from conformance.text_diff import differ_by_one_gap
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -11,9 +11,9 @@ from conformance.check import Context, Finding, NotExercised, relation
 from conformance.judge.applicability import why_unanswered
 from conformance.judge.round_texts import REQUESTS_IN_TURN, text_of
 from conformance.judge.rounds import trial
-from conformance.judge.text_diff import differ_by_one_gap
 from conformance.judge.token_counts import LIMITED_STEPS, STREAMED_CUTS
 from conformance.statistics import AT_SIGHT
+from conformance.text_diff import differ_by_one_gap
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

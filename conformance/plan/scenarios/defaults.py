@@ -146,7 +146,7 @@ class _Pairs:
             yield {**body, name: value, "best_of": value}
 
     def _part(self, body: Mapping[str, Any], name: str) -> str:
-        """Return the part that sends a body, which is added if there is none."""
+        """Return the part that sends a body, which is added if it is missing."""
         step = Step(name=name, part=name, body=dict(body), expect="answer")
         return self.steps.setdefault(_key(body), step).part
 

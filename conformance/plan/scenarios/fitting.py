@@ -1,9 +1,9 @@
-"""Hold scenarios against the contract before they are sent: adapt numbers that are out of range, leave out the rest.
+"""Compare scenarios with the contract before they are sent: adapt numbers that are out of range, leave out the rest.
 
 A written scenario expects answers, and a contract may not allow its values. A number may move into the range if its
 meaning stays: a high temperature of 2.0 may become 1.5, but not 0.2, and 0 stays 0. A step that still breaks the
 contract, or that uses a parameter which the contract does not have, is left out with the reason. It is never sent
-without what it is about.
+without what it is about. Where the defaults of sampling are not neutral, the neutral values are sent.
 """
 
 from __future__ import annotations
@@ -35,6 +35,13 @@ WITHOUT_EFFECT: Final[Mapping[str, float]] = {
     "top_logprobs": 0,
 }
 """Parameters whose exact value is not what a step is about, each with the value that has no effect."""
+NEUTRAL: Final[Mapping[str, float]] = {
+    "top_p": 1.0,
+    "presence_penalty": 0.0,
+    "frequency_penalty": 0.0,
+    "repetition_penalty": 1.0,
+}
+"""Values that do not change what is sampled. Scenarios rely on them, so they are sent where the defaults differ."""
 FACTOR: Final = 2
 """An adapted number is at least half and at most twice as far from the value without effect."""
 LIMIT: Final = "max_tokens"
@@ -44,9 +51,16 @@ NEWER_LIMIT: Final = "max_completion_tokens"
 class Fitting:
     """Fits scenarios to one contract. `reasons`: why the first unfit step of each scenario was left out."""
 
-    def __init__(self, contract: Contract) -> None:
+    def __init__(self, contract: Contract, leave_out_defaults: frozenset[str] = frozenset()) -> None:
+        """`leave_out_defaults`: the scenarios to which no neutral values may be added."""
         self.reasons: dict[str, str] = {}
+        self._leave_out_defaults = leave_out_defaults
         self._parameters = {name: item for name, item in contract.parameters.items() if not item.lacking}
+        self._neutral = {
+            name: value
+            for name, value in NEUTRAL.items()
+            if name in self._parameters and self._parameters[name].default not in (ABSENT, None, value)
+        }
         self._validator = Validator(contract)
 
     def fit(self, scenarios: Iterable[Scenario]) -> Iterator[Scenario]:
@@ -57,20 +71,21 @@ class Fitting:
                 try:
                     if step.stop_from is not None and step.stop_from.step not in steps:
                         raise _Unfit(f"it needs the answer to step {step.stop_from.step!r}")
-                    steps[step.name] = self._fit_step(step)
+                    added = {} if scenario.id in self._leave_out_defaults else self._neutral
+                    steps[step.name] = self._fit_step(step, added)
                 except _Unfit as unfit:
                     self.reasons.setdefault(scenario.id, f"step {step.name}: {unfit}")
             if steps:
                 yield replace(scenario, steps=tuple(steps.values()))
 
-    def _fit_step(self, step: Step) -> Step:
+    def _fit_step(self, step: Step, added: Mapping[str, Any]) -> Step:
         if not step.targets_chat or step.expect == "refusal":
             return step
         if step.raw is not None:
             if step.expect == "answer" and (problem := self._problem(read_json(step.payload("m").decode()).value)):
                 raise _Unfit(problem)
             return step
-        body = self._with_known_limit(dict(step.body or {}))
+        body = self._with_known_limit({**(step.body or {}), **self._missing(step, added)})
         if step.stop_from is not None and "stop" not in self._parameters:
             raise _Unfit("the contract has no parameter stop")
         if step.streams and "stream" not in self._parameters:
@@ -83,6 +98,17 @@ class Fitting:
             if step.expect == "answer" and problem:
                 raise _Unfit(problem)
         return step if body == step.body else replace(step, body=body)
+
+    def _missing(self, step: Step, added: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the neutral values that a body lacks and that the contract allows."""
+        if step.body is None:
+            return {}
+        lacking = {name: value for name, value in added.items() if name not in step.body}
+        return {
+            name: value
+            for name, value in lacking.items()
+            if nearest_value(self._parameters[name].schema, value) == value
+        }
 
     def _with_known_limit(self, body: dict[str, Any]) -> dict[str, Any]:
         """Rename the limit of the answer's length if the contract has only the other parameter for it."""

@@ -17,10 +17,10 @@ for the model, `deep: N` appends N nested lists, and `blanks: N` prepends N spac
 serialized.
 
 Some keys adapt a scenario to the dialect. `prune: true` leaves out fields that the contract does not have or the server
-does not support, and nulls that it does not accept, but never `stream: true`. `firm: true` leaves out defaults that
-depend on the configuration. A step whose `needs`, a list of parameters, are not all supported is left out, and so is a
-step that uses a parameter which the server lacks, unless it expects a refusal. `fitting.py` holds the remaining steps
-against the contract.
+does not support, and nulls that it does not accept, but never `stream: true`. `defaults` lists parameters that are sent
+with the default of the contract, unless it depends on the configuration. A step whose `needs`, a list of parameters,
+are not all supported is left out, and so is a step that uses a parameter which the server lacks, unless it expects a
+refusal. `fitting.py` holds the remaining steps against the contract.
 
 With `rounds: 8` the steps are sent up to eight times, until every trial is decided. Steps with `once: true` are sent
 once, before the rounds; `vary` lists the values of fields, or of `ask`, one for each round. A step that varies beyond
@@ -41,6 +41,7 @@ import yaml
 from conformance.errors import HarnessError
 from conformance.plan.scenarios.fitting import Fitting
 from conformance.scenario import OMITTED, Scenario, Step, StopFrom
+from openapi.contract.contract import ABSENT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
 STEP_KEYS = {
     "name", "ask", "messages", "body", "prune", "raw", "raw_hex", "method", "path", "headers", "credentials",
     "expect", "stop_from", "stop_after_events", "omit_model", "blanks", "deep", "form", "once", "vary", "needs",
-    "times", "below", "firm",
+    "times", "below", "defaults",
 }  # fmt: skip
 STREAMED = ("stream", True)  # never left out, because the answer would have another form
 SCENARIO_KEYS = {"id", "summary", "needs", "together", "one_connection", "steps", "rounds", "alone"}
@@ -59,7 +60,13 @@ SCENARIO_KEYS = {"id", "summary", "needs", "together", "one_connection", "steps"
 def read_scenarios(contract: Contract) -> tuple[Scenario, ...]:
     """Return the written scenarios, without steps that the contract does not allow."""
     scenarios = (_scenario(row, contract, file) for file, row in _rows())
-    return tuple(Fitting(contract).fit(scenario for scenario in scenarios if _fits(scenario, contract)))
+    fitting = Fitting(contract, leave_out_defaults=_about_defaults())
+    return tuple(fitting.fit(scenario for scenario in scenarios if _fits(scenario, contract)))
+
+
+def _about_defaults() -> frozenset[str]:
+    """Return the ids of the scenarios that compare a default with leaving it out."""
+    return frozenset(row["id"] for _, row in _rows() if any("defaults" in step for step in row["steps"]))
 
 
 def list_unfit(contract: Contract) -> Iterator[tuple[Scenario, str]]:
@@ -182,10 +189,14 @@ def _is_nullable(name: str, contract: Contract) -> bool:
     return contract.parameters[name].null.expect == "accept"
 
 
-def _is_configured(name: str, value: Any, contract: Contract) -> bool:
-    """Return whether the value is a default that the configuration of the server or the model may change."""
-    parameter = contract.parameters.get(name)
-    return parameter is not None and parameter.default == value and parameter.default_note is not None
+def _firm_defaults(names: list[str], contract: Contract) -> dict[str, Any]:
+    """Return the defaults of the parameters, without those that the configuration of the server or model may change."""
+    known = {name: contract.parameters[name] for name in names if name in _known(contract)}
+    return {
+        name: item.default
+        for name, item in known.items()
+        if item.default is not ABSENT and item.default is not None and item.default_note is None
+    }
 
 
 def _step(row: dict[str, Any], contract: Contract | None, place: str) -> Step:
@@ -201,8 +212,8 @@ def _step(row: dict[str, Any], contract: Contract | None, place: str) -> Step:
     if body is not None and contract is not None and row.get("prune"):
         body = {name: value for name, value in body.items() if name in _known(contract) or (name, value) == STREAMED}
         body = {name: value for name, value in body.items() if value is not None or _is_nullable(name, contract)}
-    if body is not None and contract is not None and row.get("firm"):
-        body = {name: value for name, value in body.items() if not _is_configured(name, value, contract)}
+    if contract is not None and "defaults" in row:
+        body = {**(body or {}), **_firm_defaults(row["defaults"], contract)}
     if row.get("omit_model"):
         body = {"model": OMITTED, **(body or {})}
     stop_from = row.get("stop_from")

@@ -48,7 +48,7 @@ EVERY_CHOICE: Final = "choices/*/"
 
 
 @dataclass(frozen=True, slots=True)
-class Edit:
+class AnswerEdit:
     """One written edit. `of` maps the names of edits to their values. `scope`: see `Scope`."""
 
     of: Mapping[str, Any]
@@ -75,7 +75,7 @@ class Edit:
             changed = with_header(changed, name, value)
         return with_status(changed, self.of["http"]) if "http" in self.of else changed
 
-    def _with_word(self, word: str) -> Edit:
+    def _with_word(self, word: str) -> AnswerEdit:
         """Return the edit with a word to append in place of `vary`."""
         of = {name: value for name, value in self.of.items() if name != "vary"}
         return replace(self, of={**of, "append": {**of.get("append", {}), **dict.fromkeys(self.of["vary"], word)}})
@@ -114,7 +114,7 @@ class Edit:
         return set(at)
 
     def _edit_holder(self, holder: dict[str, Any], *, streamed: bool) -> bool:
-        """Edit the JSON object of an answer or a chunk; return whether anything has changed."""
+        """AnswerEdit the JSON object of an answer or a chunk; return whether anything has changed."""
         before = json.dumps(holder)
         for name, operation in OPERATIONS.items():
             paths = self.of.get(name, {})

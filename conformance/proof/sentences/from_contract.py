@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from conformance.proof.sentences.deviation import Deviation, LiveFault
-from conformance.proof.sentences.edits import Edit
+from conformance.proof.sentences.edits import AnswerEdit
 from conformance.proof.sentences.outcomes import Outcome, is_same, make_outcome
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ SAMPLES: Final[dict[str, Any]] = {"string": "text", "object": {"field": 1}, "arr
 
 
 def derive(place: str, run: RecordedRun) -> list[Deviation | LiveFault]:
-    """Return the ways to break the fact at a place of the contract; none if there is no rule for the place."""
+    """Return the ways to break the fact at a place of the contract; empty if no rule derives any from the place."""
     kind, _, rest = place.partition("/")
     match kind:
         case "parameters":
@@ -138,18 +138,18 @@ def _violates_at(field: str, keyword: str) -> Any:
     return concerns
 
 
-def _edits(schema: Schema, path: str, fact: str) -> Iterator[tuple[Edit, str]]:
+def _edits(schema: Schema, path: str, fact: str) -> Iterator[tuple[AnswerEdit, str]]:
     kind, _, rest = fact.partition("/")
     prefix = f"{path}/" if path else ""
     if kind == "required":
-        yield Edit({"remove": [prefix + rest]}), f"{prefix}{rest} is missing"
+        yield AnswerEdit({"remove": [prefix + rest]}), f"{prefix}{rest} is missing"
     elif kind == "type":
-        yield Edit({"set": {path: "text"}}), f"{path} is a string"
+        yield AnswerEdit({"set": {path: "text"}}), f"{path} is a string"
     elif kind == "properties":
         field, _, keyword = rest.partition("/")
         if keyword in ("", "type", "enum", "const"):
             value = _wrong_value(schema["properties"][field])
-            yield Edit({"set": {prefix + field: value}}), f"{prefix}{field} is {value!r}"
+            yield AnswerEdit({"set": {prefix + field: value}}), f"{prefix}{field} is {value!r}"
 
 
 def _wrong_value(schema: Schema) -> Any:
@@ -163,7 +163,7 @@ def _wrong_value(schema: Schema) -> Any:
     return next(value for kind, value in SAMPLES.items() if kind not in allowed)
 
 
-def _as_deviation(edit: Edit, summary: str, *, streamed: bool) -> Deviation:
+def _as_deviation(edit: AnswerEdit, summary: str, *, streamed: bool) -> Deviation:
     def change(exchange: Any, _: RecordedRun) -> Any:
         if exchange.is_stream != streamed or not exchange.succeeded:
             return None

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from conformance.exchange import Exchange
-    from conformance.plan.plan import Assertion
+    from conformance.plan.assertion import Assertion
     from conformance.proof.recorded_run import Exchanges, RecordedRun
     from conformance.proof.sentences.deviation import Deviation
 
@@ -28,7 +28,7 @@ BINDING: Final = (Keyword.MUST, Keyword.SHOULD)
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
+class DeviationTrial:
     """What became of one deviation.
 
     changed: how many exchanges it changed.
@@ -40,7 +40,7 @@ class Trial:
     reported: tuple[tuple[str, str], ...]
 
 
-def try_counterexample(deviation: Deviation, assertions: Iterable[Assertion], run: RecordedRun) -> Trial:
+def try_counterexample(deviation: Deviation, assertions: Iterable[Assertion], run: RecordedRun) -> DeviationTrial:
     """Return what the home of a sentence reports about a deviation; it stops at the first finding."""
     changer = _Changer(deviation, run)
     for assertion in assertions:
@@ -50,8 +50,8 @@ def try_counterexample(deviation: Deviation, assertions: Iterable[Assertion], ru
         if (exchanges := change(assertion)) is None:
             continue
         if reported := _report(run, exchanges, [assertion]):
-            return Trial(deviation, changer.count, reported)
-    return Trial(deviation, changer.count, ())
+            return DeviationTrial(deviation, changer.count, reported)
+    return DeviationTrial(deviation, changer.count, ())
 
 
 class WitnessTrials:
@@ -59,9 +59,9 @@ class WitnessTrials:
 
     def __init__(self, run: RecordedRun) -> None:
         self._run = run
-        self._results: dict[tuple[int, str], Trial] = {}
+        self._results: dict[tuple[int, str], DeviationTrial] = {}
 
-    def try_witness(self, deviation: Deviation, assertions: Iterable[Assertion]) -> Trial:
+    def try_witness(self, deviation: Deviation, assertions: Iterable[Assertion]) -> DeviationTrial:
         """Return what any requirement reports about a deviation in a few scenarios that the assertions judge."""
         changed = 0
         tried: set[str] = set()
@@ -76,16 +76,16 @@ class WitnessTrials:
             tried.update([scenario] if trial.changed else [])
             if len(tried) >= WITNESSES:
                 break
-        return Trial(deviation, changed, ())
+        return DeviationTrial(deviation, changed, ())
 
-    def _try_scenario(self, deviation: Deviation, assertion: Assertion) -> Trial:
+    def _try_scenario(self, deviation: Deviation, assertion: Assertion) -> DeviationTrial:
         key = (id(deviation), assertion.scenario.id)
         if key not in self._results:
             changer = _Changer(deviation, self._run)
             exchanges = changer.change_every_step(assertion)
             assertions = self._run.assertions_by_scenario[assertion.scenario.id]
             reported = _report(self._run, exchanges, assertions) if exchanges else ()
-            self._results[key] = Trial(deviation, changer.count, reported)
+            self._results[key] = DeviationTrial(deviation, changer.count, reported)
         return self._results[key]
 
 

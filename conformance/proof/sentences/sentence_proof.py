@@ -17,7 +17,7 @@ from openapi.contract.contract import Keyword
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from conformance.plan.plan import Assertion
+    from conformance.plan.assertion import Assertion
     from conformance.proof.printed_witnesses import PrintedWitness
     from conformance.proof.recorded_run import RecordedRun
     from openapi.contract.sentence import Sentence

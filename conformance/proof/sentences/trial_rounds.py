@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from conformance.exchange import Exchange
-    from conformance.plan.plan import Assertion
+    from conformance.plan.assertion import Assertion
     from conformance.proof.recorded_run import RecordedRun
     from conformance.scenario import Step
 

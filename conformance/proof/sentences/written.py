@@ -24,7 +24,7 @@ import yaml
 from conformance.errors import HarnessError
 from conformance.proof.mutants.mutant import gather_mutants
 from conformance.proof.sentences.deviation import Deviation, LiveFault
-from conformance.proof.sentences.edits import CHUNKS, EDITS, EVERY_CHOICE, Edit, matcher
+from conformance.proof.sentences.edits import CHUNKS, EDITS, EVERY_CHOICE, AnswerEdit, matcher
 from conformance.proof.sentences.outcomes import make_outcome, was
 from conformance.proof.sentences.substitution import make_substitution
 from openapi.contract.resolution import read
@@ -173,7 +173,7 @@ def _from_edit(summary: str, row: Mapping[str, Any], where: str) -> Iterator[Dev
     for one in FORMS if form is None else (form,):
         for scope in scopes:
             name = f"{summary} ({one}{', later choices' if scope == 'later' else ''})"
-            yield Deviation(name, one, _editing(Edit(edits, chunks, scope), one, status, matches))
+            yield Deviation(name, one, _editing(AnswerEdit(edits, chunks, scope), one, status, matches))
 
 
 def _from_substitution(summary: str, row: Mapping[str, Any], where: str) -> Iterator[Deviation]:
@@ -185,7 +185,7 @@ def _from_substitution(summary: str, row: Mapping[str, Any], where: str) -> Iter
 
 
 def _editing(
-    edit: Edit, form: str, status: str, matches: Callable[[Any], bool] | None
+    edit: AnswerEdit, form: str, status: str, matches: Callable[[Any], bool] | None
 ) -> Callable[[Exchange, RecordedRun], Exchange | None]:
     def change(exchange: Exchange, _: RecordedRun) -> Exchange | None:
         if exchange.response is None or (form == "stream") != exchange.is_stream:

@@ -34,7 +34,7 @@ def stated(contract: Contract) -> dict[str, Any]:
 
 
 def answered(step: Step, text: str) -> Exchange:
-    """Return the answer to a step with a text."""
+    """Return the answer to a step with this content."""
     choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
     body = json.dumps({"choices": [choice]}).encode()
     response = Response(200, "", "HTTP/1.1", (), (Segment(0.1, body),), 0.1, 0.1, complete=True)
@@ -57,7 +57,7 @@ def judged(dialect: str, text_of: Callable[[dict[str, Any], str], str]) -> dict[
 
 
 def effective(body: dict[str, Any], known: dict[str, Any]) -> str:
-    """Return a text that depends on every parameter, with the server's defaults for those that are left out."""
+    """Return a string that depends on every parameter, with the server's defaults for those that are left out."""
     return json.dumps({**known, **body}, sort_keys=True)
 
 

@@ -64,6 +64,25 @@ def test_a_temperature_is_not_lowered_until_it_means_something_else() -> None:
     assert not [step.name for scenario in effects for step in scenario.steps if step.part == "hot"]
 
 
+def with_default(dialect: str, name: str, default: Any) -> Contract:
+    """A dialect whose parameter has another default."""
+    contract = load(dialect)
+    changed = replace(contract.parameters[name], default=default)
+    return replace(contract, parameters={**contract.parameters, name: changed})
+
+
+def test_neutral_values_are_sent_where_the_defaults_are_not_neutral() -> None:
+    def penalties(contract: Contract) -> dict[str, Any]:
+        listed = {scenario.id: scenario for scenario in read_scenarios(contract)}
+        steps = (listed["greedy"].step("plain"), listed["same-request"].step("base.1"))
+        said = listed["same-request"].step("defaults.1")
+        return {step.name: (step.body or {}).get("frequency_penalty") for step in (*steps, said)}
+
+    assert penalties(load("ovms-2024")) == {"plain": None, "base.1": None, "defaults.1": 0.0}
+    changed = with_default("ovms-2024", "frequency_penalty", 0.5)
+    assert penalties(changed) == {"plain": 0.0, "base.1": None, "defaults.1": 0.5}
+
+
 def test_what_the_contract_forbids_is_not_exercised_and_the_reason_is_reported() -> None:
     plan = plan_for(with_schema("ovms-2024", "temperature", minimum=0.5))
     assert not plan.uncovered

@@ -20,7 +20,8 @@ from conformance.scenario import UNLIMITED_TOKENS, Scenario, Step
 from openapi.contract.contract import Keyword, Requirement, load, names
 
 if TYPE_CHECKING:
-    from conformance.plan.plan import Assertion, Plan
+    from conformance.plan.assertion import Assertion
+    from conformance.plan.plan import Plan
     from openapi.contract.contract import Contract
 
 DIALECTS = sorted(set(names().values()))

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from starlette.types import Message, Receive, Scope, Send
 
     from conformance.exchange import Exchange, Response
-    from conformance.tests.conftest import Exchanges, Good
+    from conformance.proof.recorded_run import Exchanges
+    from conformance.tests.conftest import Good
     from reference_server.faults.fault import Fault
 
 TIMING: Final = frozenset({"slow-tokens", "slow-first-token"})

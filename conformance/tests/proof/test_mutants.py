@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from conformance.exchange import Exchange
     from conformance.judge.judgement import Judgement
-    from conformance.plan.plan import Assertion
+    from conformance.plan.assertion import Assertion
     from conformance.tests.conftest import Good
 
 CHECKS = gather_checks()

@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from conformance.judge.judgement import Judgement
-    from conformance.tests.conftest import Exchanges, Good
+    from conformance.proof.recorded_run import Exchanges
+    from conformance.tests.conftest import Good
 
 
 WITHOUT_CALLS = ("tool-calls-absent", "tool-calls-empty")

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from conformance.errors import UsageError
-from conformance.proof.editing.answers import edit_answer
-from conformance.replay import rejudge, resend
+from conformance.proof.editing.answers import edit_answer, edit_text
+from conformance.replay import rejudge, resend, verification
 from conformance.report import results
 from conformance.report.results_file import read_results
 from conformance.tests.faulty_proxy import FaultyProxy, Reply, on_replies
@@ -143,6 +143,68 @@ def test_a_request_with_a_redacted_key_is_not_sent_without_a_key(read_good: Call
     hidden = replace(recorded, request=replace(recorded.request, body=b'{"key": "[REDACTED]"}'))
     with pytest.raises(UsageError, match="cannot be sent again"):
         resend.build_call(hidden, with_key=True, deadline_s=1)
+
+
+def test_replay_says_whether_a_finding_is_fixed(honest: str, chatproof: Callable[..., CommandResult]) -> None:
+    def change(sent: Sent, reply: Reply) -> Reply:
+        body = {**json.loads(b"".join(reply.pieces)), "object": "text"} if sent.method == "POST" and broken_now else {}
+        return reply.saying(body) if "choices" in body else reply
+
+    broken_now = [True]
+    named = ("replay", "results.json", "--id", "answer.object-named")
+    with FaultyProxy(honest, on_replies(change)) as server:
+        checked = chatproof("check", server.url, "--dialect", "mindie", "--only", "conversation")
+        still = chatproof(*named)
+        broken_now.clear()
+        fixed = chatproof(*named)
+        scenario = chatproof("replay", "results.json", "--id", "conversation")
+    assert (checked.code, still.code, fixed.code, scenario.code) == (1, 1, 0, 0)
+    assert "still failing: MUST answer.object-named: /object: expected" in still.stdout
+    assert still.stdout.splitlines()[-1] == "1 still failing"
+    assert "fixed: MUST answer.object-named" in fixed.stdout
+    assert "fixed: MUST answer.fits-schema" in scenario.stdout
+    assert "still failing: MUST" not in scenario.stdout
+    assert chatproof(*named).code == 3  # nothing listens any more
+
+
+def test_a_request_that_fails_now_and_did_not_before_is_a_new_finding(
+    honest: str, chatproof: Callable[..., CommandResult]
+) -> None:
+    def change(sent: Sent, reply: Reply) -> Reply:
+        return replace(reply, status=500) if broken_now and sent.method == "POST" else reply
+
+    broken_now: list[bool] = []
+    with FaultyProxy(honest, on_replies(change)) as server:
+        assert chatproof("check", server.url, "--dialect", "mindie", "--only", "conversation").code == 0
+        same = chatproof("replay", "results.json", "--id", "conversation")
+        broken_now.append(True)
+        worse = chatproof("replay", "results.json", "--id", "conversation")
+    assert (same.code, worse.code) == (0, 1)
+    assert "MUST" not in same.stdout
+    assert "new finding: MUST answer.accepted" in worse.stdout
+
+
+def test_a_comparison_of_answers_is_repeated_with_all_of_them(read_good: Callable[[str], Good]) -> None:
+    good = read_good("mindie-2.3")
+    keys = [("greedy", "streamed"), ("greedy", "streamed-again")]
+    changed = {key: edit_text(good.exchanges[key], lambda text: f"{text}!") for key in keys}
+    content = json.loads(results.to_json(good.outcome(changed).results))
+    runs = rejudge.rebuild(content)
+    names = [exchange.step for exchange in verification.select_exchanges(content, runs, "stream.text-as-plain")]
+    assert names == ["plain", "streamed", "plain-again", "streamed-again"]
+    good_again = {exchange.id: exchange for exchange in good.exchanges.values()}
+    (fixed,) = verification.verify(runs, good_again, "stream.text-as-plain")
+    bad_again = {exchange.id: exchange for exchange in changed.values()}
+    (still,) = verification.verify(runs, {**good_again, **bad_again}, "stream.text-as-plain")
+    assert (fixed.state, still.state) == (verification.FIXED, verification.STILL_FAILING)
+    assert not verification.verify(runs, bad_again, "stream.text-as-plain")
+
+
+def test_a_reduced_run_is_judged_to_the_same_outcomes(honest: str, chatproof: Callable[..., CommandResult]) -> None:
+    checked = chatproof("check", honest, "--dialect", "mindie", "--only", "stream.done-*")
+    again = rejudge.judge_again(checked.results)
+    assert again.outcome.results["requirements"] == checked.results["requirements"]
+    assert again.unrecorded == ()
 
 
 def test_replay_shows_how_the_answers_differ(honest: str, chatproof: Callable[..., CommandResult]) -> None:

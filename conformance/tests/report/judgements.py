@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from conformance.check import Applicability, Check, Finding
 from conformance.judge.judgement import Judgement
-from conformance.plan.plan import Assertion
+from conformance.plan.assertion import Assertion
 from conformance.scenario import Scenario, Step
 from openapi.contract.contract import Keyword, Requirement
 

@@ -157,7 +157,7 @@ def test_a_run_without_any_completion_has_no_verdict() -> None:
         with FaultyProxy("", Scripted(models, answer=answer)) as server:
             verdicts.append(asyncio.run(run(server.url)))
     assert verdicts == [
-        "inconclusive: no request was answered with a chat completion, so there is no verdict",
+        "inconclusive: no request was answered with a chat completion, so the server cannot be judged",
         "conformant: None",
     ]
 

@@ -27,6 +27,8 @@ from openapi.contract.resolution import read, resolve
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from openapi.contract.contract import Contract
+
 DIALECTS = sorted(set(names().values()))
 STRENGTH = [Keyword.MAY, Keyword.SHOULD, Keyword.MUST]
 
@@ -122,7 +124,7 @@ def test_a_sentence_that_demands_something_is_not_tested_by_a_may_alone(dialect:
     assert wrong == []
 
 
-def level_of(contract: Any, place: str) -> Keyword | None:
+def level_of(contract: Contract, place: str) -> Keyword | None:
     """Return the level of a probe, a null value, a rule or a keyword of a schema; None for any other place."""
     match place.split("/"):
         case ["parameters", name, "probes", probe]:

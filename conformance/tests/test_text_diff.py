@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from conformance.judge.text_diff import differ_by_one_gap
+from conformance.text_diff import differ_by_one_gap
 
 TEXT = "The quick brown fox jumps over the lazy dog, and then it sleeps."
 LEAST = 10
