@@ -64,11 +64,12 @@ def select_exchanges(results: dict[str, Any], runs: Sequence[RebuiltRun], identi
     selected = {first.id: first}
     for run in runs:
         for assertion in run.prepared.plan.assertions:
-            if assertion.requirement.id in found and assertion.scenario.id == first.scenario:
+            if assertion.requirement.id not in found or assertion.scenario.id != first.scenario:
+                continue
+            judged_exchanges = list(_recorded(run, assertion).values())
+            if judged_exchanges and judged_exchanges[-1].id == first.id:  # a finding names the last one
                 made = (run.record.exchanges.get(key) for key in needed_requests(assertion))
-                needed = {exchange.id: exchange for exchange in made if exchange is not None}
-                if first.id in needed:
-                    selected |= needed
+                selected |= {exchange.id: exchange for exchange in made if exchange is not None}
     order = [exchange["id"] for exchange in results["exchanges"]]
     return sorted(selected.values(), key=lambda exchange: order.index(exchange.id))
 
