@@ -64,10 +64,10 @@ def is_completion(exchange: Exchange) -> bool:
     return exchange.succeeded and bool(exchange.choices)
 
 
-def key_error_codes(contract: Contract) -> set[int | str]:
-    """Return the dialect's codes for a missing or wrong key."""
+def key_error_codes(contract: Contract) -> set[int | str | None]:
+    """Return the dialect's codes for a missing or wrong key; None if one of them has no code."""
     rows = (contract.errors.kinds.get(kind) for kind in ("unauthorized", "invalid_key"))
-    return {row.code for row in rows if row is not None and row.code is not None}
+    return {row.code for row in rows if row is not None}
 
 
 def reports_key_error(exchange: Exchange, contract: Contract) -> bool:

@@ -107,13 +107,15 @@ class _Pairs:
 
     def __init__(self, contract: Contract) -> None:
         self._contract = contract
+        self._neutral = fitting.neutral_values(contract)
         self._validator = Validator(contract)
         self.steps: dict[str, Step] = {}
 
     def add(self, condition: Condition, parameter: Parameter) -> None:
         """Add the requests of a parameter, unless the contract does not allow one of them."""
         default, name = stated_default(parameter), parameter.name
-        body = self._clip(condition.body)
+        neutral = {key: value for key, value in self._neutral.items() if key != name}
+        body = self._clip({**neutral, **condition.body})
         if default is ABSENT or not self._is_valid(body):
             return
         said = {**body, name: default}
@@ -124,7 +126,7 @@ class _Pairs:
         if other is None or not self._is_valid(said):
             return
         roles = {
-            "left-out": self._part(body, condition.name),
+            "left-out": self._part(body, f"{condition.name}-{name}" if self._neutral else condition.name),
             "sent": self._part(said, f"{name}-sent"),
             "other": self._part(other, f"{name}-other"),
         }

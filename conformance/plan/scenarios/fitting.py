@@ -56,11 +56,7 @@ class Fitting:
         self.reasons: dict[str, str] = {}
         self._leave_out_defaults = leave_out_defaults
         self._parameters = {name: item for name, item in contract.parameters.items() if not item.lacking}
-        self._neutral = {
-            name: value
-            for name, value in NEUTRAL.items()
-            if name in self._parameters and self._parameters[name].default not in (ABSENT, None, value)
-        }
+        self._neutral = neutral_values(contract)
         self._validator = Validator(contract)
 
     def fit(self, scenarios: Iterable[Scenario]) -> Iterator[Scenario]:
@@ -100,15 +96,9 @@ class Fitting:
         return step if body == step.body else replace(step, body=body)
 
     def _missing(self, step: Step, added: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the neutral values that a body lacks and that the contract allows."""
-        if step.body is None:
-            return {}
-        lacking = {name: value for name, value in added.items() if name not in step.body}
-        return {
-            name: value
-            for name, value in lacking.items()
-            if nearest_value(self._parameters[name].schema, value) == value
-        }
+        """Return the neutral values that a body lacks."""
+        body = step.body
+        return {} if body is None else {name: value for name, value in added.items() if name not in body}
 
     def _with_known_limit(self, body: dict[str, Any]) -> dict[str, Any]:
         """Rename the limit of the answer's length if the contract has only the other parameter for it."""
@@ -139,6 +129,18 @@ class Fitting:
 
 class _Unfit(Exception):
     """Why a step cannot be sent."""
+
+
+def neutral_values(contract: Contract) -> dict[str, Any]:
+    """Return the neutral values of the parameters whose defaults are not neutral, if the contract allows them."""
+    known = {name: contract.parameters[name] for name in NEUTRAL if name in contract.parameters}
+    return {
+        name: NEUTRAL[name]
+        for name, item in known.items()
+        if not item.lacking
+        and item.default not in (ABSENT, None, NEUTRAL[name])
+        and nearest_value(item.schema, NEUTRAL[name]) == NEUTRAL[name]
+    }
 
 
 def complete_body(body: dict[str, Any], contract: Contract) -> dict[str, Any]:

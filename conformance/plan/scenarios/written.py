@@ -39,7 +39,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from conformance.errors import HarnessError
-from conformance.plan.scenarios.fitting import Fitting
+from conformance.plan.scenarios.fitting import NEUTRAL, Fitting
 from conformance.scenario import OMITTED, Scenario, Step, StopFrom
 from openapi.contract.contract import ABSENT
 
@@ -65,8 +65,14 @@ def read_scenarios(contract: Contract) -> tuple[Scenario, ...]:
 
 
 def _about_defaults() -> frozenset[str]:
-    """Return the ids of the scenarios that compare a default with leaving it out."""
-    return frozenset(row["id"] for _, row in _rows() if any("defaults" in step for step in row["steps"]))
+    """Return the ids of the scenarios that compare a default with leaving it out, or with null."""
+
+    def compares(step: dict[str, Any]) -> bool:
+        return "defaults" in step or any(
+            (step.get("body") or {}).get(name, value) is None for name, value in NEUTRAL.items()
+        )
+
+    return frozenset(row["id"] for _, row in _rows() if any(map(compares, row["steps"])))
 
 
 def list_unfit(contract: Contract) -> Iterator[tuple[Scenario, str]]:
