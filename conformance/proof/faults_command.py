@@ -43,6 +43,7 @@ PROGRESS_INTERVAL_S = 15.0  # if the output is not a terminal
     metavar="FILE",
     help="Write the kill matrix; with --dialect, --only or --no-bounds update only the rows of those faults",
 )
+@click.option("--known", is_flag=True, help="With --write: test known faults with their recorded scenarios only")
 @click.option("--thorough", is_flag=True, help="Test each fault with all scenarios, as --write and --only do")
 @click.option(
     "--check", "reference", type=click.Path(path_type=Path), metavar="FILE", help="Fail if the kill matrix has changed"
@@ -51,6 +52,7 @@ def run(
     dialect: str | None,
     only: tuple[str, ...],
     no_bounds: bool,
+    known: bool,
     thorough: bool,
     output: Path | None,
     reference: Path | None,
@@ -68,7 +70,9 @@ def run(
     try:
         if reference and not complete:
             raise UsageError("--check requires all faults: remove --dialect, --only and --no-bounds")
-        known_rows = {} if thorough or output or only else _known_rows()
+        if known and (thorough or not output):
+            raise UsageError("--known requires --write, and excludes --thorough")
+        known_rows = _known_rows() if known or not (thorough or output or only) else {}
         result, existing = _run_faults(dialect, only, console, known_rows, bounds=not no_bounds, complete=complete)
     except UsageError as error:
         _exit_with(str(error), USAGE)

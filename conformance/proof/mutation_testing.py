@@ -138,6 +138,8 @@ async def _verify(host: RunningFaultHost, baseline: Baseline, trial: FaultTrial,
         killers = _strongest(kills, fault)
         if fault.benign or confirms(known, killers):  # a false positive is not retried
             break
+    if not (killers or fault.benign):  # other scenarios may still show it
+        return await _discover(host, baseline, fault)
     return TrialResult(kills, killers, known.shown_by, known.flaky)
 
 
