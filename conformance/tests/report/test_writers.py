@@ -100,10 +100,11 @@ def test_the_counts_of_junit_are_those_of_the_results(good: Good, strict: bool) 
         actual = {case.get("name") for case in cases if case.find(kind) is not None}
         assert (expected, str(len(expected))) == (actual, suite.get(attribute))
     assert str(len(rows)) == suite.get("tests")
-    assert any(row["fails"] for row in rows)
     messages = {case.get("name"): failure.get("message") for case in cases for failure in case.findall("failure")}
-    row = next(row for row in rows if row["fails"] and not row["causes"])
-    assert f"{row['keyword']}: {row['summary'].removesuffix('.')}: expected " in str(messages[row["id"]])
+    failing = [row for row in rows if row["fails"] and not row["causes"]]
+    assert failing or not strict  # in MindIE 1.0 the fields that are changed here are a SHOULD
+    for row in failing:
+        assert f"{row['keyword']}: {row['summary'].removesuffix('.')}: expected " in str(messages[row["id"]])
 
 
 def test_junit_is_valid_xml_whatever_a_server_sends(attacked: dict[str, Any]) -> None:

@@ -64,10 +64,9 @@ def completion_stays_within_max_tokens(exchange: Exchange, _: Context) -> Iterat
     """completion_tokens is at most max_tokens for each choice."""
     limit, found = requested_limit(exchange), completion_count(exchange)
     sent: Any = exchange.request_json
-    candidates = max(
-        [len(exchange.choices), *(value for value in (sent.get("n"), sent.get("best_of")) if type(value) is int)]
-    )
-    if found > limit * max(candidates, 1):
+    numbers = [value for value in (sent.get("n"), sent.get("best_of")) if type(value) in (int, float)]  # 2.0 is 2
+    candidates = int(max([1, len(exchange.choices), *numbers]))
+    if found > limit * candidates:
         yield Finding("/usage/completion_tokens", f"at most {limit} for each of {candidates} candidates", f"{found}")
 
 
