@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from conformance.scenario import Scenario, Step
     from openapi.contract.contract import Contract, Parameter
+    from openapi.schema.problem import Problem
 
 WITHOUT_EFFECT: Final[Mapping[str, float]] = {
     "temperature": 0,
@@ -79,7 +80,7 @@ class Fitting:
             return step
         if step.raw is not None:
             if step.expect == "answer" and (problem := self._problem(read_json(step.payload("m").decode()).value)):
-                raise _Unfit(problem)
+                raise _Unfit(problem.message)
             return step
         body = self._with_known_limit({**(step.body or {}), **self._missing(step, added)})
         if step.stop_from is not None and "stop" not in self._parameters:
@@ -91,8 +92,8 @@ class Fitting:
         if self._problem(body):
             body = {name: self._adapted(name, value) for name, value in body.items()}
             problem = self._problem(body)
-            if step.expect == "answer" and problem:
-                raise _Unfit(problem)
+            if problem and (step.expect == "answer" or problem.parameter in WITHOUT_EFFECT):
+                raise _Unfit(problem.message)  # a step that may be refused must not be refused for another reason
         return step if body == step.body else replace(step, body=body)
 
     def _missing(self, step: Step, added: Mapping[str, Any]) -> dict[str, Any]:
@@ -109,12 +110,12 @@ class Fitting:
     def _is_strange(self, name: str) -> bool:
         return name not in self._parameters and name not in self._validator.contract.parameters and name != "model"
 
-    def _problem(self, body: Any) -> str | None:
-        """Return the first reason why the contract does not allow a body."""
+    def _problem(self, body: Any) -> Problem | None:
+        """Return the first reason why the contract does not allow a body; one about a mere companion comes first."""
         contract = self._validator.contract
         complete = complete_body({"model": "m", **body}, contract) if isinstance(body, dict) else body
         problems = self._validator.request_problems(complete)
-        return problems[0].message if problems else None
+        return min(problems, key=lambda problem: problem.parameter not in WITHOUT_EFFECT, default=None)
 
     def _adapted(self, name: str, value: Any) -> Any:
         """Return the nearest number that the parameter allows, if it means the same, else the value itself."""
