@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from conformance.judge.judgement import Judgement
+    from conformance.plan.assertion import Assertion
     from conformance.plan.plan import Plan
     from conformance.proof.fault_host import HostedFault, RunningFaultHost
     from conformance.proof.kill import Kill
@@ -80,7 +81,7 @@ async def run_fault(
     """
     baseline = await asyncio.to_thread(_apply_declarations, baseline, fault)
     selected = select(tuple(scenario for scenario in baseline.plan.scenarios if _can_show(fault, scenario)))
-    plan = _narrow(baseline.plan, selected)
+    plan = _narrow(baseline.plan, selected, fault.parameter)
     for _ in range(MAX_TRIES):
         judgements, stalled = await _judge(host, baseline, fault.name, plan, fault.timeout_s or FAULT_DEADLINE_S)
         if not stalled:
@@ -105,13 +106,45 @@ def _apply_declarations(baseline: Baseline, fault: HostedFault) -> Baseline:
     return replace(baseline, declaration=declaration, plan=plan, validator=Validator(plan.contract))
 
 
-def _narrow(plan: Plan, ids: Collection[str]) -> Plan:
-    """Return the part of a plan with these scenarios."""
+def _narrow(plan: Plan, ids: Collection[str], parameter: str | None) -> Plan:
+    """Return the part of a plan with these scenarios.
+
+    parameter: the only one that a fault concerns. A scenario about several parameters is reduced to its steps.
+    """
+    scenarios = {scenario.id: scenario for scenario in plan.scenarios if scenario.id in ids}
+    if parameter is not None:
+        reduced = (_reduce(scenario, plan, parameter) for scenario in scenarios.values() if scenario.subject is None)
+        scenarios |= {scenario.id: scenario for scenario in reduced}
+    kept = {(scenario.id, step.name) for scenario in scenarios.values() for step in scenario.steps}
     return replace(
         plan,
-        scenarios=tuple(scenario for scenario in plan.scenarios if scenario.id in ids),
-        assertions=tuple(assertion for assertion in plan.assertions if assertion.scenario.id in ids),
+        scenarios=tuple(scenarios.values()),
+        assertions=tuple(
+            replace(assertion, scenario=scenarios[assertion.scenario.id])
+            for assertion in plan.assertions
+            if assertion.scenario.id in scenarios and kept.issuperset(_judged_steps(assertion))
+        ),
     )
+
+
+def _reduce(scenario: Scenario, plan: Plan, parameter: str) -> Scenario:
+    """Return a scenario with the steps that requirements of one parameter need."""
+    needed = {
+        name
+        for assertion in plan.assertions
+        if assertion.scenario.id == scenario.id
+        and (subject := scenario.subject_of(assertion.step)) is not None
+        and subject.parameter == parameter
+        for _, name in _judged_steps(assertion)
+    }
+    return replace(scenario, steps=tuple(step for step in scenario.steps if step.name in needed))
+
+
+def _judged_steps(assertion: Assertion) -> list[tuple[str, str]]:
+    """Return the scenario and the name of each step that an assertion judges."""
+    scenario = assertion.scenario
+    names = {step.name for step in scenario.steps}
+    return [(scenario.id, name) for name in assertion.check.steps(scenario, assertion.step, names)]
 
 
 def _can_show(fault: HostedFault, scenario: Scenario) -> bool:

@@ -47,7 +47,7 @@ OTHERS: Final[Mapping[str, tuple[Any, ...]]] = {
     "max_tokens": (4, 16),
     "max_completion_tokens": (4, 16),
     "tools": ([WEATHER_TOOL],),
-    "tool_choice": ("none", "required"),
+    "tool_choice": ("none",),  # a question about the weather is answered by a call anyway
 }
 """For each parameter whose default answers show: values that change the answer, the most effective one first."""
 CLOSE: Final = 0.05
