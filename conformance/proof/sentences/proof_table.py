@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from conformance.proof.sentences.sentence_proof import SentenceProof
 
-STATUSES: Final = ("proven", "permitted", "excluded", "unproven")
+STATUSES: Final = ("proven", "permitted", "undeclared", "excluded", "unproven")
 INTRODUCTION: Final = """\
 # Proof of every sentence
 
@@ -24,6 +24,7 @@ they are faults of the reference server.
 
 - proven: judged, and shown both ways
 - permitted: a MAY; a server that makes use of it is not reported
+- undeclared: about a capability that the reference server does not have, such as media
 - excluded: not judged. "attempted" means that requests were sent to the reference server with and without the
   behaviour, and that their responses do not show it; the attempt is recorded with the sentence
 """
@@ -49,7 +50,11 @@ def summarize(name: str, proofs: Sequence[SentenceProof]) -> str:
 def render(proofs: Mapping[str, Sequence[SentenceProof]]) -> str:
     """Return the page as Markdown."""
     every = [proof for group in proofs.values() for proof in group]
-    lines = [INTRODUCTION, "| dialect | " + " | ".join(("sentences", *STATUSES)) + " |", "|---" * 6 + "|"]
+    lines = [
+        INTRODUCTION,
+        "| dialect | " + " | ".join(("sentences", *STATUSES)) + " |",
+        "|---" * (2 + len(STATUSES)) + "|",
+    ]
     for name, group in {**proofs, "all": every}.items():
         lines.append(f"| {name} | " + " | ".join(map(str, count_statuses(group).values())) + " |")
     lines += ["", "Excluded sentences by category:", "", "| category | sentences |", "|---|--:|"]

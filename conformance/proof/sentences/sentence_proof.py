@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
+from conformance.plan.capability_use import find_capabilities
 from conformance.plan.coverage_map import CoverageMap
 from conformance.proof.printed_witnesses import judge_printed
 from conformance.proof.sentences.deviation import Deviation, LiveFault
@@ -12,7 +13,7 @@ from conformance.proof.sentences.from_contract import derive
 from conformance.proof.sentences.proof import BINDING, WitnessTrials, try_counterexample
 from conformance.proof.sentences.unusual import UNUSUAL
 from conformance.proof.sentences.written import WrittenDeviations, read_deviations
-from openapi.contract.contract import Keyword
+from openapi.contract.contract import Keyword, load
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from conformance.proof.recorded_run import RecordedRun
     from openapi.contract.sentence import Sentence
 
-Status = Literal["proven", "unproven", "permitted", "excluded"]
+Status = Literal["proven", "unproven", "permitted", "undeclared", "excluded"]
 NOTHING = WrittenDeviations()
 
 
@@ -40,6 +41,7 @@ class SentenceProof:
 
     requirements: the binding requirements of its home.
     scenarios: the scenarios that its home judges, for faults that only a live server shows.
+    undeclared: capabilities that the whole sentence is about, and that the reference server does not have.
     live: faults that are still to be shown.
     problems: why it is not proven, each in one line.
     """
@@ -51,14 +53,17 @@ class SentenceProof:
     problems: tuple[str, ...] = ()
     requirements: frozenset[str] = frozenset()
     scenarios: tuple[str, ...] = ()
+    undeclared: tuple[str, ...] = ()
 
     @property
     def status(self) -> Status:
-        """`proven`, `unproven`, `permitted` for a judged MAY, or `excluded` for a sentence that nothing judges."""
+        """`proven`, `unproven`, `permitted` for a judged MAY, `undeclared`, or `excluded` if nothing judges it."""
         if self.problems or self.live:
             return "unproven"
         if self.sentence.home.kind == "excluded":
             return "excluded"
+        if self.undeclared:
+            return "undeclared"
         return "permitted" if self.sentence.keyword is Keyword.MAY else "proven"
 
     def with_live(self, shown: tuple[Shown, ...], problems: tuple[str, ...]) -> SentenceProof:
@@ -102,7 +107,10 @@ def _prove(
     written = read_deviations().get(sentence.id, NOTHING).of_document(run.contract.document.id)
     assertions = [item for check in sentence.home.checks for item in coverage.find_by_check(check)]
     groups = []
-    for place in sentence.home.places:
+    places, undeclared = _split_places(sentence, run)
+    if undeclared and not (places or sentence.home.checks):
+        return SentenceProof(sentence, undeclared=undeclared)
+    for place in places:
         about_place, derived = coverage.find_by_path(place), derive(place, run)
         assertions += about_place
         groups.append((derived, about_place))
@@ -132,6 +140,17 @@ def _prove(
         frozenset(item.requirement.id for item in binding),
         tuple(dict.fromkeys(item.scenario.id for item in binding)),
     )
+
+
+def _split_places(sentence: Sentence, run: RecordedRun) -> tuple[list[str], tuple[str, ...]]:
+    """Return the places that the reference server shows, and the undeclared capabilities of the others."""
+    contract, places, undeclared = load(run.contract.name), [], set()
+    for place in sentence.home.places:
+        if missing := find_capabilities(place, contract) - run.declaration.declared:
+            undeclared |= missing
+        else:
+            places.append(place)
+    return places, tuple(sorted(undeclared))
 
 
 def _try_group(

@@ -167,6 +167,9 @@ def _from_edit(summary: str, row: Mapping[str, Any], where: str) -> Iterator[Dev
     for value, known in ((form, (None, *FORMS)), (status, STATUSES), (chunks, CHUNKS), (scope, (None, *SCOPES))):
         _require_one_of(value, known, where)
     matches = _read_request(row, where) if "request" in row else None
+    for path, text in edits.get("append", {}).items():
+        if not isinstance(text, str):
+            raise HarnessError(f"{where}: {summary!r}: append: {path}: expected a string, got {text!r}; quote it")
     paths = [path for edit in edits.values() if isinstance(edit, dict | list) for path in edit]
     by_choice = "scope" not in row and any(path.startswith(EVERY_CHOICE) for path in paths)
     scopes: list[Scope] = ["every", "later"] if by_choice else [row.get("scope", "every")]
