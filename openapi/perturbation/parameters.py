@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from openapi.contract.contract import ABSENT
+from openapi.contract.contract import ABSENT, Keyword
 from openapi.perturbation.edit import Edit
 from openapi.perturbation.perturbation import Perturbation
 
@@ -117,8 +117,14 @@ def _bound(parameter: Parameter, key: str, value: float, row: str, verb: str) ->
         after=value,
         line=f"{parameter.name}: {key} {verb} from {old} to {value}",
         edits=(Edit(_path(parameter, f"schema/{key}"), value),),
-        shown_by=_row(parameter, row),
+        shown_by=_bound_row(parameter, key, row),
     )
+
+
+def _bound_row(parameter: Parameter, key: str, row: str) -> tuple[str, ...]:
+    """Return the requirements of a bound; none if the document leaves it open (MAY)."""
+    level = parameter.level(key) if row.endswith("-outside") else parameter.acceptance(key)
+    return () if level is Keyword.MAY else _row(parameter, row)
 
 
 def _other_end(parameter: Parameter, key: str) -> Iterator[Perturbation]:
@@ -140,14 +146,14 @@ def _other_end(parameter: Parameter, key: str) -> Iterator[Perturbation]:
         after=other,
         line=f"{parameter.name}: {bound} is {'no longer ' if closed else 'now '}in range",
         edits=tuple(edits),
-        shown_by=_row(parameter, row),
+        shown_by=_bound_row(parameter, key, row),
     )
 
 
 def _presence(parameter: Parameter, contract: Contract) -> Iterator[Perturbation]:
     name = parameter.name
-    if name not in LIMITS or LIMITS <= set(contract.parameters):
-        gone = [name, *(item.name for item in contract.parameters.values() if name in item.needs)]
+    gone = [name, *(item.name for item in contract.parameters.values() if name in item.needs)]
+    if not LIMITS & set(gone) or LIMITS & set(contract.parameters) - set(gone):
         yield Perturbation(
             fact=f"parameters/{name}",
             before="a parameter",
