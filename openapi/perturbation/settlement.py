@@ -22,7 +22,7 @@ MESSAGES: Final = [{"role": "user", "content": "Hello!"}]
 
 
 def settle(contract: Contract) -> Contract:
-    """Return the contract without contradictions. Raises ContractError if a default or a neutral value is invalid."""
+    """Return the contract without contradictions. Raises ContractError if a default or an accepted null is invalid."""
     known = {name: _with_known_needs(parameter, contract) for name, parameter in contract.parameters.items()}
     contract = replace(contract, parameters=known)
     validator = Validator(contract)
@@ -30,6 +30,10 @@ def settle(contract: Contract) -> Contract:
         default = parameter.default
         if default is not ABSENT and default is not None and _is_refused(parameter, default, validator):
             raise ContractError(f"parameters/{parameter.name}/default: {default!r} is not a value of the parameter")
+        if parameter.null.expect == "accept" and _agrees(
+            parameter, replace(parameter.null, expect="reject"), validator
+        ):
+            raise ContractError(f"parameters/{parameter.name}/null_value: null is accepted, but a rule refuses it")
     parameters = {
         name: replace(item, probes=tuple(probe for probe in item.probes if _agrees(item, probe, validator)))
         for name, item in contract.parameters.items()

@@ -15,7 +15,7 @@ from openapi.contract.contract import load
 from openapi.contract.interpretations import interpretations
 from openapi.contract.parameter import Keyword
 from openapi.contract.resolution import ContractError, resolve, walk_tree
-from openapi.contract.sentence import Home, Sentence, is_place
+from openapi.contract.sentence import Category, Home, Sentence, is_place
 from openapi.reading.facts.fact import RANGES
 from openapi.reading.facts.facts import read_facts
 from openapi.reading.grammar.statement import UNSTATED, DescribedDefault
@@ -214,12 +214,13 @@ def test_a_row_is_parsed_to_a_sentence() -> None:
     assert loading.parse_sentence(row) == Sentence(
         "a", "a is b", "#request/a", Keyword.MUST, Home(checks=("a.b", "a.c")), "r"
     )
-    homes = [{"check": "a.b"}, {"schema": "x/y"}, {"schema": ["x", "y"]}, {"excluded": "because"}, {}]
+    excluded = {"excluded": "because", "category": "advice"}
+    homes = [{"check": "a.b"}, {"schema": "x/y"}, {"schema": ["x", "y"]}, excluded, {}]
     assert [loading.parse_sentence({**ROW, "home": home}).home for home in homes] == [
         Home(checks=("a.b",)),
         Home(places=("x/y",)),
         Home(places=("x", "y")),
-        Home(excluded="because"),
+        Home(excluded="because", category=Category.ADVICE),
         Home(),
     ]
 

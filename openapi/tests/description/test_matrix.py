@@ -69,7 +69,7 @@ def test_cells_show_range_default_null_and_capability() -> None:
         "default: decided by the backend model, null",
     ]
     assert cells("Requests", "tools")["ovms-2024"] == "not supported"
-    assert cells("Requests", "stop")["mindie-2.3"].endswith("\ndefault null, null")
+    assert cells("Requests", "stop")["mindie-2.3"].endswith("\ndefault null, null, if stop")
     assert cells("Answers", "id")["ovms-2024"] == NOTHING
     assert cells("Refusals", "invalid_request")["ovms-2024"] == "400"
     assert cells("Refusals", "unauthorized")["siliconstorm"] == "401, code 702"
