@@ -30,12 +30,12 @@ def settle(contract: Contract) -> Contract:
         default = parameter.default
         if default is not ABSENT and default is not None and _is_refused(parameter, default, validator):
             raise ContractError(f"parameters/{parameter.name}/default: {default!r} is not a value of the parameter")
-        if parameter.null.expect == "accept" and _agrees(
-            parameter, replace(parameter.null, expect="reject"), validator
-        ):
+        null_is_accepted = not validator.request_problems(_body(parameter, None, contract))
+        if parameter.null.expect == "accept" and not null_is_accepted:
             raise ContractError(f"parameters/{parameter.name}/null_value: null is accepted, but a rule refuses it")
+    limited = Validator(contract.with_server_limits())  # refuses what only our own server refuses, too
     parameters = {
-        name: replace(item, probes=tuple(probe for probe in item.probes if _agrees(item, probe, validator)))
+        name: replace(item, probes=tuple(probe for probe in item.probes if _agrees(item, probe, validator, limited)))
         for name, item in contract.parameters.items()
     }
     rules = {name: _settled_rule(rule, contract, validator) for name, rule in contract.rules.items()}
@@ -63,9 +63,12 @@ def _is_refused(parameter: Parameter, value: Any, validator: Validator) -> bool:
     return any(problem.parameter == parameter.name for problem in problems)
 
 
-def _agrees(parameter: Parameter, probe: Probe, validator: Validator) -> bool:
-    problems = validator.request_problems(_body(parameter, probe.value, validator.contract))
-    return bool(problems) == (probe.expect == "reject")
+def _agrees(parameter: Parameter, probe: Probe, validator: Validator, limited: Validator) -> bool:
+    """Return whether the schemas accept what a probe says is accepted, and refuse what it says is refused."""
+    body = _body(parameter, probe.value, validator.contract)
+    if probe.expect == "accept":
+        return not validator.request_problems(body)
+    return bool(limited.request_problems(body))
 
 
 def _settled_rule(rule: Rule, contract: Contract, validator: Validator) -> Rule:

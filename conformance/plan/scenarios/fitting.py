@@ -43,8 +43,10 @@ NEUTRAL: Final[Mapping[str, float]] = {
     "repetition_penalty": 1.0,
 }
 """Values that do not change what is sampled. Scenarios rely on them, so they are sent where the defaults differ."""
-FACTOR: Final = 2
-"""An adapted number is at least half and at most twice as far from the value without effect."""
+SHARE: Final = 0.5
+"""An adapted number is at least this share as far from the value without effect, and at most its inverse."""
+SHARE_IN_ROUNDS: Final = 0.85
+"""The same for trials, whose statistics depend on how varied the answers are."""
 LIMIT: Final = "max_tokens"
 NEWER_LIMIT: Final = "max_completion_tokens"
 
@@ -69,13 +71,13 @@ class Fitting:
                     if step.stop_from is not None and step.stop_from.step not in steps:
                         raise _Unfit(f"it needs the answer to step {step.stop_from.step!r}")
                     added = {} if scenario.id in self._leave_out_defaults else self._neutral
-                    steps[step.name] = self._fit_step(step, added)
+                    steps[step.name] = self._fit_step(step, added, SHARE_IN_ROUNDS if scenario.rounds else SHARE)
                 except _Unfit as unfit:
                     self.reasons.setdefault(scenario.id, f"step {step.name}: {unfit}")
             if steps:
                 yield replace(scenario, steps=tuple(steps.values()))
 
-    def _fit_step(self, step: Step, added: Mapping[str, Any]) -> Step:
+    def _fit_step(self, step: Step, added: Mapping[str, Any], share: float) -> Step:
         if not step.targets_chat or step.expect == "refusal":
             return step
         if step.raw is not None:
@@ -90,7 +92,7 @@ class Fitting:
         if step.expect == "answer" and (strange := [name for name in body if self._is_strange(name)]):
             raise _Unfit(f"the contract has no parameter {strange[0]}")
         if self._problem(body):
-            body = {name: self._adapted(name, value) for name, value in body.items()}
+            body = {name: self._adapted(name, value, share) for name, value in body.items()}
             problem = self._problem(body)
             if problem and (step.expect == "answer" or problem.parameter in WITHOUT_EFFECT):
                 raise _Unfit(problem.message)  # a step that may be refused must not be refused for another reason
@@ -117,7 +119,7 @@ class Fitting:
         problems = self._validator.request_problems(complete)
         return min(problems, key=lambda problem: problem.parameter not in WITHOUT_EFFECT, default=None)
 
-    def _adapted(self, name: str, value: Any) -> Any:
+    def _adapted(self, name: str, value: Any, share: float) -> Any:
         """Return the nearest number that the parameter allows, if it means the same, else the value itself."""
         if name not in WITHOUT_EFFECT or name not in self._parameters:
             return value
@@ -125,7 +127,7 @@ class Fitting:
         if nearest == value:
             return value
         distance, moved = value - origin, nearest - origin
-        return nearest if distance and 1 / FACTOR <= moved / distance <= FACTOR else value
+        return nearest if distance and share <= moved / distance <= 1 / share else value
 
 
 class _Unfit(Exception):

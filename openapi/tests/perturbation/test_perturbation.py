@@ -99,3 +99,8 @@ def test_a_requirement_about_a_parameter_that_the_contract_lacks_is_refused_in_o
     with pytest.raises(ContractError, match=r"requirements/\S+: the contract has no parameter seed") as error:
         Variant("mindie-2.3", (gone,)).build()
     assert "\n" not in str(error.value)
+
+
+def test_an_accepted_null_that_a_rule_refuses_is_refused_in_one_line() -> None:
+    with pytest.raises(ContractError, match="parameters/n/null_value: null is accepted, but a rule refuses it"):
+        Variant("ovms-2024", (find("ovms-2024", "parameters/n/null_value"),)).build()
