@@ -32,9 +32,9 @@ def answer_is_sent_as_text(exchange: Exchange) -> Exchange:
 
 
 @mutant("answer.fits-schema")
-def logprobs_are_a_text(exchange: Exchange) -> Exchange:
-    """`logprobs` of a choice is an empty string instead of null."""
-    return edit_choice(exchange, lambda choice: choice.update(logprobs=""))
+def message_is_a_string(exchange: Exchange) -> Exchange:
+    """`message` of a choice is a string instead of an object."""
+    return edit_choice(exchange, lambda choice: choice.update(message="Hello!"))
 
 
 @mutant("answer.object-named")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from conformance.proof.editing.answers import STORY, with_text
+from conformance.proof.editing.answers import STORY, edit_answer
 from conformance.proof.mutants.mutant import mutant
 
 if TYPE_CHECKING:
@@ -14,4 +14,9 @@ if TYPE_CHECKING:
 @mutant("effects.length-penalty-sign", steps="*")
 def length_penalty_is_ignored(exchange: Exchange) -> Exchange:
     """length_penalty has no effect."""
-    return with_text(exchange, STORY)
+    return edit_answer(exchange, _write_stories)
+
+
+def _write_stories(answer: dict[str, Any]) -> None:
+    for choice in answer["choices"]:
+        choice["message"]["content"] = STORY

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 @mutant("errors.before-the-stream")
 def refusal_comes_in_the_stream(exchange: Exchange) -> Exchange:
-    """An invalid request for a stream is answered with 200, and the error is an event."""
-    stream = with_header(with_body(exchange, sse.encode(exchange.body)), "content-type", sse.MEDIA_TYPE)
+    """An invalid request for a stream is answered with 200 and a stream that has no chunks."""
+    stream = with_header(with_body(exchange, sse.encode(b"[DONE]")), "content-type", sse.MEDIA_TYPE)
     return with_status(stream, 200)
 
 

@@ -15,9 +15,9 @@ SECOND = slice(1, 2)
 
 
 @mutant("stream.chunks-fit-schema")
-def created_is_a_text(exchange: Exchange) -> Exchange:
-    """`created` is a string in every chunk."""
-    return edit_chunks(exchange, lambda chunk: chunk.update(created=str(chunk["created"])))
+def choices_are_an_object(exchange: Exchange) -> Exchange:
+    """`choices` is an object in every chunk."""
+    return edit_chunks(exchange, lambda chunk: chunk.update(choices={}))
 
 
 @mutant("stream.object-named")
