@@ -14,7 +14,7 @@ STATUSES: Final = ("proven", "permitted", "undeclared", "excluded", "unproven")
 INTRODUCTION: Final = """\
 # Proof of every sentence
 
-`chatproof spec prove --write docs/proof.md` writes this page, and `tox -e faults` verifies it.
+`chatproof spec prove --write docs/proof.md` writes this page.
 
 A sentence of a document is proven if each of its counterexamples, a server that breaks the sentence, is reported by a
 MUST or SHOULD of its own checks, and none of its witnesses, a server that keeps the sentence in an unusual way, is
