@@ -1,7 +1,8 @@
 """The extension `x-server-limits`: what one server enforces beyond the bounds that the document of its dialect states.
 
 A description publishes the bounds of the document. `x-server-limits` in a schema is a JSON merge patch (RFC 7396) of
-that schema: with it, the schema is the one that the server validates. Requests that only violate the limits of our own
+that schema: with it, the schema is the one that the server validates. Where the schema has the same bound, the tighter
+one counts, because a server may not accept what its document forbids. Requests that only violate the limits of our own
 server prove nothing about another one.
 """
 
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     from openapi.schema.json_schema import Schema
 
 SERVER_LIMITS: Final = "x-server-limits"
+UPPER: Final = frozenset({"maximum", "exclusiveMaximum", "maxLength", "maxItems", "x-maxCharacters"})
+LOWER: Final = frozenset({"minimum", "exclusiveMinimum", "minLength", "minItems"})
 NOTES: Final = frozenset({"x-source", "x-interpretation"})  # about the limits, not about the schema
 
 
@@ -40,6 +43,19 @@ def _merge(target: Any, patch: Any) -> Any:
     for key, item in patch.items():
         if item is None:
             merged.pop(key, None)
+        elif key in merged:
+            merged[key] = _tighten(key, merged[key], item)
         else:
-            merged[key] = _merge(merged.get(key), item)
+            merged[key] = _merge(None, item)
     return merged
+
+
+def _tighten(key: str, stated: Any, limit: Any) -> Any:
+    """Return what counts if the document and the server both limit a keyword."""
+    if key in UPPER:
+        return min(stated, limit)
+    if key in LOWER:
+        return max(stated, limit)
+    if key == "enum":
+        return [value for value in stated if value in limit]
+    return _merge(stated, limit)

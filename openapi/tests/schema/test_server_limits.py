@@ -14,11 +14,15 @@ from openapi.schema.server_limits import SERVER_LIMITS, apply_limits
 GREETING = [{"role": "user", "content": "Hello!"}]
 
 
-def test_limits_are_merged_at_any_depth_and_replace_what_stands_beside_them() -> None:
+def test_limits_are_merged_at_any_depth_and_add_to_the_schema() -> None:
     schema: dict[str, Any] = {
         "anyOf": [
             {"type": "string", SERVER_LIMITS: {"minLength": 1, "x-source": "a#b"}},
-            {"type": "array", "items": {"enum": [1], SERVER_LIMITS: {"enum": [1, 2]}}, SERVER_LIMITS: {"maxItems": 4}},
+            {
+                "type": "array",
+                "items": {"enum": [1, 2, 3], SERVER_LIMITS: {"enum": [1, 2, 4]}},
+                SERVER_LIMITS: {"maxItems": 4},
+            },
         ],
         "description": "kept",
         SERVER_LIMITS: {"required": ["a"], "properties": {"a": {"type": "integer"}}, "description": None},
@@ -32,6 +36,21 @@ def test_limits_are_merged_at_any_depth_and_replace_what_stands_beside_them() ->
         "properties": {"a": {"type": "integer"}},
     }
     assert schema["anyOf"][0] == {"type": "string", SERVER_LIMITS: {"minLength": 1, "x-source": "a#b"}}
+
+
+@pytest.mark.parametrize(
+    ("stated", "limit", "expected"),
+    [
+        ({"maximum": 1.5}, {"maximum": 2}, {"maximum": 1.5}),
+        ({"maximum": 3}, {"maximum": 2}, {"maximum": 2}),
+        ({"minimum": 1}, {"minimum": 0}, {"minimum": 1}),
+        ({"minLength": 1}, {"minLength": 2}, {"minLength": 2}),
+    ],
+)
+def test_a_limit_of_the_server_never_loosens_the_bound_of_the_document(
+    stated: dict[str, Any], limit: dict[str, Any], expected: dict[str, Any]
+) -> None:
+    assert expected == apply_limits({**stated, SERVER_LIMITS: limit})
 
 
 @pytest.mark.parametrize(
