@@ -29,7 +29,7 @@ from conformance.run.preflight import Preflight
 from conformance.run.reuse import index_exchanges
 from conformance.run.run import Run
 from openapi.address import AddressError, parse
-from openapi.contract.contract import load, names
+from openapi.contract.contract import ContractError, load, names
 from openapi.description.validation import Validator
 from openapi.did_you_mean import suggest
 
@@ -125,7 +125,10 @@ def load_contract(dialect: str, option: str = "--dialect") -> Contract:
     if dialect not in names():
         known = ", ".join(sorted(names()))
         raise UsageError(f"{option}: unknown dialect {dialect!r}: expected one of {known}{suggest(dialect, names())}")
-    return load(dialect)
+    try:
+        return load(dialect)
+    except ContractError as error:  # the file of the dialect is invalid
+        raise UsageError(str(error)) from error
 
 
 def parse_target(url: str, contract: Contract) -> Target:

@@ -17,6 +17,7 @@ from openapi.contract.capability import Capability, narrow_parameter, narrow_rul
 from openapi.contract.forms import AnswerForm, ErrorKind, ErrorTable, StreamForm
 from openapi.contract.levels import derive_levels
 from openapi.contract.parameter import ABSENT, Expect, Keyword, Parameter, Probe, Rule
+from openapi.contract.probe_check import check_probes
 from openapi.contract.resolution import ContractError, dialect_files, read, resolve, resolve_file
 from openapi.contract.schema_check import check_tree
 from openapi.did_you_mean import suggest
@@ -156,7 +157,7 @@ def load(name: str) -> Contract:
         expected = ", ".join(sorted(known))
         raise ContractError(f"unknown dialect {name!r}: expected one of {expected}{suggest(name, known)}")
     dialect = known[name]
-    return load_tree(resolve(dialect), f"openapi/{dialect_files()[dialect]}")
+    return _load_consistent(resolve(dialect), f"openapi/{dialect_files()[dialect]}")
 
 
 def load_file(path: Path) -> Contract:
@@ -164,11 +165,23 @@ def load_file(path: Path) -> Contract:
 
     Raises ContractError with the file, the place and the problem, and OSError if the file cannot be read.
     """
-    return load_tree(resolve_file(path), str(path))
+    return _load_consistent(resolve_file(path), str(path))
+
+
+def _load_consistent(tree: dict[str, Any], where: str) -> Contract:
+    contract = load_tree(tree, where)
+    try:
+        check_probes(contract.parameters, contract.schemas)
+    except ContractError as error:
+        raise ContractError(f"{where}: {error}") from error
+    return contract
 
 
 def load_tree(tree: dict[str, Any], where: str) -> Contract:
-    """Return the contract of a resolved tree, which is modified. Raises ContractError with `where` and the problem."""
+    """Return the contract of a resolved tree, which is modified; its probes may contradict its schemas.
+
+    Raises ContractError with `where` and the problem.
+    """
     check_tree(tree, where)
     try:
         contract = build_contract(derive_levels(loading.make_sources_absolute(tree)))

@@ -111,6 +111,10 @@ def test_an_invalid_dialect_file_is_reported_by_name(tmp_path: Path) -> None:
         ({"document": "mindie-9"}, "mine: unknown document 'mindie-9': expected one of "),
         ({"add": {"parameters/top_p/sumary": "x"}}, "parameters/top_p: unknown key sumary"),
         ({"remove": ["parameters/top_p/summary"]}, "parameters.top_p.summary is required"),
+        (
+            {"replace": {"parameters/temperature/schema/maximum": 0.5}},
+            "parameters/temperature/probes/.*: the value must be accepted, but the schema of the parameter forbids it",
+        ),
     ):
         path.write_text(yaml.safe_dump({**own, **changes}))
         with pytest.raises(ContractError, match=f"^{path}: {message}"):
