@@ -1,8 +1,9 @@
 """Resolve the YAML files of a dialect to one plain tree: apply `extends`, shapes and deltas.
 
 A dialect file either states everything, mostly by naming shapes, or it `extends` another dialect and contains deltas
-only. A delta is addressed by a slash-separated path, with the `name` of an item as the step into a list. Deltas are
-strict, so that a typo is an error: `add` needs a path that does not exist, `replace` and `remove` one that does.
+only. A delta is addressed by a slash-separated path; the step into a list is the `name` of an item, else its `value`,
+else the item itself. Deltas are strict, so that a typo is an error: `add` needs a path that does not exist, `replace`
+and `remove` one that does.
 """
 
 from __future__ import annotations
@@ -172,12 +173,17 @@ def _locate(tree: Tree, place: str, path: str) -> tuple[Any, str]:
 
 
 def _keys(holder: Any) -> dict[str, Any]:
-    """Map each step of a path below a mapping or a list to its key or index; items of a list are found by `name`."""
+    """Map each step of a path below a mapping or a list to its key or index."""
     if isinstance(holder, dict):
         return {str(key): key for key in holder}
     if isinstance(holder, list):
-        return {item["name"]: index for index, item in enumerate(holder) if isinstance(item, dict) and "name" in item}
+        return {identify_item(item): index for index, item in enumerate(holder)}
     return {}
+
+
+def identify_item(item: Any) -> str:
+    """Return the step of a path into a list that leads to an item: its `name`, else its `value`, else itself."""
+    return str(item.get("name", item.get("value", item))) if isinstance(item, dict) else str(item)
 
 
 def _set(tree: Tree, place: str, value: Any, path: str, *, must_exist: bool) -> None:
@@ -188,7 +194,7 @@ def _set(tree: Tree, place: str, value: Any, path: str, *, must_exist: bool) -> 
     if not must_exist and key in keys:
         raise ContractError(f"{path}: cannot add {place}: the path exists (use replace)")
     if isinstance(holder, list):
-        if not isinstance(value, dict) or value.get("name") != key:
+        if not isinstance(value, dict) or identify_item(value) != key:
             raise ContractError(f"{path}: {place}: invalid item of a list: expected the name {key!r}")
         if key not in keys:
             holder.append(value)

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
+from openapi.contract.resolution import identify_item
+
 if TYPE_CHECKING:
     from openapi.contract.parameter import Keyword
 
@@ -83,9 +85,5 @@ def _children(node: Any) -> dict[str, Any]:
     if isinstance(node, dict):
         return {str(key): item for key, item in node.items()}
     if isinstance(node, list):
-        return {_identify(item): item for item in node}
+        return {identify_item(item): item for item in node}
     return {}
-
-
-def _identify(item: Any) -> str:
-    return str(item.get("name", item.get("value", item))) if isinstance(item, dict) else str(item)

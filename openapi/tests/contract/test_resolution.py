@@ -61,6 +61,16 @@ def test_deltas_add_replace_and_remove(files: dict[str, Any]) -> None:
     assert (tree["id"], tree["document"], tree["documents"]) == ("child", "e", {})
 
 
+def test_an_item_of_a_list_is_found_by_its_name_else_its_value_else_itself(files: dict[str, Any]) -> None:
+    files["dialects/child.yaml"] = child(
+        add={"probes": [{"name": "one", "value": 1}, {"value": 2.0}, {"value": -1}, "three"]},
+    )
+    files["dialects/grandchild.yaml"] = child(
+        id="grandchild", extends="child", remove=["probes/one", "probes/2.0", "probes/three"]
+    )
+    assert resolve("grandchild")["probes"] == [{"value": -1}]
+
+
 def test_shapes_nest_and_other_keys_override_them(files: dict[str, Any]) -> None:
     assert resolve("root")["c"] == {"x": 1, "y": [{"z": 3}]}
 
