@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from conformance.errors import HarnessError, UsageError
+from conformance.proof.exit_codes import FAILURE, INTERNAL_ERROR, SUCCESS, USAGE
 from conformance.proof.fault_host import list_dialects, start_fault_host
 from conformance.proof.random_contracts import judge_variant, shrink
 from conformance.run.session import load_contract
@@ -26,10 +27,6 @@ if TYPE_CHECKING:
     from conformance.proof.random_contracts import VariantResult
 
 CONCURRENT_VARIANTS: Final = 3
-SUCCESS: Final = 0
-FAILURE: Final = 1
-USAGE: Final = 2
-INTERNAL_ERROR: Final = 5
 
 
 @click.command(name="contracts", context_settings={"help_option_names": ["-h", "--help"]})

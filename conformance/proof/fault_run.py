@@ -11,6 +11,7 @@ from conformance.client.secret import Secret
 from conformance.errors import HarnessError
 from conformance.judge.judgement import judge
 from conformance.plan.capabilities import DeclaredCapabilities
+from conformance.plan.selection import narrow_scenario, needed_requests
 from conformance.proof.fault_host import FAULTLESS
 from conformance.proof.kill import TIMING_CHECKS, find_kills
 from conformance.proof.scenario_selection import select_all
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from conformance.judge.judgement import Judgement
-    from conformance.plan.assertion import Assertion
     from conformance.plan.plan import Plan
     from conformance.proof.fault_host import HostedFault, RunningFaultHost
     from conformance.proof.kill import Kill
@@ -111,40 +111,18 @@ def _narrow(plan: Plan, ids: Collection[str], parameter: str | None) -> Plan:
 
     parameter: the only one that a fault concerns. A scenario about several parameters is reduced to its steps.
     """
-    scenarios = {scenario.id: scenario for scenario in plan.scenarios if scenario.id in ids}
+    scenarios = [scenario for scenario in plan.scenarios if scenario.id in ids]
+    assertions = [assertion for assertion in plan.assertions if assertion.scenario.id in ids]
     if parameter is not None:
-        reduced = (_reduce(scenario, plan, parameter) for scenario in scenarios.values() if scenario.subject is None)
-        scenarios |= {scenario.id: scenario for scenario in reduced}
-    kept = {(scenario.id, step.name) for scenario in scenarios.values() for step in scenario.steps}
-    return replace(
-        plan,
-        scenarios=tuple(scenarios.values()),
-        assertions=tuple(
-            replace(assertion, scenario=scenarios[assertion.scenario.id])
-            for assertion in plan.assertions
-            if assertion.scenario.id in scenarios and kept.issuperset(_judged_steps(assertion))
-        ),
-    )
-
-
-def _reduce(scenario: Scenario, plan: Plan, parameter: str) -> Scenario:
-    """Return a scenario with the steps that requirements of one parameter need."""
-    needed = {
-        name
-        for assertion in plan.assertions
-        if assertion.scenario.id == scenario.id
-        and (subject := scenario.subject_of(assertion.step)) is not None
-        and subject.parameter == parameter
-        for _, name in _judged_steps(assertion)
-    }
-    return replace(scenario, steps=tuple(step for step in scenario.steps if step.name in needed))
-
-
-def _judged_steps(assertion: Assertion) -> list[tuple[str, str]]:
-    """Return the scenario and the name of each step that an assertion judges."""
-    scenario = assertion.scenario
-    names = {step.name for step in scenario.steps}
-    return [(scenario.id, name) for name in assertion.check.steps(scenario, assertion.step, names)]
+        chosen = {
+            request
+            for assertion in assertions
+            if (subject := assertion.scenario.subject_of(assertion.step)) is not None and subject.parameter == parameter
+            for request in needed_requests(assertion)
+        }
+        scenarios = [narrow_scenario(scenario, chosen) for scenario in scenarios]
+        assertions = [assertion for assertion in assertions if needed_requests(assertion) <= chosen]
+    return replace(plan, scenarios=tuple(scenarios), assertions=tuple(assertions))
 
 
 def _can_show(fault: HostedFault, scenario: Scenario) -> bool:

@@ -16,6 +16,7 @@ from rich.markup import escape
 
 from conformance.errors import HarnessError, UsageError
 from conformance.proof import kill_matrix
+from conformance.proof.exit_codes import FAILURE, INTERNAL_ERROR, SUCCESS, USAGE
 from conformance.proof.fault_host import list_dialects, start_fault_host
 from conformance.proof.kill_table import KILL_TABLE, read
 from conformance.proof.mutation_testing import make_matrix, run_faults
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from conformance.proof.kill_matrix import FaultRow, KillMatrix
     from conformance.proof.mutation_testing import MutationResult
 
-SUCCESS, FAILURE, USAGE, INTERNAL_ERROR = 0, 1, 2, 5
 PROGRESS_INTERVAL_S = 15.0  # if the output is not a terminal
 
 

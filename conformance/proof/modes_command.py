@@ -10,10 +10,9 @@ from fnmatch import fnmatchcase
 import click
 
 from conformance.errors import HarnessError, UsageError
+from conformance.proof.exit_codes import FAILURE, INTERNAL_ERROR, SUCCESS, USAGE
 from conformance.proof.fault_host import start_fault_host
 from conformance.proof.mode_run import run_modes, select_modes
-
-SUCCESS, FAILURE, USAGE, INTERNAL_ERROR = 0, 1, 2, 5
 
 
 @click.command(name="modes", context_settings={"help_option_names": ["-h", "--help"]})

@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from conformance.errors import HarnessError, UsageError
+from conformance.proof.exit_codes import FAILURE, INTERNAL_ERROR, SUCCESS, USAGE
 from conformance.proof.fault_host import start_fault_host
 from conformance.proof.recorded_run import read_recorded_run
 from conformance.proof.sentences import proof_table
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from conformance.proof.sentences.sentence_proof import SentenceProof
-
-PROVEN, UNPROVEN, USAGE, INTERNAL_ERROR = 0, 1, 2, 5
 
 
 @click.command(name="prove")
@@ -94,7 +93,7 @@ def command(dialect: str | None, output_format: str, output: Path | None, refere
     if changed:
         console.print(f"[red]{reference} has changed; update it with: chatproof spec prove --write {reference}[/red]")
     console.print(f"[dim]{time.monotonic() - started_s:.0f} s[/dim]")
-    sys.exit(UNPROVEN if changed or any(proof.status == "unproven" for proof in every) else PROVEN)
+    sys.exit(FAILURE if changed or any(proof.status == "unproven" for proof in every) else SUCCESS)
 
 
 def list_proven_dialects() -> list[str]:
