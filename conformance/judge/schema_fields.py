@@ -78,13 +78,13 @@ def usual_fields(document: Mapping[str, Any], schema: str, value: object) -> dic
 
 
 def excluded_fields(document: Mapping[str, Any], schema: str, value: object) -> list[str]:
-    """Return the paths of fields that the document names as not returned, and that are present and not null."""
+    """Return the paths of fields that the document names as not returned, and that are neither null nor []."""
     return sorted(
         {
             f"{prefix}{name}"
             for holder, holder_schema, prefix in _objects(document, schema, value)
             for name in holder_schema.get("x-absent", ())
-            if holder.get(name) is not None
+            if holder.get(name) not in (None, [])
         }
     )
 

@@ -74,12 +74,14 @@ class UpstreamKind:
         Only capabilities of known engine parameters count, so a new capability is not served by accident. A capability
         is lacking if one of its parameters is refused and either has no name in the documents or is in the dialect.
         """
-        known = {parameter.capability for parameter in engine_parameters().values() if parameter.capability is not None}
+        belonging = {key: parameter.capabilities(contract) for key, parameter in engine_parameters().items()}
+        known = {capability for capabilities in belonging.values() for capability in capabilities}
         refused = {
-            parameter.capability
+            capability
             for key, parameter in engine_parameters().items()
             if self.handling[key].refused is not None
             and (not parameter.names or contract.parameters.keys() & {*parameter.names, *parameter.also})
+            for capability in belonging[key]
         }
         if not self.parallel and "parallel_tool_calls" in contract.parameters:
             refused.add("tools")

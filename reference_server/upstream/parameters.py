@@ -12,6 +12,8 @@ import yaml
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from openapi.contract.contract import Contract
+
 Form = Literal["same", "asked", "bias", "floored", "json", "texts", "ids", "count", "folded", "alternatives", "nothing"]
 
 
@@ -43,13 +45,18 @@ class EngineParameter:
     names: its names in the documents.
     also: parameters with the same effect that are never sent to an upstream.
     form: how its value is written on the wire.
-    capability: capability that it belongs to.
+    capability: capability that it belongs to in every contract that has it.
     """
 
     names: tuple[str, ...]
     also: tuple[str, ...]
     form: Form = "same"
     capability: str | None = None
+
+    def capabilities(self, contract: Contract) -> frozenset[str]:
+        """Return the capabilities that the parameter belongs to: its own, and that of a condition in the contract."""
+        named = {contract.parameters[name].capability for name in self.names if name in contract.parameters}
+        return frozenset(capability for capability in (*named, self.capability) if capability is not None)
 
 
 @cache

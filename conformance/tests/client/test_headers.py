@@ -72,7 +72,7 @@ def test_all_requests_of_a_run_and_its_replay_have_the_headers_and_no_output_has
     assert (2, 1) == (refused.code, len(refused.stderr.splitlines()))
     assert "--header-env api-key=VAR" in refused.stderr
     (one,) = sent
-    assert (replayed.code, one.headers["api-key"], one.headers["x-tenant"]) == (0, GATE, "other"), replayed.stdout
+    assert (replayed.code, one.headers["api-key"], one.headers["x-tenant"]) == (1, GATE, "other"), replayed.stdout
     assert "mine" == one.headers["user-agent"]
     results = (checked, refused, replayed)
     written = {path.name: path.read_text(encoding="utf-8") for path in checked.folder.iterdir()}

@@ -270,7 +270,7 @@ def test_the_content_type_of_a_stream_is_compared_without_parameters(mindie: Goo
 
 def test_a_body_with_several_defects_has_a_finding_for_each(mindie: Good) -> None:
     key = ("conversation", "main")
-    answer = {"id": "", "object": "x", "created": "now", "model": 7, "choices": [{"index": -1}]}
+    answer = {"id": 1, "object": "x", "created": "now", "model": 7, "choices": [{"index": -1}]}
     findings = judged(mindie, "answer.fits-schema", key, with_body(mindie.exchanges[key], dump(answer))).findings
     assert {"/id", "/object", "/created", "/model"} <= {finding.where for finding in findings}
 

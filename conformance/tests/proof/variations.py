@@ -107,16 +107,16 @@ def opened(exchange: Exchange) -> Exchange:
 
 
 def in_full(exchange: Exchange) -> Exchange:
-    """Make deltas cumulative, and add `full_text` to the last one."""
-    said = ""
+    """Make text and reasoning of deltas cumulative, and add `full_text` to the last one."""
+    said = {"content": "", "reasoning_content": ""}
 
     def lengthen(delta: dict[str, Any]) -> None:
-        nonlocal said
-        said += delta.get("content") or ""
-        delta["content"] = said
+        for name in said:
+            said[name] += delta.get(name) or ""
+        delta |= {name: text for name, text in said.items() if text or name == "content"}
 
     longer = edit_deltas(exchange, lengthen)
-    return edit_chunks(longer, lambda chunk: chunk.update(full_text=said), slice(-1, None))
+    return edit_chunks(longer, lambda chunk: chunk.update(full_text=said["content"]), slice(-1, None))
 
 
 def in_one_chunk(exchange: Exchange) -> Exchange:

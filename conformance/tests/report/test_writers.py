@@ -17,6 +17,7 @@ from rich.console import Console
 
 from conformance.cli.options import REPORT_KINDS
 from conformance.proof.editing.answers import edit_answer
+from conformance.proof.editing.responses import refuse
 from conformance.report.verdict import Outcome
 from conformance.report.writers import WRITERS, badge, junit, markdown, outcome_changes, report_files, sarif, terminal
 from conformance.report.writers import html as page
@@ -72,6 +73,8 @@ def broken(good: Good, *, strict: bool = False) -> dict[str, Any]:
     def break_(exchange: Any) -> Any:
         if not isinstance(exchange.json, dict) or "choices" not in exchange.json:
             return exchange
+        if exchange.scenario == "conversation":
+            return refuse(exchange)
         return edit_answer(exchange, lambda answer: answer.update(object="x", created=1))
 
     return good.outcome(good.changed(break_), strict=strict).results

@@ -56,6 +56,27 @@ def test_the_narrowed_contract_is_a_subset_of_the_dialect(dialect: str, upstream
         assert narrowed.parameters[name].lacking
 
 
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("upstream", FILES)
+def test_a_parameter_that_the_upstream_supports_is_not_lacking(dialect: str, upstream: str) -> None:
+    contract, kind = load(dialect), load_kind(upstream)
+    refused = {
+        capability
+        for key, parameter in engine_parameters().items()
+        if kind.handling[key].refused is not None
+        for capability in parameter.capabilities(contract)
+    }
+    supported = {
+        name
+        for key, parameter in engine_parameters().items()
+        if kind.handling[key].refused is None
+        for name in contract.parameters.keys() & {*parameter.names}
+        if contract.parameters[name].capability not in refused
+    }
+    narrowed = narrow_contract(contract, kind)
+    assert set() == {name for name in supported if narrowed.parameters[name].lacking}
+
+
 @pytest.mark.parametrize(
     ("url", "host", "port", "prefix"),
     [

@@ -45,7 +45,7 @@ def documented_fields_are_given(exchange: Exchange, context: Context) -> Iterato
 
 @check("answer.excluded-fields-absent", on=ANSWER)
 def fields_that_are_not_returned_are_absent(exchange: Exchange, context: Context) -> Iterator[Finding]:
-    """No plain answer or chunk has a field that the document lists as not supported, unless it is null."""
+    """No plain answer or chunk has a field that the document lists as not supported, unless it is null or []."""
     for where, schema, value in _objects(exchange):
         if names := excluded_fields(context.validator.document, schema, value):
             yield Finding(where or "/", f"no {', '.join(names)}", "present")
