@@ -14,14 +14,15 @@ from rich.markup import escape
 from conformance.errors import HarnessError, UsageError
 from conformance.proof.exit_codes import FAILURE, INTERNAL_ERROR, SUCCESS, USAGE
 from conformance.proof.fault_host import list_dialects, start_fault_host
-from conformance.proof.random_contracts import judge_variant, shrink
+from conformance.proof.progress import show_progress
+from conformance.proof.random_contracts import VariantJudge, shrink
 from conformance.run.session import load_contract
 from openapi.contract.contract import ContractError
 from openapi.perturbation.drawing import draw_variant
 from openapi.perturbation.perturbation import Variant
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from conformance.proof.fault_host import RunningFaultHost
     from conformance.proof.random_contracts import VariantResult
@@ -47,8 +48,8 @@ def command(count: int, seed: int, dialect: str | None, keep: str | None, *, tho
     started_s = time.monotonic()
     try:
         variants = _draw(count, seed, dialect, keep)
-        with start_fault_host() as host:
-            failures = asyncio.run(_test_all(host, variants, console, thorough=thorough))
+        with show_progress("starting the server") as show, start_fault_host() as host:
+            failures = asyncio.run(_test_all(host, variants, console, show, thorough=thorough))
     except (UsageError, ContractError) as error:
         click.echo(f"chatproof: {error}", err=True)
         sys.exit(USAGE)
@@ -84,21 +85,29 @@ def _draw(count: int, seed: int, dialect: str | None, keep: str | None) -> list[
 
 
 async def _test_all(
-    host: RunningFaultHost, variants: Sequence[tuple[int, Variant]], console: Console, *, thorough: bool
+    host: RunningFaultHost,
+    variants: Sequence[tuple[int, Variant]],
+    console: Console,
+    show: Callable[[str], None],
+    *,
+    thorough: bool,
 ) -> list[VariantResult]:
     """Test the variants, a few at a time, and print each failure. Return the failures."""
-    free = asyncio.Semaphore(CONCURRENT_VARIANTS)
+    free, judge = asyncio.Semaphore(CONCURRENT_VARIANTS), VariantJudge(host, thorough=thorough)
+    done = 0
 
     async def run(number: int, variant: Variant) -> VariantResult | None:
+        nonlocal done
         async with free:
-            result = await judge_variant(host, variant, thorough=thorough)
+            result = await judge.judge(variant)
             if not result.holds:
-                result = await shrink(host, result, thorough=thorough)
-        if result.holds:
-            return None
-        for line in _describe(number, variant, result):
-            console.print(escape(line), soft_wrap=True)
-        return result
+                result = await shrink(result, judge.judge)
+        done += 1
+        if not result.holds:
+            for line in _describe(number, variant, result):
+                console.print(escape(line), soft_wrap=True)
+        show(f"{done} of {len(variants)} contracts; last: {variant.dialect}, seed {number}")
+        return None if result.holds else result
 
     results = await asyncio.gather(*(run(number, variant) for number, variant in variants))
     return [result for result in results if result is not None]

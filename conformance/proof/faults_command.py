@@ -20,16 +20,15 @@ from conformance.proof.exit_codes import FAILURE, INTERNAL_ERROR, SUCCESS, USAGE
 from conformance.proof.fault_host import list_dialects, start_fault_host
 from conformance.proof.kill_table import KILL_TABLE, read
 from conformance.proof.mutation_testing import make_matrix, run_faults
+from conformance.proof.progress import show_progress
 from conformance.run.session import load_contract
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from conformance.proof.fault_host import HostedFault
     from conformance.proof.kill_matrix import FaultRow, KillMatrix
     from conformance.proof.mutation_testing import MutationResult
-
-PROGRESS_INTERVAL_S = 15.0  # if the output is not a terminal
 
 
 @click.command(name="run", context_settings={"help_option_names": ["-h", "--help"]})
@@ -73,7 +72,7 @@ def run(
         if known and (thorough or not output):
             raise UsageError("--known requires --write, and excludes --thorough")
         known_rows = _known_rows() if known or not (thorough or output or only) else {}
-        result, existing = _run_faults(dialect, only, console, known_rows, bounds=not no_bounds, complete=complete)
+        result, existing = _run_faults(dialect, only, known_rows, bounds=not no_bounds, complete=complete)
     except UsageError as error:
         _exit_with(str(error), USAGE)
     except HarnessError as error:
@@ -111,7 +110,6 @@ def _head(text: str) -> str:
 def _run_faults(
     dialect: str | None,
     only: tuple[str, ...],
-    console: Console,
     known_rows: Mapping[str, FaultRow],
     *,
     bounds: bool,
@@ -119,7 +117,7 @@ def _run_faults(
 ) -> tuple[MutationResult, frozenset[str]]:
     """Run the selected faults, and return the result and the names of all faults."""
     dialects = (load_contract(dialect).name,) if dialect else list_dialects()
-    with console.status("starting the fault host") as status, start_fault_host() as host:
+    with show_progress("starting the fault host") as show, start_fault_host() as host:
         faults = [
             fault
             for fault in host.faults
@@ -130,7 +128,7 @@ def _run_faults(
                 host,
                 _select(faults, only),
                 dialects,
-                _progress_printer(console, status.update),
+                show,
                 complete=complete,
                 known_rows=known_rows,
             )
@@ -150,20 +148,6 @@ def _select(faults: list[HostedFault], patterns: Sequence[str]) -> list[HostedFa
     if not selected:
         raise UsageError(f"--only {' '.join(patterns)}: no fault matches; `chatproof faults list` lists all faults")
     return selected
-
-
-def _progress_printer(console: Console, update: Callable[[str], None]) -> Callable[[str], None]:
-    """Return a function that shows progress: every step in a terminal, otherwise a line every 15 s."""
-    printed_s = time.monotonic()
-
-    def show(line: str) -> None:
-        nonlocal printed_s
-        update(escape(line))
-        if not console.is_terminal and time.monotonic() - printed_s > PROGRESS_INTERVAL_S:
-            printed_s = time.monotonic()
-            click.echo(line, err=True)
-
-    return show
 
 
 def _describe_false_positives(matrix: KillMatrix, dialects: int, false_positives: Sequence[str]) -> str:

@@ -13,6 +13,7 @@ from conformance.errors import HarnessError, UsageError
 from conformance.proof.exit_codes import FAILURE, INTERNAL_ERROR, SUCCESS, USAGE
 from conformance.proof.fault_host import start_fault_host
 from conformance.proof.mode_run import run_modes, select_modes
+from conformance.proof.progress import show_progress
 
 
 @click.command(name="modes", context_settings={"help_option_names": ["-h", "--help"]})
@@ -30,7 +31,7 @@ def modes(only: tuple[str, ...], *, thorough: bool) -> None:
     """
     started_s = time.monotonic()
     try:
-        with start_fault_host() as host:
+        with show_progress("starting the server") as show, start_fault_host() as host:
             available = host.modes if thorough or only else select_modes(host.modes)
             selected = [
                 mode
@@ -39,7 +40,7 @@ def modes(only: tuple[str, ...], *, thorough: bool) -> None:
             ]
             if not selected:
                 raise UsageError(f"--only {' '.join(only)}: no mode matches; one is {host.modes[0].dialect}/*")
-            results = asyncio.run(run_modes(host, selected, lambda line: click.echo(line, err=True), thorough=thorough))
+            results = asyncio.run(run_modes(host, selected, show, thorough=thorough))
     except UsageError as error:
         click.echo(f"chatproof: {error}", err=True)
         sys.exit(USAGE)

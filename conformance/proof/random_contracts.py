@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
+from dataclasses import dataclass
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -14,18 +13,21 @@ from conformance.errors import HarnessError
 from conformance.judge.judgement import judge
 from conformance.plan.capabilities import capabilities_from_description
 from conformance.proof.kill import TIMING_CHECKS, find_kills
+from conformance.proof.variant_scenarios import choose, find_scenarios, matches, narrow, sample_changed
 from conformance.record import BudgetLimits
 from conformance.report.verdict import Outcome, build_report
 from conformance.run.calls import ServerUnderTest
 from conformance.run.drafting import draft
 from conformance.run.preflight import Preflight
 from conformance.run.run import Run
-from conformance.run.session import parse_target
+from conformance.run.session import load_contract, parse_target
 from openapi.contract.contract import Keyword
 from openapi.description.validation import Validator
 from openapi.perturbation.perturbation import Variant
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+
     from conformance.judge.judgement import Judgement
     from conformance.plan.plan import Plan
     from conformance.proof.fault_host import RunningFaultHost
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
 
 DEADLINE_S = 60.0  # for one exchange
 CONCURRENCY = 4
-SAMPLE = 0.15  # of the generated scenarios about parameters that are not perturbed
+SHOWN_BY = 12  # scenarios that must show a perturbation; if they do not, all that can are sent
 VARIANT = "variant."  # in front of the name of a variant in the URL of the fault host
 
 
@@ -62,26 +64,57 @@ class VariantResult:
         return not self.false_positives and not self.missed
 
 
-async def judge_variant(host: RunningFaultHost, variant: Variant, *, thorough: bool = False) -> VariantResult:
-    """Judge both servers by the contract of a variant.
+class VariantJudge:
+    """Judges both servers by contracts of variants. The plans of the dialects are drafted once.
 
-    Unless `thorough`, only one in seven generated scenarios about parameters that are not perturbed is sent. Different
-    ones are chosen for each variant.
+    Unless `thorough`, only the scenarios that a perturbation changes and a sample of the others are sent. Each variant
+    has a sample of its own.
     """
-    contract = await asyncio.to_thread(variant.build)
-    name = VARIANT + variant.to_text()
-    secret = Secret(host.key) if contract.auth == "bearer" else None
-    description = await _fetch_description(host, name, contract)
-    plan = await asyncio.to_thread(_draft, contract, description, key=secret is not None)
-    rows, sent = await _report(host, name, plan if thorough else _narrow(plan, _sample(variant, plan)))
-    unperturbed = capabilities_from_description(contract, await _fetch_description(host, variant.dialect, contract))
-    denied = frozenset[str]() if unperturbed is None else unperturbed.denied  # both servers lack these
-    found = [(item, find_scenarios(item, plan)) for item in variant.perturbations if item.lacks not in denied]
-    demanded = [(item, scenarios) for item, scenarios in found if scenarios is not None]
-    narrowed = _narrow(plan, frozenset().union(*(scenarios for _, scenarios in demanded)))
-    kills, also_sent = await _find_violations(host, variant.dialect, narrowed)
-    missed = [item for item, _ in demanded if not any(_matches(item, requirement) for requirement in kills)]
-    return VariantResult(variant, tuple(rows), tuple(missed), len(demanded), sent + also_sent)
+
+    def __init__(self, host: RunningFaultHost, *, thorough: bool = False) -> None:
+        self._host = host
+        self._thorough = thorough
+        self._plans: dict[str, Plan] = {}
+
+    async def judge(self, variant: Variant) -> VariantResult:
+        """Judge the server of a variant and that of its dialect by the contract of the variant."""
+        contract = await asyncio.to_thread(variant.build)
+        unperturbed = await self._plan_of_dialect(variant.dialect)
+        name = VARIANT + variant.to_text()
+        plan = await self._draft(name, contract)
+        sent = plan if self._thorough else narrow(plan, sample_changed(variant, plan, unperturbed))
+        rows, requests = await _report(self._host, name, sent)
+        lacking = {capability.name for capability in unperturbed.undeclared}
+        found = [
+            (item, find_scenarios(item, plan))
+            for item in variant.perturbations
+            if item.lacks not in lacking  # what both servers lack does not tell them apart
+        ]
+        demanded = [(item, scenarios) for item, scenarios in found if scenarios is not None]
+        missed, also = await self._find_missed(variant, plan, demanded)
+        return VariantResult(variant, tuple(rows), missed, len(demanded), requests + also)
+
+    async def _find_missed(
+        self, variant: Variant, plan: Plan, demanded: Sequence[tuple[Perturbation, frozenset[str]]]
+    ) -> tuple[tuple[Perturbation, ...], int]:
+        """Return the perturbations of which nothing is reported about the server of the dialect, and the requests."""
+        random, missed, requests = Random(variant.to_text()), demanded, 0
+        for most in (SHOWN_BY, None):
+            chosen = (choose(scenarios, most, random) for _, scenarios in missed)
+            narrowed = narrow(plan, frozenset().union(*chosen))
+            kills, sent = await _find_violations(self._host, variant.dialect, narrowed)
+            missed = [found for found in missed if not any(matches(found[0], requirement) for requirement in kills)]
+            requests += sent
+        return tuple(item for item, _ in missed), requests
+
+    async def _plan_of_dialect(self, dialect: str) -> Plan:
+        if dialect not in self._plans:
+            self._plans[dialect] = await self._draft(dialect, load_contract(dialect))
+        return self._plans[dialect]
+
+    async def _draft(self, name: str, contract: Contract) -> Plan:
+        description = await _fetch_description(self._host, name, contract)
+        return await asyncio.to_thread(_draft, contract, description, key=contract.auth == "bearer")
 
 
 async def _fetch_description(host: RunningFaultHost, name: str, contract: Contract) -> object:
@@ -95,52 +128,6 @@ def _draft(contract: Contract, description: object, *, key: bool) -> Plan:
     if capabilities is None:
         raise HarnessError(f"the server of a variant of {contract.name} has no description")
     return draft(contract, capabilities.with_key(contract, key=key))
-
-
-def _sample(variant: Variant, plan: Plan) -> frozenset[str]:
-    """Return the scenarios that a perturbation can affect, and a sample of the others."""
-    names = {item.fact.split("/")[1] for item in variant.perturbations if item.fact.startswith("parameters/")}
-    random = Random(variant.to_text())
-    return frozenset(
-        scenario.id
-        for scenario in plan.scenarios
-        if scenario.subject is None or scenario.subject.parameter in names or random.random() < SAMPLE
-    )
-
-
-def find_scenarios(perturbation: Perturbation, plan: Plan) -> frozenset[str] | None:
-    """Return the scenarios that show a perturbation; None if nothing demands that a server follows it."""
-    kind, _, name = perturbation.fact.partition("/")
-    parameter = plan.contract.parameters.get(name.partition("/")[0]) if kind == "parameters" else None
-    if not perturbation.shown_by or (parameter is not None and parameter.lacking):
-        return None
-    matching = [item for item in plan.assertions if _matches(perturbation, item.requirement.id)]
-    binding = [item for item in matching if item.requirement.keyword is not Keyword.MAY]
-    may = matching or [item for item in plan.assertions if _matches_may(perturbation, item.requirement.id)]
-    if not binding and (may or _is_left_out(perturbation, plan)):
-        return None
-    return frozenset(item.scenario.id for item in binding)
-
-
-def _is_left_out(perturbation: Perturbation, plan: Plan) -> bool:
-    """Return whether the contract allows no request that shows the perturbation, as for some defaults."""
-    return perturbation.fact.endswith("/default") or any(_matches(perturbation, row.id) for row, _ in plan.left_out)
-
-
-def _matches(perturbation: Perturbation, requirement: str) -> bool:
-    return any(fnmatchcase(requirement, pattern) for pattern in perturbation.shown_by)
-
-
-def _matches_may(perturbation: Perturbation, requirement: str) -> bool:
-    return any(fnmatchcase(requirement, f"{pattern}-may") for pattern in perturbation.shown_by)
-
-
-def _narrow(plan: Plan, ids: frozenset[str]) -> Plan:
-    return replace(
-        plan,
-        scenarios=tuple(scenario for scenario in plan.scenarios if scenario.id in ids),
-        assertions=tuple(assertion for assertion in plan.assertions if assertion.scenario.id in ids),
-    )
 
 
 async def _report(host: RunningFaultHost, name: str, plan: Plan) -> tuple[list[str], int]:
@@ -189,7 +176,7 @@ async def _send(host: RunningFaultHost, name: str, plan: Plan) -> tuple[tuple[Ju
     return judgements, record
 
 
-async def shrink(host: RunningFaultHost, result: VariantResult, *, thorough: bool = False) -> VariantResult:
+async def shrink(result: VariantResult, judge_variant: Callable[[Variant], Awaitable[VariantResult]]) -> VariantResult:
     """Return the result of the smallest part of a variant that fails, leaving out one perturbation after another.
 
     A failure that does not repeat is returned as it is.
@@ -199,7 +186,7 @@ async def shrink(host: RunningFaultHost, result: VariantResult, *, thorough: boo
         rest = tuple(item for item in smallest.variant.perturbations if item != perturbation)
         if not rest:
             break
-        smaller = await judge_variant(host, Variant(result.variant.dialect, rest), thorough=thorough)
+        smaller = await judge_variant(Variant(result.variant.dialect, rest))
         if not smaller.holds:
             smallest = smaller
     return smallest

@@ -16,6 +16,7 @@ from rich.markup import escape
 from conformance.errors import HarnessError, UsageError
 from conformance.proof.exit_codes import FAILURE, INTERNAL_ERROR, SUCCESS, USAGE
 from conformance.proof.fault_host import start_fault_host
+from conformance.proof.progress import show_progress
 from conformance.proof.recorded_run import read_recorded_run
 from conformance.proof.sentences import proof_table
 from conformance.proof.sentences.live import show_faults
@@ -64,7 +65,7 @@ def command(dialect: str | None, output_format: str, output: Path | None, refere
         if dialect and (output or reference):
             raise UsageError("--write and --check require all documents: remove --dialect")
         dialects = [load_contract(dialect).name] if dialect else list_proven_dialects()
-        proofs = prove(dialects, console)
+        proofs = prove(dialects)
         if not dialect:
             require_sentences(proof.sentence.id for group in proofs.values() for proof in group)
     except UsageError as error:
@@ -102,17 +103,17 @@ def list_proven_dialects() -> list[str]:
     return [name for name in dict.fromkeys(names().values()) if load(name).document.id in mapped]
 
 
-def prove(dialects: Sequence[str], console: Console) -> dict[str, list[SentenceProof]]:
+def prove(dialects: Sequence[str]) -> dict[str, list[SentenceProof]]:
     """Prove the sentences of dialects, first with their recorded runs and then with live faults."""
-    with console.status("reading the recorded runs") as status:
+    with show_progress("reading the recorded runs") as show:
         proofs: dict[str, list[SentenceProof]] = {}
         for name in dialects:
-            status.update(f"proving the sentences of {name} with its recorded run")
+            show(f"proving the sentences of {name} with its recorded run")
             proofs[name] = list(prove_sentences(read_recorded_run(name)))
         if any(proof.live for group in proofs.values() for proof in group):
-            status.update("starting the fault host")
+            show("starting the fault host")
             with start_fault_host() as host:
-                return asyncio.run(show_faults(host, proofs, status.update))
+                return asyncio.run(show_faults(host, proofs, show))
     return proofs
 
 

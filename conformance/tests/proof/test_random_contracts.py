@@ -11,10 +11,9 @@ import pytest
 from click.testing import CliRunner
 
 from conformance.plan.capabilities import DeclaredCapabilities
-from conformance.proof import random_contracts
 from conformance.proof.contracts_command import command
-from conformance.proof.fault_host import RunningFaultHost
-from conformance.proof.random_contracts import VariantResult, find_scenarios, shrink
+from conformance.proof.random_contracts import VariantResult, shrink
+from conformance.proof.variant_scenarios import find_scenarios, sample_changed
 from conformance.run.drafting import draft
 from openapi.contract.contract import load
 from openapi.perturbation.drawing import draw_variant, list_perturbations
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     from conformance.plan.plan import Plan
 
 DIALECTS = ("mindie-2.3", "openai", "ovms-2024")
-HOST = RunningFaultHost("http://127.0.0.1:1", "", ())
 
 
 def plan_for(variant: Variant) -> Plan:
@@ -48,18 +46,27 @@ def test_a_perturbation_without_a_binding_requirement_is_not_demanded() -> None:
     assert find_scenarios(removed, plan_for(Variant("ovms-2024", (removed,)))) is None
 
 
-def test_a_failure_shrinks_to_the_perturbation_that_causes_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_scenarios_that_a_perturbation_changes_are_sent_and_few_others() -> None:
+    variant = draw_variant("ovms-2024", 6)
+    before, plan = plan_for(Variant("ovms-2024")), plan_for(variant)
+    sent = sample_changed(variant, plan, before)
+    known = {scenario.id: scenario for scenario in before.scenarios}
+    changed = {scenario.id for scenario in plan.scenarios if known.get(scenario.id) != scenario}
+    assert changed
+    assert changed <= sent
+    assert len(sent) < len(plan.scenarios) / 2
+
+
+def test_a_failure_shrinks_to_the_perturbation_that_causes_it() -> None:
     items = tuple(Perturbation(f"parameters/{name}", None, None, name) for name in "abc")
 
-    async def judge_variant(_: RunningFaultHost, variant: Variant, *, thorough: bool = False) -> VariantResult:
-        broken = ("row",) if items[1] in variant.perturbations and not thorough else ()
-        return VariantResult(variant, broken, (), 0, 0)
+    async def judge_variant(variant: Variant) -> VariantResult:
+        return VariantResult(variant, ("row",) if items[1] in variant.perturbations else (), (), 0, 0)
 
-    monkeypatch.setattr(random_contracts, "judge_variant", judge_variant)
     first = VariantResult(Variant("ovms-2024", items), ("row",), (), 0, 0)
-    assert asyncio.run(shrink(HOST, first)).variant.perturbations == (items[1],)
+    assert asyncio.run(shrink(first, judge_variant)).variant.perturbations == (items[1],)
     passing = replace(first, variant=Variant("ovms-2024", (items[0],)))
-    assert asyncio.run(shrink(HOST, passing)) == passing
+    assert asyncio.run(shrink(passing, judge_variant)) == passing
 
 
 @pytest.mark.parametrize(
