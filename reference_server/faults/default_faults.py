@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from openapi.contract.defaults import other_values
@@ -9,9 +10,9 @@ from openapi.description.validation import Validator
 from reference_server.faults.decorators import hooked_fault
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
-    from openapi.contract.contract import Contract, Parameter
+    from openapi.contract.contract import Contract
     from reference_server.faults.fault import Fault
     from reference_server.faults.hooks import ServedRequest
 
@@ -29,32 +30,37 @@ def default_faults_of(contract: Contract) -> Iterator[Fault]:
     """Yield a fault for each default of a served contract that answers show."""
     validator = Validator(contract)
     for parameter in contract.parameters.values():
-        values = () if parameter.lacking else other_values(parameter, _valid_in(parameter, contract, validator))
+        companions = {
+            name: value
+            for name, value in {**COMPANIONS.get(parameter.name, {}), **parameter.needs}.items()
+            if name in contract.parameters
+        }
+        is_valid = partial(_is_valid, contract, validator, parameter.name)
+        values = () if parameter.lacking else other_values(parameter, partial(is_valid, companions))
         if values:
+            needed = {} if is_valid({}, values[-1]) else companions
             line = f"Without {parameter.name}, the server uses another value than the documented default."
             yield hooked_fault(
                 f"default:{parameter.name}",
                 line,
                 parameter=parameter.name,
                 bugs=(BUG,),
-                request=_supplying(parameter.name, values[-1]),
+                request=_supplying({**needed, parameter.name: values[-1]}),
             )
 
 
-def _valid_in(parameter: Parameter, contract: Contract, validator: Validator) -> Callable[[Any], bool]:
-    """Return whether the contract allows a value of the parameter, with the parameters that it needs."""
-    companions = {**COMPANIONS.get(parameter.name, {}), **parameter.needs}
-    needed = {name: value for name, value in companions.items() if name in contract.parameters}
-
-    def is_valid(value: Any) -> bool:
-        body = {"model": contract.default_model, "messages": GREETING, "max_tokens": 20, **needed}
-        return not validator.request_problems({**body, parameter.name: value})
-
-    return is_valid
+def _is_valid(contract: Contract, validator: Validator, name: str, companions: Mapping[str, Any], value: Any) -> bool:
+    """Return whether the contract allows a value of a parameter in a short request, with its companions."""
+    body = {"model": contract.default_model, "messages": GREETING, "max_tokens": 20, **companions}
+    return not validator.request_problems({**body, name: value})
 
 
-def _supplying(name: str, value: Any) -> Callable[[ServedRequest], None]:
+def _supplying(values: Mapping[str, Any]) -> Callable[[ServedRequest], None]:
+    """Return an edit that supplies values of parameters, unless the request already has the last of them."""
+    *_, name = values
+
     def edit(request: ServedRequest) -> None:
-        request.payload.setdefault(name, value)
+        if name not in request.payload:
+            request.payload.update({**values, **request.payload})
 
     return edit

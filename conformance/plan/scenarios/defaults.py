@@ -26,6 +26,7 @@ SCENARIO: Final = "defaults"
 ROUNDS: Final = 3
 GREETING: Final = [{"role": "user", "content": "Hello!"}]
 STORY: Final = [{"role": "user", "content": "Tell me a story"}]
+SURPRISE: Final = [{"role": "user", "content": "Tell me a story about a dragon"}]
 LISTING: Final = [{"role": "user", "content": "Count from 1 to 9"}]
 BRIEF: Final = [{"role": "user", "content": "What is 2 + 3?"}]
 WEATHER: Final = [{"role": "user", "content": "What is the weather in Rome?"}]
@@ -46,7 +47,8 @@ class Condition:
 
 
 CONDITIONS: Final = (
-    Condition("seeded", SEEDED, ("temperature",)),
+    # Even a model that is almost certain of its usual story has a choice at temperature 1 here.
+    Condition("seeded", {**SEEDED, "messages": SURPRISE}, ("temperature",)),
     Condition(
         "sampled",
         {**SEEDED, "temperature": 2.0},
