@@ -6,7 +6,6 @@ uvicorn has no size limit for the head when it uses httptools, and no timeout ex
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,36 +13,19 @@ import httptools
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from reference_server.errors import transport_error_body
+from reference_server.http.byte_counts import ByteCounts, ConnectionLimits
+from reference_server.http.head import InvalidHead, check_head, content_length
+from reference_server.http.transfer import HeldFlow, UnchunkedSender
 
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable
 
-    from uvicorn._types import ASGISendEvent
-    from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
-
     from openapi.contract.contract import ErrorTable
+    from reference_server.http.idle_connections import IdleConnections
 
-HEAD_END: Final = b"\r\n\r\n"
-
-
-@dataclass(frozen=True, slots=True)
-class ConnectionLimits:
-    """Limits of one connection.
-
-    head_bytes: maximum size of the request line and the headers together.
-    head_s: maximum time from the first byte of a request to the end of its head.
-    body_s: maximum time from the end of the head to the end of the body.
-    unread_s: maximum time that a response may wait for a client that does not read.
-    idle_s: how long a connection may stay open without a request. It is longer than clients keep idle connections, so
-        that no client sends a request on a connection that the server is closing.
-    """
-
-    head_bytes: int = 65_536
-    head_s: float = 10.0
-    body_s: float = 60.0
-    unread_s: float = 60.0
-    idle_s: float = 75.0
+BACKLOG_BYTES: Final = 65_536
+"""Received and not yet parsed bytes of a connection, beyond which nothing more is read from it."""
 
 
 class Phase(Enum):
@@ -55,47 +37,78 @@ class Phase(Enum):
     ANSWER = auto()
 
 
-class InvalidHead(Exception):
-    """A request head that ends the connection. args: status, message."""
-
-
 class BoundedConnection(HttpToolsProtocol):
     """One connection with limits. A violation is answered with the HTTP status for it, and the connection is closed.
 
+    connections: all open connections of the server.
     errors: error table that gives the envelope of such a response; None: the response is plain text.
     """
 
     def __init__(
-        self, *arguments: Any, limits: ConnectionLimits, errors: ErrorTable | None = None, **options: Any
+        self,
+        *arguments: Any,
+        limits: ConnectionLimits,
+        connections: IdleConnections,
+        errors: ErrorTable | None = None,
+        **options: Any,
     ) -> None:
         super().__init__(*arguments, **options)
+        self._connections = connections
         self._errors = errors
         self._limits = limits
         self._phase = Phase.REQUEST
-        self._head_bytes = 0
+        self._backlog = b""  # received and not yet parsed
+        self._counts = ByteCounts(limits)
+        self._refused = False  # nothing more is parsed
         self._deadline: asyncio.TimerHandle | None = None
         self._unread: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's
         super().connection_made(transport)
+        self.flow = HeldFlow(transport)
+        self._connections.add(self, transport)
         self._await_request()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._enter(Phase.REQUEST)
+        self._backlog = b""
+        self._refused = True
+        self._connections.remove(self)
         self.resume_writing()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        if self._phase is Phase.REQUEST:
-            self._begin_head()
-        if self._phase is Phase.HEAD:
-            end = data.find(HEAD_END)
-            self._head_bytes += len(data) if end < 0 else end
-            if self._head_bytes > self._limits.head_bytes:
-                self._refuse(431, f"the request head is larger than {self._limits.head_bytes} bytes: shorten it")
-                return
+        if self._refused:
+            self._counts.add(len(data), in_body=True)
+            if self._counts.excess(in_body=True):
+                self.transport.abort()
+            return
         self._unset_keepalive_if_required()
-        self._feed(data)
+        if not self._is_answering():
+            self._connections.mark_idle(self)
+        self._backlog += data
+        self._parse()
+
+    def _parse(self) -> None:
+        """Parse what was received, except what follows a request that waits for an earlier one."""
+        if self._backlog and self._phase is Phase.REQUEST:
+            self._begin_head()
+        data, at = self._backlog, 0
+        while at < len(data) and not self.pipeline and not self._refused:
+            in_body = self._phase is Phase.BODY
+            piece = data[at : at + self._counts.piece_bytes(in_body=in_body)]
+            at += len(piece)
+            self._counts.add(len(piece), in_body=in_body)
+            self._feed(piece)
+            excess = self._counts.excess(in_body=self._phase is Phase.BODY)
+            if excess and not self._refused:
+                self._refuse(*excess)
+        self._backlog = b"" if self._refused else data[at:]
+        was_held, self.flow.held = self.flow.held, len(self._backlog) > BACKLOG_BYTES
+        if self.flow.held:
+            self.flow.pause_reading()
+        elif was_held:
+            self.flow.resume_reading()
 
     def _feed(self, data: bytes) -> None:
         try:
@@ -134,25 +147,27 @@ class BoundedConnection(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         if self._offers_upgrade():
             return
-        self._check_head()
-        self._enter(Phase.BODY, self._limits.body_s, self._time_out)
+        check_head(self.parser.get_http_version(), self.headers)
+        self._counts.begin_body(content_length(self.headers))
+        self._await_body()
         super().on_headers_complete()
         if self.scope["http_version"] == "1.0":
             self.cycle.send = UnchunkedSender(self.cycle)  # type: ignore[method-assign]
 
-    def _check_head(self) -> None:
-        """Raise InvalidHead for a head that httptools accepts and HTTP/1.1 does not: RFC 9112, sections 2.3 and 3.2."""
-        version = self.parser.get_http_version()
-        if version not in ("1.0", "1.1"):
-            raise InvalidHead(505, "unsupported HTTP version: expected HTTP/1.1")
-        hosts = sum(name == b"host" for name, _ in self.headers)
-        if hosts > 1 or (hosts == 0 and version == "1.1"):
-            raise InvalidHead(400, f"invalid number of Host headers: expected 1, got {hosts}")
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if self._phase is not Phase.BODY:  # trailers are not kept
+            super().on_header(name, value)
+
+    def on_body(self, body: bytes) -> None:
+        self._counts.add_content(len(body))
+        super().on_body(body)
 
     def on_message_complete(self) -> None:
         if self._offers_upgrade():
             return
+        self._counts.begin_head()
         self._enter(Phase.ANSWER)
+        self._connections.mark_busy(self)
         super().on_message_complete()
         if self.cycle.response_complete:  # the request was refused before it was complete
             self._await_request()
@@ -160,7 +175,17 @@ class BoundedConnection(HttpToolsProtocol):
     def on_response_complete(self) -> None:
         if self._phase is Phase.ANSWER:  # otherwise the rest of the body is still to come
             self._await_request()
+        waited = bool(self.pipeline)
         super().on_response_complete()
+        if self.transport.is_closing():
+            return
+        if waited and self._phase is Phase.HEAD:
+            self._await_head()
+        elif waited and self._phase is Phase.BODY:
+            self._await_body()
+        if not self._is_answering():
+            self._connections.mark_idle(self)
+        self._parse()
 
     def pause_writing(self) -> None:
         super().pause_writing()
@@ -180,8 +205,14 @@ class BoundedConnection(HttpToolsProtocol):
             self.transport.close()
 
     def _begin_head(self) -> None:
-        self._head_bytes = 0
+        self._counts.begin_head()
+        self._await_head()
+
+    def _await_head(self) -> None:
         self._enter(Phase.HEAD, self._limits.head_s, self._time_out)
+
+    def _await_body(self) -> None:
+        self._enter(Phase.BODY, self._limits.body_s, self._time_out)
 
     def _enter(self, phase: Phase, seconds: float = 0, expire: Callable[[], None] | None = None) -> None:
         """Enter a phase; `expire` is called if the phase lasts longer than `seconds`."""
@@ -191,25 +222,25 @@ class BoundedConnection(HttpToolsProtocol):
         self._deadline = None if expire is None else self.loop.call_later(seconds, expire)
 
     def _time_out(self) -> None:
-        if self._is_answering_earlier_request():
+        if self._is_answering():
             self._deadline = self.loop.call_later(self._limits.head_s, self._time_out)
-        elif self._phase is Phase.BODY and self.cycle.response_started:
-            self.transport.close()
         else:
             self._refuse(408, "the request did not arrive in time")
 
-    def _is_answering_earlier_request(self) -> bool:
-        """Whether an earlier request is being answered while this one arrives, so that nothing else may be written."""
-        if self._phase is Phase.HEAD:
-            return self.cycle is not None and not self.cycle.response_complete
-        return bool(self.pipeline)
+    def _is_answering(self) -> bool:
+        """Whether a complete request is being answered, so that nothing else may be written."""
+        if self._phase is Phase.BODY:
+            return bool(self.pipeline)
+        return self.cycle is not None and not self.cycle.response_complete
 
     def _refuse(self, status: int, message: str) -> None:
-        if self._is_answering_earlier_request():
-            if self._phase is Phase.HEAD:  # close the connection after the response to the last complete request
-                self.cycle.keep_alive = False
-            else:
-                self.transport.close()
+        """End the connection, with a response if no other response has begun."""
+        self._refused = True
+        if self._phase is not Phase.BODY and self._is_answering():
+            self.cycle.keep_alive = False  # close the connection after the response to the last complete request
+            return
+        if self._phase is Phase.BODY and (self.pipeline or self.cycle.response_started):
+            self.transport.close()
             return
         kind = "text/plain; charset=utf-8" if self._errors is None else "application/json"
         body = message.encode() if self._errors is None else transport_error_body(self._errors, status, message)
@@ -217,25 +248,3 @@ class BoundedConnection(HttpToolsProtocol):
         head = f"content-type: {kind}\r\ncontent-length: {len(body)}\r\nconnection: close\r\n\r\n"
         self.transport.write(STATUS_LINE[status] + always + head.encode() + body)
         self.transport.close()
-
-
-class UnchunkedSender:
-    """Sends the response to an HTTP/1.0 request, where chunked encoding does not exist.
-
-    Without a length, the end of the connection ends the response. uvicorn uses chunked encoding for any version, which
-    RFC 9112, section 6.1, forbids.
-    """
-
-    def __init__(self, cycle: RequestResponseCycle) -> None:
-        self._cycle = cycle
-        self._send = cycle.send
-        self._sized = True
-
-    async def __call__(self, message: ASGISendEvent) -> None:
-        if message["type"] == "http.response.start":
-            self._sized = any(name.lower() == b"content-length" for name, _ in message.get("headers", ()))
-            if not self._sized:
-                self._cycle.chunked_encoding = False
-        elif message["type"] == "http.response.body" and not self._sized:
-            self._cycle.expected_content_length = len(message.get("body", b""))
-        await self._send(message)

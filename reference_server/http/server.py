@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Final
 
 import uvicorn
 
-from reference_server.http.connection import BoundedConnection, ConnectionLimits
+from reference_server.http.byte_counts import ConnectionLimits
+from reference_server.http.connection import BoundedConnection
+from reference_server.http.idle_connections import IdleConnections, spare_descriptors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -30,6 +32,9 @@ GRACE_S: Final = 20.0
 
 ERROR_DELIVERY_S: Final = 5.0
 """Time for those errors to reach the clients before the connections are closed."""
+
+LISTEN_BACKLOG: Final = 2048
+"""How many connections the operating system keeps until they are accepted."""
 
 SWITCH_INTERVAL_S: Final = 0.0003
 """How long a thread may keep Python's global lock while another waits for it.
@@ -85,6 +90,7 @@ class Server(uvicorn.Server):
     announce: called with the server's address as soon as it listens.
     grace_s: time that running responses get after the server was asked to stop.
     limits: limits of every connection.
+    max_connections: maximum number of open connections; None: as many as the limit of file descriptors allows.
     on_shutdown: called on the event loop when all responses have ended.
     errors: error table for failures before a request is complete.
     """
@@ -97,18 +103,22 @@ class Server(uvicorn.Server):
         *,
         grace_s: float = GRACE_S,
         limits: ConnectionLimits | None = None,
+        max_connections: int | None = None,
         on_shutdown: Callable[[], None] | None = None,
         errors: ErrorTable | None = None,
     ) -> None:
         limits = limits or ConnectionLimits()
         config = uvicorn.Config(
             app,
-            http=partial(BoundedConnection, limits=limits, errors=errors),  # type: ignore[arg-type]  # uvicorn only calls it
+            http=partial(  # type: ignore[arg-type]  # uvicorn only calls it
+                BoundedConnection, limits=limits, errors=errors, connections=IdleConnections(max_connections)
+            ),
             ws="none",
             lifespan="off",
             log_config=None,
             access_log=False,
             proxy_headers=False,
+            backlog=max(1, spare_descriptors() // 8),  # how many connections asyncio accepts before it closes any
             server_header=False,
             timeout_keep_alive=round(limits.idle_s),
             timeout_graceful_shutdown=round(grace_s + ERROR_DELIVERY_S),
@@ -133,6 +143,7 @@ class Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets=sockets)
         for listener in sockets or ():
+            listener.listen(LISTEN_BACKLOG)
             self._announce(_address(listener))
 
     async def on_tick(self, counter: int) -> bool:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import socket
-from contextlib import contextmanager
+import time
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -14,7 +15,7 @@ import pytest
 
 from openapi.contract.contract import load
 from reference_server.errors import transport_error_body
-from reference_server.http.connection import ConnectionLimits
+from reference_server.http.byte_counts import ConnectionLimits
 from reference_server.settings import Settings
 from reference_server.tests.scripted_engine import PATIENCE_S, ScriptedEngine, running
 
@@ -237,3 +238,99 @@ def test_the_envelope_of_transport_errors_matches_its_schema(dialect: str) -> No
     assert "too late" in json.dumps(body)
     if dialect == "vllm":
         assert (408, "Request Timeout") == (body["error"]["code"], body["error"]["type"])
+
+
+CHUNKED = f"POST {PATH} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n".encode()
+FLOOD_BYTES = 8 * 2**20
+
+
+@pytest.mark.parametrize(
+    ("begin", "repeated"),
+    [
+        (b"2\r\n{}\r\n0\r\n", b"X-Trailer: " + b"y" * 1000 + b"\r\n"),
+        (b"2\r\n{}\r\n0\r\nX-Trailer: ", b"y" * 1000),
+        (b"2;extension=", b"y" * 1000),
+        (b"", b"1;extension=" + b"y" * 1000 + b"\r\n \r\n"),
+        (b"", b"1\r\n \r\n" * 100),
+    ],
+    ids=["trailers", "one-trailer", "one-extension", "extensions", "tiny-chunks"],
+)
+def test_every_byte_of_a_chunked_body_counts_against_a_bound(begin: bytes, repeated: bytes) -> None:
+    with connected() as (connection, address):
+        sent, received = 0, b""
+        try:
+            connection.sendall(CHUNKED + begin)
+            while sent < FLOOD_BYTES and not received:
+                connection.sendall(repeated * 50)
+                sent += len(repeated) * 50
+                connection.setblocking(False)
+                with suppress(BlockingIOError):
+                    received = connection.recv(65536)
+                connection.settimeout(PATIENCE_S)
+        except ConnectionError:  # the server closed the connection before all was sent
+            sent = 0
+        assert sent < FLOOD_BYTES
+        assert received[:13] in (b"", b"HTTP/1.1 413 ", b"HTTP/1.1 400 ")
+        assert httpx.get(f"{address}/health").status_code == 200
+
+
+def test_trailers_are_accepted_and_change_no_header() -> None:
+    settings = Settings(model="tiny", api_key="key-1")
+    with running(load("siliconstorm"), ScriptedEngine(), settings) as server:
+        target = urlsplit(server.address)
+        with socket.create_connection((target.hostname, target.port), timeout=PATIENCE_S) as connection:
+            connection.sendall(CHUNKED.replace(PATH.encode(), load("siliconstorm").path.encode()))
+            connection.sendall(b"%x\r\n%s\r\n0\r\nAuthorization: Bearer key-1\r\n\r\n" % (len(BODY), BODY))
+            assert read_response(connection).startswith(b"HTTP/1.1 401 ")
+    with connected() as (connection, _):
+        for _ in range(2):
+            connection.sendall(CHUNKED + b"%x\r\n%s\r\n0\r\nX-Checksum: 1\r\n\r\n" % (len(BODY), BODY))
+            assert read_response(connection).startswith(b"HTTP/1.1 200 ")
+
+
+def test_the_rest_of_a_refused_body_counts_against_a_bound() -> None:
+    with connected(body_bytes=300_000) as (connection, _):
+        connection.sendall(f"POST {PATH} HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999\r\n\r\n".encode())
+        assert read_response(connection).startswith(b"HTTP/1.1 413 ")
+        with pytest.raises(ConnectionError):
+            connection.sendall(b" " * 90_000_000)
+
+
+def test_pipelined_requests_are_read_only_as_fast_as_they_are_answered() -> None:
+    requests = b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n" * 100_000
+    with connected(ScriptedEngine(held=True)) as (connection, address):
+        connection.sendall(HEAD.encode() + b"\r\n" + BODY)  # is never answered
+        connection.setblocking(False)
+        sent = 0
+        with suppress(BlockingIOError):
+            while sent < len(requests):
+                sent += connection.send(requests[sent:])
+        started = time.monotonic()
+        assert httpx.get(f"{address}/health").status_code == 200
+        assert time.monotonic() - started < 1
+
+
+@pytest.mark.parametrize(
+    ("version", "coding", "status"),
+    [
+        ("1.1", "gzip, chunked", 501),
+        ("1.1", "identity, chunked", 501),
+        ("1.1", "chunked\r\nTransfer-Encoding: chunked", 400),
+        ("1.0", "chunked", 400),
+    ],
+)
+def test_a_body_in_an_unknown_transfer_coding_is_refused(version: str, coding: str, status: int) -> None:
+    head = f"POST {PATH} HTTP/{version}\r\nHost: x\r\nTransfer-Encoding: {coding}\r\n\r\n"
+    with connected() as (connection, _):
+        connection.sendall(head.encode() + b"%x\r\n%s\r\n0\r\n\r\n" % (len(BODY), BODY))
+        assert read_until_closed(connection).startswith(b"HTTP/1.1 %d " % status)
+
+
+def test_a_head_that_ends_at_the_boundary_of_two_packets_does_not_count_the_body() -> None:
+    head = HEAD.replace(str(len(BODY)), str(len(BODY) + 200_000)) + "\r\n"
+    with connected() as (connection, _):
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        connection.sendall(head[:-2].encode())
+        time.sleep(0.05)
+        connection.sendall(b"\r\n" + BODY + b" " * 200_000)
+        assert read_response(connection).startswith(b"HTTP/1.1 200 ")
