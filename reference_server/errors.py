@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import traceback
 from dataclasses import replace
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
@@ -11,7 +12,7 @@ import orjson
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from reference_server.engine import ChatTemplateError, EngineError, PromptTooLong, Unavailable
+from reference_server.engine import ChatTemplateError, EngineError, PromptTooLong, Unavailable, Unsatisfiable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 
 MESSAGE_LIMIT_BYTES: Final = 1024
 RETRY_AFTER_S: Final = 1
+LOGGED_FRAMES: Final = 20
+"""Last frames of a traceback in the log. An endless recursion has thousands."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -52,8 +56,9 @@ def to_api_error(error: Exception) -> ApiError:
     if isinstance(error, HTTPException):
         return _routing_error(error)
     if isinstance(error, PromptTooLong):
-        words = f"messages: the prompt has {error.prompt_tokens} tokens, but at most {error.limit} fit: shorten it"
-        return ApiError("prompt_too_long", words, param="messages")
+        return ApiError("prompt_too_long", f"messages: {error}", param="messages")
+    if isinstance(error, Unsatisfiable):
+        return ApiError("invalid_request", f"the answer cannot continue: {error}")
     if isinstance(error, ChatTemplateError):
         words = "messages: the model's chat template cannot render this conversation"
         return ApiError("invalid_request", words, param="messages")
@@ -62,7 +67,7 @@ def to_api_error(error: Exception) -> ApiError:
     if isinstance(error, EngineError):
         _log.error("the engine failed: %s", error)
         return ApiError("engine_failure", "the engine failed on this request: send it again")
-    _log.error("unexpected failure", exc_info=error)
+    _log.error("unexpected failure\n%s", "".join(traceback.format_exception(error, limit=-LOGGED_FRAMES)).rstrip())
     return ApiError("engine_failure", "the server failed on this request: see the server's log")
 
 

@@ -21,6 +21,7 @@ from reference_server.engine.protocol import (
     RankedLogprob,
     TokenLogprob,
     Unavailable,
+    Unsatisfiable,
     UnusableGrammar,
 )
 from reference_server.engine.repetition import Repetition
@@ -50,6 +51,7 @@ __all__ = [
     "ToolParameter",
     "ToolUse",
     "Unavailable",
+    "Unsatisfiable",
     "UnusableGrammar",
 ]
 

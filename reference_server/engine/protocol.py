@@ -22,11 +22,19 @@ class Unavailable(EngineError):
     """The engine cannot take this request now, but may be able to later."""
 
 
-class PromptTooLong(EngineError):
-    """The prompt leaves no position for a generated token."""
+class Unsatisfiable(EngineError):
+    """The request's own constraints allow no (further) token, or are too complex; the message names the constraint."""
 
-    def __init__(self, prompt_tokens: int, limit: int) -> None:
-        super().__init__(f"the prompt has {prompt_tokens} tokens and at most {limit} fit: shorten it")
+
+class PromptTooLong(EngineError):
+    """The prompt leaves no position for a generated token.
+
+    counted: whether prompt_tokens is the number of tokens, and not only the least number that the text can have.
+    """
+
+    def __init__(self, prompt_tokens: int, limit: int, *, counted: bool = True) -> None:
+        number = prompt_tokens if counted else f"at least {prompt_tokens}"
+        super().__init__(f"the prompt has {number} tokens, but at most {limit} fit: shorten it")
         self.prompt_tokens = prompt_tokens
         self.limit = limit
 

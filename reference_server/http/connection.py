@@ -15,7 +15,7 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from reference_server.errors import transport_error_body
 from reference_server.http.byte_counts import ByteCounts, ConnectionLimits
 from reference_server.http.head import InvalidHead, check_head, content_length
-from reference_server.http.transfer import HeldFlow, UnchunkedSender
+from reference_server.http.transfer import HeldFlow, QuietTransport, UnchunkedSender
 
 if TYPE_CHECKING:
     import asyncio
@@ -64,8 +64,9 @@ class BoundedConnection(HttpToolsProtocol):
         self._unread: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's
-        super().connection_made(transport)
-        self.flow = HeldFlow(transport)
+        quiet: Any = QuietTransport(transport)
+        super().connection_made(quiet)
+        self.flow = HeldFlow(quiet)
         self._connections.add(self, transport)
         self._await_request()
 
@@ -148,9 +149,9 @@ class BoundedConnection(HttpToolsProtocol):
         if self._offers_upgrade():
             return
         check_head(self.parser.get_http_version(), self.headers)
+        super().on_headers_complete()
         self._counts.begin_body(content_length(self.headers))
         self._await_body()
-        super().on_headers_complete()
         if self.scope["http_version"] == "1.0":
             self.cycle.send = UnchunkedSender(self.cycle)  # type: ignore[method-assign]
 

@@ -1,12 +1,14 @@
-"""Additions to the transfer of requests and responses in uvicorn: reading that is held, and HTTP/1.0."""
+"""Additions to uvicorn's transfer of requests and responses: clients that left, reading that is held, HTTP/1.0."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from uvicorn.protocols.http.flow_control import FlowControl
 
 if TYPE_CHECKING:
+    import asyncio
+
     from uvicorn._types import ASGISendEvent
     from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
@@ -19,6 +21,24 @@ class HeldFlow(FlowControl):
     def resume_reading(self) -> None:
         if not self.held:
             super().resume_reading()
+
+
+class QuietTransport:
+    """A transport that ignores what is written after it was closed; uvloop raises RuntimeError.
+
+    A client may leave at any time, and the protocol learns it only in the next turn of the event loop.
+    """
+
+    def __init__(self, transport: asyncio.Transport) -> None:
+        self._transport = transport
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+    def write(self, data: bytes) -> None:
+        """Write the data if the transport is open."""
+        if not self._transport.is_closing():
+            self._transport.write(data)
 
 
 class UnchunkedSender:

@@ -10,6 +10,7 @@ from openapi.description.body_request import BodyRequest
 from openapi.description.validation import Validator
 from openapi.stream.strict_json import NOT_JSON, quote, read_json
 from reference_server.errors import ApiError
+from reference_server.request.client_schema import MAX_DEPTH, depth
 from reference_server.request.response_format import format_parameters, text_grammar
 from reference_server.request.response_options import read_response_options
 from reference_server.request.sampling import content_text, effort_options, sampling_params
@@ -24,9 +25,6 @@ if TYPE_CHECKING:
     from reference_server.request.response_options import ResponseOptions
 
 ROLE: Final = "assistant"
-MAX_DEPTH: Final = 64
-"""Maximum nesting of objects and lists in a body. Requests in the documents have fewer than ten levels."""
-
 LONG_INTEGER: Final = "Exceeds the limit"  # beginning of Python's error for integers with more than 4,300 digits
 
 RESERVED_TEMPLATE_OPTIONS: Final = frozenset(
@@ -195,24 +193,11 @@ def parse_body(body: bytes) -> dict[str, Any]:
         raise ApiError("invalid_json", f"the body is not valid JSON: {reason}")
     if reading.oddities:
         raise ApiError("invalid_json", f"the body contains a {reading.oddities[0]}, on which JSON parsers disagree")
-    if body.count(b"[") + body.count(b"{") > MAX_DEPTH and _depth(reading.value) > MAX_DEPTH:
+    if body.count(b"[") + body.count(b"{") > MAX_DEPTH and depth(reading.value) > MAX_DEPTH:
         raise ApiError("invalid_json", f"the body is nested more than {MAX_DEPTH} levels deep")
     if not isinstance(reading.value, dict):
         raise ApiError("invalid_request", "the body must be a JSON object")
     return reading.value
-
-
-def _depth(value: object) -> int:
-    """Return the nesting of objects and lists, or MAX_DEPTH + 1 if it is deeper."""
-    depth = 0
-    level: list[Any] = [value]
-    while depth <= MAX_DEPTH:
-        level = [item for item in level if isinstance(item, (dict, list))]
-        if not level:
-            break
-        depth += 1
-        level = [item for holder in level for item in (holder.values() if isinstance(holder, dict) else holder)]
-    return depth
 
 
 def _message(message: Mapping[str, Any], *, parsed_arguments: bool) -> dict[str, Any]:

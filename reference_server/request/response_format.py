@@ -5,10 +5,16 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-from llguidance.gbnf_to_lark import GbnfToLarkError, any_to_lark
+from llguidance.gbnf_to_lark import any_to_lark
 
-from openapi.stream.strict_json import quote
+from openapi.stream.strict_json import quote, shorten
 from reference_server.errors import ApiError
+from reference_server.request.client_schema import (
+    dump,
+    read_nested_json,
+    require_few_members,
+    require_short_source,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -27,6 +33,7 @@ def text_grammar(given: Mapping[str, Any]) -> str | None:
     if outputs and response_format.get("type", "text") != "text":
         words = "response_format and structured_outputs are mutually exclusive: remove one"
         raise ApiError("invalid_request", words, param="structured_outputs")
+    require_few_members(response_format, "response_format")
     if outputs:
         return _structured_outputs_grammar(outputs)
     return FORMATS[response_format.get("type", "text")](response_format)
@@ -61,12 +68,12 @@ def _structural_tags_grammar(tags: Mapping[str, Any], whitespace: Json | None = 
         if trigger is None:
             words = f"no trigger matches the beginning of the structural tag {quote(begin)}: add one"
             raise ApiError("invalid_request", words)
-        head, tail = (_literal(text) if text else "" for text in (begin[len(trigger) :], end))
+        head, tail = (dump(text) if text else "" for text in (begin[len(trigger) :], end))
         schema_rule = _json_rule(schema, whitespace, closed=closed)
         rules.append(f"tag_{at}: trigger_{triggers.index(trigger)} {head} {schema_rule} {tail}")
     opened = {rule.split()[1] for rule in rules}
     rules += [
-        f"{name}[lazy]: ANY_TEXT {_literal(trigger)}"
+        f"{name}[lazy]: ANY_TEXT {dump(trigger)}"
         for name, trigger in ((f"trigger_{at}", trigger) for at, trigger in enumerate(triggers))
         if name in opened
     ]
@@ -94,32 +101,36 @@ def _structured_outputs_grammar(outputs: Mapping[str, Any]) -> str | None:
         if not outputs["choice"]:
             words = "structured_outputs.choice is empty: expected at least one string"
             raise ApiError("invalid_request", words, param="structured_outputs")
-        return f"content: {' | '.join(_literal(text) for text in outputs['choice'])}"
+        return f"content: {' | '.join(dump(text) for text in outputs['choice'])}"
     if "regex" in outputs:
+        require_short_source(outputs["regex"], "structured_outputs.regex", "structured_outputs")
         return f"content: EXPRESSION\nEXPRESSION: /{_escape_slashes(outputs['regex'])}/"
     if "grammar" in outputs:
-        try:
-            grammar = any_to_lark(outputs["grammar"])
-        except GbnfToLarkError as error:
-            words = f"invalid structured_outputs.grammar: {error}"
-            raise ApiError("invalid_request", words, param="structured_outputs") from error
-        return f"content: %lark {{\n{grammar}\n}}"
-    try:
-        tags = json.loads(outputs["structural_tag"])
-    except ValueError:
-        tags = None
+        return f"content: %lark {{\n{_lark(outputs['grammar'])}\n}}"
+    tags = read_nested_json(outputs["structural_tag"])
+    require_few_members(tags, "structured_outputs")
     if not isinstance(tags, dict):
         words = "invalid structured_outputs.structural_tag: expected a JSON object"
         raise ApiError("invalid_request", words, param="structured_outputs")
     return _structural_tags_grammar(tags, whitespace, closed=closed)
 
 
+def _lark(grammar: str) -> str:
+    """Return a grammar in GBNF or Lark as Lark."""
+    require_short_source(grammar, "structured_outputs.grammar", "structured_outputs")
+    try:
+        return any_to_lark(grammar)
+    except RecursionError:
+        reason = "it is nested too deeply"
+    except Exception as error:  # the converter has no class for all of its errors
+        reason = shorten(str(error).partition("\n")[0])
+    raise ApiError("invalid_request", f"invalid structured_outputs.grammar: {reason}", param="structured_outputs")
+
+
 def _schema(schema: str | Json) -> Json:
     if isinstance(schema, str):
-        try:
-            schema = json.loads(schema)
-        except ValueError:
-            schema = ""
+        schema = read_nested_json(schema)
+    require_few_members(schema, "structured_outputs")
     if not isinstance(schema, dict):
         words = "invalid structured_outputs.json: expected a JSON Schema object"
         raise ApiError("invalid_request", words, param="structured_outputs")
@@ -130,6 +141,7 @@ def _whitespace_options(outputs: Mapping[str, Any]) -> Json:
     if outputs.get("disable_any_whitespace"):
         return {"whitespace_flexible": False, "item_separator": ",", "key_separator": ":"}
     pattern = outputs.get("whitespace_pattern")
+    require_short_source(pattern or "", "structured_outputs.whitespace_pattern", "structured_outputs")
     return {"whitespace_flexible": True, "whitespace_pattern": WHITESPACE if pattern is None else pattern}
 
 
@@ -137,7 +149,7 @@ def _json_rule(schema: Json, whitespace: Json | None = None, *, closed: bool = F
     """Return the rule for JSON of a schema. closed: objects with named properties have no others."""
     schema = _close_objects(schema) if closed else schema
     options = whitespace or {"whitespace_flexible": True, "whitespace_pattern": WHITESPACE}
-    return f"%json {json.dumps({**schema, 'x-guidance': options}, ensure_ascii=False)}"
+    return f"%json {dump({**schema, 'x-guidance': options})}"
 
 
 def _close_objects(value: Any) -> Any:
@@ -155,10 +167,6 @@ def _close_objects(value: Any) -> Any:
         for key, item in value.items()
     }
     return {"additionalProperties": False, **inner} if "properties" in value else inner
-
-
-def _literal(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
 
 
 def _escape_slashes(expression: str) -> str:

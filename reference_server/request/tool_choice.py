@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from openapi.stream.strict_json import quote
 from reference_server.engine import Tool, ToolParameter, ToolUse
 from reference_server.errors import ApiError
+from reference_server.request.client_schema import (
+    MAX_TOOL_MEMBERS,
+    dump,
+    has_few_members,
+    is_object_schema,
+    read_nested_json,
+    require_few_members,
+    require_short_source,
+    with_definitions,
+)
 from reference_server.tool_call_output import DEFAULT_FORMAT, INPUT, ToolCallFormat
 
 if TYPE_CHECKING:
@@ -73,6 +82,7 @@ def _select_tools(given: Mapping[str, Any]) -> ToolSelection:
                 raise ApiError("invalid_request", words, param="tool_choice")
         functions = [function for function in functions if function["name"] in choice.names]
     required = choice.mode == "required"
+    require_few_members([function.get("parameters") for function in functions], "tools", MAX_TOOL_MEMBERS)
     tools = tuple(_engine_tool(function, required=required) for function in functions)
     use = ToolUse(tools, required, not choice.single and given.get("parallel_tool_calls") is not False)
     custom = frozenset(tool["custom"]["name"] for tool in given["tools"] if tool.get("type") == "custom")
@@ -123,6 +133,7 @@ def _to_function(tool: Json) -> Json:
         if grammar["syntax"] != "regex":
             words = "tools: unsupported grammar syntax of a custom tool: expected regex"
             raise ApiError("invalid_request", words, param="tools")
+        require_short_source(grammar["definition"], "grammar of a custom tool", "tools")
         text["pattern"] = f"^(?:{grammar['definition']})$"
     parameters = {"type": "object", "properties": {INPUT: text}, "required": [INPUT], "additionalProperties": False}
     described = {"description": custom["description"]} if "description" in custom else {}
@@ -134,7 +145,7 @@ def _engine_tool(function: Mapping[str, Any], *, required: bool) -> Tool:
     name = function["name"]
     strict = required or bool(function.get("strict"))
     schema = _arguments_schema(name, function.get("parameters") or {}, strict=strict)
-    return Tool(name, _dump(name), _dump(schema), _parameters(schema), strict=strict)
+    return Tool(name, dump(name), dump(schema), _parameters(schema), strict=strict)
 
 
 def _arguments_schema(name: str, parameters: Mapping[str, Any], *, strict: bool) -> Json:
@@ -145,6 +156,13 @@ def _arguments_schema(name: str, parameters: Mapping[str, Any], *, strict: bool)
     schema = {"type": "object", **parameters}
     schema.pop("x-guidance", None)  # options of the grammar compiler
     kind = schema["type"]
+    if strict:
+        require_few_members(schema, "tools")
+    if not is_object_schema(schema) or not has_few_members(schema):
+        if strict:
+            words = f"tools: the parameters of {quote(name)} are not a JSON Schema: correct properties and required"
+            raise ApiError("invalid_request", words, param="tools")
+        return {"type": "object"}
     if kind != "object" and "object" not in (kind if isinstance(kind, list) else ()):
         if strict:
             words = f"tools: the parameters of {quote(name)} cannot be matched by a call: set type to object"
@@ -152,7 +170,7 @@ def _arguments_schema(name: str, parameters: Mapping[str, Any], *, strict: bool)
         return {"type": "object"}
     schema["type"] = "object"
     properties = schema.setdefault("properties", {})
-    all_named = isinstance(properties, dict) and set(schema.get("required", ())) <= properties.keys()
+    all_named = set(schema.get("required", ())) <= properties.keys()
     if all_named and not any(keyword in schema for keyword in COMBINATORS):
         schema.setdefault("additionalProperties", False)
     return schema
@@ -165,15 +183,11 @@ def _parameters(schema: Json) -> tuple[ToolParameter, ...] | None:
     if schema.get("additionalProperties") is not False:
         return None
     definitions = {"$defs": schema["$defs"]} if "$defs" in schema else {}
-    required = schema.get("required", ())
+    required = frozenset(schema.get("required", ()))
     return tuple(
-        ToolParameter(name, _dump({**value, **definitions}), name in required)
+        ToolParameter(name, dump(with_definitions(value, definitions)), name in required)
         for name, value in schema["properties"].items()
     )
-
-
-def _dump(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
 
 
 def convert_earlier_calls(calls: Sequence[Mapping[str, Any]], *, parsed_arguments: bool) -> list[Json]:
@@ -184,7 +198,7 @@ def convert_earlier_calls(calls: Sequence[Mapping[str, Any]], *, parsed_argument
     earlier = []
     for call in calls:
         if "custom" in call:
-            name, arguments = call["custom"]["name"], _dump({INPUT: call["custom"]["input"]})
+            name, arguments = call["custom"]["name"], dump({INPUT: call["custom"]["input"]})
         else:
             name, arguments = call["function"]["name"], call["function"]["arguments"]
         function = {"name": name, "arguments": _parse_object(arguments) if parsed_arguments else arguments}
@@ -194,8 +208,5 @@ def convert_earlier_calls(calls: Sequence[Mapping[str, Any]], *, parsed_argument
 
 def _parse_object(arguments: str) -> Any:
     """Return the JSON object in a string, or the string itself if it contains anything else."""
-    try:
-        value = json.loads(arguments)
-    except ValueError:
-        return arguments
+    value = read_nested_json(arguments)
     return value if isinstance(value, dict) else arguments

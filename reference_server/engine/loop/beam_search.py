@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from reference_server.engine.loop.beam_group import BeamGroup
 from reference_server.engine.loop.sequence import Sequence
-from reference_server.engine.protocol import EngineError
+from reference_server.engine.protocol import Unsatisfiable
 from reference_server.engine.sampling.scores import Scorer
 from reference_server.engine.text.transcript import Transcript
 
@@ -109,11 +109,11 @@ class BeamSearch:
         self._steps.append(step)
 
     def collect_answers(self) -> list[list[Delta]]:
-        """Return the deltas of the n best answers, best first; raise EngineError if the model allows fewer."""
+        """Return the deltas of the n best answers, best first; raise Unsatisfiable if fewer are possible."""
         finished = [item for group in self._groups for item in group.finished]
         best = sorted(finished, key=lambda item: -item[0])[: self.params.n]
         if len(best) < self.params.n:
-            raise EngineError(f"only {len(best)} answers are possible, and {self.params.n} are required: lower n")
+            raise Unsatisfiable(f"only {len(best)} answers are possible, and {self.params.n} are required: lower n")
         return [self._create_deltas(index, hypothesis) for index, (_, hypothesis) in enumerate(best)]
 
     def _create_deltas(self, index: int, hypothesis: Hypothesis) -> list[Delta]:

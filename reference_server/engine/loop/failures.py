@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 
 from reference_server.engine.device import torch
-from reference_server.engine.protocol import EngineError, Unavailable
+from reference_server.engine.protocol import EngineError, Unavailable, Unsatisfiable
 
 _log = logging.getLogger(__name__)
 
@@ -23,6 +23,11 @@ def to_engine_error(error: Exception) -> EngineError:
 def unusable_logits_error() -> EngineError:
     """Return the error of an answer whose logits are not finite."""
     return EngineError("the model computed no usable logits for this answer")
+
+
+def exhausted_error() -> EngineError:
+    """Return the error of an answer whose own grammar, biases and banned words leave no token."""
+    return Unsatisfiable("the output format, allowed tokens, biases and banned words leave no token to choose")
 
 
 def out_of_memory_error(error: Exception) -> Unavailable:

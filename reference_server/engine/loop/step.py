@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from reference_server.engine.loop.beam_search import Beam
-from reference_server.engine.loop.failures import to_engine_error, unusable_logits_error
+from reference_server.engine.loop.failures import exhausted_error, to_engine_error, unusable_logits_error
 from reference_server.engine.loop.output_worker import ChosenToken
 from reference_server.engine.loop.prefill import Prefiller
 from reference_server.engine.loop.sequence import SampledSequence
@@ -73,7 +73,7 @@ class StepExecutor:
         if unusable_rows:
             logits[unusable_rows] = 0.0  # the tokens chosen from these rows are discarded
             self._runner.clear([slots[row] for row in unusable_rows])
-        unusable = {sequences[row] for row in unusable_rows}
+        unusable = {sequences[row]: unusable_logits_error() for row in unusable_rows}
         samples = tuple(sequence for sequence in sequences if isinstance(sequence, SampledSequence))
         if len(samples) == len(sequences):
             chosen = self._sample(samples, slots, logits, unusable)
@@ -86,7 +86,7 @@ class StepExecutor:
         step = StepStats(len(batch.sequences), started_at, ended_at)
         for sample, choice in zip(samples, chosen, strict=True):
             if sample in unusable:
-                yield sample, unusable_logits_error()
+                yield sample, unusable[sample]
             elif isinstance(choice, EngineError):
                 yield sample, choice
             else:
@@ -97,7 +97,11 @@ class StepExecutor:
             )
 
     def _sample(
-        self, samples: Seq[SampledSequence], slots: Seq[int], logits: torch.Tensor, unusable: set[Sequence]
+        self,
+        samples: Seq[SampledSequence],
+        slots: Seq[int],
+        logits: torch.Tensor,
+        unusable: dict[Sequence, EngineError],
     ) -> Seq[tuple[int, ScoreRef | None] | EngineError]:
         """Choose a token for each sample with `_sample_together`.
 
@@ -112,7 +116,11 @@ class StepExecutor:
         return [self._sample([samples[row]], [slots[row]], logits[row : row + 1], unusable)[0] for row in rows]
 
     def _sample_together(
-        self, samples: Seq[SampledSequence], slots: Seq[int], logits: torch.Tensor, unusable: set[Sequence]
+        self,
+        samples: Seq[SampledSequence],
+        slots: Seq[int],
+        logits: torch.Tensor,
+        unusable: dict[Sequence, EngineError],
     ) -> list[tuple[int, ScoreRef | None]]:
         """Return for each sample a token, and its score if requested.
 
@@ -124,7 +132,7 @@ class StepExecutor:
             for sample in samples
         ]
         biased, exhausted = _apply_constraints(samples, logits)
-        unusable.update(samples[row] for row in exhausted)
+        unusable.update((samples[row], exhausted_error()) for row in exhausted)
         tokens = self._sampler.sample(biased, slots, uniforms)
         scores: list[ScoreRef | None] = [None] * len(tokens)
         tops = {row: sample.top_logprobs for row, sample in enumerate(samples) if sample.top_logprobs is not None}
@@ -138,7 +146,7 @@ class StepExecutor:
         return list(zip(tokens, scores, strict=True))
 
     def _advance_searches(
-        self, sequences: Seq[Sequence], slots: Seq[int], logits: torch.Tensor, unusable: set[Sequence]
+        self, sequences: Seq[Sequence], slots: Seq[int], logits: torch.Tensor, unusable: dict[Sequence, EngineError]
     ) -> dict[BeamSearch, EngineError | None]:
         """Take one step in each beam search; return the searches, with the error if one cannot continue."""
         row_of = {sequence: row for row, sequence in enumerate(sequences)}
@@ -148,8 +156,8 @@ class StepExecutor:
         moves: list[tuple[int, int]] = []
         for search in outcomes:
             try:
-                if not unusable.isdisjoint(search.beams):
-                    raise unusable_logits_error()
+                if failed := [beam for beam in search.beams if beam in unusable]:
+                    raise unusable[failed[0]]
                 rows = [row_of[beam] for beam in search.beams]
                 moves += self._advance_search(search, logits[rows], {beam: slot[beam] for beam in search.beams})
             except Exception as error:
@@ -164,7 +172,7 @@ class StepExecutor:
         """Take one step in a beam search; return which slots to copy, as (from, to)."""
         biased, exhausted = _apply_constraints(search.beams, logits)
         if not {search.beams[row] for row in exhausted}.isdisjoint(search.running_beams()):
-            raise unusable_logits_error()
+            raise exhausted_error()
         penalised = self._sampler.apply_penalties(biased, list(slots.values())) if search.params.penalised else biased
         moves = [(slots[source], slots[target]) for source, target in search.advance(logits, penalised)]
         if search.params.penalised:

@@ -12,7 +12,7 @@ import llguidance
 import numpy
 
 from reference_server.engine.device import torch
-from reference_server.engine.protocol import EngineError, UnusableGrammar
+from reference_server.engine.protocol import Unsatisfiable, UnusableGrammar
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -112,8 +112,8 @@ class GrammarCompiler:
         The compilation itself detects neither.
         """
         matcher.consume_tokens(matcher.compute_ff_tokens())
-        matcher.compute_bitmask()
-        if not matcher.is_error() and matcher.is_stopped() and not matcher.is_accepting():
+        allowed = any(matcher.compute_bitmask())
+        if not matcher.is_error() and not matcher.is_accepting() and (matcher.is_stopped() or not allowed):
             raise UnusableGrammar(DEAD_END)
         opening = tables.tokenize_str('{"')  # the property names of an object are processed where they begin
         if matcher.try_consume_tokens(opening) == len(opening):
@@ -136,18 +136,18 @@ class Matcher:
         return Matcher(self._matcher.deep_copy(), self._vocabulary_size, self._banned if banned is None else banned)
 
     def consume(self, token_id: int) -> None:
-        """Add the answer's next token; raise EngineError for one that the mask forbids."""
+        """Add the answer's next token; raise Unsatisfiable for one that the mask forbids, and if a limit is reached."""
         self._mask = None
         if not self._matcher.consume_token(token_id):
-            raise EngineError(f"the grammar cannot continue: {_summarise_error(self._matcher.get_error())}")
+            raise Unsatisfiable(f"the output format cannot be enforced: {_summarise_error(self._matcher.get_error())}")
 
     @property
     def complete(self) -> bool:
-        """Whether only the end can follow; raises EngineError if nothing can follow and the answer is incomplete."""
+        """Whether only the end can follow; raises Unsatisfiable if nothing can follow and the answer is incomplete."""
         if not self._matcher.is_stopped():
             return False
         if not self._matcher.is_accepting():
-            raise EngineError("the grammar allows no continuation")
+            raise Unsatisfiable(f"the output format cannot be enforced: {DEAD_END}")
         return True
 
     @property
