@@ -187,12 +187,21 @@ class Engine(Protocol):
         A local engine returns token ids. Raises ChatTemplateError.
         """
 
+    def check_size(
+        self, messages: list[dict[str, Any]], tools: list[dict[str, Any]] | None, params: SamplingParams
+    ) -> None:
+        """Raise PromptTooLong if the text alone shows it, so that no template or tokenizer works on it in vain."""
+        del messages, tools, params  # most engines cannot tell
+
     def prepare(self, prompt: Any, params: SamplingParams) -> None:
-        """Do slow preparation ahead of `submit`, in the request's own thread; raise UnusableGrammar."""
+        """Do slow preparation ahead of `submit`, in a thread; raise PromptTooLong or UnusableGrammar."""
         del prompt, params  # most engines need no preparation
 
     def submit(self, prompt: Any, params: SamplingParams) -> Generation:
         """Queue a request. Call it on the event loop; raise PromptTooLong, ValueError or EngineError."""
+
+    def release_memory(self) -> None:
+        """Return freed memory to the operating system, after a large request; may take some milliseconds."""
 
     def close(self) -> None:
         """Stop the engine; requests in flight fail with EngineError. Repeated calls have no effect."""

@@ -32,11 +32,13 @@ class Vocabulary:
     control_ids: id of every token that was added to the model's own vocabulary, by its text.
     reasoning_markers: texts that open and close the reasoning; <think> and </think> unless the tokenizer has another
         pair as tokens.
+    longest_token: number of characters of the longest token, so that a text has at least a certain number of tokens.
     """
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self.tokenizer = tokenizer
         added = tokenizer.get_added_tokens_decoder()
+        self.longest_token = max(map(len, tokenizer.get_vocab()), default=1)
         self.special = frozenset(token_id for token_id, token in added.items() if token.special)
         self._added = {token_id: token.content.encode() for token_id, token in added.items()}
         self.control_ids = {token.content: token_id for token_id, token in added.items()}

@@ -11,7 +11,7 @@ from starlette.requests import ClientDisconnect
 from reference_server.errors import RETRY_AFTER_S, ApiError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from starlette.datastructures import Headers
     from starlette.types import Receive, Scope
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 JSON_TYPES: Final = frozenset({"application/json", "text/json"})
 JSON_CHARSETS: Final = frozenset({"utf-8", "utf8", "us-ascii"})
 SCHEME: Final = b"bearer"
+MAX_HELD_BYTES: Final = 64 * 2**20
+"""Default limit of all bodies together: eight of the largest."""
 
 
 class KeyCheck:
@@ -82,8 +84,39 @@ def check_content_type(headers: Headers) -> None:
             raise ApiError("unsupported_media_type", "unsupported charset in Content-Type: expected UTF-8")
 
 
-async def read_body(headers: Headers, receive: Receive, limit_bytes: int) -> bytes:
+class BodyMemory:
+    """Limits the memory of all bodies that are being read or parsed."""
+
+    def __init__(self, limit_bytes: int = MAX_HELD_BYTES) -> None:
+        self._limit_bytes = limit_bytes
+        self.held_bytes = 0
+
+    @contextmanager
+    def hold(self) -> Iterator[Callable[[int], None]]:
+        """Yield a function that adds bytes of one body and raises ApiError `overloaded` if there are too many.
+
+        The bytes are released when the context is left.
+        """
+        added = 0
+
+        def add(count: int) -> None:
+            nonlocal added
+            if self.held_bytes + count > self._limit_bytes:
+                later = {"Retry-After": str(RETRY_AFTER_S)}
+                raise ApiError("overloaded", "the server is reading other large requests: try again later", later)
+            self.held_bytes += count
+            added += count
+
+        try:
+            yield add
+        finally:
+            self.held_bytes -= added
+
+
+async def read_body(headers: Headers, receive: Receive, limit_bytes: int, add: Callable[[int], None]) -> bytes:
     """Read the body and count its bytes as they arrive, whatever Content-Length declares.
+
+    add: called with the size of each part before it is kept.
 
     Raises ApiError `too_large` as soon as the limit is exceeded, and ClientDisconnect.
     """
@@ -100,6 +133,7 @@ async def read_body(headers: Headers, receive: Receive, limit_bytes: int) -> byt
         read += len(part)
         if read > limit_bytes:
             raise _too_large(limit_bytes)
+        add(len(part))
         parts.append(part)
         if not message.get("more_body", False):
             return b"".join(parts)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import itertools
 import secrets
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import orjson
 from fastapi import FastAPI
@@ -24,12 +23,15 @@ from reference_server.answer.response_fields import AnswerMetadata
 from reference_server.engine import UnusableGrammar
 from reference_server.errors import ApiError, error_response, overloaded_error, to_api_error
 from reference_server.http import pages
-from reference_server.http.admission import AdmissionSlots, KeyCheck, check_content_type, read_body
+from reference_server.http.admission import AdmissionSlots, BodyMemory, KeyCheck, check_content_type, read_body
 from reference_server.http.delivery import collect, stream
+from reference_server.http.request_threads import RequestThreads
 from reference_server.http.served_contract import describe_served, served_contract
 from reference_server.request.chat_request import RequestReader
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from starlette.requests import Request
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -123,6 +125,8 @@ class ChatEndpoint:
         self._settings = settings
         self._reader = RequestReader(contract, settings.model, parsed_arguments=engine.parsed_arguments)
         self._slots = AdmissionSlots(settings.max_in_flight)
+        self._bodies = BodyMemory()
+        self._threads = RequestThreads(engine.release_memory)
         self._numbers = itertools.count(1)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -143,9 +147,10 @@ class ChatEndpoint:
 
     async def _accept(self, headers: Headers, receive: Receive) -> tuple[ChatRequest, Generation]:
         check_content_type(headers)
-        body = await read_body(headers, receive, self._settings.body_limit_bytes)
-        # Parse in a thread, so that a large body delays only its own request.
-        request, prompt = await asyncio.to_thread(self._read, body)
+        with self._bodies.hold() as add:
+            body = await read_body(headers, receive, self._settings.body_limit_bytes, add)
+            request, prompt = await self._threads.run(len(body), self._stages(body), receive)
+            del body
         if not self._engine.alive:
             raise overloaded_error()
         try:
@@ -153,14 +158,18 @@ class ChatEndpoint:
         except ValueError as error:  # limits that only the engine knows, such as the width of a beam search
             raise ApiError("invalid_request", str(error)) from error
 
-    def _read(self, body: bytes) -> tuple[ChatRequest, list[int]]:
+    def _stages(self, body: bytes) -> Iterator[tuple[ChatRequest, Any]]:
+        """Read a request and encode its prompt, with a pause after each stage in which the client may have left."""
         request = self._reader.read(body)
+        yield request, None
+        self._engine.check_size(request.messages, request.tools, request.params)
         prompt = self._engine.encode_chat(request.messages, request.tools, request.template_kwargs)
+        yield request, prompt
         try:
             self._engine.prepare(prompt, request.params)
         except UnusableGrammar as error:
             raise ApiError("invalid_request", str(error)) from error
-        return request, prompt
+        yield request, prompt
 
     def _writer(self, request: ChatRequest, generation: Generation, metadata: AnswerMetadata) -> ChunkWriter:
         return ChunkWriter(

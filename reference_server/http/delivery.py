@@ -79,7 +79,7 @@ async def _run_while_connected(work: Coroutine[None, None, T], generation: Gener
     cancelled while suspended runs its `finally` clause only when it is garbage-collected.
     """
     working = asyncio.ensure_future(work)
-    leaving = asyncio.ensure_future(_wait_for_disconnect(receive))
+    leaving = asyncio.ensure_future(wait_for_disconnect(receive))
     try:
         await asyncio.wait((working, leaving), return_when=asyncio.FIRST_COMPLETED)
         if not working.done():
@@ -92,6 +92,7 @@ async def _run_while_connected(work: Coroutine[None, None, T], generation: Gener
         await asyncio.gather(working, leaving, return_exceptions=True)
 
 
-async def _wait_for_disconnect(receive: Receive) -> None:
+async def wait_for_disconnect(receive: Receive) -> None:
+    """Return when the client has disconnected."""
     while (await receive())["type"] != "http.disconnect":
         pass

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
     from reference_server.request.response_options import ResponseOptions
 
 ROLE: Final = "assistant"
+MAX_VALUES: Final = 400_000
+"""Maximum number of values in a body, counted before it is parsed: each needs up to 200 bytes of memory."""
+STRING: Final = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
+
 LONG_INTEGER: Final = "Exceeds the limit"  # beginning of Python's error for integers with more than 4,300 digits
 
 RESERVED_TEMPLATE_OPTIONS: Final = frozenset(
@@ -187,6 +192,9 @@ def parse_body(body: bytes) -> dict[str, Any]:
         ) from None
     if not text.strip(" \t\r\n"):
         raise ApiError("invalid_json", "the body is empty: send a JSON object")
+    # Each value but the first of its container follows a comma. Prose has few enough commas, but tables may not.
+    if body.count(b",") > MAX_VALUES and STRING.sub(b"", body).count(b",") > MAX_VALUES:
+        raise ApiError("invalid_json", f"the body has more than {MAX_VALUES} values")
     reading = read_json(text)
     if reading.value is NOT_JSON:
         reason = "an integer has more than 4300 digits" if reading.error.startswith(LONG_INTEGER) else reading.error

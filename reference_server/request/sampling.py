@@ -17,6 +17,8 @@ INT32_MIN: Final = -(2**31)
 INT32_MAX: Final = 2**31 - 1
 MIN_BIAS: Final = -100.0
 MAX_BIAS: Final = 100.0
+MAX_BAD_WORDS: Final = 1000
+MAX_BAD_WORD_CHARACTERS: Final = 65_536
 IGNORE_EOS_CAPPED: Final = "ignore-eos-ceiling"
 IGNORE_EOS_LIMIT: Final = 4000
 """A rule of some contracts, and the limit that it sets: ovms-2024.4#request/ignore_eos."""
@@ -101,7 +103,7 @@ def _token_params(given: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "logit_bias": tuple((int(token), max(MIN_BIAS, min(value, MAX_BIAS))) for token, value in bias),
         "allowed_token_ids": None if allowed is None else frozenset(map(int, allowed)),
-        "bad_words": tuple(given.get("bad_words") or ()),
+        "bad_words": _bad_words(given.get("bad_words") or ()),
         "logprob_token_ids": tuple(map(int, given.get("logprob_token_ids") or ())),
     }
 
@@ -222,3 +224,11 @@ def _max_tokens(contract: Contract, given: Mapping[str, Any]) -> int | None:
 def _integer(value: float | None) -> int | None:
     """Convert an integral number to int: JSON Schema counts 20.0 as an integer."""
     return None if value is None else int(value)
+
+
+def _bad_words(words: Sequence[str]) -> tuple[str, ...]:
+    """Return the words; raise ApiError if there are so many that they would delay every step of the engine."""
+    if len(words) > MAX_BAD_WORDS or sum(map(len, words)) > MAX_BAD_WORD_CHARACTERS:
+        words_allowed = f"at most {MAX_BAD_WORDS} words with {MAX_BAD_WORD_CHARACTERS} characters in total"
+        raise ApiError("invalid_request", f"invalid bad_words: expected {words_allowed}", param="bad_words")
+    return tuple(words)

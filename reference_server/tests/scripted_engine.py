@@ -104,6 +104,14 @@ class ScriptedEngine:
         self.tools = tools
         return list(range(sum(len(message["content"].split()) for message in messages)))
 
+    def check_size(
+        self, messages: list[dict[str, Any]], tools: list[dict[str, Any]] | None, params: SamplingParams
+    ) -> None:
+        """Count the words only once they are encoded."""
+
+    def release_memory(self) -> None:
+        """Do nothing: a script needs little memory."""
+
     def prepare(self, prompt: list[int], params: SamplingParams) -> None:
         """Do nothing: the script needs no preparation."""
 

@@ -31,6 +31,10 @@ if TYPE_CHECKING:
 CLOSED_REASON = "the engine was closed"
 HANG_S = 120.0
 """Much longer than any step, including the compilation of a new shape on an accelerator."""
+STALL_S = 8.0
+"""Clients learn of a hung step within 10 s."""
+STALL_FACTOR = 4
+"""A step may take this many times as long as the longest one seen, however long that was."""
 _log = logging.getLogger(__name__)
 
 
@@ -58,6 +62,7 @@ class Driver:
         prefix_reuse: bool,
         restarts: RestartPolicy,
         hang_s: float,
+        stall_s: float,
     ) -> None:
         self._runner = runner
         self._describe_prompt = describe_prompt
@@ -66,10 +71,12 @@ class Driver:
         self._prefix_reuse = prefix_reuse
         self._restarts = restarts
         self._hang_s = hang_s
+        self._stall_s = stall_s
         self._requests: SimpleQueue[LocalGeneration | None] = SimpleQueue()
         self._closing = threading.Event()
         self._failure: str | None = None  # why requests are refused; None: they are accepted
         self._step_started_s: float | None = None
+        self._longest_step_s = 0.0
         self._output_worker = OutputWorker()
         self._runner.on_pass_start = self._output_worker.notify_pass_start
         self._create_loop_state()
@@ -81,7 +88,7 @@ class Driver:
     @property
     def alive(self) -> bool:
         """Whether requests are accepted."""
-        return self._failure is None and not self._closing.is_set() and not self.dead
+        return self._failure is None and not self._closing.is_set() and not self.dead and not self._is_stalled
 
     @property
     def dead(self) -> bool:
@@ -91,8 +98,18 @@ class Driver:
     @property
     def _is_hung(self) -> bool:
         """Whether the current step takes longer than `hang_s`."""
+        return self._step_s > self._hang_s
+
+    @property
+    def _is_stalled(self) -> bool:
+        """Whether the current step takes so much longer than all before it that it may never end."""
+        return self._step_s > max(self._stall_s, STALL_FACTOR * self._longest_step_s)
+
+    @property
+    def _step_s(self) -> float:
+        """Seconds since the current step began; 0 between steps."""
         started_s = self._step_started_s
-        return started_s is not None and time.monotonic() - started_s > self._hang_s
+        return 0.0 if started_s is None else time.monotonic() - started_s
 
     def submit(self, generation: LocalGeneration) -> None:
         """Queue a request, from any thread; raise Unavailable."""
@@ -143,8 +160,9 @@ class Driver:
                 for sequence in self.scheduler.drop_cancelled():
                     del self.generations[sequence]
                 if batch := self.scheduler.schedule():
-                    self._step_started_s = time.monotonic()
+                    self._step_started_s = started_s = time.monotonic()
                     self._step(batch)
+                    self._longest_step_s = max(self._longest_step_s, time.monotonic() - started_s)
                     self._step_started_s = None
         except Exception as error:
             return error
@@ -166,7 +184,9 @@ class Driver:
     def _accept_requests(self) -> bool:
         """Take submitted requests from the queue, waiting only if the scheduler is idle; return False when closing."""
         if not self.scheduler.busy:
+            self._step_started_s = time.monotonic()  # the output of the last step may hang too
             self._collect_finished()
+            self._step_started_s = None
         while not self._requests.empty() or not self.scheduler.busy:
             self._schedule(self._requests.get())
             if self._closing.is_set():

@@ -9,12 +9,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from reference_server.engine.device import select_device, torch
-from reference_server.engine.loop.driver import HANG_S, Driver
+from reference_server.engine.loop.driver import HANG_S, STALL_S, Driver
 from reference_server.engine.loop.generation import LocalGeneration
 from reference_server.engine.loop.restarts import RestartPolicy
 from reference_server.engine.loop.scheduler import PREFILL_TOKENS
 from reference_server.engine.loop.submission import Submission
-from reference_server.engine.model.allocator import keep_freed_memory
+from reference_server.engine.model.allocator import keep_freed_memory, return_freed_memory
 from reference_server.engine.model.checkpoint import Checkpoint, load_checkpoint
 from reference_server.engine.model.runner import PROMPT_QUANTUM, Runner, create_verified_runner
 from reference_server.engine.protocol import (
@@ -27,6 +27,7 @@ from reference_server.engine.protocol import (
 )
 from reference_server.engine.sampling.bias import Bias, check_token_ids
 from reference_server.engine.sampling.scores import score_prompt
+from reference_server.engine.text.chat import count_characters
 from reference_server.engine.text.transcript import AnswerSpec
 from reference_server.engine.tools.answer_grammar import build_answer_grammar
 from reference_server.engine.tools.grammar import GrammarCompiler
@@ -71,6 +72,7 @@ class LocalEngine(Engine):
         prefix_reuse: bool = True,
         restarts: RestartPolicy | None = None,
         hang_s: float = HANG_S,
+        stall_s: float = STALL_S,
     ) -> None:
         self.vocabulary_size = runner.vocabulary_size
         self.max_model_len = max_model_len
@@ -93,6 +95,7 @@ class LocalEngine(Engine):
             prefix_reuse=prefix_reuse,
             restarts=restarts or RestartPolicy(),
             hang_s=hang_s,
+            stall_s=stall_s,
         )
 
     @classmethod
@@ -110,6 +113,7 @@ class LocalEngine(Engine):
         prefix_reuse: bool = True,
         restarts: RestartPolicy | None = None,
         hang_s: float = HANG_S,
+        stall_s: float = STALL_S,
     ) -> LocalEngine:
         """Load a checkpoint directory and start the engine.
 
@@ -126,7 +130,8 @@ class LocalEngine(Engine):
             sequences; at least 16.
         prefix_reuse: whether a prompt reuses the keys and values of a common prefix that a slot still holds.
         restarts: how often the engine may restart after a failure that ends all requests.
-        hang_s: a step that takes more seconds is considered hung.
+        hang_s: a step that takes more seconds is considered hung, and the engine dead.
+        stall_s: while a step takes more seconds, and several times those of any before it, the engine is not alive.
 
         Raises CheckpointError, and ValueError for an argument out of range.
         """
@@ -161,6 +166,7 @@ class LocalEngine(Engine):
             prefix_reuse=prefix_reuse,
             restarts=restarts,
             hang_s=hang_s,
+            stall_s=stall_s,
         )
 
     @property
@@ -179,7 +185,16 @@ class LocalEngine(Engine):
     ) -> list[int]:
         return self._checkpoint.chat.encode(messages, tools, template_kwargs)
 
+    def check_size(
+        self, messages: list[dict[str, Any]], tools: list[dict[str, Any]] | None, params: SamplingParams
+    ) -> None:
+        if params.truncate_prompt_tokens is None:
+            least = count_characters([messages, tools]) // self._vocabulary.longest_token
+            if least > self.max_model_len - 1:
+                raise PromptTooLong(least, self.max_model_len - 1, counted=False)
+
     def prepare(self, prompt: list[int], params: SamplingParams) -> None:
+        prompt = self._fit(prompt, params)
         self._create_matcher(params, self._starts_in_reasoning(prompt, params))
 
     def submit(self, prompt: list[int], params: SamplingParams) -> LocalGeneration:
@@ -187,9 +202,7 @@ class LocalEngine(Engine):
             raise ValueError("the prompt is empty: at least one token is needed")
         if min(prompt) < 0 or max(prompt) >= self.vocabulary_size:
             raise ValueError(f"the prompt contains a token id outside 0 to {self.vocabulary_size - 1}")
-        prompt = params.truncate_prompt(prompt, self.max_model_len - 1)
-        if len(prompt) > self.max_model_len - 1:
-            raise PromptTooLong(len(prompt), self.max_model_len - 1)
+        prompt = self._fit(prompt, params)
         if params.beam_search and params.width > min(self._slots, self.vocabulary_size):
             raise ValueError(
                 f"a search with {params.width} beams needs {params.width} slots, and the engine has {self._slots}"
@@ -207,13 +220,27 @@ class LocalEngine(Engine):
             bias=Bias.from_params(params, self._vocabulary, self.vocabulary_size, ends, thinking=thinking),
             matcher=self._create_matcher(params, thinking),
             tool_format=self._checkpoint.tool_format,
-            predicted=None if params.predicted is None else self._vocabulary.encode(params.predicted),
+            predicted=None if params.predicted is None else self._encode_prediction(params.predicted),
         )
         seed = secrets.randbits(64) if params.seed is None else params.seed
         submission = Submission(list(prompt), spec, seed=seed, ready_at=time.perf_counter())
         generation = LocalGeneration(submission, asyncio.get_running_loop())
         self._driver.submit(generation)
         return generation
+
+    def _fit(self, prompt: list[int], params: SamplingParams) -> list[int]:
+        """Return the prompt, truncated if the request asks for it; raise PromptTooLong."""
+        prompt = params.truncate_prompt(prompt, self.max_model_len - 1)
+        if len(prompt) > self.max_model_len - 1:
+            raise PromptTooLong(len(prompt), self.max_model_len - 1)
+        return prompt
+
+    def release_memory(self) -> None:
+        return_freed_memory()
+
+    def _encode_prediction(self, text: str) -> tuple[int, ...]:
+        """Return the tokens of a predicted output, as far as an answer can reach."""
+        return self._vocabulary.encode(text[: self.max_new_tokens * self._vocabulary.longest_token])
 
     def _starts_in_reasoning(self, prompt: list[int], params: SamplingParams) -> bool:
         """Return whether the prompt ends inside reasoning that the request wants separately."""

@@ -1,4 +1,4 @@
-"""A setting of the C library's allocator that keeps freed memory."""
+"""Settings of the C library's allocator: it keeps freed memory until it is told to return it."""
 
 from __future__ import annotations
 
@@ -25,3 +25,15 @@ def keep_freed_memory() -> bool:
     return mallopt is not None and bool(
         mallopt(M_MMAP_THRESHOLD, LARGEST_BYTES) and mallopt(M_TRIM_THRESHOLD, KEPT_BYTES)
     )
+
+
+def return_freed_memory() -> None:
+    """Return all freed memory to the operating system, if the C library can.
+
+    The next steps have page faults for their tensors again, so this is for the end of requests of megabytes: the
+    memory of a large conversation would otherwise be kept for tensors that never need it.
+    """
+    if sys.platform.startswith("linux"):
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # missing in musl
+        if trim is not None:
+            trim(0)

@@ -133,6 +133,20 @@ def _mark_strings(value: Any, marker: _TokenMarker, mark: str) -> Any:
     return value
 
 
+def count_characters(value: Any) -> int:
+    """Return the number of characters in all strings of a value, without keys."""
+    count, pending = 0, [value]
+    while pending:
+        match pending.pop():
+            case str() as text:
+                count += len(text)
+            case dict() as fields:
+                pending.extend(fields.values())
+            case list() as items:
+                pending.extend(items)
+    return count
+
+
 def _iter_strings(value: Any) -> Iterator[str]:
     """Yield every string in a value, including keys."""
     match value:

@@ -99,7 +99,7 @@ def read(messages: list[dict[str, Any]], limit: int = 10, **headers: str) -> tup
         return messages[received - 1]
 
     lines = {name.replace("_", "-"): value for name, value in headers.items()}
-    body = asyncio.run(read_body(Headers(lines), receive, limit))
+    body = asyncio.run(read_body(Headers(lines), receive, limit, lambda _: None))
     return body, received
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -172,6 +173,47 @@ class TestModelFailure:
             asyncio.run(scenario())
         finally:
             released.set()
+
+    def test_an_engine_is_not_alive_while_a_step_takes_much_longer_than_any_before(
+        self, load_engine: Callable[..., LocalEngine], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        engine = load_engine(stall_s=0.05)
+        assert isinstance(asyncio.run(collect(engine, [1])), list)
+        released = threading.Event()
+        decode = engine._runner.decode
+
+        def hanging(*arguments: Any) -> torch.Tensor:
+            released.wait(PATIENCE_S)
+            return decode(*arguments)
+
+        async def scenario() -> None:
+            monkeypatch.setattr(engine._runner, "decode", hanging)
+            generation = engine.submit([1], GREEDY)
+            await anext(generation)
+            async with asyncio.timeout(PATIENCE_S):
+                while engine.alive:
+                    await asyncio.sleep(0.01)
+            assert not engine.dead
+            released.set()
+            async with asyncio.timeout(PATIENCE_S):
+                while not engine.alive:
+                    await asyncio.sleep(0.01)
+            generation.cancel()
+
+        try:
+            asyncio.run(scenario())
+        finally:
+            released.set()
+
+    def test_a_hung_step_is_reported_within_ten_seconds(self, engine: LocalEngine) -> None:
+        assert engine._driver._stall_s < 10
+
+    def test_an_engine_with_slow_steps_stays_alive_during_a_slow_step(self, engine: LocalEngine) -> None:
+        driver = engine._driver
+        driver._longest_step_s = 30.0
+        driver._step_started_s = time.monotonic() - 60.0
+        assert engine.alive
+        driver._step_started_s = None
 
 
 class TestOneRequest:
