@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-import importlib
-import io
-import os
-import signal
 import sys
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TextIO
 
-import click
+try:
+    import importlib
+    import io
+    import os
+    import signal
+    from contextlib import ExitStack, contextmanager
+    from dataclasses import dataclass
+    from typing import TYPE_CHECKING, Any, TextIO
+
+    import click
+except KeyboardInterrupt:  # Ctrl-C right after the start
+    sys.stderr.write("chatproof: interrupted\n")
+    raise SystemExit(130) from None
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

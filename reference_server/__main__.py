@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
-from reference_server.serve_command import command
+import sys
 
-command(prog_name="python -m reference_server")
+try:
+    from reference_server.serve_command import command
+
+    command(prog_name="python -m reference_server")
+except KeyboardInterrupt:  # Ctrl-C while modules are imported
+    sys.stderr.write("interrupted\n")
+    raise SystemExit(130) from None

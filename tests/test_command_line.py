@@ -59,6 +59,17 @@ def test_an_interrupt_that_a_command_does_not_handle_exits_with_130_and_one_line
     assert (130, "chatproof: interrupted\n") == (result.exit_code, result.output)
 
 
+@pytest.mark.parametrize("module", ["chatproof", "reference_server"])
+def test_an_interrupt_during_the_first_imports_prints_one_line(module: str, tmp_path: Path) -> None:
+    (tmp_path / "click.py").write_text("raise KeyboardInterrupt")
+    paths = os.pathsep.join((str(tmp_path), str(Path(chatproof.__file__).parent)))
+    environment = {**os.environ, "PYTHONPATH": paths}
+    done = subprocess.run([sys.executable, "-m", module], env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 130
+    assert done.stderr.splitlines()[0].endswith("interrupted")
+    assert done.stderr.count("\n") == 1
+
+
 @pytest.mark.parametrize(
     "interrupts", ["default_int_handler", "SIG_IGN"], ids=["in-the-foreground", "in-the-background"]
 )

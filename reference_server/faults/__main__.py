@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
-from reference_server.faults.fault_host import command
+import sys
 
-command(prog_name="python -m reference_server.faults")
+try:
+    from reference_server.faults.fault_host import command
+
+    command(prog_name="python -m reference_server.faults")
+except KeyboardInterrupt:  # Ctrl-C while modules are imported
+    sys.stderr.write("interrupted\n")
+    raise SystemExit(130) from None

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from base64 import b64encode
+from hashlib import sha256
 from importlib.resources import files
 from typing import TYPE_CHECKING, Final
 
@@ -25,6 +28,11 @@ ASSETS: Final = {
     "swagger-ui-bundle.js": "text/javascript",
     "favicon-32x32.png": "image/png",
 }
+SECURITY_HEADERS: Final = {
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+}
 PUBLIC_PATHS: Final = frozenset({"/health", "/openapi.json", "/docs", *(f"/docs/{name}" for name in ASSETS)})
 """Paths that need no API key. Their content is published with the server anyway."""
 
@@ -34,7 +42,7 @@ def description(document: Mapping[str, object]) -> Handler:
     body = orjson.dumps(document)
 
     async def handle(_request: Request) -> Response:
-        return Response(body, media_type="application/json")
+        return Response(body, media_type="application/json", headers=SECURITY_HEADERS)
 
     return handle
 
@@ -50,10 +58,30 @@ def documentation(title: str) -> Handler:
         swagger_ui_parameters={"validatorUrl": None},  # otherwise the page would send requests to validator.swagger.io
     )
 
+    page.headers.update({**SECURITY_HEADERS, "Content-Security-Policy": _content_policy(page.body)})
+
     async def handle(_request: Request) -> Response:
         return page
 
     return handle
+
+
+def _content_policy(page: bytes | memoryview) -> str:
+    """Return the policy of the page: only the server's own files and the page's own inline script are loaded."""
+    scripts = re.findall(rb"<script>(.*?)</script>", bytes(page), re.DOTALL)
+    hashes = [f"'sha256-{b64encode(sha256(script).digest()).decode()}'" for script in scripts]
+    return "; ".join(
+        (
+            "default-src 'none'",
+            f"script-src 'self' {' '.join(hashes)}",
+            "style-src 'self' 'unsafe-inline'",  # Swagger UI sets styles of elements
+            "img-src 'self' data:",
+            "connect-src 'self'",
+            "base-uri 'none'",
+            "form-action 'none'",
+            "frame-ancestors 'none'",
+        )
+    )
 
 
 async def asset(request: Request) -> Response:
@@ -61,7 +89,8 @@ async def asset(request: Request) -> Response:
     name = request.path_params["name"]
     if name not in ASSETS:
         raise ApiError("not_found", "unknown file")
-    return Response(files("reference_server").joinpath("static", name).read_bytes(), media_type=ASSETS[name])
+    content = files("reference_server").joinpath("static", name).read_bytes()
+    return Response(content, media_type=ASSETS[name], headers=SECURITY_HEADERS)
 
 
 def health(engine: Engine) -> Handler:

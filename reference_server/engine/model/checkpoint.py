@@ -117,6 +117,8 @@ def _read(path: Path, dtype: str) -> tuple[Any, Any]:
             output_loading_info=True,
         )
     except Exception as error:  # a broken file can raise any exception of its reader
+        if isinstance(error.__cause__ or error.__context__, KeyboardInterrupt):  # transformers replaces it
+            raise KeyboardInterrupt from None
         reason = _first_line(error)
         raise CheckpointError(f"{path} cannot be loaded ({reason}): restore the directory") from error
     finally:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
+from base64 import b64encode
 from dataclasses import replace
+from hashlib import sha256
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -261,3 +264,22 @@ def test_a_key_can_be_required_in_every_dialect_and_is_then_described() -> None:
         accepted = http.post(path, json=body())
     assert described["paths"][path]["post"]["security"] == [{"bearer": []}]
     assert (refused.status_code, accepted.status_code) == (401, 200)
+
+
+@pytest.mark.parametrize("path", ["/docs", "/docs/swagger-ui-bundle.js", "/openapi.json"])
+def test_pages_cannot_be_framed_or_taken_for_another_type(path: str) -> None:
+    with client() as (http, _):
+        headers = http.get(path).headers
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["x-frame-options"] == "DENY"
+
+
+def test_the_documentation_runs_no_script_but_its_own() -> None:
+    with client() as (http, _):
+        page = http.get("/docs")
+    policy = dict(part.split(" ", 1) for part in page.headers["content-security-policy"].split("; "))
+    assert policy["default-src"] == policy["frame-ancestors"] == "'none'"
+    inline = re.findall("<script>(.*?)</script>", page.text, re.DOTALL)
+    hashes = [f"'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'" for script in inline]
+    assert policy["script-src"].split() == ["'self'", *hashes]
+    assert "http" not in policy["script-src"]
