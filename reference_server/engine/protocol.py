@@ -190,7 +190,7 @@ class Engine(Protocol):
     def check_size(
         self, messages: list[dict[str, Any]], tools: list[dict[str, Any]] | None, params: SamplingParams
     ) -> None:
-        """Raise PromptTooLong if the text alone shows it, so that no template or tokenizer works on it in vain."""
+        """Raise PromptTooLong if the text alone shows it, before a template or a tokenizer works on it."""
         del messages, tools, params  # most engines cannot tell
 
     def prepare(self, prompt: Any, params: SamplingParams) -> None:
@@ -202,6 +202,7 @@ class Engine(Protocol):
 
     def release_memory(self) -> None:
         """Return freed memory to the operating system, after a large request; may take some milliseconds."""
+        return None  # most engines keep none
 
     def close(self) -> None:
         """Stop the engine; requests in flight fail with EngineError. Repeated calls have no effect."""

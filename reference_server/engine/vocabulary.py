@@ -32,7 +32,7 @@ class Vocabulary:
     control_ids: id of every token that was added to the model's own vocabulary, by its text.
     reasoning_markers: texts that open and close the reasoning; <think> and </think> unless the tokenizer has another
         pair as tokens.
-    longest_token: number of characters of the longest token, so that a text has at least a certain number of tokens.
+    longest_token: number of characters of the longest token; it bounds the number of tokens of a string from below.
     """
 
     def __init__(self, tokenizer: Tokenizer) -> None:

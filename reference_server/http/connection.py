@@ -66,7 +66,7 @@ class BoundedConnection(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's
         quiet: Any = QuietTransport(transport)
         super().connection_made(quiet)
-        self.flow = HeldFlow(quiet)
+        self.flow = self._flow = HeldFlow(quiet)
         self._connections.add(self, transport)
         self._await_request()
 
@@ -105,11 +105,11 @@ class BoundedConnection(HttpToolsProtocol):
             if excess and not self._refused:
                 self._refuse(*excess)
         self._backlog = b"" if self._refused else data[at:]
-        was_held, self.flow.held = self.flow.held, len(self._backlog) > BACKLOG_BYTES
-        if self.flow.held:
-            self.flow.pause_reading()
+        was_held, self._flow.held = self._flow.held, len(self._backlog) > BACKLOG_BYTES
+        if self._flow.held:
+            self._flow.pause_reading()
         elif was_held:
-            self.flow.resume_reading()
+            self._flow.resume_reading()
 
     def _feed(self, data: bytes) -> None:
         try:

@@ -29,5 +29,5 @@ def check_head(version: str, headers: Sequence[tuple[bytes, bytes]]) -> None:
 
 
 def content_length(headers: Sequence[tuple[bytes, bytes]]) -> int | None:
-    """Return the length that a valid head declares; None: the body is chunked, or there is none."""
+    """Return the length that a valid head declares; None: the body is chunked or missing."""
     return next((int(value) for name, value in headers if name == b"content-length"), None)

@@ -16,14 +16,14 @@ Json = dict[str, Any]
 MAX_DEPTH: Final = 64
 """Maximum nesting of objects and lists in a body, and in JSON text inside it. Documents need fewer than ten levels."""
 
-MAX_MEMBERS: Final = 4000
-"""Members of one schema, about 2,000 properties.
+MAX_FIELDS: Final = 4000
+"""Fields and list items of one schema, about 2,000 properties.
 
 The compiler's time grows with the square of the number of optional properties in one object: 0.5 s for 2,000.
 """
 
-MAX_TOOL_MEMBERS: Final = 20_000
-"""Members of the schemas of all tools together, for which the compiler's time grows in proportion."""
+MAX_TOOL_FIELDS: Final = 20_000
+"""Fields and list items of the schemas of all tools together, for which the compiler's time grows in proportion."""
 
 MAX_SOURCE_LENGTH: Final = 65_536
 """Characters of a grammar or a regular expression; a longer one takes seconds to convert."""
@@ -44,37 +44,37 @@ def depth(value: object) -> int:
 
 def read_nested_json(text: str) -> Any:
     """Return the value of JSON text that is a string of a request; NOT_JSON if it is invalid or nested too deeply."""
-    if text.count("[") + text.count("{") > MAX_MEMBERS * MAX_DEPTH:
+    if text.count("[") + text.count("{") > MAX_FIELDS * MAX_DEPTH:
         return NOT_JSON
     value = read_json(text).value
     return NOT_JSON if depth(value) > MAX_DEPTH else value
 
 
-def require_few_members(value: object, param: str, limit: int = MAX_MEMBERS) -> None:
-    """Raise ApiError if a value has more members than can be compiled in a short time."""
-    if not has_few_members(value, limit):
-        words = f"invalid {param}: a schema has more than {limit} members: send fewer properties"
+def require_few_fields(value: object, param: str, limit: int = MAX_FIELDS) -> None:
+    """Raise ApiError if a value has more fields than can be compiled in a short time."""
+    if not has_few_fields(value, limit):
+        words = f"invalid {param}: a schema has more than {limit} fields: send fewer properties"
         raise ApiError("invalid_request", words, param=param)
 
 
-def has_few_members(value: object, limit: int = MAX_MEMBERS) -> bool:
-    """Return whether a value has at most `limit` members: fields of objects and items of lists, at any depth.
+def has_few_fields(value: object, limit: int = MAX_FIELDS) -> bool:
+    """Return whether a value has at most `limit` fields and list items, at any depth.
 
     Lists of strings do not count: they are cheap, and the length of the whole grammar has a limit.
     """
-    members = 0
+    fields = 0
     pending = [value]
-    while pending and members <= limit:
+    while pending and fields <= limit:
         value = pending.pop()
         inner: Iterable[object] = ()
         if isinstance(value, dict):
             inner = value.values()
-            members += len(value)
+            fields += len(value)
         elif isinstance(value, list) and not all(isinstance(item, str) for item in value):
             inner = value
-            members += len(value)
+            fields += len(value)
         pending.extend(item for item in inner if isinstance(item, (dict, list)))
-    return members <= limit
+    return fields <= limit
 
 
 def require_short_source(text: str, name: str, param: str) -> None:

@@ -12,7 +12,7 @@ from reference_server.errors import ApiError
 from reference_server.request.client_schema import (
     dump,
     read_nested_json,
-    require_few_members,
+    require_few_fields,
     require_short_source,
 )
 
@@ -33,7 +33,7 @@ def text_grammar(given: Mapping[str, Any]) -> str | None:
     if outputs and response_format.get("type", "text") != "text":
         words = "response_format and structured_outputs are mutually exclusive: remove one"
         raise ApiError("invalid_request", words, param="structured_outputs")
-    require_few_members(response_format, "response_format")
+    require_few_fields(response_format, "response_format")
     if outputs:
         return _structured_outputs_grammar(outputs)
     return FORMATS[response_format.get("type", "text")](response_format)
@@ -108,7 +108,7 @@ def _structured_outputs_grammar(outputs: Mapping[str, Any]) -> str | None:
     if "grammar" in outputs:
         return f"content: %lark {{\n{_lark(outputs['grammar'])}\n}}"
     tags = read_nested_json(outputs["structural_tag"])
-    require_few_members(tags, "structured_outputs")
+    require_few_fields(tags, "structured_outputs")
     if not isinstance(tags, dict):
         words = "invalid structured_outputs.structural_tag: expected a JSON object"
         raise ApiError("invalid_request", words, param="structured_outputs")
@@ -130,7 +130,7 @@ def _lark(grammar: str) -> str:
 def _schema(schema: str | Json) -> Json:
     if isinstance(schema, str):
         schema = read_nested_json(schema)
-    require_few_members(schema, "structured_outputs")
+    require_few_fields(schema, "structured_outputs")
     if not isinstance(schema, dict):
         words = "invalid structured_outputs.json: expected a JSON Schema object"
         raise ApiError("invalid_request", words, param="structured_outputs")

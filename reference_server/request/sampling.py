@@ -227,7 +227,7 @@ def _integer(value: float | None) -> int | None:
 
 
 def _bad_words(words: Sequence[str]) -> tuple[str, ...]:
-    """Return the words; raise ApiError if there are so many that they would delay every step of the engine."""
+    """Return the words; raise ApiError if they are numerous enough to delay every step of the engine."""
     if len(words) > MAX_BAD_WORDS or sum(map(len, words)) > MAX_BAD_WORD_CHARACTERS:
         words_allowed = f"at most {MAX_BAD_WORDS} words with {MAX_BAD_WORD_CHARACTERS} characters in total"
         raise ApiError("invalid_request", f"invalid bad_words: expected {words_allowed}", param="bad_words")

@@ -9,12 +9,12 @@ from openapi.stream.strict_json import quote
 from reference_server.engine import Tool, ToolParameter, ToolUse
 from reference_server.errors import ApiError
 from reference_server.request.client_schema import (
-    MAX_TOOL_MEMBERS,
+    MAX_TOOL_FIELDS,
     dump,
-    has_few_members,
+    has_few_fields,
     is_object_schema,
     read_nested_json,
-    require_few_members,
+    require_few_fields,
     require_short_source,
     with_definitions,
 )
@@ -82,7 +82,7 @@ def _select_tools(given: Mapping[str, Any]) -> ToolSelection:
                 raise ApiError("invalid_request", words, param="tool_choice")
         functions = [function for function in functions if function["name"] in choice.names]
     required = choice.mode == "required"
-    require_few_members([function.get("parameters") for function in functions], "tools", MAX_TOOL_MEMBERS)
+    require_few_fields([function.get("parameters") for function in functions], "tools", MAX_TOOL_FIELDS)
     tools = tuple(_engine_tool(function, required=required) for function in functions)
     use = ToolUse(tools, required, not choice.single and given.get("parallel_tool_calls") is not False)
     custom = frozenset(tool["custom"]["name"] for tool in given["tools"] if tool.get("type") == "custom")
@@ -157,8 +157,8 @@ def _arguments_schema(name: str, parameters: Mapping[str, Any], *, strict: bool)
     schema.pop("x-guidance", None)  # options of the grammar compiler
     kind = schema["type"]
     if strict:
-        require_few_members(schema, "tools")
-    if not is_object_schema(schema) or not has_few_members(schema):
+        require_few_fields(schema, "tools")
+    if not is_object_schema(schema) or not has_few_fields(schema):
         if strict:
             words = f"tools: the parameters of {quote(name)} are not a JSON Schema: correct properties and required"
             raise ApiError("invalid_request", words, param="tools")

@@ -36,10 +36,14 @@ async def until_alive(engine: LocalEngine) -> None:
             await asyncio.sleep(0.001)
 
 
-async def until_dead(engine: LocalEngine) -> None:
+async def until(condition: Callable[[], bool]) -> None:
     async with asyncio.timeout(PATIENCE_S):
-        while not engine.dead:
+        while not condition():
             await asyncio.sleep(0.001)
+
+
+async def until_dead(engine: LocalEngine) -> None:
+    await until(lambda: engine.dead)
 
 
 @pytest.fixture
@@ -190,14 +194,10 @@ class TestModelFailure:
             monkeypatch.setattr(engine._runner, "decode", hanging)
             generation = engine.submit([1], GREEDY)
             await anext(generation)
-            async with asyncio.timeout(PATIENCE_S):
-                while engine.alive:
-                    await asyncio.sleep(0.01)
+            await until(lambda: not engine.alive)
             assert not engine.dead
             released.set()
-            async with asyncio.timeout(PATIENCE_S):
-                while not engine.alive:
-                    await asyncio.sleep(0.01)
+            await until(lambda: engine.alive)
             generation.cancel()
 
         try:
