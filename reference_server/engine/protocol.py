@@ -202,7 +202,7 @@ class Engine(Protocol):
 
     def release_memory(self) -> None:
         """Return freed memory to the operating system, after a large request; may take some milliseconds."""
-        return None  # most engines keep none
+        del self  # most engines keep none
 
     def close(self) -> None:
         """Stop the engine; requests in flight fail with EngineError. Repeated calls have no effect."""

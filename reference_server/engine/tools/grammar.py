@@ -147,7 +147,7 @@ class Matcher:
         if not self._matcher.is_stopped():
             return False
         if not self._matcher.is_accepting():
-            raise Unsatisfiable(f"the output format cannot be enforced: {DEAD_END}")
+            raise Unsatisfiable("the output format allows no continuation")
         return True
 
     @property
