@@ -57,13 +57,17 @@ class NotExercised(NotObserved):
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What a check receives besides the exchange."""
+    """What a check receives besides the exchange.
+
+    lost: the ids of the exchanges after which no good request was answered.
+    """
 
     contract: Contract
     validator: Validator
     model: str
     scenario: Scenario
     step: Step
+    lost: tuple[str, ...] = ()
 
 
 def no_precondition(_: Exchange) -> None:

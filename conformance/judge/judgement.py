@@ -11,6 +11,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, cast
 
 from conformance.check import Context, NotExercised, NotObserved
+from conformance.judge.liveness import list_lost
 from conformance.judge.traced_exchange import Reads, trace
 
 if TYPE_CHECKING:
@@ -53,9 +54,11 @@ def judge(
     """Judge every assertion.
 
     recorded: the exchanges by (scenario, step).
-    missing: why a step was not sent, by (scenario, step).
+    missing: why a step was not sent, or why its exchange shows nothing, by (scenario, step).
     """
-    return tuple(_judge_one(assertion, recorded, contract, validator, model, missing) for assertion in assertions)
+    lost = list_lost(recorded, missing)
+    shown = {key: exchange for key, exchange in recorded.items() if key not in missing} if lost else recorded
+    return tuple(_judge_one(assertion, shown, contract, validator, model, missing, lost) for assertion in assertions)
 
 
 def _judge_one(
@@ -65,6 +68,7 @@ def _judge_one(
     validator: Validator,
     model: str,
     missing: Mapping[tuple[str, str], NotObserved],
+    lost: tuple[str, ...],
 ) -> Judgement:
     scenario, check = assertion.scenario, assertion.check
     made = {step.name for step in scenario.steps if (scenario.id, step.name) in recorded}
@@ -80,7 +84,7 @@ def _judge_one(
     for exchange in (exchanges[name] for name in required):
         if reason := check.on.unmet(exchange):
             return Judgement(assertion, identities, unobserved=reason)
-    context = Context(contract, validator, model, scenario, assertion.step)
+    context = Context(contract, validator, model, scenario, assertion.step, lost)
     try:
         findings = _run(assertion, exchanges, context)
     except NotObserved as not_observed:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from conformance.check import NotExercised, NotObserved
 from conformance.client.secret import is_redacted
 from conformance.exchange import Exchange
+from conformance.judge.liveness import CANARY
 from conformance.plan.capabilities import DeclaredCapabilities
 from conformance.plan.scenarios.schemathesis_cases import Draw
 from conformance.plan.selection import narrow_scenario
@@ -131,6 +132,8 @@ def _rebuild(
             exchange = exchanges.get(f"{prefix}{scenario.id}/{step.name}") or reused.get(position)
             if exchange is not None and _is_same_request(exchange, step, target["model"]):
                 record.exchanges[scenario.id, step.name] = exchange
+    canaries = (exchange for identity, exchange in exchanges.items() if identity.startswith(f"{prefix}{CANARY}/"))
+    record.exchanges.update(((CANARY, exchange.step), exchange) for exchange in canaries)
     known_steps = {*record.exchanges, *record.missing}
     unrecorded = tuple(scenario.id for scenario in needed.scenarios if _is_incomplete(needed, scenario, record))
     address = parse(target["url"], contract.path, contract.models_path)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from conformance.check import NotExercised, NotObserved
 from conformance.errors import HarnessError
+from conformance.judge.liveness import explain_unsent
 from conformance.judge.rounds import DECIDED
 from conformance.record import Record
 from conformance.run.calls import cut_stop, explain_no_stop, key_alteration
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from conformance.plan.plan import Plan
     from conformance.record import BudgetLimits
     from conformance.run.calls import ServerUnderTest
+    from conformance.run.canary import Canary
     from conformance.run.reuse import ReusableExchanges
     from conformance.scenario import Scenario, Step
 
@@ -30,7 +32,7 @@ class Run:
     """Sends one plan to one server. `on_progress` is called after every exchange.
 
     A scenario that sends the same as one in `reusable` is not sent again. `id_prefix` tells the exchanges of this run
-    from those of another run in the same report.
+    from those of another run in the same report. `canary` finds out whether the server still answers.
     """
 
     def __init__(
@@ -42,6 +44,7 @@ class Run:
         on_progress: Callable[[Record], None] = lambda _: None,
         reusable: ReusableExchanges | None = None,
         id_prefix: str = "",
+        canary: Canary | None = None,
     ) -> None:
         self.record = Record()
         self._plan = plan
@@ -51,6 +54,7 @@ class Run:
         self._scheduler = StepScheduler(limits.concurrency)
         self._sender = Sender(server, limits, self.record, id_prefix)
         self._trials = Trials(plan)
+        self._canary = canary
 
     async def execute(self) -> Record:
         """Send every scenario, `concurrency` exchanges at a time, and return the record.
@@ -67,6 +71,8 @@ class Run:
             if ours is None:
                 raise
             raise _first(ours) from None
+        if self._canary is not None:
+            await self._canary.finish(self.record, self._send_canary)
         return self.record
 
     async def _run_scenario(self, scenario: Scenario) -> None:
@@ -78,6 +84,12 @@ class Run:
                 await self._run_rounds(scenario)
             else:
                 await self._scheduler.send_steps(scenario, lambda step: self._run_step(scenario, step))
+        if self._canary is not None and self._canary.is_due(self.record):
+            await self._canary.check(self.record, self._send_canary)
+
+    async def _send_canary(self, scenario: Scenario, step: Step) -> Exchange | None:
+        async with self._scheduler.next_slot():
+            return await self._sender.send(scenario, step, None)
 
     def _reuse(self, scenario: Scenario, exchanges: Mapping[int, Exchange]) -> None:
         for position, exchange in exchanges.items():
@@ -111,9 +123,11 @@ class Run:
                 return
         exchange = await self._sender.send(scenario, step, stop)
         if exchange is None:
-            record.missing[key] = NotObserved(f"the run ended early ({record.exhausted})")
+            record.missing[key] = NotObserved(explain_unsent(record.exhausted))
         else:
             record.exchanges[key] = exchange
+            if self._canary is not None:
+                self._canary.note(key, exchange)
         self._on_progress(record)
 
 

@@ -40,6 +40,10 @@ class StepScheduler:
         """
         return self._disconnecting if scenario.disconnects else nullcontext()
 
+    def next_slot(self) -> AbstractAsyncContextManager[None]:
+        """Return a context that holds the next slot that becomes free."""
+        return self._slots.acquire(1, prioritized=True)
+
     async def send_steps(self, scenario: Scenario, send: SendStep) -> None:
         """Send all steps of a scenario without rounds."""
         # Scenarios whose clients disconnect have already waited for one another; queueing again would make them last.

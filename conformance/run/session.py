@@ -12,7 +12,9 @@ from conformance.client.client import Client
 from conformance.errors import UsageError
 from conformance.judge.acceptance import is_completion
 from conformance.judge.causes import find_causes
+from conformance.judge.check_registry import gather_checks
 from conformance.judge.judgement import Judgement, judge
+from conformance.judge.liveness import attribute_lost, list_canary_assertions
 from conformance.plan.capabilities import (
     DeclaredCapabilities,
     capabilities_from_description,
@@ -24,6 +26,7 @@ from conformance.report import verdict
 from conformance.report.document_coverage import count_sentences
 from conformance.report.results import RunFacts, add_dialects, build_results
 from conformance.run.calls import ServerUnderTest
+from conformance.run.canary import Canary
 from conformance.run.drafting import draft
 from conformance.run.preflight import Preflight
 from conformance.run.reuse import index_exchanges
@@ -201,6 +204,7 @@ async def send(
                 on_progress=on_progress,
                 reusable=index_exchanges(prepared.plan, records[0], prepared.model) if records else None,
                 id_prefix=f"{current.contract.name}:" if records else "",
+                canary=Canary(current.plan.contract) if prepared.answered else None,
             )
             try:
                 records.append(await run.execute())
@@ -238,14 +242,17 @@ def conclude(prepared: PreparedRun, record: Record, started_at: str, duration_s:
     """Judge a record and build the report."""
     plan, contract, options = prepared.plan, prepared.plan.contract, prepared.options
     validator = Validator(contract)
-    judgements = judge(plan.assertions, record.exchanges, contract, validator, prepared.model, record.missing)
+    canaries = list_canary_assertions(record.exchanges, contract, gather_checks(), partial=plan.partial)
+    assertions = (*plan.assertions, *canaries)
+    judgements = judge(assertions, record.exchanges, contract, validator, prepared.model, record.missing)
+    causes = find_causes(judgements, record.exchanges, contract, validator, prepared.model)
     report = verdict.build_report(
         plan,
         judgements,
         strict=options.strict,
         exhausted=record.exhausted,
         waivers=options.waivers,
-        causes=find_causes(judgements, record.exchanges, contract, validator, prepared.model),
+        causes={**causes, **attribute_lost(judgements, record.exhausted)},
     )
     answered = prepared.answered or any(map(is_completion, record.exchanges.values()))
     if report.verdict is verdict.Verdict.CONFORMANT and not answered:

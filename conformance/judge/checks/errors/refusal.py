@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
     from conformance.exchange import Exchange
 
+MOST_NAMED = 6
+"""How many requests a finding names that a server may not have survived."""
+
 
 @check("errors.before-the-stream", on=in_scenario("refused-stream"))
 def streamed_request_is_refused_before_the_stream(exchange: Exchange, context: Context) -> Iterator[Finding]:
@@ -63,10 +66,16 @@ def integer_of_many_digits_is_survived(exchange: Exchange, context: Context) -> 
 
 
 @check("errors.server-goes-on", on=in_scenario("goes-on-after-errors", "good"))
-def good_request_is_answered_after_bad_ones(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """A valid request is answered after invalid ones."""
+def good_request_is_answered_after_bad_ones(exchange: Exchange, context: Context) -> Iterator[Finding]:
+    """A valid request is answered after refused and failed ones.
+
+    A run also sends one after a failed request, and after several refusals. If it is not answered, the finding names
+    the requests that the server may not have survived.
+    """
     if reason := why_unanswered(exchange):
-        yield Finding("/status", "200", reason)
+        others = f" and {len(context.lost) - MOST_NAMED} more" if len(context.lost) > MOST_NAMED else ""
+        names = ", ".join(context.lost[:MOST_NAMED])
+        yield Finding("/status", "200", f"{reason} after {names}{others}" if names else reason)
 
 
 @check("errors.lenient-json-refused", on=in_scenario("lenient-*"))
