@@ -179,7 +179,7 @@ def _narrow(plan: Plan, known: set[tuple[str, str]]) -> Plan:
     used = {assertion.scenario.id for assertion in assertions}
     scenarios = tuple(narrow_scenario(scenario, known) for scenario in plan.scenarios if scenario.id in used)
     partial = plan.partial or len(assertions) < len(plan.assertions)
-    return replace(plan, scenarios=scenarios, assertions=assertions, uncovered=(), partial=partial)
+    return replace(plan, scenarios=scenarios, assertions=assertions, partial=partial)
 
 
 def _missing(judged: dict[str, Any]) -> dict[tuple[str, str], NotObserved]:

@@ -49,6 +49,8 @@ class Outcome(StrEnum):
     ERROR = "ERROR"  # an internal error of the suite
 
 
+UNCOVERED = "no scenario exercises it"
+"""Why a requirement was not exercised that the plan does not cover. What was not sent never fails a server."""
 UNJUDGED = (Outcome.NOT_EXERCISED, Outcome.NOT_APPLICABLE)
 """The outcomes of requirements that were not judged at all."""
 
@@ -142,13 +144,9 @@ def build_report(
     rows = [replace(row, causes=(causes or {}).get(row.id, ())) if row.outcome in VIOLATED else row for row in rows]
     rows += [
         _unjudged_row(
-            requirement.id, requirement.keyword, requirement.source, "", Outcome.UNTESTABLE, "no scenario exercises it"
+            requirement.id, requirement.keyword, requirement.source, "", Outcome.NOT_EXERCISED, reason or UNCOVERED
         )
-        for requirement in plan.uncovered
-    ]
-    rows += [
-        _unjudged_row(requirement.id, requirement.keyword, requirement.source, "", Outcome.NOT_EXERCISED, reason)
-        for requirement, reason in plan.left_out
+        for requirement, reason in (*((row, "") for row in plan.uncovered), *plan.left_out)
     ]
     rows += [
         _unjudged_row(
