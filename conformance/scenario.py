@@ -102,7 +102,8 @@ class Step:
     Without `path` the endpoint of the contract is used; a path that begins with `chat` or `models` is relative to that
     endpoint or to the list of models. `raw` is sent unchanged in place of `body`. In a scenario with rounds, `part` is
     the name of the step without the number of its round, and `round` is 0 for a step that is sent once, before all
-    rounds. In a scenario that tests several facts, steps have subjects of their own.
+    rounds. In a scenario that tests several facts, steps have subjects of their own. `pruned` names the fields that
+    were left out of the body because the server does not support them.
     """
 
     name: str = "main"
@@ -119,6 +120,7 @@ class Step:
     round: int = 0
     form: Form = "plain"
     subject: Subject | None = None
+    pruned: frozenset[str] = frozenset()
 
     @property
     def streams(self) -> bool:

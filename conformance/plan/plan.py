@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from conformance.check import Check
-    from conformance.scenario import Scenario
+    from conformance.scenario import Scenario, Step
     from openapi.contract.contract import Capability, Contract
 
 
@@ -134,12 +134,19 @@ def _assertions(contract: Contract, scenario: Scenario, checks: Mapping[str, Che
             row = contract.requirements.get(check.id)
             if row is None or not _expected(row, contract) or not check.on.applies_to(scenario, step, contract):
                 continue
-            if not check.by_subject:
+            if not check.by_subject and not _is_pruned(row, check, scenario, step):
                 assertions.append(Assertion(check, scenario, step, row, check.claim))
-            elif (subject := scenario.subject_of(step)) is not None and subject.check == check.id:
+            elif check.by_subject and (subject := scenario.subject_of(step)) is not None and subject.check == check.id:
                 own = Requirement(subject.requirement, subject.keyword, subject.source, subject.interpretation)
                 assertions.append(Assertion(check, scenario, step, own, subject.summary))
     return assertions
+
+
+def _is_pruned(row: Requirement, check: Check, scenario: Scenario, step: Step) -> bool:
+    """Return whether the parameter that a requirement is about was left out of the requests that would show it."""
+    names = check.steps(scenario, step, ())
+    pruned = {name for other in scenario.steps if other.name in names for name in other.pruned}
+    return bool(pruned) and row.parameter in pruned
 
 
 def shows(check: Check, scenario: Scenario, contract: Contract) -> bool:

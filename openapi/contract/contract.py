@@ -81,6 +81,12 @@ class Requirement:
     capability: str | None = None
     authority: Authority = Authority.PAGE
 
+    @property
+    def parameter(self) -> str | None:
+        """The parameter that the cited sentence describes, such as `seed` for `#request/seed`; None without one."""
+        kind, _, rest = self.source.partition("#")[2].partition("/")
+        return rest.partition("/")[0] if kind == "request" and rest else None
+
 
 @dataclass(frozen=True, slots=True)
 class Contract:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from conformance.check import Applicability, Context, Finding, NotExercised, NotObserved, check, relation
-from conformance.judge.applicability import in_scenario, why_unanswered
+from conformance.check import Context, Finding, NotExercised, check, relation
+from conformance.judge.applicability import UNENDING, not_generated, why_unanswered
 from conformance.judge.token_counts import SAFE_LIMIT, completion_count, requested_limit
 
 if TYPE_CHECKING:
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from conformance.exchange import Exchange
 
 
-LONG = in_scenario("long-stream")
 SEEDED = ("seeded", "seeded-again", "seeded-streamed")
 
 
@@ -59,18 +58,9 @@ def seed_is_heeded_with_log_probabilities(exchanges: Mapping[str, Exchange], _: 
         yield Finding("/seeded-told/choices/0/message/content", repr(first)[:200], repr(with_logprobs)[:200])
 
 
-IGNORED_END = Applicability(
-    lambda scenario, step, contract: any(
-        applicability.applies_to(scenario, step, contract) for applicability in (in_scenario("cut-*"), LONG)
-    )
-)
-
-
-@check("sampling.eos-ignored", on=IGNORED_END)
+@check("sampling.eos-ignored", on=not_generated(UNENDING))
 def generation_goes_on_past_the_end(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """With ignore_eos generation continues to max_tokens, as far as every server's own limit allows."""
-    if reason := why_unanswered(exchange):
-        raise NotObserved(reason)
     limit, found = min(requested_limit(exchange), SAFE_LIMIT), completion_count(exchange)
     if found < limit:
         yield Finding("/usage/completion_tokens", f"{limit}, because the end is ignored", f"{found}")

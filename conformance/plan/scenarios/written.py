@@ -215,6 +215,7 @@ def _step(row: dict[str, Any], contract: Contract | None, place: str) -> Step:
         body = {"messages": messages, **(body or {})}
     if body is not None:
         body |= {name: list(range(number)) for name, number in row.get("below", {}).items()}
+    complete = body or {}
     if body is not None and contract is not None and row.get("prune"):
         body = {name: value for name, value in body.items() if name in _known(contract) or (name, value) == STREAMED}
         body = {name: value for name, value in body.items() if value is not None or _is_nullable(name, contract)}
@@ -235,6 +236,7 @@ def _step(row: dict[str, Any], contract: Contract | None, place: str) -> Step:
         stop_from=StopFrom(**stop_from) if stop_from else None,
         stop_after_events=row.get("stop_after_events"),
         form=row.get("form", "plain"),
+        pruned=frozenset(complete) - frozenset(body or ()),
     )
 
 
