@@ -8,6 +8,7 @@ sent.
 from __future__ import annotations
 
 import base64
+import json
 import re
 from dataclasses import asdict, dataclass
 from datetime import datetime
@@ -153,8 +154,9 @@ class Exchange:
 
     @cached_property
     def request_json(self) -> Any:
-        """The JSON value of the request body, or `NOT_JSON`."""
-        return read_json(self.request.body.decode(errors="replace")).value
+        """The JSON value of the request body in its encoding, or `NOT_JSON`. A byte order mark belongs to no value."""
+        body = self.request.body
+        return read_json(body.decode(json.detect_encoding(body), errors="replace")).value
 
     @cached_property
     def is_stream(self) -> bool:

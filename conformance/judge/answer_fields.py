@@ -67,6 +67,14 @@ def iterate_choices(exchange: Exchange) -> Iterator[tuple[str, dict[str, Any]]]:
                 yield f"{path}/choices/{at}", choice
 
 
+def requested_model(exchange: Exchange, context: Context) -> Any:
+    """Return the model of a request as it was sent. Raises NotExercised if the request was not JSON."""
+    sent: Any = exchange.request_json
+    if not isinstance(sent, dict):
+        raise NotExercised("the request is not a JSON object")
+    return sent.get("model", context.model)
+
+
 def requested_choices(exchange: Exchange, context: Context) -> Any:
     """Return the `n` of a request. Raises NotExercised if best_of changes how many choices may be returned."""
     sent: Any = exchange.request_json

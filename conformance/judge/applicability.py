@@ -56,21 +56,26 @@ def why_no_response(exchange: Exchange) -> str | None:
     return None if exchange.response is not None else f"{exchange.id} got no response ({summarize(exchange)})"
 
 
-def _expects_answer(step: Step) -> bool:
-    return step.targets_chat and step.expect in ("answer", "either") and step.stop_after_events is None
+def _expects_answer(scenario: Scenario, step: Step) -> bool:
+    """Tell whether the request may be answered, and the contract says how.
 
-
-def _expects_plain(_scenario: Scenario, step: Step, _contract: Contract) -> bool:
+    If a server answers a wrong value, no document says what its answer is. Only the requirement of the value judges it.
+    """
+    subject = scenario.subject_of(step)
     return (
         step.targets_chat
         and step.expect in ("answer", "either")
-        and not step.streams
         and step.stop_after_events is None
+        and (subject is None or subject.expect == "accept")
     )
 
 
-def _expects_stream(_scenario: Scenario, step: Step, _contract: Contract) -> bool:
-    return _expects_answer(step) and step.streams
+def _expects_plain(scenario: Scenario, step: Step, _contract: Contract) -> bool:
+    return _expects_answer(scenario, step) and not step.streams
+
+
+def _expects_stream(scenario: Scenario, step: Step, _contract: Contract) -> bool:
+    return _expects_answer(scenario, step) and step.streams
 
 
 def _expects_any(scenario: Scenario, step: Step, contract: Contract) -> bool:
@@ -79,11 +84,6 @@ def _expects_any(scenario: Scenario, step: Step, contract: Contract) -> bool:
 
 def _expects_refusal(_scenario: Scenario, step: Step, _contract: Contract) -> bool:
     return step.targets_chat and step.expect in ("refusal", "either")
-
-
-def _is_valid(scenario: Scenario) -> bool:
-    """Tell whether the contract allows the request, so that the answer must have everything that it asks for."""
-    return scenario.subject is None or scenario.subject.expect == "accept"
 
 
 def is_generated(scenario: Scenario, step: Step) -> bool:
@@ -124,28 +124,21 @@ STREAMED_ANSWER = Applicability(
 )
 ANSWER = Applicability(_expects_any, why_unanswered)
 SEVERAL_CHOICES = Applicability(
-    lambda scenario, step, contract: (
-        _is_valid(scenario) and _expects_plain(scenario, step, contract) and requests_several(step)
-    ),
+    lambda scenario, step, contract: _expects_plain(scenario, step, contract) and requests_several(step),
     why_unanswered,
 )
 SEVERAL_STREAMED = Applicability(
-    lambda scenario, step, contract: (
-        _is_valid(scenario) and _expects_stream(scenario, step, contract) and requests_several(step)
-    ),
+    lambda scenario, step, contract: _expects_stream(scenario, step, contract) and requests_several(step),
     STREAMED_ANSWER.unmet,
 )
 LOGPROBS = Applicability(
-    lambda scenario, step, contract: (
-        _is_valid(scenario) and _expects_plain(scenario, step, contract) and requests_logprobs(step)
-    ),
+    lambda scenario, step, contract: _expects_plain(scenario, step, contract) and requests_logprobs(step),
     why_unanswered,
 )
 ENDS = ("stop", "stop_token_ids", "tools", "functions", "repetition_detection", "response_format", "structured_outputs")
 UNENDING = Applicability(  # only a limit ends the answer
     lambda scenario, step, contract: (
-        _is_valid(scenario)
-        and _expects_any(scenario, step, contract)
+        _expects_any(scenario, step, contract)
         and _parameter(step, "ignore_eos") is True
         and not (step.stop_from or any(_parameter(step, name) for name in ENDS))
     ),

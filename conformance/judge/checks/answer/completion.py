@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from conformance.check import Context, Finding, NotExercised, NotObserved, check
-from conformance.judge.answer_fields import answer_object, check_created, names_model
+from conformance.judge.answer_fields import answer_object, check_created, names_model, requested_model
 from conformance.judge.applicability import EXPECTED_ANSWER, PLAIN_ANSWER, summarize, summarize_with_type
 from conformance.judge.schema_fields import unknown_fields
 from openapi.stream.event_order import reports_error
@@ -119,7 +119,7 @@ def model_is_the_requested_one(exchange: Exchange, context: Context) -> Iterator
 
     A request for `gpt-3.5-turbo` may be answered by `gpt-3.5-turbo-0613`, as a document prints it.
     """
-    requested = exchange.request_json.get("model", context.model) if isinstance(exchange.request_json, dict) else None
+    requested = requested_model(exchange, context)
     found = answer_object(exchange).get("model")
     if not names_model(found, requested):
         yield Finding("/model", repr(requested), repr(found))

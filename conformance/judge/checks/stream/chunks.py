@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from conformance.check import Context, Finding, NotExercised, check, relation
-from conformance.judge.answer_fields import check_created, names_model, requested_choices
+from conformance.judge.answer_fields import check_created, names_model, requested_choices, requested_model
 from conformance.judge.applicability import SEVERAL_STREAMED, STREAM, STREAMED_ANSWER, why_unanswered
 from conformance.judge.schema_fields import unknown_fields
 from conformance.judge.streams import choices, chunks, order_findings
@@ -99,8 +99,7 @@ def chunk_carries_one_choice(exchange: Exchange, _: Context) -> Iterator[Finding
 @check("stream.model-echoed", on=STREAMED_ANSWER)
 def model_of_chunks_is_the_requested_one(exchange: Exchange, context: Context) -> Iterator[Finding]:
     """`model` of the chunks is the model of the request, or a dated version of it, as in plain answers."""
-    sent: Any = exchange.request_json
-    requested = sent.get("model", context.model) if isinstance(sent, dict) else context.model
+    requested = requested_model(exchange, context)
     at, first = chunks(exchange)[0]
     if not names_model(first.get("model"), requested):
         yield Finding(f"/events/{at}/model", repr(requested), repr(first.get("model")))
