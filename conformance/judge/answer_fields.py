@@ -75,6 +75,18 @@ def requested_model(exchange: Exchange, context: Context) -> Any:
     return sent.get("model", context.model)
 
 
+def possible_roles(exchange: Exchange, context: Context) -> tuple[str, ...]:
+    """Return the roles that an answer may have: assistant, and that of the last message if a parameter is false."""
+    sent: Any = exchange.request_json
+    name = context.contract.answer.role_from
+    if name is None or not isinstance(sent, dict) or sent.get(name) is not False:
+        return ("assistant",)
+    messages = sent.get("messages")
+    last = messages[-1] if isinstance(messages, list) and messages else None
+    role = last.get("role") if isinstance(last, dict) else None
+    return ("assistant", role) if isinstance(role, str) else ("assistant",)
+
+
 def requested_choices(exchange: Exchange, context: Context) -> Any:
     """Return the `n` of a request. Raises NotExercised if best_of changes how many choices may be returned."""
     sent: Any = exchange.request_json

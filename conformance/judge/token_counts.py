@@ -14,6 +14,7 @@ LIMITED_STEPS = ("whole", *(f"at-{limit}" for limit in range(1, 7)))
 """The steps that send one greedy request with different limits."""
 STREAMED_CUTS = tuple(f"{name}-streamed" for name in LIMITED_STEPS[1:])
 """The streamed steps with the same limits."""
+NOT_COUNTED = "usage counts no tokens, so its counts show nothing else"
 COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
 
 
@@ -28,11 +29,29 @@ def requested_limit(exchange: Exchange) -> int:
 
 
 def completion_count(exchange: Exchange) -> int:
-    """Return the answer's completion_tokens. Raises NotExercised if usage does not have it."""
+    """Return the answer's completion_tokens. Raises NotExercised if usage does not have it or counts nothing."""
     count = (exchange.usage or {}).get("completion_tokens")
     if isinstance(count, bool) or not isinstance(count, int):
         raise NotExercised("the answer has no usage")
+    if count < 1 and has_text(exchange):
+        raise NotExercised(NOT_COUNTED)
     return count
+
+
+def has_text(exchange: Exchange) -> bool:
+    """Return whether a choice has text or reasoning, so that the answer has completion tokens."""
+    return any(choice.content or choice.reasoning for choice in exchange.choices.values())
+
+
+def comparable_counts(exchange: Exchange) -> tuple[int, int, int]:
+    """Return prompt_tokens, completion_tokens and total_tokens for a comparison with those of other answers.
+
+    Raises NotExercised also if usage counts no tokens: that has requirements of its own, and is no relation.
+    """
+    prompt, completion, total = usage_counts(exchange)
+    if prompt < 1 or (completion < 1 and has_text(exchange)):
+        raise NotExercised(NOT_COUNTED)
+    return prompt, completion, total
 
 
 def prompt_count(exchange: Exchange) -> int:

@@ -55,6 +55,7 @@ class AnswerForm:
     """How the reference server writes a response that is not streamed.
 
     `silence`: the content of a message that has tool calls and no text.
+    `role_from`: the parameter that, if it is false, may give the answer the role of the last message of the request.
     """
 
     id_prefix: str | None
@@ -64,6 +65,7 @@ class AnswerForm:
     token_arrays: bool
     cached_tokens: bool
     silence: str | None = ""
+    role_from: str | None = None
     best_of: Literal["n", "all"] = "n"  # how many of the best_of sequences are returned without beam search
 
 

@@ -29,7 +29,7 @@ def seed_is_ignored_in_streams(exchange: Exchange) -> Exchange:
     return edit_text(exchange, lambda text: f"{text} Bye!")
 
 
-@mutant("sampling.eos-ignored", scenario="cut-*")
+@mutant("sampling.eos-ignored", scenario="cut-at-7")
 def end_is_obeyed(exchange: Exchange) -> Exchange:
     """With ignore_eos generation ends one token before max_tokens."""
     return add_tokens(exchange, completion=-1)

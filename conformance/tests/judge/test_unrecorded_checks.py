@@ -12,8 +12,9 @@ import pytest
 
 from conformance.check import Context, NotExercised
 from conformance.judge.check_registry import gather_checks
+from conformance.judge.token_counts import COUNTS
 from conformance.plan.capabilities import DeclaredCapabilities
-from conformance.proof.editing.answers import edit_answer, edit_choice, edit_message
+from conformance.proof.editing.answers import edit_answer, edit_choice, edit_message, edit_usage
 from conformance.proof.editing.streams import FIRST, LAST, edit_choices, edit_deltas
 from conformance.proof.mutants import mutant
 from conformance.run.drafting import draft
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from conformance.check import Finding
     from conformance.exchange import Exchange
+    from conformance.scenario import Scenario
     from conformance.tests.conftest import Good
 
 CHECKS, MUTANTS = gather_checks(), mutant.gather_mutants()
@@ -131,3 +133,61 @@ def test_the_checks_apply_to_the_expected_scenarios() -> None:
         },
         "tools.none-calls-nothing": {"defaults", "tool-choices", "tool_choice-none-accepted"},
     }
+
+
+def test_a_relation_of_counts_is_not_exercised_if_usage_counts_nothing(read_good: Callable[[str], Good]) -> None:
+    good = read_good("mindie-2.3")
+    names = {"usage.streamed-as-plain", "usage.prompt-grows", "usage.completion-grows", "usage.prompt-counted-once"}
+    uncounted = good.changed(
+        lambda exchange: (
+            edit_usage(exchange, lambda usage: usage.update(dict.fromkeys(COUNTS, 0)))
+            if exchange.usage is not None
+            else exchange
+        )
+    )
+    relations = [assertion for assertion in good.plan.assertions if assertion.check.id in names]
+    judgements = good.judge(uncounted, relations)
+    assert {judgement.assertion.check.id for judgement in judgements} == names
+    assert not any(judgement.findings or judgement.applies for judgement in judgements)
+
+
+def test_the_last_message_gives_its_role_to_an_answer_without_a_prompt_for_the_assistant(
+    read_good: Callable[[str], Good], plain: Exchange
+) -> None:
+    good = read_good("vllm")
+    scenario = good.plan.scenarios[0]
+    context = Context(good.contract, good.validator, good.model, scenario, scenario.steps[0])
+    as_user = edit_message(plain, lambda message: message.update(role="user"))
+
+    def report(exchange: Exchange) -> list[Finding]:
+        return list(CHECKS["answer.role-assistant"].judge(exchange, context))
+
+    assert not report(requesting(as_user, add_generation_prompt=False))
+    assert report(requesting(as_user, add_generation_prompt=True))
+    assert report(as_user)
+    as_tool = edit_message(plain, lambda message: message.update(role="tool"))
+    assert report(requesting(as_tool, add_generation_prompt=False)), "the last message is the user's"
+
+
+def test_a_request_is_read_as_it_was_sent(plain: Exchange, judge: Callable[[str, Exchange], list[Finding]]) -> None:
+    marked = replace(plain, request=replace(plain.request, body=b"\xef\xbb\xbf" + plain.request.body))
+    assert marked.request_json == plain.request_json
+    assert not judge("answer.model-echoed", marked)
+    other = edit_answer(marked, lambda answer: answer.update(model="another"))
+    assert judge("answer.model-echoed", other)
+    unreadable = replace(plain, request=replace(plain.request, body=b"{'model': 'm'}"))
+    with pytest.raises(NotExercised):
+        judge("answer.model-echoed", unreadable)
+
+
+def test_the_answer_to_a_wrong_value_is_judged_by_its_own_requirement_alone() -> None:
+    plan = draft(load("vllm"), DeclaredCapabilities(frozenset(), frozenset(), "nothing"))
+    wrong = {scenario.id: scenario for scenario in plan.scenarios if _is_wrong(scenario)}
+    assert "stream-text-refused" in wrong or any(name.startswith("stream-") for name in wrong)
+    about_answers = ("answer", "finish", "usage", "stream", "sampling", "logprobs", "choices", "output")
+    judged = {item.id for item in plan.assertions if item.scenario.id in wrong and item.check.topic in about_answers}
+    assert not judged
+
+
+def _is_wrong(scenario: Scenario) -> bool:
+    return scenario.subject is not None and scenario.subject.expect == "reject"

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from conformance.plan.capabilities import DeclaredCapabilities
 from conformance.run.drafting import draft
-from conformance.scenario import Scenario, Step
 from openapi.contract.contract import load
+
+if TYPE_CHECKING:
+    from conformance.scenario import Scenario, Step
 
 ABOUT_ABSENCE = {"effects.unseeded-answers-differ", "effects.null-seed-is-none"}
 """Checks of what a request without the parameter, or with null, must show."""

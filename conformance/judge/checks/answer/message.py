@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from conformance.check import Context, Finding, NotExercised, check
-from conformance.judge.answer_fields import choices_of, requested_choices
+from conformance.judge.answer_fields import choices_of, possible_roles, requested_choices
 from conformance.judge.applicability import LOGPROBS, PLAIN_ANSWER, SEVERAL_CHOICES, at_temperature_0, not_generated
 from openapi.stream.strict_json import read_json
 
@@ -58,13 +58,17 @@ def logprobs_are_given_when_asked_for(exchange: Exchange, _: Context) -> Iterato
 
 
 @check("answer.role-assistant", on=PLAIN_ANSWER)
-def role_is_assistant(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """The message's role is "assistant"."""
+def role_is_assistant(exchange: Exchange, context: Context) -> Iterator[Finding]:
+    """The message's role is "assistant".
+
+    In some dialects it is the role of the last message if the request adds no prompt for the assistant.
+    """
+    possible = possible_roles(exchange, context)
     for index, choice in enumerate(choices_of(exchange)):
         message = choice.get("message")
         role = message.get("role") if isinstance(message, dict) else None
-        if role != "assistant":
-            yield Finding(f"/choices/{index}/message/role", "assistant", repr(role))
+        if role not in possible:
+            yield Finding(f"/choices/{index}/message/role", " or ".join(possible), repr(role))
 
 
 @check("answer.content-is-text", on=PLAIN_ANSWER, invalidates=("field",))

@@ -6,6 +6,7 @@ from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
 from conformance.check import Context, Finding, NotExercised, check, relation
+from conformance.judge.answer_fields import possible_roles
 from conformance.judge.applicability import STREAM, STREAMED_ANSWER, at_temperature_0, not_generated, why_unanswered
 from conformance.judge.streams import choices, chunks, deltas, order_findings
 
@@ -22,11 +23,15 @@ MIN_DIFFERENT = 4
 
 
 @check("stream.role-assistant", on=STREAM)
-def role_is_assistant_where_given(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """A role, if a delta has one, is "assistant"."""
+def role_is_assistant_where_given(exchange: Exchange, context: Context) -> Iterator[Finding]:
+    """A role, if a delta has one, is "assistant".
+
+    In some dialects it is the role of the last message if the request adds no prompt for the assistant.
+    """
+    possible = possible_roles(exchange, context)
     for where, delta in deltas(exchange):
-        if delta.get("role") not in (None, "assistant"):
-            yield Finding(f"{where}/role", "assistant", repr(delta["role"]))
+        if delta.get("role") not in (None, *possible):
+            yield Finding(f"{where}/role", " or ".join(possible), repr(delta["role"]))
 
 
 @check("stream.role-in-every-delta", on=STREAM)

@@ -11,7 +11,9 @@ from conformance.judge.token_counts import (
     COUNTS,
     LIMITED_STEPS,
     SAFE_LIMIT,
+    comparable_counts,
     completion_count,
+    has_text,
     requested_limit,
     usage_counts,
     usage_object,
@@ -53,7 +55,7 @@ def prompt_is_counted(exchange: Exchange, _: Context) -> Iterator[Finding]:
 def completion_is_counted(exchange: Exchange, _: Context) -> Iterator[Finding]:
     """An answer with text or reasoning counts at least one completion token."""
     _prompt, completion, _total = usage_counts(exchange)
-    if not any(choice.content or choice.reasoning for choice in exchange.choices.values()):
+    if not has_text(exchange):
         raise NotExercised("the answer has no text")
     if completion < 1:
         yield Finding("/usage/completion_tokens", "at least 1", f"{completion}")
@@ -89,7 +91,7 @@ def streamed_usage_equals_the_plain_one(exchanges: Mapping[str, Exchange], _: Co
     plain, streamed = exchanges["plain"], exchanges["streamed"]
     if plain.content() != streamed.content():
         raise NotExercised("the texts differ, so their tokens may differ")
-    expected, found = usage_counts(plain), usage_counts(streamed)
+    expected, found = comparable_counts(plain), comparable_counts(streamed)
     if expected != found:
         yield Finding(
             "/usage", f"{dict(zip(COUNTS, expected, strict=True))}", f"{dict(zip(COUNTS, found, strict=True))}"
@@ -103,7 +105,7 @@ def completion_tokens_grow_with_the_limit(exchanges: Mapping[str, Exchange], _: 
         text, more = (exchanges[name].content() or "" for name in (shorter, longer))
         if not more.startswith(text.rstrip("\ufffd")):
             raise NotExercised("the greedy answer did not repeat")
-        fewer, many = (usage_counts(exchanges[name])[1] for name in (shorter, longer))
+        fewer, many = (comparable_counts(exchanges[name])[1] for name in (shorter, longer))
         if many < fewer:
             yield Finding(f"/{longer}/usage/completion_tokens", f"at least {fewer}", f"{many}")
 
@@ -176,9 +178,9 @@ def usage_of_streamed_choices_is_the_plain_one(exchanges: Mapping[str, Exchange]
     texts = [{at: choice.content for at, choice in exchange.choices.items()} for exchange in (plain, streamed)]
     ends = [[exchange.finish_reason(at) for at in sorted(exchange.choices)] for exchange in (plain, streamed)]
     expected, again, found = (
-        usage_counts(plain),
-        usage_counts(exchanges["seeded-choices-again"]),
-        usage_counts(streamed),
+        comparable_counts(plain),
+        comparable_counts(exchanges["seeded-choices-again"]),
+        comparable_counts(streamed),
     )
     if texts[0] != texts[1] or ends[0] != ends[1] or expected != again:
         raise NotExercised("the answers differ, so their tokens may differ")
@@ -194,6 +196,6 @@ def a_stopped_answer_counts_no_more(exchanges: Mapping[str, Exchange], _: Contex
     whole, text = (exchanges[name].content() or "" for name in ("baseline", "stopped"))
     if not whole.startswith(text) or len(whole) == len(text):
         raise NotExercised("nothing was cut off, or greedy answers of this server do not repeat")
-    most, found = (usage_counts(exchanges[name])[1] for name in ("baseline", "stopped"))
+    most, found = (comparable_counts(exchanges[name])[1] for name in ("baseline", "stopped"))
     if found > most:
         yield Finding("/stopped/usage/completion_tokens", f"at most {most}", f"{found}")

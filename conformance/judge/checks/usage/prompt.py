@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from conformance.check import Context, Finding, NotExercised, relation
 from conformance.judge.applicability import why_unanswered
-from conformance.judge.token_counts import LIMITED_STEPS, usage_counts
+from conformance.judge.token_counts import LIMITED_STEPS, comparable_counts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def _prompt_tokens(exchange: Exchange) -> int:
     """Return the prompt_tokens of an answer."""
-    return usage_counts(exchange)[0]
+    return comparable_counts(exchange)[0]
 
 
 def _counts_more(exchanges: Mapping[str, Exchange], less: str, more: str) -> Iterator[Finding]:

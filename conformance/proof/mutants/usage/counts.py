@@ -48,7 +48,7 @@ def limit_is_passed(exchange: Exchange) -> Exchange:
     return edit_usage(exchange, edit)
 
 
-@mutant("usage.completion-reaches-limit")
+@mutant("usage.completion-reaches-limit", scenario="cut-at-7")
 def last_token_is_not_counted(exchange: Exchange) -> Exchange:
     """An answer that max_tokens cuts off counts one token less."""
     return add_tokens(exchange, completion=-1)
