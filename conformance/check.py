@@ -60,6 +60,7 @@ class Context:
     """What a check receives besides the exchange.
 
     lost: the ids of the exchanges after which no good request was answered.
+    garbled: whether the model generates invalid UTF-8.
     """
 
     contract: Contract
@@ -68,6 +69,7 @@ class Context:
     scenario: Scenario
     step: Step
     lost: tuple[str, ...] = ()
+    garbled: bool = False
 
 
 def no_precondition(_: Exchange) -> None:

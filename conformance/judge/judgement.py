@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, cast
 
 from conformance.check import Context, NotExercised, NotObserved
 from conformance.judge.liveness import list_lost
+from conformance.judge.model_evidence import generates_invalid_utf8
 from conformance.judge.traced_exchange import Reads, trace
 
 if TYPE_CHECKING:
@@ -58,17 +59,19 @@ def judge(
     """
     lost = list_lost(recorded, missing)
     shown = {key: exchange for key, exchange in recorded.items() if key not in missing} if lost else recorded
-    return tuple(_judge_one(assertion, shown, contract, validator, model, missing, lost) for assertion in assertions)
+    garbled = generates_invalid_utf8(shown.values())
+
+    def make_context(assertion: Assertion) -> Context:
+        return Context(contract, validator, model, assertion.scenario, assertion.step, lost, garbled)
+
+    return tuple(_judge_one(assertion, shown, missing, make_context(assertion)) for assertion in assertions)
 
 
 def _judge_one(
     assertion: Assertion,
     recorded: Mapping[tuple[str, str], Exchange],
-    contract: Contract,
-    validator: Validator,
-    model: str,
     missing: Mapping[tuple[str, str], NotObserved],
-    lost: tuple[str, ...],
+    context: Context,
 ) -> Judgement:
     scenario, check = assertion.scenario, assertion.check
     made = {step.name for step in scenario.steps if (scenario.id, step.name) in recorded}
@@ -84,7 +87,6 @@ def _judge_one(
     for exchange in (exchanges[name] for name in required):
         if reason := check.on.unmet(exchange):
             return Judgement(assertion, identities, unobserved=reason)
-    context = Context(contract, validator, model, scenario, assertion.step, lost)
     try:
         findings = _run(assertion, exchanges, context)
     except NotObserved as not_observed:

@@ -122,8 +122,13 @@ def _call_findings(call: object, where: str, *, cut: bool) -> Iterator[Finding]:
 
 
 @check("answer.text-well-encoded", on=at_temperature_0(not_generated(PLAIN_ANSWER)))
-def text_holds_no_replacement_character(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """The text has no U+FFFD, which replaces a character that was cut."""
+def text_holds_no_replacement_character(exchange: Exchange, context: Context) -> Iterator[Finding]:
+    """The text has no U+FFFD, which replaces a character that was cut.
+
+    Not judged if the model generates invalid UTF-8 itself.
+    """
+    if context.garbled:
+        raise NotExercised("the model generates invalid UTF-8")
     for index, choice in exchange.choices.items():
         if "\ufffd" in choice.content:
             yield Finding(f"/choices/{index}/message/content", "whole characters", repr(choice.content)[:80])

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from conformance.check import NotExercised
+from conformance.judge.model_evidence import repeats_when_hot
 from conformance.judge.round_texts import equals_greedy, require_length, text_of
 from conformance.judge.rounds import trial
 
@@ -29,8 +31,11 @@ def _is_likeliest(round_: Round, earlier: Sequence[Round], part: str) -> bool:
 def high_temperature_leaves_the_greedy_text(round_: Round, _: Sequence[Round]) -> bool | None:
     """At temperature 2 answers differ from the greedy one.
 
-    At this temperature the likeliest token has so little weight that a whole answer is hardly ever the greedy one.
+    At this temperature the likeliest token has so little weight that a whole answer is hardly ever the greedy one. Not
+    judged if the log-probabilities of the greedy answer, where a server returns them, show that the model is certain.
     """
+    if repeats_when_hot(round_["greedy"]):
+        raise NotExercised("the model is so certain that it repeats its greedy answer at any temperature")
     require_length(text_of(round_, "greedy"))
     return not equals_greedy(round_, "hot")
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 TIE = 0.1  # tokens with a smaller difference count as equally likely
 DRIFT = 0.3  # allowed difference between two runs: steps of bfloat16 logits are an eighth or a quarter
+WITHIN = math.exp(1 / 16)  # half a step of bfloat16 between 16 and 32, where the logits of likely tokens are
 SEVERAL = 4  # tokens; fewer may agree by chance
 LEAST = -1000.0  # some servers report one lower value for all unlikely tokens
 
@@ -32,10 +33,10 @@ def log_probabilities_are_finite_and_not_positive(exchange: Exchange, _: Context
 
 @check("logprobs.within-one", on=REQUESTED)
 def probabilities_add_up_to_one_at_most(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """The probabilities of an entry's alternatives add up to at most 1."""
+    """The probabilities of an entry's alternatives add up to at most 1, computed in bfloat16 or better."""
     for entry in all_entries(exchange):
         total = sum(math.exp(min(item.logprob, 1.0)) for item in entry.top if not math.isnan(item.logprob))
-        if total > 1 + 10 * ROUNDING:
+        if total > WITHIN:
             yield Finding(f"{entry.where}/top_logprobs", "at most 1 in total", f"{total:.4f}")
 
 

@@ -125,8 +125,13 @@ def full_text_is_the_whole_answer(exchange: Exchange, _: Context) -> Iterator[Fi
 
 
 @check("stream.text-well-encoded", on=at_temperature_0(not_generated(STREAM)))
-def streamed_text_holds_no_replacement_character(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """No delta has U+FFFD, which replaces a character that was cut between two chunks."""
+def streamed_text_holds_no_replacement_character(exchange: Exchange, context: Context) -> Iterator[Finding]:
+    """No delta has U+FFFD, which replaces a character that was cut between two chunks.
+
+    Not judged if the model generates invalid UTF-8 itself.
+    """
+    if context.garbled:
+        raise NotExercised("the model generates invalid UTF-8")
     for index, choice in exchange.choices.items():
         for at, text in zip(choice.delta_at, choice.deltas, strict=True):
             if "\ufffd" in text:
