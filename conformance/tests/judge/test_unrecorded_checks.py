@@ -15,6 +15,7 @@ from conformance.judge.check_registry import gather_checks
 from conformance.judge.token_counts import COUNTS
 from conformance.plan.capabilities import DeclaredCapabilities
 from conformance.proof.editing.answers import edit_answer, edit_choice, edit_message, edit_usage
+from conformance.proof.editing.responses import with_body, with_header, with_status
 from conformance.proof.editing.streams import FIRST, LAST, edit_choices, edit_deltas
 from conformance.proof.mutants import mutant
 from conformance.run.drafting import draft
@@ -187,6 +188,18 @@ def test_the_answer_to_a_wrong_value_is_judged_by_its_own_requirement_alone() ->
     about_answers = ("answer", "finish", "usage", "stream", "sampling", "logprobs", "choices", "output")
     judged = {item.id for item in plan.assertions if item.scenario.id in wrong and item.check.topic in about_answers}
     assert not judged
+
+
+@pytest.mark.parametrize("check", ["body-is-json-object", "envelope-fits", "json-content-type", "envelope-known"])
+def test_no_document_states_the_body_of_a_415(
+    check: str, read_good: Callable[[str], Good], judge: Callable[[str, Exchange], list[Finding]]
+) -> None:
+    refused = read_good("mindie-2.3").exchanges["goes-on-after-errors", "bad"]
+    plain_text = with_body(with_header(refused, "content-type", None), b"")
+    assert judge(f"errors.{check}", plain_text)
+    encoded = replace(refused.request, headers=(("Content-Type", "text/plain"),))
+    with pytest.raises(NotExercised, match="415"):
+        judge(f"errors.{check}", replace(with_status(plain_text, 415), request=encoded))
 
 
 def _is_wrong(scenario: Scenario) -> bool:

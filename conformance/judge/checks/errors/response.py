@@ -36,6 +36,12 @@ def _statuses_of_http(exchange: Exchange) -> set[int]:
     return statuses | {status for name, status in expected.items() if headers.get(name, "*/*") != "*/*"}
 
 
+def _require_documented(exchange: Exchange) -> None:
+    """Raise NotExercised for a refusal by HTTP itself, such as 415: no document states what its body is."""
+    if exchange.status in _statuses_of_http(exchange):
+        raise NotExercised(f"no document states the body of a {exchange.status}")
+
+
 @check("errors.client-fault-is-4xx", on=REFUSED_SOMEHOW, invalidates=("response",))
 def clients_fault_is_not_the_servers(exchange: Exchange, context: Context) -> Iterator[Finding]:
     """An invalid request is refused with 4xx, never with 5xx, and with 2xx only if the document allows it.
@@ -62,14 +68,16 @@ def status_is_the_dialects(exchange: Exchange, context: Context) -> Iterator[Fin
 
 @check("errors.body-is-json-object", on=REFUSAL, invalidates=("body", "type"))
 def refusal_is_a_json_object(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """The body of a refusal is a JSON object."""
+    """The body of a refusal is a JSON object, unless HTTP itself defines the refusal, such as 415."""
+    _require_documented(exchange)
     if not isinstance(exchange.json, dict):
         yield Finding("/body", "a JSON object", summarize(exchange))
 
 
 @check("errors.envelope-fits", on=REFUSAL, invalidates=("field",))
 def refusal_fits_the_dialects_envelope(exchange: Exchange, context: Context) -> Iterator[Finding]:
-    """The body of a refusal is valid against the dialect's error envelope."""
+    """The body of a refusal is valid against the dialect's error envelope, unless HTTP itself defines the refusal."""
+    _require_documented(exchange)
     for problem in context.validator.problems("ErrorEnvelope", exchange.json if exchange.json_error == "" else None):
         got = f"{problem.message} (the body is {envelope_of(exchange).name})"
         yield Finding(problem.where or "/", f"{problem.keyword} {problem.bound}", got)
@@ -77,7 +85,11 @@ def refusal_fits_the_dialects_envelope(exchange: Exchange, context: Context) -> 
 
 @check("errors.json-content-type", on=REFUSAL)
 def refusal_is_sent_as_json(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """A refusal is sent as application/json, or as a JSON-based type such as application/problem+json."""
+    """A refusal is sent as application/json, or as a JSON-based type such as application/problem+json.
+
+    Not judged if HTTP itself defines the refusal, such as 415.
+    """
+    _require_documented(exchange)
     if not IS_JSON.fullmatch(exchange.content_type):
         yield Finding("/headers/content-type", "application/json", exchange.header("content-type") or "no header")
 
@@ -114,7 +126,11 @@ def refusal_shows_no_traceback(exchange: Exchange, _: Context) -> Iterator[Findi
 
 @check("errors.envelope-known", on=REFUSAL)
 def envelope_is_of_a_known_form(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """A refusal has one of the envelopes that servers of this kind use, so that clients can read it."""
+    """A refusal has one of the envelopes that servers of this kind use, so that clients can read it.
+
+    Not judged if HTTP itself defines the refusal, such as 415.
+    """
+    _require_documented(exchange)
     found = envelope_of(exchange)
     if found.form is None:
         yield Finding("/body", "a known error envelope", f"{found.name}: {summarize(exchange)}")
