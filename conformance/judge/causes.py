@@ -25,6 +25,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from conformance.judge.evidence.liveness import CANARY, JUDGED_BY, LOST, explain_unsent
 from conformance.judge.judgement import trace_reads
 from conformance.judge.traced_exchange import VIEWS
 from openapi.contract.contract import Keyword
@@ -157,6 +158,18 @@ def find_causes(
             roots = others
     attributed = _attribute(roots, explained_by)
     return {name: causes for name, causes in attributed.items() if name not in roots}
+
+
+def attribute_lost(judgements: Iterable[Judgement], exhausted: str | None) -> Causes:
+    """Return the death of the server as the cause of the requirements that only lost or unsent requests exercise."""
+    shown: dict[str, bool] = {}
+    died = False
+    for judgement in judgements:
+        requirement = judgement.assertion.requirement.id
+        died = died or (judgement.assertion.scenario.id == CANARY and bool(judgement.findings))
+        unseen = judgement.unobserved in (LOST, explain_unsent(exhausted)) and not judgement.exchanges
+        shown[requirement] = shown.get(requirement, False) or not unseen
+    return {name: (JUDGED_BY,) for name, is_shown in shown.items() if died and not is_shown}
 
 
 def _attribute(roots: Sequence[str], explained_by: Mapping[str, list[set[str]]]) -> Causes:

@@ -11,8 +11,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, cast
 
 from conformance.check import Context, NotExercised, NotObserved
-from conformance.judge.liveness import list_lost
-from conformance.judge.model_evidence import generates_invalid_utf8
+from conformance.judge.evidence.liveness import list_lost
+from conformance.judge.evidence.model import generates_invalid_utf8
 from conformance.judge.traced_exchange import Reads, trace
 
 if TYPE_CHECKING:

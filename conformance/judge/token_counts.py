@@ -46,7 +46,7 @@ def has_text(exchange: Exchange) -> bool:
 def comparable_counts(exchange: Exchange) -> tuple[int, int, int]:
     """Return prompt_tokens, completion_tokens and total_tokens for a comparison with those of other answers.
 
-    Raises NotExercised also if usage counts no tokens: that has requirements of its own, and is no relation.
+    Raises NotExercised also if usage counts no tokens: other requirements are about that.
     """
     prompt, completion, total = usage_counts(exchange)
     if prompt < 1 or (completion < 1 and has_text(exchange)):

@@ -12,22 +12,21 @@ from typing import TYPE_CHECKING, Any, Final
 from conformance.check import NotExercised, NotObserved
 from conformance.client.secret import is_redacted
 from conformance.exchange import Exchange
-from conformance.judge.liveness import CANARY
+from conformance.judge.evidence.liveness import CANARY
 from conformance.plan.capabilities import DeclaredCapabilities
 from conformance.plan.scenarios.schemathesis_cases import Draw
 from conformance.plan.selection import narrow_scenario
 from conformance.record import Record
 from conformance.report.results import add_dialects
 from conformance.run.drafting import draft
-from conformance.run.reuse import index_exchanges
+from conformance.run.saved_requests import Trials, index_exchanges
 from conformance.run.session import PreparedRun, RunOptions, RunOutcome, conclude, load_contract
-from conformance.run.trials import Trials
 from openapi.address import parse
 
 if TYPE_CHECKING:
     from conformance.plan.plan import Plan
     from conformance.report.waivers import Waiver
-    from conformance.run.reuse import ReusableExchanges
+    from conformance.run.saved_requests import ReusableExchanges
     from conformance.scenario import Scenario, Step
 
 STATUSES: Final = ("declared", "denied")

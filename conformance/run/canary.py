@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from conformance.check import NotObserved
 from conformance.judge.acceptance import is_completion
-from conformance.judge.liveness import CANARY, LOST
+from conformance.judge.evidence.liveness import CANARY, LOST
 from conformance.plan.scenarios.fitting import complete_body
 from conformance.scenario import Scenario, Step
 

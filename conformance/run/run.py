@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from conformance.check import NotExercised, NotObserved
 from conformance.errors import HarnessError
-from conformance.judge.liveness import explain_unsent
+from conformance.judge.evidence.liveness import explain_unsent
 from conformance.judge.rounds import DECIDED
 from conformance.record import Record
 from conformance.run.calls import cut_stop, explain_no_stop, key_alteration
+from conformance.run.saved_requests import Trials
 from conformance.run.scheduler import StepScheduler
 from conformance.run.sender import Sender
-from conformance.run.trials import Trials
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from conformance.record import BudgetLimits
     from conformance.run.calls import ServerUnderTest
     from conformance.run.canary import Canary
-    from conformance.run.reuse import ReusableExchanges
+    from conformance.run.saved_requests import ReusableExchanges
     from conformance.scenario import Scenario, Step
 
 

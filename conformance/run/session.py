@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Final
 from conformance.client.client import Client
 from conformance.errors import UsageError
 from conformance.judge.acceptance import is_completion
-from conformance.judge.causes import find_causes
+from conformance.judge.causes import attribute_lost, find_causes
 from conformance.judge.check_registry import gather_checks
+from conformance.judge.evidence.liveness import list_canary_assertions
 from conformance.judge.judgement import Judgement, judge
-from conformance.judge.liveness import attribute_lost, list_canary_assertions
 from conformance.plan.capabilities import (
     DeclaredCapabilities,
     capabilities_from_description,
@@ -29,8 +29,8 @@ from conformance.run.calls import ServerUnderTest
 from conformance.run.canary import Canary
 from conformance.run.drafting import draft
 from conformance.run.preflight import Preflight
-from conformance.run.reuse import index_exchanges
 from conformance.run.run import Run
+from conformance.run.saved_requests import index_exchanges
 from openapi.address import AddressError, parse
 from openapi.contract.contract import ContractError, load, names
 from openapi.description.validation import Validator

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from conformance.exchange import Exchange, Request, Response, Segment
-from conformance.judge.model_evidence import generates_invalid_utf8, repeats_when_hot
+from conformance.judge.evidence.model import generates_invalid_utf8, repeats_when_hot
 from conformance.proof.editing.answers import edit_text
 
 if TYPE_CHECKING:

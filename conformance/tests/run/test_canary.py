@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 from conformance.exchange import Failure
-from conformance.judge.causes import find_causes
+from conformance.judge.causes import attribute_lost, find_causes
 from conformance.judge.check_registry import gather_checks
+from conformance.judge.evidence.liveness import CANARY, JUDGED_BY, LOST, list_canary_assertions
 from conformance.judge.judgement import judge
-from conformance.judge.liveness import CANARY, JUDGED_BY, LOST, attribute_lost, list_canary_assertions
 from conformance.plan.plan import make_plan
 from conformance.record import BudgetLimits
 from conformance.report.verdict import Outcome, Verdict, build_report

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from conformance.check import NotExercised
-from conformance.judge.model_evidence import repeats_when_hot
+from conformance.judge.evidence.model import repeats_when_hot
 from conformance.judge.round_texts import equals_greedy, require_length, text_of
 from conformance.judge.rounds import trial
 

@@ -15,12 +15,10 @@ from conformance.plan.assertion import Assertion
 from conformance.scenario import Scenario, Step
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from conformance.check import Check, NotObserved
     from conformance.exchange import Exchange
-    from conformance.judge.causes import Causes
-    from conformance.judge.judgement import Judgement
     from openapi.contract.contract import Contract
 
 CANARY: Final = "canary"
@@ -49,18 +47,6 @@ def list_lost(
     """Return the ids of the exchanges after which no good request was answered, in the order in which they began."""
     lost = [recorded[key] for key, reason in missing.items() if key in recorded and str(reason) == LOST]
     return tuple(exchange.id for exchange in sorted(lost, key=lambda exchange: exchange.started_at))
-
-
-def attribute_lost(judgements: Iterable[Judgement], exhausted: str | None) -> Causes:
-    """Return the death of the server as the cause of the requirements that only lost or unsent requests exercise."""
-    shown: dict[str, bool] = {}
-    died = False
-    for judgement in judgements:
-        requirement = judgement.assertion.requirement.id
-        died = died or (judgement.assertion.scenario.id == CANARY and bool(judgement.findings))
-        unseen = judgement.unobserved in (LOST, explain_unsent(exhausted)) and not judgement.exchanges
-        shown[requirement] = shown.get(requirement, False) or not unseen
-    return {name: (JUDGED_BY,) for name, is_shown in shown.items() if died and not is_shown}
 
 
 def explain_unsent(exhausted: str | None) -> str:

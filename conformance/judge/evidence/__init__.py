@@ -1,0 +1,1 @@
+"""What the exchanges of a whole run show about the server and its model."""
