@@ -19,7 +19,9 @@ ENOUGH_ANSWERS: Final = 5
 SHARE: Final = 0.2
 """A model generates invalid UTF-8 if this share of its answers to ASCII prompts contains U+FFFD."""
 HOT: Final = 2.0
-UNLIKELY: Final = 0.01
+SPREAD: Final = 1000
+"""Over how many tokens the probability is taken to be spread that the listed tokens leave."""
+UNLIKELY: Final = 0.1
 """An answer that a hot model repeats with a smaller probability shows whether the temperature has an effect."""
 
 
@@ -40,7 +42,7 @@ def generates_invalid_utf8(recorded: Iterable[Exchange]) -> bool:
 def repeats_when_hot(greedy: Exchange) -> bool:
     """Return whether the model may repeat its greedy answer at a high temperature, by its log-probabilities.
 
-    The probabilities of the tokens that are listed give an upper bound. Without log-probabilities nothing is known.
+    Without log-probabilities nothing is known.
     """
     try:
         entries = first_entries(greedy)
@@ -51,5 +53,8 @@ def repeats_when_hot(greedy: Exchange) -> bool:
     likely = 1.0
     for entry in entries:
         others = [item.logprob for item in entry.top if item.token != entry.token and math.isfinite(item.logprob)]
-        likely /= 1 + sum(math.exp(min(0.0, other - entry.logprob) / HOT) for other in others)
+        rest = max(0.0, 1 - sum(math.exp(min(0.0, value)) for value in (entry.logprob, *others)))
+        likely /= (
+            1 + sum(math.exp(min(0.0, other - entry.logprob) / HOT) for other in others) + math.sqrt(SPREAD * rest)
+        )
     return likely > UNLIKELY

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -60,7 +61,8 @@ def test_a_server_is_not_reported_for_a_model_that_garbles(read_good: Callable[[
 
 
 def test_a_model_that_is_certain_repeats_its_greedy_answer_when_hot() -> None:
-    assert repeats_when_hot(told(-0.0001, -12.0))
+    assert repeats_when_hot(told(-0.00001, math.log(0.00001)))
+    assert not repeats_when_hot(told(-0.0002, -12.0)), "the rest may be spread over the whole vocabulary"
     assert not repeats_when_hot(told(-0.1, -2.4))
     assert not repeats_when_hot(answer("a" * 24)), "nothing is known without log-probabilities"
     hostile = told(-0.1, 1e308)
