@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 Headers = tuple[tuple[str, str], ...]
-FailureKind = Literal["connect", "tls", "timeout", "reset", "protocol", "too-large", "disconnected-by-us"]
+FailureKind = Literal["connect", "tls", "timeout", "reset", "protocol", "too-large", "disconnected-by-us", "not-kept"]
 
 SWITCHED: Final = 101
 """Status of an answer (Switching Protocols) after which another protocol follows, so that there is nothing to judge."""

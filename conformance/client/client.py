@@ -10,6 +10,7 @@ tests of connection reuse are the exception.
 from __future__ import annotations
 
 import asyncio
+import time
 from itertools import starmap
 from typing import TYPE_CHECKING, Final, Self
 
@@ -17,8 +18,9 @@ import h11
 
 from conformance.client.connection_pool import ConnectionPool
 from conformance.client.event_loop_lag import EventLoopLag
+from conformance.client.kept_bytes import KeptBytes
 from conformance.client.recording import Recording
-from conformance.client.redaction import Redaction
+from conformance.client.redaction import Redaction, RedactionTimeout
 from conformance.client.request_builder import RequestBuilder
 from conformance.client.transport_errors import explain_error
 from conformance.errors import HarnessError
@@ -34,7 +36,10 @@ if TYPE_CHECKING:
     from conformance.client.request_builder import BuiltRequest
     from conformance.client.secret import Secret
 
-MAX_BODY_BYTES: Final = 32 * 1024 * 1024
+MAX_BODY_BYTES: Final = 4 * 1024 * 1024
+"""Longest body of one answer; the longest of a usual run has 60 thousand bytes."""
+REDACTION_S: Final = 2.0
+"""How long the removal of secrets may take after the deadline of an exchange."""
 SHORT_BYTES: Final = 2048
 """Searching a body of this size for secrets takes less time than starting a thread for it."""
 
@@ -60,7 +65,13 @@ class Client:
     ) -> None:
         self._builder = RequestBuilder(url, secret, headers)
         self._secret = secret
-        self._header_secrets = tuple(value for header in headers for value in header.secrets)
+        secrets = [*(() if secret is None else (secret,)), *(value for header in headers for value in header.secrets)]
+        beginning = None if secret is None else secret.beginning
+        self._redaction = Redaction(secrets)
+        # An altered key begins with most of the real one.
+        self._redaction_of_altered = Redaction([*secrets, beginning]) if beginning is not None else self._redaction
+        self._redacting = asyncio.Lock()
+        self._kept = KeptBytes()
         self._max_body_bytes = max_body_bytes
         self._limit = asyncio.Semaphore(connections)
         self._pool = ConnectionPool(verify)
@@ -95,7 +106,10 @@ class Client:
         """
         request = self._builder.build(call)
         async with self._limit:
-            recording = Recording(max_body_bytes=self._max_body_bytes, stop_after_events=call.stop_after_events)
+            recording = Recording(
+                max_body_bytes=self._max_body_bytes, stop_after_events=call.stop_after_events, kept=self._kept
+            )
+            until_s = time.monotonic() + call.deadline_s + REDACTION_S
             try:
                 async with asyncio.timeout(call.deadline_s):
                     await self._receive(call, request, recording)
@@ -106,12 +120,15 @@ class Client:
             except (h11.RemoteProtocolError, OSError) as error:
                 opened = recording.head is not None
                 recording.fail(*explain_error(error, request.origin, connected=recording.connected, opened=opened))
-            recording.ended_at_s = recording.now()
+            recording.end()
             recording.stalled_s = self._lag.longest_stall_s(recording.started)
-        if (self._secret is None and not self._header_secrets) or recording.size_bytes <= SHORT_BYTES:
-            return self._finish(call, request, recording)
-        # In a thread: searching a long body takes long, and the event loop is timing other exchanges.
-        return await asyncio.to_thread(self._finish, call, request, recording)
+        redaction = self._redaction if call.alteration is None else self._redaction_of_altered
+        if redaction.is_needless or recording.size_bytes <= SHORT_BYTES:
+            return self._finish(call, request, recording, redaction, until_s)
+        # In a thread: searching a long body takes long, and the event loop is timing other exchanges. One at a time,
+        # because the search needs several times the memory of the body.
+        async with self._redacting:
+            return await asyncio.to_thread(self._finish, call, request, recording, redaction, until_s)
 
     async def _receive(self, call: Call, request: BuiltRequest, recording: Recording) -> None:
         connection = await self._pool.acquire(call.connection_name)
@@ -130,18 +147,25 @@ class Client:
         finally:
             self._pool.release(call.connection_name, connection)
 
-    def _finish(self, call: Call, request: BuiltRequest, recording: Recording) -> Exchange:
+    def _finish(
+        self, call: Call, request: BuiltRequest, recording: Recording, redaction: Redaction, until_s: float
+    ) -> Exchange:
         """Turn the recording into an exchange without secrets."""
-        redaction = Redaction(self._secret, call.alteration, self._header_secrets)
         response = None
         if (head := recording.head) is not None:
-            bodies = redaction.redact_body(list(recording.take_segments()))
+            segments = list(recording.take_segments())
+            try:
+                segments = redaction.redact_body(segments, until_s)
+                segments = redaction.redact_ends(segments, recording.cut_places)
+            except RedactionTimeout:
+                segments = [b""] * len(segments)
+                recording.withhold("the body was not kept, because removing secrets from it took too long")
             response = Response(
                 status=head.status,
                 reason=redaction.redact_line(head.reason),
                 http_version=head.http_version,
                 headers=redaction.redact_headers(head.headers),
-                segments=tuple(starmap(Segment, zip(recording.arrivals_s, bodies, strict=True))),
+                segments=tuple(starmap(Segment, zip(recording.arrivals_s, segments, strict=True))),
                 headers_at_s=recording.headers_at_s,
                 ended_at_s=recording.ended_at_s,
                 complete=recording.complete,

@@ -10,9 +10,10 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from conformance.client.secret import SHORTEST, Secret, header_mark
+from conformance.client.secret import Secret, header_mark
 from conformance.errors import UsageError
 from openapi.extra_headers import HEADER_ENV_OPTION, HeaderError, parse_headers
+from openapi.secret_search import SHORTEST
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

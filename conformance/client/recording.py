@@ -1,11 +1,17 @@
-"""Record an exchange while it runs, and stop it at its limits."""
+"""Record an exchange while it runs, and stop it at its limits.
+
+If the run keeps enough bytes already, the record of an answer is its beginning, its end and its digest.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import time
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
+from conformance.client.kept_bytes import KeptBytes
 from conformance.exchange import Failure, FailureKind
 from openapi.stream import sse
 
@@ -16,6 +22,13 @@ if TYPE_CHECKING:
 
 MAX_SEGMENTS: Final = 100_000
 """Most segments of one body. A server that sends single bytes for minutes would otherwise exhaust the memory."""
+SEGMENT_BYTES: Final = 150
+"""Memory of a segment besides its data."""
+HEADER_BYTES: Final = 250
+"""Memory of a header besides its characters."""
+EXCERPT_BYTES: Final = 4096
+"""Bytes that are kept of the beginning and of the end of an answer that is not kept."""
+EXCERPT_HEADERS: Final = 32
 SAME_ARRIVAL_S: Final = 0.0001
 """Pieces that arrive within this time form one segment: the HTTP parser splits one socket read into many pieces."""
 
@@ -23,8 +36,15 @@ SAME_ARRIVAL_S: Final = 0.0001
 class Recording:
     """What has been received in one exchange. Its clock starts when it is created."""
 
-    def __init__(self, *, max_body_bytes: int, stop_after_events: int | None = None) -> None:
+    def __init__(
+        self, *, max_body_bytes: int, stop_after_events: int | None = None, kept: KeptBytes | None = None
+    ) -> None:
         self._max_body_bytes = max_body_bytes
+        self._kept = kept or KeptBytes()
+        self._reserved = 0
+        self._digest: hashlib._Hash | None = None  # set if the answer is not kept
+        self._end = b""
+        self._excerpts = 0
         self._stop_after_events = stop_after_events
         self._decoder = sse.Decoder()
         self._events = 0
@@ -49,12 +69,22 @@ class Recording:
         """Note that the headers have arrived."""
         self.headers_at_s = self.now()
         self.head = head
+        if not self._reserve(sum(len(name) + len(value) + HEADER_BYTES for name, value in head.headers)):
+            short = [(name[:EXCERPT_BYTES], value[:EXCERPT_BYTES]) for name, value in head.headers[:EXCERPT_HEADERS]]
+            fits = self._kept.take_excerpt(sum(len(name) + len(value) + HEADER_BYTES for name, value in short))
+            self.head = replace(head, reason=head.reason[:EXCERPT_BYTES], headers=tuple(short) if fits else ())
+            self._stop_keeping()
 
     def add(self, piece: bytes) -> None:
         """Add a piece of the body. Beyond the limits the recording fails."""
         at_s = self.now()
         kept = piece[: self._max_body_bytes - self._size_bytes]
-        if self._segments and at_s - self.arrivals_s[-1] < SAME_ARRIVAL_S:
+        if self._digest is None and not self._reserve(len(kept) + SEGMENT_BYTES):
+            self._stop_keeping()
+        if self._digest is not None:
+            self._digest.update(kept)
+            self._end = (self._end + kept)[-EXCERPT_BYTES:]
+        elif self._segments and at_s - self.arrivals_s[-1] < SAME_ARRIVAL_S:
             self._segments[-1].extend(kept)
         else:
             self.arrivals_s.append(at_s)
@@ -66,6 +96,50 @@ class Recording:
             self.fail("too-large", f"the body is longer than {self._max_body_bytes} bytes; the rest was not read")
         elif len(self._segments) >= MAX_SEGMENTS:
             self.fail("too-large", f"the body came in more than {MAX_SEGMENTS} pieces; the rest was not read")
+
+    def _reserve(self, number: int) -> bool:
+        if not self._kept.take(number):
+            return False
+        self._reserved += number
+        return True
+
+    def _stop_keeping(self) -> None:
+        """Replace the body by its beginning and a digest, and free its memory."""
+        body = b"".join(self._segments)
+        self._digest = hashlib.sha256(body)
+        self._kept.give_back(self._reserved)
+        self._reserved = 0
+        self._end = body[EXCERPT_BYTES:][-EXCERPT_BYTES:]
+        fits = self._kept.take_excerpt(2 * (EXCERPT_BYTES + SEGMENT_BYTES))
+        self._excerpts = EXCERPT_BYTES if fits else 0
+        del self.arrivals_s[1:], self._segments[1:]
+        self._segments = [bytearray(body[: self._excerpts])] if self._segments else []
+
+    def end(self) -> None:
+        """Note that nothing more is read. An answer that was not kept is a failure, but not one of the server."""
+        self.ended_at_s = self.now()
+        if self._digest is None:
+            return
+        if self._excerpts and self._end:
+            self.arrivals_s.append(self.ended_at_s)
+            self._segments.append(bytearray(self._end))
+        self.complete = False
+        self.fail(
+            "not-kept",
+            f"{self._size_bytes} bytes with the SHA-256 digest {self._digest.hexdigest()}: only their beginning and end"
+            f" are kept, because the answers of the run have more than {self._kept.limit} bytes",
+        )
+
+    def withhold(self, reason: str) -> None:
+        """Note that the body cannot be kept; this replaces any other failure."""
+        self.complete, self.failure = False, Failure("not-kept", reason)
+
+    @property
+    def cut_places(self) -> tuple[tuple[int, int], ...]:
+        """The segments between which bytes are missing; one behind the last stands for an end that is missing."""
+        if self._digest is not None:
+            return ((0, 1),)
+        return () if self.complete else ((len(self.arrivals_s) - 1, len(self.arrivals_s)),)
 
     @property
     def size_bytes(self) -> int:
