@@ -12,10 +12,10 @@ import json
 import re
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 from conformance.errors import HarnessError
+from conformance.view_cache import view
 from openapi.stream import event_order as stream
 from openapi.stream import sse
 from openapi.stream.accumulated_choice import AccumulatedChoice, accumulate_answer
@@ -118,17 +118,17 @@ class Exchange:
         """The media type without parameters, in lower case; empty without a Content-Type."""
         return (self.header("content-type") or "").partition(";")[0].strip().lower()
 
-    @cached_property
+    @view
     def body(self) -> bytes:
         """The body of the response; empty without a response."""
         return b"" if self.response is None else b"".join(segment.data for segment in self.response.segments)
 
-    @cached_property
+    @view
     def text(self) -> str:
         """The body decoded as UTF-8, with U+FFFD for invalid bytes."""
         return self.body.decode(errors="replace")
 
-    @cached_property
+    @view
     def _reading(self) -> JsonResult:
         try:
             return read_json(self.body.decode())
@@ -152,18 +152,18 @@ class Exchange:
         """Parts of the body on which JSON parsers disagree: duplicate keys, lone surrogates."""
         return self._reading.oddities
 
-    @cached_property
+    @view
     def request_json(self) -> Any:
         """The JSON value of the request body in its encoding, or `NOT_JSON`. A byte order mark belongs to no value."""
         body = self.request.body
         return read_json(body.decode(json.detect_encoding(body), errors="replace")).value
 
-    @cached_property
+    @view
     def is_stream(self) -> bool:
         """Whether this is an event stream, according to its media type or its first bytes."""
         return self.content_type == sse.MEDIA_TYPE or _LOOKS_LIKE_EVENTS.match(self.body) is not None
 
-    @cached_property
+    @view
     def decoded(self) -> sse.Decoded:
         """The decoded event stream with its anomalies; without events if this is not a stream."""
         segments = self.response.segments if self.response is not None and self.is_stream else ()
@@ -174,12 +174,12 @@ class Exchange:
         """The events of the stream, in order."""
         return self.decoded.events
 
-    @cached_property
+    @view
     def walk(self) -> stream.Walk:
         """The result of checking the order of events. Valid only if `is_stream`: an empty stream breaks some rules."""
         return stream.walk([event.data for event in self.events])
 
-    @cached_property
+    @view
     def succeeded(self) -> bool:
         """Whether this is a complete 2xx answer that reports no error.
 
@@ -189,7 +189,7 @@ class Exchange:
             return False
         return not self.walk.errors if self.is_stream else not stream.reports_error(self.json)
 
-    @cached_property
+    @view
     def choices(self) -> Mapping[int, AccumulatedChoice]:
         """The accumulated choices of a streamed or plain answer, by index."""
         return self.walk.choices if self.is_stream else accumulate_answer(self.json)

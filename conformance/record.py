@@ -11,6 +11,15 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
+class Spent:
+    """What a run had spent of its limits before a plan was sent."""
+
+    requests: int = 0
+    tokens: int = 0
+    time_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class BudgetLimits:
     """The limits of a run; None means unlimited.
 
@@ -23,6 +32,7 @@ class BudgetLimits:
     rate: float | None = None
     deadline_s: float = 120.0
     concurrency: int = 4
+    spent: Spent = Spent()
 
 
 @dataclass(slots=True)

@@ -1,4 +1,4 @@
-"""Find secrets that a server splits over the events of a stream, where only the joined text of the deltas shows them."""
+"""Find secrets that a server splits over the events of a stream; only the joined text of the deltas shows them."""
 
 from __future__ import annotations
 

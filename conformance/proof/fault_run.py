@@ -19,7 +19,7 @@ from conformance.record import BudgetLimits
 from conformance.run.calls import ServerUnderTest
 from conformance.run.drafting import draft
 from conformance.run.run import Run
-from conformance.run.session import RunOptions, parse_target, prepare
+from conformance.run.session import RunOptions, parse_target, prepare_server
 from openapi.contract.contract import load
 from openapi.description.validation import Validator
 
@@ -58,8 +58,8 @@ class Baseline:
 async def prepare_baseline(host: RunningFaultHost, dialect: str) -> Baseline:
     """Return the plan for the faultless server of a dialect, without judging it."""
     contract = load(dialect)
-    async with _open_client(host, contract, FAULTLESS) as client:
-        prepared = await prepare(RunOptions(url=host.address(dialect), dialect=dialect), client)
+    options = RunOptions(url=host.address(dialect), dialect=dialect)
+    prepared = await prepare_server(options, _read_secret(host, contract))
     plan = prepared.plan
     return Baseline(contract, prepared.declaration, plan, Validator(plan.contract), prepared.model, frozenset(), ())
 
@@ -162,5 +162,8 @@ async def _judge(
 
 
 def _open_client(host: RunningFaultHost, contract: Contract, fault: str) -> Client:
-    secret = Secret(host.key) if contract.auth == "bearer" else None
-    return Client(host.address(contract.name, fault), secret)
+    return Client(host.address(contract.name, fault), _read_secret(host, contract))
+
+
+def _read_secret(host: RunningFaultHost, contract: Contract) -> Secret | None:
+    return Secret(host.key) if contract.auth == "bearer" else None

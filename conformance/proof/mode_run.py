@@ -12,14 +12,13 @@ import random
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from conformance.client.client import Client
 from conformance.client.secret import Secret
 from conformance.plan.capabilities import DeclaredCapabilities
 from conformance.proof.fault_host import list_dialects
 from conformance.record import BudgetLimits
 from conformance.report.verdict import Outcome
 from conformance.run.drafting import draft
-from conformance.run.session import RunOptions, prepare, send
+from conformance.run.session import RunOptions, prepare_server, send
 from openapi.contract.contract import load
 
 if TYPE_CHECKING:
@@ -98,8 +97,7 @@ async def judge_mode(host: RunningFaultHost, mode: HostedMode, usual: Set[object
     secret = Secret(host.key) if mode.key else None
     limits = BudgetLimits(deadline_s=60.0)
     options = RunOptions(url=host.address(mode.dialect, mode.name), dialect=mode.dialect, strict=True, budget=limits)
-    async with Client(options.url, secret) as client:
-        prepared = await prepare(options, client)
+    prepared = await prepare_server(options, secret)
     plan = prepared.plan if usual is None else _select(prepared.plan, mode, usual, prepared.model)
     sent = {scenario.id for scenario in plan.scenarios}
     sampled = {item.requirement.id for item in prepared.plan.assertions if item.scenario.id not in sent}

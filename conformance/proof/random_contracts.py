@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from conformance.client.client import Client
 from conformance.client.secret import Secret
+from conformance.client.untimed_client import UntimedClient
 from conformance.errors import HarnessError
 from conformance.judge.judgement import judge
 from conformance.plan.capabilities import capabilities_from_description
@@ -119,8 +120,7 @@ class VariantJudge:
 
 async def _fetch_description(host: RunningFaultHost, name: str, contract: Contract) -> object:
     secret, url = Secret(host.key) if contract.auth == "bearer" else None, host.address(name)
-    async with Client(url, secret) as client:
-        return await Preflight(client, parse_target(url, contract), contract).fetch_description()
+    return await Preflight(UntimedClient(url, secret), parse_target(url, contract), contract).fetch_description()
 
 
 def _draft(contract: Contract, description: object, *, key: bool) -> Plan:

@@ -12,11 +12,11 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from conformance.check import NotExercised
-from conformance.client.curl import curl
 from conformance.plan.scenarios.schemathesis_cases import NOTHING, Draw
+from conformance.report.recorded_exchanges import RecordedExchanges
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from conformance.plan.capabilities import DeclaredCapabilities
     from conformance.record import Record
@@ -89,7 +89,7 @@ def build_results(
             {"scenario": scenario, "step": step, "reason": str(reason), "applies": not isinstance(reason, NotExercised)}
             for (scenario, step), reason in record.missing.items()
         ],
-        "exchanges": [{**exchange.to_dict(), "curl": curl(exchange)} for exchange in record.exchanges.values()],
+        "exchanges": RecordedExchanges(record.exchanges.values()),
     }
 
 
@@ -134,11 +134,9 @@ def list_causes(rows: Iterable[RequirementRow]) -> list[dict[str, Any]]:
 
 def add_dialects(results: dict[str, Any], others: list[dict[str, Any]]) -> dict[str, Any]:
     """Return the results with those of further dialects under `also`; exchanges that they share are listed once."""
-    known = {exchange["id"] for exchange in results["exchanges"]}
     also = []
     for other in others:
-        new = [exchange for exchange in other["exchanges"] if exchange["id"] not in known]
-        results = {**results, "exchanges": [*results["exchanges"], *new]}
+        results = {**results, "exchanges": results["exchanges"].extend(other["exchanges"])}
         results["run"] = {**results["run"], "requests": results["run"]["requests"] + other["run"]["requests"]}
         names = ("target", "verdict", "counts", "causes", "document", "requirements", "missing")
         shared = {name: other[name] for name in names}
@@ -170,9 +168,17 @@ def compare_dialects(results: dict[str, Any], other: dict[str, Any]) -> list[tup
     return differing
 
 
-def to_json(results: dict[str, Any]) -> str:
-    """Return the content of the file as text."""
-    return json.dumps(results, indent=1, ensure_ascii=False) + "\n"
+def to_json(results: dict[str, Any]) -> Iterator[str]:
+    """Yield the content of the file in pieces: one for each exchange, and the rest."""
+    encode = json.JSONEncoder(indent=1, ensure_ascii=False).encode
+    # No other field has these characters: in a string the line end and the quotes would be escaped.
+    before, between, after = encode({**results, "exchanges": []}).partition('\n "exchanges": []')
+    yield f"{before}{between[:-1]}"
+    separator = "\n  "
+    for exchange in results["exchanges"]:
+        yield separator + encode(exchange).replace("\n", "\n  ")
+        separator = ",\n  "
+    yield f"{chr(10) + ' ' if len(results['exchanges']) else ''}]{after}\n"
 
 
 def load_schema() -> dict[str, Any]:

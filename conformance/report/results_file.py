@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,8 +18,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 GZIP: Final = b"\x1f\x8b"
-MAX_BYTES: Final = 2 * 2**30
-"""Bytes that are read of a gzipped file."""
+MAX_BYTES: Final = 48 * 1024 * 1024
+"""Bytes of a file after unpacking; `chatproof check` writes half of that at most."""
+MAX_COST: Final = 180 * 1024 * 1024
+"""Estimated memory for reading a file."""
+_TOKEN: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"|([,\[])|(\{)', re.DOTALL)
 OLD_VERSIONS: Final = (1, 2, 3)
 
 
@@ -28,11 +32,7 @@ def read_results(path: Path) -> dict[str, Any]:
     Raise UsageError for anything else.
     """
     try:
-        data = path.read_bytes()
-        if data.startswith(GZIP):
-            with gzip.open(path) as unpacked:
-                data = unpacked.read(MAX_BYTES)
-        document: dict[str, Any] = upgrade(json.loads(data))
+        document: dict[str, Any] = upgrade(json.loads(_read_limited(path)))
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror or error}") from error
     except KeyError as error:
@@ -44,6 +44,26 @@ def read_results(path: Path) -> dict[str, Any]:
         place = "/".join(map(str, problem.instance_path)) or "top level"
         raise UsageError(f"{path}: not a results file of chatproof: {place}: {problem.message[:200]}")
     return document
+
+
+def _read_limited(path: Path) -> str:
+    """Read a file, and unpack it if it is gzipped. Raises UsageError if reading it would take too much memory."""
+    with path.open("rb") as file:
+        packed = file.read(len(GZIP)) == GZIP
+        file.seek(0)
+        with gzip.open(file) if packed else file as source:
+            data = source.read(MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
+        form = " after unpacking" if packed else ""
+        raise UsageError(f"{path}: too large: expected at most {MAX_BYTES} bytes{form}, as chatproof writes")
+    largest = max(data, default=0)
+    width = 4 if largest >= 0xF0 else 2 if largest >= 0xC4 else 1  # bytes that Python needs for each character
+    cost = len(data) * (2 + 2 * width)
+    for token in _TOKEN.finditer(data):
+        cost += 200 if token[1] else 350 if token[2] else 0
+        if cost > MAX_COST:
+            raise UsageError(f"{path}: not a results file of chatproof: it has too many values")
+    return data.decode()
 
 
 def upgrade(document: Any) -> Any:

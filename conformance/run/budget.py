@@ -47,11 +47,14 @@ class BudgetController:
 
     def reserve(self, tokens: int) -> bool:
         """Count a request that can cost up to `tokens`; return False if the budget does not allow it."""
-        limits, record = self._limits, self._record
+        limits, record, spent = self._limits, self._record, self._limits.spent
         if record.exhausted is None:
-            if limits.max_requests is not None and record.requests >= limits.max_requests:
+            if limits.max_requests is not None and spent.requests + record.requests >= limits.max_requests:
                 record.exhausted = f"--max-requests {limits.max_requests}"
-            elif limits.max_tokens is not None and record.tokens + self._reserved + tokens > limits.max_tokens:
+            elif (
+                limits.max_tokens is not None
+                and spent.tokens + record.tokens + self._reserved + tokens > limits.max_tokens
+            ):
                 record.exhausted = f"--max-tokens {limits.max_tokens}"
             elif self.left_s() <= 0:
                 record.exhausted = self.time_limit()
@@ -75,7 +78,7 @@ class BudgetController:
         """The time that is left for the whole run."""
         if self._limits.max_time_s is None:
             return math.inf
-        return max(0.0, self._limits.max_time_s - (time.monotonic() - self._started_s))
+        return max(0.0, self._limits.max_time_s - self._limits.spent.time_s - (time.monotonic() - self._started_s))
 
     def time_limit(self) -> str:
         """The limit on the time of the run, written as its option."""

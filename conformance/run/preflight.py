@@ -1,12 +1,15 @@
 """The requests that are sent before a plan: for the model, the description, a chat completion and the capabilities.
 
 Answers to these requests are never findings. A server that cannot be reached, that refuses the API key or the model, or
-that has no chat-completions endpoint ends the run.
+that has no chat-completions endpoint ends the run. The list of models and the description are optional: a server that
+answers them slowly or wrongly is judged without them.
 """
 
 from __future__ import annotations
 
 import asyncio
+import math
+import time
 from typing import TYPE_CHECKING, Final
 
 from conformance.client.call import Call
@@ -25,23 +28,46 @@ from conformance.scenario import Step
 from openapi import waiting
 
 if TYPE_CHECKING:
-    from conformance.client.client import Client
+    from conformance.client.untimed_client import UntimedClient
     from conformance.exchange import Exchange
     from conformance.plan.capabilities import DeclaredCapabilities
     from openapi.address import Target
     from openapi.contract.contract import Contract
 
-DEADLINE_S: Final = 30.0
-CHAT_DEADLINE_S: Final = 120.0
+OPTIONAL_S: Final = 5.0
+"""Longest wait for an answer that the run does not need."""
+CHAT_S: Final = 120.0
+"""Longest wait for an answer to a chat request."""
+SHORTEST_S: Final = 0.1
+"""The shortest time limit that a request is given."""
+LONGEST_NAME: Final = 256
+"""Characters of the longest model name that is used: it is part of every request and of every report."""
 
 
 class Preflight:
-    """Sends the first requests to a server. Each method raises Unreachable if the server does not answer."""
+    """Sends the first requests to a server. Each method raises Unreachable if the server cannot be reached.
 
-    def __init__(self, client: Client, target: Target, contract: Contract) -> None:
+    `timeout_s` limits each request, `until_s` all of them: a time of the monotonic clock.
+    """
+
+    def __init__(
+        self,
+        client: UntimedClient,
+        target: Target,
+        contract: Contract,
+        *,
+        timeout_s: float = math.inf,
+        until_s: float = math.inf,
+    ) -> None:
         self._client = client
         self._target = target
         self._contract = contract
+        self._timeout_s = timeout_s
+        self._until_s = until_s
+
+    @property
+    def _is_late(self) -> bool:
+        return time.monotonic() >= self._until_s
 
     async def wait(self, limit_s: float) -> None:
         """Wait until the server answers a request for its models with a status other than 502, 503 and 504.
@@ -55,7 +81,7 @@ class Preflight:
                 return
             if exchange.failure is not None and exchange.failure.kind == "tls":
                 raise Unreachable(exchange.failure.detail)  # waiting does not help against an invalid certificate
-            if startup.expired:
+            if startup.expired or self._is_late:
                 failure = exchange.failure
                 result = f"it answers {summarize(exchange)}" if failure is None else failure.detail
                 raise Unreachable(startup.timeout_message(result))
@@ -66,14 +92,15 @@ class Preflight:
         return next(iter(await self._list_models()), self._contract.default_model)
 
     async def _list_models(self) -> list[str]:
-        exchange = _require_answer(await self._get("models", self._target.models_url))
+        exchange = _require_connection(await self._get("models", self._target.models_url))
         data = exchange.json.get("data") if isinstance(exchange.json, dict) else None
         rows = [row for row in data if isinstance(row, dict)] if isinstance(data, list) else []
-        return [row["id"] for row in rows if isinstance(row.get("id"), str) and row["id"]]
+        names = (row["id"] for row in rows if isinstance(row.get("id"), str))
+        return [name for name in names if 0 < len(name) <= LONGEST_NAME]
 
     async def fetch_description(self) -> object:
         """Return the server's own OpenAPI description as JSON, or `NOT_JSON`."""
-        return _require_answer(await self._get("openapi", f"{self._target.base}/openapi.json")).json
+        return _require_connection(await self._get("openapi", f"{self._target.base}/openapi.json")).json
 
     async def check_chat(self, model: str, *, named: bool) -> bool:
         """Send one valid chat request, and return whether it was answered with a completion.
@@ -83,7 +110,11 @@ class Preflight:
         `named` says whether the user named the model.
         """
         step = Step("hello", body={"messages": [{"role": "user", "content": "Hello!"}], **self._one_token()})
-        exchange = _require_answer(await self._chat(step, model))
+        exchange = _require_connection(await self._chat(step, model))
+        if exchange.response is None and exchange.failure is not None:
+            if exchange.failure.kind == "timeout" and self._is_late:
+                return False  # the run ends with its budget before it sends anything
+            raise Unreachable(f"POST {self._target.chat_url}: {exchange.failure.detail}")
         if exchange.status in (401, 403) or reports_key_error(exchange, self._contract):
             raise Unreachable(
                 f"the server refuses the API key: {summarize(exchange)}; pass the key with --api-key-env VAR, and a"
@@ -104,6 +135,8 @@ class Preflight:
         """Probe the capabilities whose status is unknown, and those that the document takes away under a condition."""
         results = {}
         for name, probe in select_probes(capabilities, self._contract).items():
+            if self._is_late:
+                break
             has = evaluate(probe, await self._chat(probe.step(f"probe-{name}"), model))
             if has is None and (forced := probe.forced_step(f"probe-{name}-again")) is not None:
                 has = evaluate(probe, await self._chat(forced, model)) or None
@@ -117,6 +150,8 @@ class Preflight:
 
     async def _refused(self, names: tuple[str, ...], model: str) -> list[str]:
         """Return those of these capabilities that the server refuses by name."""
+        if self._is_late:
+            return []
         exchange = await self._chat(conditional_step(names, self._contract), model)
         if len(names) == 1:
             return [name for name in names if is_refused_by_name(exchange, name, self._contract)]
@@ -124,9 +159,14 @@ class Preflight:
             return []
         return [refused for name in names for refused in await self._refused((name,), model)]
 
-    async def _get(self, name: str, url: str, deadline_s: float = DEADLINE_S) -> Exchange:
+    def _limit(self, deadline_s: float) -> float:
+        """Return the time limit of a request, within those of all requests."""
+        return max(SHORTEST_S, min(deadline_s, self._timeout_s, self._until_s - time.monotonic()))
+
+    async def _get(self, name: str, url: str, deadline_s: float = OPTIONAL_S) -> Exchange:
+        limit_s = self._limit(deadline_s)
         return await self._client.send(
-            Call(id=name, scenario="preflight", step=name, method="GET", url=url, deadline_s=deadline_s)
+            Call(id=name, scenario="preflight", step=name, method="GET", url=url, deadline_s=limit_s)
         )
 
     async def _chat(self, step: Step, model: str) -> Exchange:
@@ -139,13 +179,13 @@ class Preflight:
                 url=self._target.chat_url,
                 headers={"Content-Type": "application/json"},
                 body=step.payload(model),
-                deadline_s=CHAT_DEADLINE_S,
+                deadline_s=self._limit(CHAT_S),
             )
         )
 
 
-def _require_answer(exchange: Exchange) -> Exchange:
-    """Return the exchange. Raises Unreachable without an answer, ServerNotListening without a connection."""
-    if exchange.response is None and exchange.failure is not None:
+def _require_connection(exchange: Exchange) -> Exchange:
+    """Return the exchange. Raises ServerNotListening without a connection, Unreachable without TLS."""
+    if exchange.response is None and exchange.failure is not None and exchange.failure.kind in ("connect", "tls"):
         raise (ServerNotListening if exchange.failure.kind == "connect" else Unreachable)(exchange.failure.detail)
     return exchange

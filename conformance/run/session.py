@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
+from conformance.check import NotObserved
 from conformance.client.client import Client
+from conformance.client.untimed_client import UntimedClient
 from conformance.errors import UsageError
 from conformance.judge.acceptance import is_completion
 from conformance.judge.causes import attribute_lost, find_causes
@@ -21,7 +24,7 @@ from conformance.plan.capabilities import (
     default_capabilities,
 )
 from conformance.plan.scenarios.schemathesis_cases import NOTHING, Draw
-from conformance.record import BudgetLimits, Record
+from conformance.record import BudgetLimits, Record, Spent
 from conformance.report import verdict
 from conformance.report.document_coverage import count_sentences
 from conformance.report.results import RunFacts, add_dialects, build_results
@@ -43,6 +46,7 @@ if TYPE_CHECKING:
 
     from conformance.client.headers import GatewayHeader
     from conformance.client.secret import Secret
+    from conformance.exchange import Exchange
     from conformance.plan.plan import Plan
     from conformance.report.verdict import Report
     from conformance.report.waivers import Waiver
@@ -63,6 +67,7 @@ class RunOptions:
     also: further dialects to judge the same server by.
     wait_s: how long to wait for a server that is still starting.
     headers: sent with every request, for a gateway in front of the server.
+    started_s: when the command began, on the monotonic clock; its time limit counts from then.
     """
 
     url: str
@@ -80,6 +85,7 @@ class RunOptions:
     waivers: tuple[Waiver, ...] = ()
     wait_s: float = 0.0
     headers: tuple[GatewayHeader, ...] = ()
+    started_s: float = field(default_factory=time.monotonic)
 
 
 @dataclass(frozen=True, slots=True, repr=False)  # asyncio.run writes the repr of a task's result: 228 MB
@@ -143,12 +149,6 @@ def parse_target(url: str, contract: Contract) -> Target:
 
 
 async def prepare_server(options: RunOptions, secret: Secret | None) -> PreparedRun:
-    """Prepare a run with a new client; see `prepare`."""
-    async with _open_client(options, secret) as client:
-        return await prepare(options, client)
-
-
-async def prepare(options: RunOptions, client: Client) -> PreparedRun:
     """Connect to the server, ask for its models and capabilities, and draft the plan.
 
     Raises Unreachable if the server does not answer or refuses the API key, UsageError for an invalid setting.
@@ -157,7 +157,10 @@ async def prepare(options: RunOptions, client: Client) -> PreparedRun:
     target = parse_target(options.url, contract)
     if options.model and not options.model.isprintable():
         raise UsageError(f"invalid --model {options.model!a}: expected printable characters only")
-    preflight = Preflight(client, target, contract)
+    client = UntimedClient(target.base, secret, headers=options.headers, verify=options.verify)
+    limits = options.budget
+    until_s = math.inf if limits.max_time_s is None else options.started_s + limits.max_time_s
+    preflight = Preflight(client, target, contract, timeout_s=limits.deadline_s, until_s=until_s)
     if options.wait_s:
         await preflight.wait(options.wait_s)
     model = options.model or await preflight.find_model()
@@ -200,7 +203,7 @@ async def send(
             run = Run(
                 current.plan,
                 ServerUnderTest(client, current.target, current.model),
-                _subtract_spent(prepared.options.budget, records, time.monotonic() - started_s),
+                _with_spent(prepared.options, records),
                 on_progress=on_progress,
                 reusable=index_exchanges(prepared.plan, records[0], prepared.model) if records else None,
                 id_prefix=f"{current.contract.name}:" if records else "",
@@ -221,16 +224,14 @@ async def send(
     return replace(first, also=others, results=add_dialects(first.results, [other.results for other in others]))
 
 
-def _subtract_spent(limits: BudgetLimits, records: list[Record], spent_s: float) -> BudgetLimits:
-    """Return the limits without what earlier plans have spent."""
-    requests = sum(record.requests for record in records)
-    tokens = sum(record.tokens for record in records)
-    return replace(
-        limits,
-        max_requests=None if limits.max_requests is None else limits.max_requests - requests,
-        max_tokens=None if limits.max_tokens is None else limits.max_tokens - tokens,
-        max_time_s=None if limits.max_time_s is None else limits.max_time_s - spent_s,
+def _with_spent(options: RunOptions, records: list[Record]) -> BudgetLimits:
+    """Return the limits of a run with what the preflight and earlier plans have spent."""
+    spent = Spent(
+        sum(record.requests for record in records),
+        sum(record.tokens for record in records),
+        time.monotonic() - options.started_s,
     )
+    return replace(options.budget, spent=spent)
 
 
 def _open_client(options: RunOptions, secret: Secret | None) -> Client:
@@ -238,14 +239,27 @@ def _open_client(options: RunOptions, secret: Secret | None) -> Client:
     return Client(base, secret, headers=options.headers, verify=options.verify)
 
 
+def _split_kept(
+    record: Record,
+) -> tuple[dict[tuple[str, str], Exchange], dict[tuple[str, str], NotObserved]]:
+    """Return the exchanges that can be judged, and why the others cannot: an answer that was not kept shows nothing."""
+    exchanges, missing = {}, dict(record.missing)
+    for key, exchange in record.exchanges.items():
+        if exchange.failure is not None and exchange.failure.kind == "not-kept":
+            missing[key] = NotObserved(f"its answer was not kept: {exchange.failure.detail}")
+        else:
+            exchanges[key] = exchange
+    return exchanges, missing
+
+
 def conclude(prepared: PreparedRun, record: Record, started_at: str, duration_s: float) -> RunOutcome:
     """Judge a record and build the report."""
     plan, contract, options = prepared.plan, prepared.plan.contract, prepared.options
     validator = Validator(contract)
-    canaries = list_canary_assertions(record.exchanges, contract, gather_checks(), partial=plan.partial)
-    assertions = (*plan.assertions, *canaries)
-    judgements = judge(assertions, record.exchanges, contract, validator, prepared.model, record.missing)
-    causes = find_causes(judgements, record.exchanges, contract, validator, prepared.model)
+    exchanges, missing = _split_kept(record)
+    canaries = list_canary_assertions(exchanges, contract, gather_checks(), partial=plan.partial)
+    judgements = judge((*plan.assertions, *canaries), exchanges, contract, validator, prepared.model, missing)
+    causes = find_causes(judgements, exchanges, contract, validator, prepared.model)
     report = verdict.build_report(
         plan,
         judgements,
@@ -254,7 +268,7 @@ def conclude(prepared: PreparedRun, record: Record, started_at: str, duration_s:
         waivers=options.waivers,
         causes={**causes, **attribute_lost(judgements, record.exhausted)},
     )
-    answered = prepared.answered or any(map(is_completion, record.exchanges.values()))
+    answered = prepared.answered or any(map(is_completion, exchanges.values()))
     if report.verdict is verdict.Verdict.CONFORMANT and not answered:
         report = replace(report, verdict=verdict.Verdict.INCONCLUSIVE, exhausted=NO_COMPLETION)
     facts = RunFacts(

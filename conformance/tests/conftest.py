@@ -70,7 +70,7 @@ class Good(RecordedRun):
     @cached_property
     def results(self) -> str:
         """The results of the recorded run as a JSON string, so that each test can change its own copy."""
-        return to_json(self.outcome({}).results)
+        return "".join(to_json(self.outcome({}).results))
 
     def outcomes(self, judgements: Iterable[Judgement]) -> dict[str, RequirementOutcome]:
         """Return the outcome of every requirement."""

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from conformance.report.results import to_json
 from conformance.report.writers import badge, html, junit, markdown, sarif
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
-WRITERS: dict[str, Callable[[dict[str, Any]], str]] = {
+Writer: TypeAlias = "Callable[[dict[str, Any]], str | Iterable[str]]"
+"""Makes the text of a report, as a whole or in pieces."""
+
+WRITERS: dict[str, Writer] = {
     "json": to_json,
     "junit": junit.write,
     "markdown": markdown.write,
@@ -19,5 +22,5 @@ WRITERS: dict[str, Callable[[dict[str, Any]], str]] = {
     "badge": badge.write,
 }
 
-BY_SUFFIX: dict[tuple[str, str], Callable[[dict[str, Any]], str]] = {("badge", ".json"): badge.write_endpoint}
+BY_SUFFIX: dict[tuple[str, str], Writer] = {("badge", ".json"): badge.write_endpoint}
 """Kinds that are written in another format to files with a certain suffix."""

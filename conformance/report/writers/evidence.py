@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 LONGEST_COMMAND: Final = 1500
 """Characters; a longer command is replaced by one that reads the request from the results."""
@@ -18,6 +18,18 @@ def neutralize(text: str, longest: int) -> str:
     """Return the text without unsafe characters, cut to the given length."""
     safe = UNSAFE.sub("\N{REPLACEMENT CHARACTER}", text)
     return safe if len(safe) <= longest else f"{safe[:longest]}..."
+
+
+class ExchangeIndex:
+    """Finds exchanges of results.json by their id. They are not all converted at the same time."""
+
+    def __init__(self, exchanges: Sequence[Mapping[str, Any]]) -> None:
+        self._exchanges = exchanges
+        self._places = {exchange["id"]: at for at, exchange in enumerate(exchanges)}
+
+    def __getitem__(self, identity: str) -> Mapping[str, Any]:
+        """Return the exchange with an id."""
+        return self._exchanges[self._places[identity]]
 
 
 def repeat_commands(results: dict[str, Any]) -> dict[str, str]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from conformance.report.results import compare_dialects, format_counts
 from conformance.report.writers.capability_groups import group_capabilities
 from conformance.report.writers.cause_groups import describe_causes, describe_document, group_rows, other_causes
-from conformance.report.writers.evidence import answer_excerpt, neutralize, repeat_commands
+from conformance.report.writers.evidence import ExchangeIndex, answer_excerpt, neutralize, repeat_commands
 
 if TYPE_CHECKING:
     from conformance.report.writers.cause_groups import CauseGroup
@@ -68,7 +68,7 @@ def write(results: dict[str, Any]) -> str:
         for group in group_rows({**results, "requirements": rows})
         if group.consequences or group.fails or group.row["outcome"] in ("FAIL", "ERROR", "WARN", "WAIVED")
     ]
-    commands, exchanges = repeat_commands(results), {exchange["id"]: exchange for exchange in results["exchanges"]}
+    commands, exchanges = repeat_commands(results), ExchangeIndex(results["exchanges"])
     target = results["target"]
     findings = "".join(_cause(group, commands, exchanges) for group in noted) or "<p>None.</p>"
     return "\n".join(
@@ -111,7 +111,7 @@ def _facts(results: dict[str, Any]) -> str:
     return f"<dl>{''.join(f'<dt>{name}</dt><dd>{_text(value)}</dd>' for name, value in facts)}</dl>"
 
 
-def _cause(group: CauseGroup, commands: dict[str, str], exchanges: dict[str, Any]) -> str:
+def _cause(group: CauseGroup, commands: dict[str, str], exchanges: ExchangeIndex) -> str:
     """Return a cause with its evidence, and below it its consequences with theirs."""
     nested = "".join(_row(row, commands, exchanges) for row in group.consequences)
     below = f"<p>{group.title}:</p>{nested}" if nested else ""
@@ -119,7 +119,7 @@ def _cause(group: CauseGroup, commands: dict[str, str], exchanges: dict[str, Any
 
 
 def _row(
-    row: dict[str, Any], commands: dict[str, str], exchanges: dict[str, Any], suffix: str = "", below: str = ""
+    row: dict[str, Any], commands: dict[str, str], exchanges: ExchangeIndex, suffix: str = "", below: str = ""
 ) -> str:
     evidence = "".join(
         f"<p><code>{_text(finding['exchange'])} {_text(finding['where'])}</code>"
@@ -129,7 +129,7 @@ def _row(
     more = len(row["findings"]) - MAX_FINDINGS
     evidence += f"<p>and {more} more</p>" if more > 0 else ""
     first = row["findings"][0]["exchange"] if row["findings"] else None
-    if first in exchanges:
+    if first in commands:
         command = escape(neutralize(commands[first], LONGEST_COMMAND))
         evidence += f"<pre>{command}</pre><pre>{escape(answer_excerpt(exchanges[first], LONGEST_ANSWER))}</pre>"
     note = "".join(f"<p>{_text(line)}</p>" for line in (row["note"], other_causes(row)) if line)

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import gzip
 import os
+from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from conformance.errors import UsageError
 from conformance.report.writers import BY_SUFFIX, WRITERS
+from openapi.whole_file import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from typing import Any
+    from typing import Any, BinaryIO
 
     from rich.console import Console
 
@@ -44,18 +47,26 @@ def parse_options(options: Iterable[str], defaults: tuple[tuple[str, Path], ...]
 def write_reports(reports: Iterable[tuple[str, Path]], results: dict[str, Any], console: Console | None = None) -> None:
     """Write the reports, create their folders, and print each file's name on the console.
 
-    A file whose name ends in .gz is compressed. Raise UsageError for a file that cannot be written.
+    Each file is replaced as a whole; one whose name ends in .gz is compressed. Raise UsageError for a file that cannot
+    be written.
     """
     for kind, path in reports:
         suffix = Path(path.name.removesuffix(".gz")).suffix
-        data = BY_SUFFIX.get((kind, suffix), WRITERS[kind])(results).encode(errors="backslashreplace")
+        content = BY_SUFFIX.get((kind, suffix), WRITERS[kind])(results)
+        pieces = (content,) if isinstance(content, str) else content
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(gzip.compress(data, mtime=0) if path.suffix == ".gz" else data)
+            write_whole(path, partial(_write_pieces, pieces, packed=path.suffix == ".gz"))
         except OSError as error:
             raise UsageError(f"cannot write {path}: {error.strerror}") from error
         if console is not None:
             console.print(f"{kind} written to {path}", style="dim", markup=False)
+
+
+def _write_pieces(pieces: Iterable[str], file: BinaryIO, *, packed: bool) -> None:
+    with gzip.GzipFile("", "wb", fileobj=file, mtime=0) if packed else nullcontext(file) as target:
+        for piece in pieces:
+            target.write(piece.encode(errors="backslashreplace"))
 
 
 def _require_writable(file: Path) -> None:

@@ -88,9 +88,7 @@ def test_the_key_is_redacted_at_every_offset_in_base64(user: str, rest: str, enc
     assert len(shown) - len(REDACTED) <= len(echo) - (8 * len(KEY) // 6 - 1)
 
 
-@pytest.mark.parametrize(
-    "text", ["", "sk-Ab9", KEY[:-1], KEY[1:], "你好 \ud83d", "\\" * 1000, "%&" * 1000]
-)
+@pytest.mark.parametrize("text", ["", "sk-Ab9", KEY[:-1], KEY[1:], "你好 \ud83d", "\\" * 1000, "%&" * 1000])
 def test_ordinary_text_is_not_changed(text: str) -> None:
     assert REDACTION.redact_text(text) == text
 

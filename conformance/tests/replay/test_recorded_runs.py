@@ -34,7 +34,8 @@ def broken(good: Good, **options: Any) -> dict[str, Any]:
         is_answer = isinstance(exchange.json, dict) and "choices" in exchange.json
         return edit_answer(exchange, lambda answer: answer.update(object="x")) if is_answer else exchange
 
-    content: dict[str, Any] = json.loads(results.to_json(good.outcome(good.changed(break_), **options).results))
+    outcome = good.outcome(good.changed(break_), **options)
+    content: dict[str, Any] = json.loads("".join(results.to_json(outcome.results)))
     return content
 
 
@@ -188,7 +189,7 @@ def test_a_comparison_of_answers_is_repeated_with_all_of_them(read_good: Callabl
     good = read_good("mindie-2.3")
     keys = [("greedy", "streamed"), ("greedy", "streamed-again")]
     changed = {key: edit_text(good.exchanges[key], lambda text: f"{text}!") for key in keys}
-    content = json.loads(results.to_json(good.outcome(changed).results))
+    content = json.loads("".join(results.to_json(good.outcome(changed).results)))
     runs = rejudge.rebuild(content)
     names = [exchange.step for exchange in verification.select_exchanges(content, runs, "stream.text-as-plain")]
     assert names == ["plain", "streamed", "plain-again", "streamed-again"]
