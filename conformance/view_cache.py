@@ -7,17 +7,23 @@ them. Those of the exchanges that were looked at last are, up to an estimate of 
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar, overload
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from conformance.exchange import Exchange
 
 MAX_COST: Final = 32 * 1024 * 1024
 """Estimated bytes of all cached views. The views of one exchange are cached whatever they cost."""
 
 Value = TypeVar("Value")
+
+
+class Viewed(Protocol):
+    """An object with cached views."""
+
+    def estimate_view_cost(self) -> int:
+        """Return roughly how many bytes all views take."""
+        ...
 
 
 class view(Generic[Value]):  # noqa: N801 - a decorator like `property`
@@ -47,14 +53,14 @@ class _ViewCache:
     """The exchanges that have cached views, the oldest first."""
 
     def __init__(self) -> None:
-        self._names: OrderedDict[int, tuple[Exchange, int, set[str]]] = OrderedDict()
+        self._names: OrderedDict[int, tuple[Viewed, int, set[str]]] = OrderedDict()
         self._cost = 0
 
-    def add(self, exchange: Exchange, name: str) -> None:
+    def add(self, exchange: Viewed, name: str) -> None:
         """Note a new view of an exchange, and drop the oldest views beyond the limit."""
         known = self._names.get(id(exchange))
         if known is None:
-            known = self._names[id(exchange)] = (exchange, _estimate_cost(exchange), set())
+            known = self._names[id(exchange)] = (exchange, exchange.estimate_view_cost(), set())
             self._cost += known[1]
         known[2].add(name)
         self._names.move_to_end(id(exchange))
@@ -63,16 +69,6 @@ class _ViewCache:
             self._cost -= cost
             for dropped in names:
                 oldest.__dict__.pop(dropped, None)
-
-
-def _estimate_cost(exchange: Exchange) -> int:
-    """Return roughly how many bytes all views of an exchange take."""
-    segments = () if exchange.response is None else exchange.response.segments
-    cost = 2000 + 4 * len(exchange.request.body)
-    for segment in segments:
-        data = segment.data
-        cost += 4 * len(data) + 60 * data.count(b",") + 200 * data.count(b"{") + 500 * data.count(b"data:")
-    return cost
 
 
 _CACHE: Final = _ViewCache()

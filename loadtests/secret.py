@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from openapi.secret_search import SecretSearch
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 REPLACEMENT: Final = "[hidden]"
-MIN_PREFIX: Final = 4
-"""The least number of characters at which the beginning of a secret is hidden at the end of a cut-off text."""
 
 
 def to_printable(text: str) -> str:
@@ -21,9 +21,13 @@ def to_printable(text: str) -> str:
 
 
 def redact(text: str, secrets: Iterable[str]) -> str:
-    """Replace secrets in a server's text, and the beginning of a secret at its end."""
-    for secret in secrets:
+    """Replace secrets in a server's text, in any case and encoding, and the beginning of a secret at its end."""
+    known = sorted(set(secrets), key=len, reverse=True)
+    for secret in known:  # of any length; the search leaves out short ones
         text = text.replace(secret, REPLACEMENT)
-        cut = next((size for size in range(len(secret) - 1, MIN_PREFIX - 1, -1) if text.endswith(secret[:size])), 0)
-        text = text[:-cut] + REPLACEMENT if cut else text
+    search = SecretSearch(known)
+    text = search.replace(text, [REPLACEMENT] * len(known))
+    data = text.encode(errors="surrogatepass")
+    if (part := search.find_part(data, at_end=True)) is not None:
+        return data[: part.start].decode(errors="surrogatepass") + REPLACEMENT
     return text

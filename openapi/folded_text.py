@@ -1,8 +1,8 @@
-"""Fold a text so that one search finds a word in any letter case and with any usual escapes. Time is linear.
+"""Fold a string so that one search finds a word in any letter case and with any usual escapes. Time is linear.
 
-The views of a text are made from one another: lower case, then up to `MAX_LEVELS` times with one level of escapes
+The views of a string are made from one another: lower case, then up to `MAX_LEVELS` times with one level of escapes
 decoded (JSON, Python, JavaScript, C, URL, HTML). Each of them also exists without the separators that are written
-between hexadecimal bytes and into long base64. Spans of a view are mapped back to the text only when there are any.
+between hexadecimal bytes and into long base64. Spans of a view are mapped back to the string only when there are any.
 """
 
 from __future__ import annotations
@@ -42,17 +42,17 @@ def _ignore_time() -> None: ...
 
 
 def fold(data: bytes) -> bytes:
-    """Return the text in lower case. Its length does not change."""
+    """Return the string in lower case. Its length does not change."""
     return data.lower()
 
 
 def remove_separators(data: bytes) -> bytes:
-    """Return a folded text without separators and prefixes of hexadecimal bytes."""
+    """Return a folded string without separators and prefixes of hexadecimal bytes."""
     return data.replace(b"0x", b"").translate(None, SEPARATORS)
 
 
 def decode_escapes(data: bytes, check_time: Callable[[], None] = _ignore_time) -> bytes:
-    """Return a folded text with one level of its escapes decoded."""
+    """Return a folded string with one level of its escapes decoded."""
     if b"\\" not in data and b"%" not in data and b"&" not in data:
         return data
     decoded, done = bytearray(), 0
@@ -64,7 +64,7 @@ def decode_escapes(data: bytes, check_time: Callable[[], None] = _ignore_time) -
 
 
 class FoldedText:
-    """A text and its views. `check_time` is called during long work and may raise an exception to end it."""
+    """A string and its views. `check_time` is called during long work and may raise an exception to end it."""
 
     def __init__(self, data: bytes, check_time: Callable[[], None] = _ignore_time) -> None:
         self._levels = [fold(data)]
@@ -91,7 +91,7 @@ class FoldedText:
         self._levels[level] = bytes(text)
 
     def map_to_source(self, level: int, compact: bool, spans: Iterable[Span]) -> list[Span]:
-        """Map spans of a view to spans of the text."""
+        """Map spans of a view to spans of the string."""
         mapped = list(spans)
         if compact:
             tokens = ((*match.span(), b"") for match in _BETWEEN.finditer(self._levels[level]))
@@ -101,7 +101,7 @@ class FoldedText:
         return mapped
 
     def _map(self, spans: Sequence[Span], tokens: Iterable[tuple[int, int, bytes]]) -> list[Span]:
-        """Map spans of a text in which tokens (start, end, what replaced it) were replaced, in one pass."""
+        """Map spans of a string in which tokens (start, end, what replaced it) were replaced, in one pass."""
         wanted = sorted({start for start, _ in spans} | {end - 1 for _, end in spans})
         places: dict[int, Span] = {}
         at = shift = 0  # the index in `wanted`; the place in the source minus the place in the view
@@ -125,7 +125,7 @@ class FoldedText:
 
 
 def _escapes(data: bytes, check_time: Callable[[], None]) -> Iterator[tuple[int, int, bytes]]:
-    """Yield each escape of a folded text: its start, its end, and what it stands for."""
+    """Yield each escape of a folded string: its start, its end, and what it stands for."""
     for number, match in enumerate(_ESCAPE.finditer(data)):
         if number % CHECK_EVERY == 0:
             check_time()
@@ -137,7 +137,7 @@ def _decode(match: re.Match[bytes]) -> bytes:
     """Return what an escape stands for; characters other than ASCII do not matter and become a question mark."""
     group = match.lastindex
     if group is None:
-        return b"\\"  # at the end of the text
+        return b"\\"  # at the end of the string
     written = match[group]
     if group == _SINGLE:
         return b"\n" if written[0] in _WHITESPACE else written

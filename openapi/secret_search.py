@@ -18,14 +18,14 @@ SHORTEST: Final = 8
 
 
 SHORTEST_PART: Final = 4
-"""Length of the shortest part of a secret that is found at the end of a text that was cut off."""
+"""Length of the shortest part of a secret that is found at the end of a string that was cut off."""
 MAX_PART: Final = 4096
 MAX_FOUND: Final = 100_000
 """Places in one text. A server that echoes a secret more often only wants to keep us busy."""
 
 
 class TooManyFound(Exception):
-    """A text contains secrets at more places than are handled."""
+    """A string contains secrets at more places than are handled."""
 
 
 class FoundSecret(NamedTuple):
@@ -66,7 +66,7 @@ class SecretSearch:
         return _join(sorted(found))
 
     def find_part(self, data: bytes, *, at_end: bool) -> FoundSecret | None:
-        """Return the longest part of a secret at which a text was cut off: a beginning at its end, or the reverse."""
+        """Return the longest part of a secret at which a string was cut off: a beginning at its end, or the reverse."""
         text = fold(data[-MAX_PART:] if at_end else data[:MAX_PART])
         longest, found = SHORTEST_PART - 1, None
         for word, secret in self._words_in(0, compact=False):
@@ -78,7 +78,7 @@ class SecretSearch:
         return found
 
     def replace(self, text: str, marks: Sequence[str]) -> str:
-        """Return the text with the mark of a secret in place of each secret."""
+        """Return the string with the mark of a secret in place of each secret."""
         data = text.encode(errors="surrogatepass")
         found = self.find(data)
         if not found:

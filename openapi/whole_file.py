@@ -42,5 +42,5 @@ def write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:
 
 
 def write_whole_text(path: Path, text: str) -> None:
-    """Replace a file by a text in UTF-8. Raises OSError."""
+    """Replace a file by a string in UTF-8. Raises OSError."""
     write_whole(path, lambda file: file.write(text.encode(errors="backslashreplace")))

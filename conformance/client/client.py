@@ -18,8 +18,7 @@ import h11
 
 from conformance.client.connection_pool import ConnectionPool
 from conformance.client.event_loop_lag import EventLoopLag
-from conformance.client.kept_bytes import KeptBytes
-from conformance.client.recording import Recording
+from conformance.client.recording import KeptBytes, Recording
 from conformance.client.redaction import Redaction, RedactionTimeout
 from conformance.client.request_builder import RequestBuilder
 from conformance.client.transport_errors import explain_error

@@ -11,7 +11,6 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
-from conformance.client.kept_bytes import KeptBytes
 from conformance.exchange import Failure, FailureKind
 from openapi.stream import sse
 
@@ -29,6 +28,39 @@ HEADER_BYTES: Final = 250
 EXCERPT_BYTES: Final = 4096
 """Bytes that are kept of the beginning and of the end of an answer that is not kept."""
 EXCERPT_HEADERS: Final = 32
+KEPT_BYTES: Final = 16 * 1024 * 1024
+"""Bytes of answers that a run keeps as they are; the answers of a usual run have less than one million."""
+ALL_EXCERPTS_BYTES: Final = 8 * 1024 * 1024
+"""Bytes of the excerpts that are kept of further answers."""
+
+
+class KeptBytes:
+    """Counts the bytes that the records of one client hold."""
+
+    def __init__(self, limit: int = KEPT_BYTES, excerpts: int = ALL_EXCERPTS_BYTES) -> None:
+        self.limit = limit
+        self._left = limit
+        self._excerpts_left = excerpts
+
+    def take(self, number: int) -> bool:
+        """Reserve memory for a number of bytes; return False if there is not enough left."""
+        if number > self._left:
+            return False
+        self._left -= number
+        return True
+
+    def give_back(self, number: int) -> None:
+        """Release memory that was reserved."""
+        self._left += number
+
+    def take_excerpt(self, number: int) -> bool:
+        """Reserve memory for the excerpt of an answer that is not kept; return False if there is not enough left."""
+        if number > self._excerpts_left:
+            return False
+        self._excerpts_left -= number
+        return True
+
+
 SAME_ARRIVAL_S: Final = 0.0001
 """Pieces that arrive within this time form one segment: the HTTP parser splits one socket read into many pieces."""
 

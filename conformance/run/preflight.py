@@ -26,6 +26,7 @@ from conformance.run.capability_probes import (
 from conformance.run.wrong_target import explain, is_suspicious
 from conformance.scenario import Step
 from openapi import waiting
+from openapi.server_values import read_name
 
 if TYPE_CHECKING:
     from conformance.client.untimed_client import UntimedClient
@@ -40,8 +41,6 @@ CHAT_S: Final = 120.0
 """Longest wait for an answer to a chat request."""
 SHORTEST_S: Final = 0.1
 """The shortest time limit that a request is given."""
-LONGEST_NAME: Final = 256
-"""Characters of the longest model name that is used: it is part of every request and of every report."""
 
 
 class Preflight:
@@ -95,8 +94,7 @@ class Preflight:
         exchange = _require_connection(await self._get("models", self._target.models_url))
         data = exchange.json.get("data") if isinstance(exchange.json, dict) else None
         rows = [row for row in data if isinstance(row, dict)] if isinstance(data, list) else []
-        names = (row["id"] for row in rows if isinstance(row.get("id"), str))
-        return [name for name in names if 0 < len(name) <= LONGEST_NAME]
+        return [name for row in rows if (name := read_name(row.get("id"))) is not None]
 
     async def fetch_description(self) -> object:
         """Return the server's own OpenAPI description as JSON, or `NOT_JSON`."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from conformance.run.budget import BudgetController
 from conformance.run.calls import build_call
+from openapi.server_values import read_seconds
 
 if TYPE_CHECKING:
     from conformance.client.call import Call
@@ -87,4 +88,5 @@ def requested_wait_s(exchange: Exchange, attempt: int) -> float | None:
     value = exchange.header("retry-after")
     if value is None:
         return 2.0**attempt if exchange.status == 429 else None
-    return min(float(value), LONGEST_WAIT_S) if value.isascii() and value.isdigit() else LONGEST_WAIT_S
+    seconds = read_seconds(value, LONGEST_WAIT_S)
+    return LONGEST_WAIT_S if seconds is None else seconds

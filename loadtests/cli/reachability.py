@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import http.client
+import asyncio
 import socket
 import ssl
 import time
@@ -13,8 +13,11 @@ from loadtests.errors import UnreachableError, UsageError
 from loadtests.secret import redact, to_printable
 from openapi import waiting
 from openapi.address import AddressError, parse
+from openapi.bounded_http import BoundedRequestError, send_bounded
 
 if TYPE_CHECKING:
+    import h11
+
     from loadtests.run.settings import LoadSettings
 
 CONNECT_S: Final = 10.0
@@ -50,10 +53,11 @@ def wait_until_ready(settings: LoadSettings, limit_s: float) -> None:
     while True:
         try:
             status, body = _request_models(settings, left.attempt_timeout_s)
-        except ssl.SSLError as error:  # waiting does not help
-            raise UnreachableError(f"TLS with {endpoint.authority} failed: {error.reason or error}") from error
-        except (OSError, http.client.HTTPException) as error:
-            result = _describe_error(error, endpoint.host, endpoint.port)
+        except BoundedRequestError as error:
+            cause = error.cause or TimeoutError()
+            if isinstance(cause, ssl.SSLError):  # waiting does not help
+                raise UnreachableError(f"TLS with {endpoint.authority} failed: {cause.reason or cause}") from error
+            result = _describe_error(cause, endpoint.host, endpoint.port)
         else:
             if status not in waiting.NOT_READY_STATUSES:
                 return
@@ -65,22 +69,27 @@ def wait_until_ready(settings: LoadSettings, limit_s: float) -> None:
 
 
 def _request_models(settings: LoadSettings, timeout_s: float) -> tuple[int, bytes]:
+    """Return the status and the beginning of the body. Raises BoundedRequestError without an answer."""
     endpoint = settings.endpoint
     path = endpoint.path.removesuffix(settings.contract.path) + settings.contract.models_path
-    connection: http.client.HTTPConnection
-    if endpoint.tls is None:
-        connection = http.client.HTTPConnection(endpoint.host, endpoint.port, timeout=timeout_s)
-    else:
-        connection = http.client.HTTPSConnection(endpoint.host, endpoint.port, timeout=timeout_s, context=endpoint.tls)
-    try:
-        connection.request("GET", path, headers={header.name: header.value for header in settings.headers})
-        answer = connection.getresponse()
-        return answer.status, answer.read(MAX_BODY)
-    finally:
-        connection.close()
+    request = send_bounded(
+        "GET",
+        f"{'http' if endpoint.tls is None else 'https'}://{endpoint.authority}{path}",
+        headers=[
+            ("Host", endpoint.authority),
+            ("Accept-Encoding", "identity"),
+            *((header.name, header.value) for header in settings.headers),
+        ],
+        body=b"",
+        deadline_s=timeout_s,
+        verify=endpoint.tls or False,
+        max_bytes=MAX_BODY,
+    )
+    answer = asyncio.run(request)
+    return answer.status, answer.body
 
 
-def _describe_error(error: OSError | http.client.HTTPException, host: str, port: int) -> str:
+def _describe_error(error: OSError | h11.RemoteProtocolError, host: str, port: int) -> str:
     where = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     if isinstance(error, socket.gaierror):
         return f"cannot resolve the host name {host}: {error.strerror}"

@@ -35,6 +35,7 @@ from loadtests.measure.confidence import min_trials, wilson_interval
 from loadtests.report.html import render_report
 from loadtests.report.results import FAILURES, INTERNAL_ERROR, INVALID, MET, MISSED
 from loadtests.secret import to_printable
+from openapi.whole_file import write_whole_text
 
 if TYPE_CHECKING:
     from loadtests.cli.load_command import Embedder
@@ -149,8 +150,8 @@ def search(embedded: Embedder | None, /, url: str | None, first: float, greatest
             "steps": [_step_to_json(step, share) for step in rate_search.steps],
         }
         out.mkdir(parents=True, exist_ok=True)
-        (out / "results.json").write_text(json.dumps(last, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-        (out / "report.html").write_text(render_report(last), encoding="utf-8")
+        write_whole_text(out / "results.json", json.dumps(last, ensure_ascii=False, indent=1) + "\n")
+        write_whole_text(out / "report.html", render_report(last))
         console.print(f"written: {out}", markup=False, soft_wrap=True)
     if interrupted:
         click.echo(f"Interrupted; rates tried: {len(rate_search.steps)}.", err=True)

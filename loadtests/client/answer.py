@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from openapi.server_values import read_count
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -49,6 +51,5 @@ class Answer:
 
     @property
     def completion_tokens(self) -> int | None:
-        """The number of tokens by the server's usage; None if the server sent none."""
-        count = (self.usage or {}).get("completion_tokens")
-        return count if isinstance(count, int) and not isinstance(count, bool) and count >= 0 else None
+        """The number of tokens by the server's usage; None if the server sent none that is possible."""
+        return read_count((self.usage or {}).get("completion_tokens"))

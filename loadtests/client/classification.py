@@ -6,6 +6,8 @@ import json
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Final
 
+from openapi.server_values import read_name, read_seconds
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -31,11 +33,11 @@ def classify_error_status(answer: Answer, body: bytes, header: Callable[[str], s
 
 def _parse_retry_after(retry_after: str, date: str) -> float | None:
     """Return the delay in seconds; a date is compared with the server's own clock (RFC 9110, section 10.2.3)."""
-    if retry_after.isascii() and retry_after.isdigit():
-        return float(retry_after)
+    if (seconds := read_seconds(retry_after, MAX_RETRY_AFTER_S)) is not None:
+        return seconds
     try:
         return (parsedate_to_datetime(retry_after) - parsedate_to_datetime(date)).total_seconds()
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OverflowError):
         return None
 
 
@@ -64,4 +66,4 @@ def classify_json(answer: Answer, body: bytes) -> None:
     answer.usage = value["usage"] if isinstance(value.get("usage"), dict) else None
     choices = value["choices"] if isinstance(value["choices"], list) else []
     reasons = [choice.get("finish_reason") for choice in choices if isinstance(choice, dict)]
-    answer.finish_reason = reasons[-1] if reasons and isinstance(reasons[-1], str) else None
+    answer.finish_reason = read_name(reasons[-1]) if reasons else None

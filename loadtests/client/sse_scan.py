@@ -16,6 +16,8 @@ import re
 from collections import deque
 from typing import TYPE_CHECKING, Any, Final
 
+from openapi.server_values import read_name
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
@@ -193,8 +195,8 @@ class EventScan:
         for chunk in self._last_chunks(b'"finish_reason"'):
             choices = chunk.get("choices")
             for choice in reversed(choices) if isinstance(choices, list) else ():
-                reason = choice.get("finish_reason") if isinstance(choice, dict) else None
-                if isinstance(reason, str) and reason:
+                reason = read_name(choice.get("finish_reason")) if isinstance(choice, dict) else None
+                if reason is not None:
                     return reason
         return None
 

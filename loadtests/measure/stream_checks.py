@@ -13,7 +13,9 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, overload
 
 from loadtests.shape.prompts import WORD
+from openapi.server_values import read_count
 from openapi.stream import event_order, sse
+from openapi.stream.strict_json import quote
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -103,19 +105,22 @@ def _check_calls(choice: AccumulatedChoice, request: WorkloadRequest) -> Iterato
 
 
 def _check_usage(usage: dict[str, Any], answer: Answer) -> Iterator[tuple[str, str]]:
-    counts = [usage.get(name) for name in ("prompt_tokens", "completion_tokens", "total_tokens")]
-    if all(isinstance(count, int) and not isinstance(count, bool) for count in counts):
-        prompt, completion, total = counts
-        if prompt + completion != total:  # type: ignore[operator]
+    names = ("prompt_tokens", "completion_tokens", "total_tokens")
+    for name in names:
+        if isinstance(usage.get(name), int) and read_count(usage[name]) is None:
+            yield "usage-counts", f"{name} is {quote(usage[name])}, not a count"
+    prompt, completion, total = (read_count(usage.get(name)) for name in names)
+    if prompt is not None and completion is not None and total is not None:
+        if prompt + completion != total:
             yield "usage-is-sum", f"{prompt} + {completion} != {total}"
-        if completion < 1 and answer.counts:  # type: ignore[operator]
+        if completion < 1 and answer.counts:
             yield "usage-counts", f"{completion} tokens, {sum(answer.counts)} events with content"
 
 
 def _check_repeated(events: list[str], usage: dict[str, Any], content: int) -> Iterator[tuple[str, str]]:
     """Report an event that equals the previous one only if there are more events than tokens: a token can repeat."""
-    tokens = usage.get("completion_tokens")
-    if not isinstance(tokens, int) or isinstance(tokens, bool) or content <= tokens:
+    tokens = read_count(usage.get("completion_tokens"))
+    if tokens is None or content <= tokens:
         return
     repeated = next((at for at, (one, other) in enumerate(pairwise(events), 1) if one == other), None)
     if repeated is not None:

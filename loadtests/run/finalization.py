@@ -18,6 +18,7 @@ from loadtests.report.measurement import Measurement
 from loadtests.report.results import INTERNAL_ERROR, build_results
 from loadtests.run import web_tab
 from loadtests.run.progress import describe_progress, measured_s
+from openapi.whole_file import write_whole_text
 
 if TYPE_CHECKING:
     from locust.env import Environment
@@ -116,8 +117,8 @@ class _Finalizer:
             try:
                 out.mkdir(parents=True, exist_ok=True)
                 text = json.dumps(results, ensure_ascii=False, indent=1)
-                (out / "results.json").write_text(text + "\n", encoding="utf-8")
-                (out / "report.html").write_text(render_report(results), encoding="utf-8")
+                write_whole_text(out / "results.json", text + "\n")
+                write_whole_text(out / "report.html", render_report(results))
             except OSError as error:
                 errors.append(f"{error.filename or out}: {error.strerror}")
         terminal.print_report(results, None if errors else out)
