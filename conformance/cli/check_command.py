@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+import time
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -17,7 +18,7 @@ from conformance.cli.click_options import add_options
 from conformance.cli.options import DEFAULT_DIALECT, EVERY_DIALECT
 from conformance.client import headers
 from conformance.client.secret import Secret
-from conformance.errors import UsageError
+from conformance.errors import Unreachable, UsageError
 from conformance.plan.capabilities import default_capabilities
 from conformance.plan.scenarios.schemathesis_cases import Draw, require_fuzz_for_seed
 from conformance.record import BudgetLimits
@@ -27,7 +28,7 @@ from conformance.report.writers import plan_preview, report_files, terminal
 from conformance.run import embedded_server
 from conformance.run.connection_settings import read_secret, read_verify
 from conformance.run.drafting import draft, require_matching_patterns, require_matching_waivers
-from conformance.run.session import RunOptions, load_contract, prepare_server, send
+from conformance.run.session import RunOptions, describe_unreachable, load_contract, prepare_server, send
 from openapi.console import make_console
 from openapi.contract.contract import names
 
@@ -88,6 +89,7 @@ def check(
     Exit codes: 0 conformant, 1 not conformant, 2 usage error, 3 unreachable, wrong URL or model, API key refused or TLS
     failure, 4 budget exhausted or no chat completion received, 5 internal error, 130 interrupted.
     """
+    started_s = time.monotonic()
     console = make_console()
     with exit_codes.report_errors():
         require_fuzz_for_seed(fuzz, seed)
@@ -114,6 +116,7 @@ def check(
             waivers=waivers.read(waiver_file) if waiver_file else (),
             wait_s=wait,
             headers=headers.read(plain_headers, secret_headers),
+            started_s=started_s,
         )
         for contract in contracts:
             require_matching_patterns(contract, only, topics, options.draw)
@@ -123,7 +126,7 @@ def check(
         require_matching_waivers(options.waivers, (*contracts, *map(load_contract, options.also)))
         codes = []
         for contract in contracts:
-            options = replace(options, dialect=contract.name)
+            options = replace(options, dialect=contract.name, started_s=time.monotonic() if codes else started_s)
             if list_only or dry_run:
                 _show_plan(options, contract, console, requests=dry_run)
                 codes.append(exit_codes.CONFORMANT)
@@ -133,7 +136,12 @@ def check(
                     with console.status("starting the embedded reference server"):
                         server = stack.enter_context(embedded_server.serve(contract))
                     options, secret = replace(options, url=server.url), Secret(server.key) if server.key else None
-                outcome = _judge(options, secret, console, clients=clients)
+                try:
+                    outcome = _judge(options, secret, console, clients=clients)
+                except Unreachable as error:  # a pipeline that expects the reports must find them
+                    results = describe_unreachable(options, str(error))
+                    report_files.write_reports(files[contract.name], results, console)
+                    raise
             report_files.write_reports(files[contract.name], outcome.results, console)
             codes.append(exit_codes.exit_code(outcome))
     if len(codes) > 1 and not (dry_run or list_only):

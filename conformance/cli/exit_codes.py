@@ -52,6 +52,8 @@ def report_errors() -> Iterator[None]:
         exit_with(error.with_hint("--wait"), UNREACHABLE)
     except Unreachable as error:
         exit_with(str(error), UNREACHABLE)
+    except click.UsageError as error:  # standard output cannot be written
+        exit_with(error.message, USAGE)
     except HarnessError as error:
         exit_with(str(error), INTERNAL_ERROR)
     except KeyboardInterrupt:

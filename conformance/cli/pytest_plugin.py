@@ -33,7 +33,7 @@ from conformance.report.writers.cause_groups import describe_causes, describe_do
 from conformance.run import embedded_server
 from conformance.run.connection_settings import read_secret, read_verify
 from conformance.run.drafting import require_matching_patterns
-from conformance.run.session import RunOptions, load_contract, prepare_server, send
+from conformance.run.session import RunOptions, describe_unreachable, load_contract, prepare_server, send
 from openapi.contract.contract import Keyword
 
 if TYPE_CHECKING:
@@ -59,7 +59,12 @@ class JudgingSession:
         self.results: dict[str, Any] | None = None
         self._reports = report_files.parse_options(config.getoption("conformance_report"))
         try:
-            self.prepared: PreparedRun = asyncio.run(prepare_server(self._read_options(), self._secret))
+            options = self._read_options()
+            try:
+                self.prepared: PreparedRun = asyncio.run(prepare_server(options, self._secret))
+            except Unreachable as error:
+                report_files.write_reports(self._reports, describe_unreachable(options, str(error)))
+                raise
         except BaseException:
             self.close()
             raise

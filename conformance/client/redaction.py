@@ -39,7 +39,7 @@ class Redaction:
 
     @property
     def is_needless(self) -> bool:
-        """Whether there are no secrets."""
+        """Whether nothing has to be removed."""
         return self._search is None
 
     def redact_text(self, text: str) -> str:

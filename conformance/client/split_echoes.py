@@ -56,7 +56,7 @@ def find_split_secrets(
         stop = decoded.events[at + 1].offset if at + 1 < len(decoded.events) else len(body)
         edits += _blank(body, decoded.events[at].offset, stop, strings, marks[secret])
     unread = next((item for item in decoded.anomalies if item.kind is AnomalyKind.UNREAD_REST), None)
-    if unread is not None:  # nobody knows what it would spell
+    if unread is not None:  # it may contain a secret, too
         edits = [edit for edit in edits if edit[1] <= unread.offset]
         edits.append((unread.offset, len(body), sse.encode(marks[0])))
     return edits

@@ -22,7 +22,9 @@ from conformance.plan.capabilities import (
     DeclaredCapabilities,
     capabilities_from_description,
     default_capabilities,
+    narrow_contract,
 )
+from conformance.plan.plan import Plan
 from conformance.plan.scenarios.schemathesis_cases import NOTHING, Draw
 from conformance.record import BudgetLimits, Record, Spent
 from conformance.report import verdict
@@ -47,13 +49,13 @@ if TYPE_CHECKING:
     from conformance.client.headers import GatewayHeader
     from conformance.client.secret import Secret
     from conformance.exchange import Exchange
-    from conformance.plan.plan import Plan
     from conformance.report.verdict import Report
     from conformance.report.waivers import Waiver
     from openapi.address import Target
     from openapi.contract.contract import Contract
 
 
+LONGEST_REASON: Final = 500
 NO_COMPLETION: Final = "no request was answered with a chat completion, so the server cannot be judged"
 
 
@@ -190,6 +192,18 @@ def _read_capabilities(
     """Return the capabilities by dialect or description, overrides and API key, in this order."""
     capabilities = capabilities_from_description(contract, description) or default_capabilities(contract)
     return capabilities.with_overrides(contract, overrides).with_key(contract, key=key)
+
+
+def describe_unreachable(options: RunOptions, reason: str) -> dict[str, Any]:
+    """Return the results of a run that could not begin, so that the reports that were requested say so."""
+    contract = load_contract(options.dialect)
+    capabilities = default_capabilities(contract)
+    plan = Plan(narrow_contract(contract, capabilities), (), (), (), partial=True)
+    target, model = parse_target(options.url, contract), options.model or contract.default_model
+    prepared = PreparedRun(options, contract, target, model, capabilities, plan, answered=False)
+    started_at = datetime.now(UTC).isoformat(timespec="seconds")
+    record = Record(exhausted=f"the server cannot be judged: {' '.join(reason.split())[:LONGEST_REASON]}")
+    return conclude(prepared, record, started_at, time.monotonic() - options.started_s).results
 
 
 async def send(

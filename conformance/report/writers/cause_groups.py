@@ -94,6 +94,14 @@ def describe_document(judged: dict[str, Any]) -> Iterator[str]:
         yield f"sentences about undeclared capabilities: {some}{more}{hint}"
 
 
+def describe_caveats(results: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield (name, text) for what a reader of the verdict must know besides."""
+    if not results["target"]["tls_verified"]:
+        yield "tls", "the server's certificate was not verified (--insecure)"
+    if results["run"]["exhausted"]:
+        yield "ended_early", results["run"]["exhausted"]
+
+
 def _count(rows: Sequence[object], one: str, many: str) -> str:
     return f"{len(rows)} {one if len(rows) == 1 else many}"
 

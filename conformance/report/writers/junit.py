@@ -6,7 +6,7 @@ import re
 from typing import Any
 from xml.etree import ElementTree as Xml
 
-from conformance.report.writers.cause_groups import describe_causes, describe_document
+from conformance.report.writers.cause_groups import describe_causes, describe_caveats, describe_document
 from conformance.report.writers.evidence import repeat_commands
 
 NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -19,14 +19,14 @@ def write(results: dict[str, Any]) -> str:
     A failing row is a `failure`, an internal error of the suite an `error`, and a warning is written to `system-out`.
     A consequence begins with the name of its cause.
     """
-    target = results["target"]
+    target, ended_early = results["target"], results["run"]["exhausted"]
     rows, commands = results["requirements"], repeat_commands(results)
     suite = Xml.Element(
         "testsuite",
         name=f"chatproof {target['dialect']}",
-        tests=str(len(rows)),
+        tests=str(len(rows) or int(bool(ended_early))),
         failures=str(sum(row["fails"] for row in rows)),
-        errors=str(sum(row["outcome"] == "ERROR" for row in rows)),
+        errors=str(sum(row["outcome"] == "ERROR" for row in rows) or int(bool(ended_early) and not rows)),
         skipped=str(sum(_is_skipped(row) for row in rows)),
         time=f"{results['run']['duration_s']:.3f}",
         timestamp=results["run"]["started_at"],
@@ -38,9 +38,13 @@ def write(results: dict[str, Any]) -> str:
     for name, text in (
         ("causes", describe_causes(results)),
         ("document", "; ".join(describe_document(results))),
+        *describe_caveats(results),
     ):
         if text:
             Xml.SubElement(properties, "property", name=name, value=_clean(text))
+    if ended_early and not rows:  # without a test case, a CI system would show an empty and green suite
+        case = Xml.SubElement(suite, "testcase", classname="chatproof.run", name="run.begins")
+        Xml.SubElement(case, "error", message=_clean(ended_early))
     for row in rows:
         case = Xml.SubElement(suite, "testcase", classname=f"chatproof.{row['check'].split('.')[0]}", name=row["id"])
         if row["outcome"] == "ERROR":

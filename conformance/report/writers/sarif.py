@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from typing import Any, Final
 
-from conformance.report.writers.cause_groups import describe_causes, describe_document
+from conformance.report.writers.cause_groups import describe_causes, describe_caveats, describe_document
 from conformance.report.writers.evidence import neutralize, repeat_commands
 
 MAX_RESULTS: Final = 5000
@@ -38,6 +39,10 @@ def write(results: dict[str, Any]) -> str:
             {
                 "executionSuccessful": results["run"]["exhausted"] is None,
                 "startTimeUtc": _utc(results["run"]["started_at"]),
+                "toolExecutionNotifications": [
+                    {"level": "warning", "message": {"text": _escape(neutralize(text, LONGEST))}}
+                    for _, text in describe_caveats(results)
+                ],
             }
         ],
         "columnKind": "unicodeCodePoints",
@@ -50,7 +55,7 @@ def write(results: dict[str, Any]) -> str:
 def _rule(row: dict[str, Any]) -> dict[str, Any]:
     return {
         "id": row["id"],
-        "shortDescription": {"text": _summary(row)},
+        "shortDescription": {"text": _escape(_summary(row))},
         "help": {"text": f"{row['keyword']}, {row['source']}"},
         "properties": {"tags": [row["keyword"], row["check"].partition(".")[0]]},
     }
@@ -89,7 +94,7 @@ def _result(row: dict[str, Any], index: int, message: str, place: str, propertie
         "ruleId": row["id"],
         "ruleIndex": index,
         "level": "note" if row["causes"] else LEVELS.get(row["outcome"], "note"),
-        "message": {"text": message},
+        "message": {"text": _escape(message)},
         "locations": [
             {
                 "physicalLocation": {"artifactLocation": {"uri": "results.json"}, "region": {"startLine": 1}},
@@ -102,6 +107,11 @@ def _result(row: dict[str, Any], index: int, message: str, place: str, propertie
     if row["outcome"] == "WAIVED":
         result["suppressions"] = [{"kind": "external", "justification": neutralize(row["note"], LONGEST)}]
     return result
+
+
+def _escape(text: str) -> str:
+    """Return a message without links: SARIF 2.1.0, section 3.11.6, reads [TEXT](URL), and viewers link bare URLs."""
+    return re.sub(r"([\\\[\]])", r"\\\1", text).replace("://", ":/\N{WORD JOINER}/")
 
 
 def _utc(started_at: str) -> str:
