@@ -135,7 +135,14 @@ OPTIONS: Final = {
         ),
         SuiteOption("--max-requests", "Maximum number of requests", "N", "integer", default=1500, minimum=1),
         SuiteOption("--max-tokens", "Maximum number of tokens, as the server reports them", "N", "integer", 200_000, 1),
-        SuiteOption("--max-time", "Maximum duration of the run", "SECONDS", "number", default=1200.0, above=True),
+        SuiteOption(
+            "--max-time",
+            "Maximum duration of the command, until the last request",
+            "SECONDS",
+            "number",
+            default=1200.0,
+            above=True,
+        ),
         SuiteOption("--rate", "Maximum requests per second (default: unlimited)", "N", "number", above=True),
         SuiteOption(
             "--timeout",

@@ -23,6 +23,7 @@ MAX_BYTES: Final = 48 * 1024 * 1024
 MAX_COST: Final = 180 * 1024 * 1024
 """Estimated memory for reading a file."""
 _TOKEN: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"|([,\[])|(\{)', re.DOTALL)
+LONGEST_STRING: Final = 300
 OLD_VERSIONS: Final = (1, 2, 3)
 
 
@@ -39,8 +40,10 @@ def read_results(path: Path) -> dict[str, Any]:
         raise UsageError(f"{path}: not a results file of chatproof: missing key {error}") from error
     except (AttributeError, EOFError, RecursionError, TypeError, ValueError) as error:
         raise UsageError(f"{path}: not a results file of chatproof: {str(error)[:200]}") from error
-    problem = next(iter(jsonschema_rs.validator_for(load_schema()).iter_errors(document)), None)
-    if problem is not None:
+    validator = jsonschema_rs.validator_for(load_schema())
+    if not validator.is_valid(document):
+        # An error holds a copy of the whole document, which takes several times its memory.
+        problem = next(iter(validator.iter_errors(_abbreviate(document))))
         place = "/".join(map(str, problem.instance_path)) or "top level"
         raise UsageError(f"{path}: not a results file of chatproof: {place}: {problem.message[:200]}")
     return document
@@ -64,6 +67,15 @@ def _read_limited(path: Path) -> str:
         if cost > MAX_COST:
             raise UsageError(f"{path}: not a results file of chatproof: it has too many values")
     return data.decode()
+
+
+def _abbreviate(value: Any) -> Any:
+    """Return a JSON value with short strings. No string of a results file has a minimum length above that."""
+    if isinstance(value, dict):
+        return {name[:LONGEST_STRING]: _abbreviate(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_abbreviate(item) for item in value]
+    return value[:LONGEST_STRING] if isinstance(value, str) else value
 
 
 def upgrade(document: Any) -> Any:

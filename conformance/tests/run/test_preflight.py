@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import time
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
 from conformance.client.secret import Secret
 from conformance.errors import Unreachable
+from conformance.record import BudgetLimits
 from conformance.run.session import RunOptions, prepare_server, send
 from conformance.tests.faulty_proxy import FaultyProxy, Reply
 from conformance.tests.scripted import Scripted, json_reply, prepared
@@ -209,3 +212,28 @@ def test_requests_go_to_the_endpoints_of_the_dialect(dialect: str) -> None:
     prepared(script, dialect)
     contract = load(dialect)
     assert {contract.models_path, "/openapi.json", contract.path} == {sent.path for sent in script.sent}
+
+
+@pytest.mark.parametrize("slow", ["models", "description"])
+def test_a_slow_optional_answer_does_not_end_the_run(slow: str) -> None:
+    dripping = replace(json_reply({"data": [{"id": "never"}]}), pieces=(b" ",) * 10_000, ending="drip")
+    script = Scripted(answer=json_reply(COMPLETION), **{slow: dripping})
+    began_s = time.monotonic()
+    run = prepared(script, budget=BudgetLimits(deadline_s=0.3))
+    assert (run.model, run.answered) == ("mindie", True)
+    assert time.monotonic() - began_s < 60
+
+
+def test_the_preflight_of_a_dripping_server_ends_with_the_budget_of_the_run() -> None:
+    dripping = replace(json_reply(COMPLETION), pieces=(b" ",) * 10_000, ending="drip")
+    script = Scripted(dripping, dripping, dripping)
+    with FaultyProxy("", script) as server:
+        options = RunOptions(url=server.url, dialect="mindie-2.3", budget=BudgetLimits(max_time_s=1.0, deadline_s=0.3))
+        run = asyncio.run(prepare_server(options, None))
+        outcome = asyncio.run(send(run, None))
+    assert (outcome.report.exhausted, outcome.record.requests) == ("--max-time 1", 0)
+    assert len(script.sent) < 10
+
+
+def test_a_model_name_of_any_length_is_not_used() -> None:
+    assert prepared(Scripted(json_reply({"data": [{"id": "m" * 2**19}, {"id": "b"}]}))).model == "b"

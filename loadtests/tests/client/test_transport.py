@@ -15,6 +15,7 @@ from loadtests.client import answer_parser, sse_scan
 from loadtests.client.clock import Clock
 from loadtests.client.event_loop import EventLoop
 from loadtests.client.transport import Caller, Endpoint
+from loadtests.measure.tally import Tally
 from loadtests.tests.scripted_server import DONE, GOOD, chunked, content, dripping, event, saying, serving
 from openapi.extra_headers import ExtraHeader
 
@@ -221,3 +222,13 @@ def test_a_sampled_stream_that_is_too_long_is_not_kept(monkeypatch: pytest.Monke
     monkeypatch.setattr(answer_parser, "MAX_SAMPLE", 1000)
     answer = call(saying(chunked(*[content("a")] * 100, DONE)), sampled=True)
     assert (None, []) == (answer.failure, answer.segments)
+
+
+@pytest.mark.parametrize("tokens", ["1" + "0" * 4000, "-1", "true", "1.5", '"2"', "9007199254740993"])
+def test_an_impossible_number_of_tokens_is_unknown(tokens: str) -> None:
+    usage = event(f'{{"choices":[],"usage":{{"completion_tokens":{tokens}}}}}')
+    answer = call(saying(chunked(content("a"), content("b"), usage, DONE)))
+    assert (answer.failure, answer.completion_tokens) == (None, None)
+    tally = Tally()
+    tally.add(answer, 0, lambda _: True)
+    assert (tally.requests, tally.tokens, tally.tokens_unknown) == (1, 2, 1)
