@@ -42,9 +42,9 @@ def read_finish_reason(value: object) -> FinishReason | None:
     """Return the engine's finish reason for the upstream's, None if it is missing; raise BrokenAnswer if unknown."""
     if value is None or value == "":
         return None
-    if value not in FINISH_REASONS:
-        raise BrokenAnswer(f"the answer has the unknown finish_reason {str(value)[:40]!r}", begun=True)
-    return FINISH_REASONS[str(value)]
+    if not isinstance(value, str) or value not in FINISH_REASONS:
+        raise BrokenAnswer("the answer has an unknown finish_reason", begun=True, quoted=str(value))
+    return FINISH_REASONS[value]
 
 
 def read_stop_reason(row: Json) -> str | int | None:

@@ -23,7 +23,12 @@ SWITCHING_PROTOCOLS: Final = 101
 
 
 class UpstreamFailure(Exception):
-    """The upstream could not be asked, or did not answer as HTTP requires. The message is for the operator's log."""
+    """The upstream could not be asked, or did not answer as HTTP requires. The message is for the operator's log.
+
+    The message contains only our own words. quoted: an excerpt of the answer, to be cleaned before it is logged.
+    """
+
+    quoted: str = ""
 
 
 class UpstreamUnreachable(UpstreamFailure):
@@ -37,9 +42,10 @@ class UpstreamTimeout(UpstreamFailure):
 class BrokenAnswer(UpstreamFailure):
     """The answer broke off or is invalid. begun: whether any byte of it had arrived."""
 
-    def __init__(self, words: str, *, begun: bool) -> None:
+    def __init__(self, words: str, *, begun: bool, quoted: str = "") -> None:
         super().__init__(words)
         self.begun = begun
+        self.quoted = quoted
 
 
 class Stage(Enum):

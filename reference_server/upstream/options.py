@@ -12,6 +12,7 @@ import click
 from openapi.api_key import ApiKeyError, read_api_key
 from openapi.contract.contract import ContractError
 from reference_server.upstream.capabilities import narrow_contract
+from reference_server.upstream.foreign_text import ForeignText
 from reference_server.upstream.kind import kind_names
 from reference_server.upstream.load_balancer import LoadBalancer
 from reference_server.upstream.recognition import (
@@ -140,7 +141,8 @@ async def _recognise_all(servers: list[UpstreamServer], options: UpstreamOptions
         raise failures[0]
     first = recognised[0]
     if any(other.kind.name != first.kind.name or other.model != first.model for other in recognised):
-        differing = ", ".join(f"{upstream.model} ({upstream.kind.name})" for upstream in recognised)
+        foreign = ForeignText({server.key for server in servers if server.key is not None})
+        differing = ", ".join(f"{foreign.clean(upstream.model)} ({upstream.kind.name})" for upstream in recognised)
         raise UnknownUpstreamError(
             f"the upstreams differ: {differing}; set --upstream-kind and --upstream-model, or start a gateway for each"
         )

@@ -57,6 +57,11 @@ class UpstreamAddress:
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port == PORTS[self.scheme] else f"{host}:{self.port}"
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The parts of the address that a client must not see, the longest first."""
+        return tuple(name for name in (self.authority, self.host, self.prefix.strip("/")) if name)
+
     def __str__(self) -> str:
         return f"{self.scheme}://{self.authority}{self.prefix}"
 

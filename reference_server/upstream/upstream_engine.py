@@ -16,6 +16,7 @@ from reference_server.upstream.answer_reader import AnswerReader
 from reference_server.upstream.choices import CombinedGeneration, RankedGeneration
 from reference_server.upstream.connection import BrokenAnswer, UpstreamFailure
 from reference_server.upstream.error_translation import translate_error_event, translate_failure, translate_refusal
+from reference_server.upstream.foreign_text import ForeignText
 from reference_server.upstream.request_translation import Conversation, translate_request
 
 if TYPE_CHECKING:
@@ -48,7 +49,9 @@ class UpstreamEngine(Engine):
         self.kind = kind
         self.load_balancer = load_balancer
         self.model = model
-        self._name = name
+        keys = {server.key for server in load_balancer.servers if server.key is not None}
+        hidden = [name for server in load_balancer.servers for name in server.address.names]
+        self.foreign = ForeignText(keys, {model: name, **dict.fromkeys(hidden, "...")})
         self._counts_each = counts_each
         self._closed = False
 
@@ -81,11 +84,6 @@ class UpstreamEngine(Engine):
     def close(self) -> None:
         self._closed = True
 
-    def name_replacements(self) -> dict[str, str]:
-        """Return the names of the upstream that no client should see, and what to write instead."""
-        hosts = {server.address.authority: "..." for server in self.load_balancer.servers}
-        return {self.model: self._name, **hosts} if self.model != self._name else hosts
-
 
 class UpstreamGeneration(Generation):
     """One request to an upstream, whose answer is read only on demand."""
@@ -115,7 +113,7 @@ class UpstreamGeneration(Generation):
             try:
                 await self._advance()
             except UpstreamFailure as error:
-                self._failure = translate_failure(error, begun=self._reply is not None)
+                self._failure = translate_failure(error, self._engine.foreign, begun=self._reply is not None)
             except ApiError as error:
                 self._failure = error
             if self._failure is not None:
@@ -161,7 +159,7 @@ class UpstreamGeneration(Generation):
         if reply.status != 200:
             refusal = await reply.read_all(MAX_REFUSAL_BYTES)
             self._ended = True
-            raise translate_refusal(engine.kind, reply.status, reply.headers, refusal, engine.name_replacements())
+            raise translate_refusal(engine.kind, reply.status, reply.headers, refusal, engine.foreign)
         self._reply = reply
         if reply.media_type != EVENT_STREAM:
             answer = _parse_object(await reply.read_all())
@@ -171,7 +169,7 @@ class UpstreamGeneration(Generation):
     def _read_chunk(self, data: str, at: float) -> Iterator[Delta]:
         chunk = _parse_object(data)
         if "choices" not in chunk and ("error" in chunk or chunk.get("object") == "error" or "code" in chunk):
-            raise translate_error_event(chunk)
+            raise translate_error_event(chunk, self._engine.foreign)
         yield from self._reader.read_chunk(chunk, at)
 
     def _finish(self) -> None:

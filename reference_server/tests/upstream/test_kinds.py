@@ -12,7 +12,6 @@ from openapi.contract.contract import load, names
 from reference_server.engine import SamplingParams
 from reference_server.serve_command import command
 from reference_server.upstream.capabilities import narrow_contract
-from reference_server.upstream.error_translation import clean_message
 from reference_server.upstream.kind import FILES, kind_names, load_kind
 from reference_server.upstream.parameter_table import render_table
 from reference_server.upstream.parameters import engine_parameters
@@ -114,20 +113,3 @@ def test_an_unusable_upstream_is_reported_in_one_line(options: list[str], phrase
     assert "secret" not in result.stderr
     for phrase in phrases:
         assert phrase in result.stderr
-
-
-@pytest.mark.parametrize(
-    ("message", "cleaned"),
-    [
-        ("see https://engine.example/x?y for more", "see ... for more"),
-        ("10.0.0.7:8000 said no", "... said no"),
-        ("in /srv/models/llama/config.json", "in ..."),
-        ("one\nline\x1b[31m", "one line [31m"),
-        ("top_p must be in (0, 1]", "top_p must be in (0, 1]"),
-        ("x" * 2000, "x" * 497 + "..."),
-        ("theirs is full", "ours is full"),
-        ("no 'theirs', nor theirs-7b or nottheirs", "no 'ours', nor theirs-7b or nottheirs"),
-    ],
-)
-def test_messages_of_an_upstream_are_cleaned(message: str, cleaned: str) -> None:
-    assert clean_message(message, {"theirs": "ours"}) == cleaned
