@@ -136,8 +136,8 @@ def _fold(text: str) -> str:
 def _parts(secret: str) -> Iterator[str]:
     """Yield every window of the folded secret, plain and encoded, also encoded twice."""
     once = list(_encodings(secret))
-    for text in (secret, *once, *(twice for text in once for twice in _encodings(text))):
-        folded = _fold(text)
+    for encoded in (secret, *once, *(twice for text in once for twice in _encodings(text))):
+        folded = _fold(encoded)
         yield from (folded[at : at + WINDOW] for at in range(len(folded) - WINDOW + 1))
 
 

@@ -31,7 +31,10 @@ FILES: Final = ("vllm", "sglang", "transformers")
 INEXACT: Final = "it has no such parameter and no exact equivalent"
 NO_STREAMED_LOGPROBS: Final = "logprobs-in-streams"
 NO_STOPS_WITH_TOOLS: Final = "tools-without-stop"
-"""Rules of contracts whose streams carry no log-probabilities, and whose stop strings exclude tools."""
+N_WITHIN_BEST_OF: Final = "n-within-best-of"
+"""Rules of contracts whose streams carry no log-probabilities, whose stop strings exclude tools, and whose `n` needs a
+`best_of`."""
+TEMPLATE_OPTIONS: Final = "chat_template_kwargs"
 BY_BEST_OF: Final = "best_of"
 """Parameter that starts a beam search in dialects without use_beam_search (ovms-2024.4#request/unsupported)."""
 
@@ -48,6 +51,7 @@ class UpstreamKind:
     template, parallel: whether it takes chat_template_kwargs and parallel_tool_calls.
     streams_logprobs: whether its streams carry log-probabilities.
     stops_with_tools: whether it takes stop strings together with tools.
+    samples_one: whether it samples one choice for each request, and `n` is only the number of results of a beam search.
     roles: roles of messages, if its contract lists them.
     too_long: words by which the refusal of an oversized prompt is recognised.
     always: fields of every request.
@@ -64,6 +68,7 @@ class UpstreamKind:
     parallel: bool
     streams_logprobs: bool
     stops_with_tools: bool = True
+    samples_one: bool = False
     roles: frozenset[str] | None = None
     too_long: tuple[str, ...] = ("the prompt has",)
     always: Mapping[str, Any] = field(default_factory=dict)
@@ -85,13 +90,25 @@ class UpstreamKind:
         }
         if not self.parallel and "parallel_tool_calls" in contract.parameters:
             refused.add("tools")
+        if not self.template and TEMPLATE_OPTIONS in contract.parameters:  # they turn reasoning on and off
+            refused.add("thinking")
+        if BY_BEST_OF in contract.parameters and not self._searches_by_best_of(contract):
+            refused.add(engine_parameters()["best_of"].capability)
         return frozenset((known | own_capabilities()) - refused)
+
+    def _searches_by_best_of(self, contract: Contract) -> bool:
+        """Whether best_of works if it starts a beam search in the dialect, which is then wider than its `n` choices."""
+        if "use_beam_search" in contract.parameters or "length_penalty" not in contract.parameters:
+            return True
+        search = self.handling["beam_search"]
+        return search.refused is None and (search.passed == BY_BEST_OF or self.handling["best_of"].passed is not None)
 
     def refused_parameters(self) -> frozenset[str]:
         """Return the parameters, by their names in the documents, that are refused unless their value is neutral."""
         refused = [engine_parameters()[key] for key, handling in self.handling.items() if handling.refused is not None]
         names_of_refused = ({*parameter.names, *parameter.also} for parameter in refused)
-        return local_parameters().union(*names_of_refused)
+        template = () if self.template else (TEMPLATE_OPTIONS,)
+        return local_parameters().union(template, *names_of_refused)
 
 
 OPENAI_LIKE: Final = UpstreamKind("", "", "/v1/chat/completions", "/v1/models", {}, "whole", True, False, False, True)
@@ -141,6 +158,7 @@ def kind_from_contract(contract: Contract) -> UpstreamKind:
         parallel="parallel_tool_calls" in taken,
         streams_logprobs=NO_STREAMED_LOGPROBS not in contract.rules,
         stops_with_tools=NO_STOPS_WITH_TOOLS not in contract.rules,
+        samples_one=N_WITHIN_BEST_OF in contract.rules and "use_beam_search" not in contract.parameters,
         roles=_roles(contract),
     )
 

@@ -11,7 +11,7 @@ import click
 
 from openapi.api_key import ApiKeyError, read_api_key
 from openapi.contract.contract import ContractError
-from reference_server.upstream.capabilities import narrow_contract
+from reference_server.upstream.capabilities import narrow_contract, neutral_values
 from reference_server.upstream.foreign_text import ForeignText
 from reference_server.upstream.kind import kind_names
 from reference_server.upstream.load_balancer import LoadBalancer
@@ -119,7 +119,14 @@ def open_upstreams(options: UpstreamOptions, contract: Contract, name: str) -> t
         raise UpstreamSettingsError(f"cannot reach any upstream: {error}") from error
     load_balancer = LoadBalancer(servers, recognised.kind.models_path)
     counts_each = contract.stream.usage == "with-finish"
-    engine = UpstreamEngine(recognised.kind, load_balancer, recognised.model, name, counts_each=counts_each)
+    engine = UpstreamEngine(
+        recognised.kind,
+        load_balancer,
+        recognised.model,
+        name,
+        counts_each=counts_each,
+        neutral=neutral_values(contract),
+    )
     place = f"{recognised.kind.name} at {', '.join(str(server.address) for server in servers)}"
     return engine, narrow_contract(contract, recognised.kind), place
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
@@ -13,7 +14,7 @@ from reference_server.upstream.kind import BY_BEST_OF
 from reference_server.upstream.parameters import engine_parameters
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from reference_server.engine import ToolUse
     from reference_server.upstream.kind import UpstreamKind
@@ -24,6 +25,9 @@ ENGINE_DEFAULTS: Final[Mapping[str, Any]] = {field.name: field.default for field
 INT64: Final = 2**63
 REASONING_OFF: Final = {"enable_thinking": False}
 """Template arguments that the server itself sets if its dialect has no reasoning."""
+
+NO_EFFORT: Final = (("reasoning_effort", "none"),)
+"""What else the server sets if the request turns reasoning off by its effort."""
 
 CHOICE_PARAMETERS: Final = frozenset({"n", "best_of", "beam_search", "length_penalty", "diversity_penalty"})
 STOP_PARAMETERS: Final = frozenset({"stop", "include_stop_str_in_output"})
@@ -59,11 +63,17 @@ class UpstreamRequest:
 
 
 def translate_request(
-    kind: UpstreamKind, conversation: Conversation, params: SamplingParams, *, counts_each: bool
+    kind: UpstreamKind,
+    conversation: Conversation,
+    params: SamplingParams,
+    *,
+    counts_each: bool,
+    neutral: Mapping[str, Sequence[Any]] = MappingProxyType({}),
 ) -> tuple[list[UpstreamRequest], bool]:
     """Return the upstream requests for one client request, and whether to keep only the most likely of their choices.
 
     counts_each: whether the tokens of each choice must be counted separately.
+    neutral: values of engine parameters that are accepted even if the upstream lacks the parameter.
     Raises ApiError for parameters that can be neither passed on nor emulated.
 
     Several choices are made by several requests if the upstream has no `n`, if it counts only the tokens of all choices
@@ -71,22 +81,27 @@ def translate_request(
     seeds continue from the one in the request, so the first choice is the answer of `n: 1`, and equal seeds give equal
     choices.
     """
-    _refuse_unsupported(kind, params)
+    params = params if params.reasoning else replace(params, thinking_budget=None)
+    _refuse_unsupported(kind, params, neutral)
     ranked = params.ranked and kind.handling["best_of"].emulated == "ranked"
     if ranked:  # ranking needs each token's log-probability, which also gives the number of tokens
         params = replace(params, n=params.width, best_of=None, logprobs=params.logprobs or 0)
     cannot_count_each = counts_each and kind.usage == "whole" and not ranked
-    separate = kind.handling["n"].emulated == "requests" or cannot_count_each or params.temperature == 0
+    samples_one = kind.handling["n"].emulated == "requests" or kind.samples_one
+    separate = samples_one or cannot_count_each or params.temperature == 0
     if params.n > 1 and not params.known_at_end and separate:
         singles = [replace(params, n=1, best_of=None, seed=_next_seed(params.seed, index)) for index in range(params.n)]
         return [_translate(kind, conversation, single) for single in singles], ranked
     return [_translate(kind, conversation, params)], ranked
 
 
-def _refuse_unsupported(kind: UpstreamKind, params: SamplingParams) -> None:
+def _refuse_unsupported(kind: UpstreamKind, params: SamplingParams, neutral: Mapping[str, Sequence[Any]]) -> None:
     for field in fields(SamplingParams):
         value = getattr(params, field.name)
-        if value == field.default or field.name in {"beam_groups", "best_of", "grammar"}:
+        accepted = [field.default, *neutral.get(field.name, ())]
+        if any(value == other and isinstance(value, bool) is isinstance(other, bool) for other in accepted):
+            continue
+        if field.name in {"beam_groups", "best_of", "grammar"}:
             continue  # for the first two see _choice_fields; a grammar is sent as response_format or structured_outputs
         handling = kind.handling.get(field.name)
         if handling is None or handling.refused is not None:
@@ -249,7 +264,8 @@ def _without_nulls(function: Json) -> Json:
 def _template_fields(kind: UpstreamKind, template_kwargs: Mapping[str, Any]) -> Json:
     if kind.template:
         return {"chat_template_kwargs": dict(template_kwargs)} if template_kwargs else {}
-    if template_kwargs and dict(template_kwargs) != REASONING_OFF:
+    sent = {name: value for name, value in template_kwargs.items() if (name, value) not in NO_EFFORT}
+    if sent and sent != REASONING_OFF:
         raise _unsupported("chat_template_kwargs")
     return {}
 

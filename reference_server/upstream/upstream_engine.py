@@ -20,7 +20,7 @@ from reference_server.upstream.foreign_text import ForeignText
 from reference_server.upstream.request_translation import Conversation, translate_request
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from reference_server.engine import Delta, SamplingParams
     from reference_server.upstream.kind import UpstreamKind
@@ -41,10 +41,18 @@ class UpstreamEngine(Engine):
     model: the upstreams' name for their model.
     name: the clients' name for it.
     counts_each: whether the tokens of each choice must be counted separately.
+    neutral: values of engine parameters that are accepted even if the upstream lacks the parameter.
     """
 
     def __init__(
-        self, kind: UpstreamKind, load_balancer: LoadBalancer, model: str, name: str, *, counts_each: bool
+        self,
+        kind: UpstreamKind,
+        load_balancer: LoadBalancer,
+        model: str,
+        name: str,
+        *,
+        counts_each: bool,
+        neutral: Mapping[str, Sequence[Any]],
     ) -> None:
         self.kind = kind
         self.load_balancer = load_balancer
@@ -53,6 +61,7 @@ class UpstreamEngine(Engine):
         hidden = [name for server in load_balancer.servers for name in server.address.names]
         self.foreign = ForeignText(keys, {model: name, **dict.fromkeys(hidden, "...")})
         self._counts_each = counts_each
+        self._neutral = neutral
         self._closed = False
 
     @property
@@ -74,7 +83,9 @@ class UpstreamEngine(Engine):
         return Conversation(messages, tools, template_kwargs or {})
 
     def submit(self, prompt: Conversation, params: SamplingParams) -> Generation:
-        requests, ranked = translate_request(self.kind, prompt, params, counts_each=self._counts_each)
+        requests, ranked = translate_request(
+            self.kind, prompt, params, counts_each=self._counts_each, neutral=self._neutral
+        )
         parts = [UpstreamGeneration(self, request) for request in requests]
         generation = parts[0] if len(parts) == 1 else CombinedGeneration(parts)
         if not ranked:
