@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 class PromptCount(Protocol):
     """An object with the length of the prompt. An upstream may report it as late as the end of its answer."""
 
-    prompt_tokens: int
+    prompt_tokens: int | None
 
 
 class ChunkWriter:
@@ -152,6 +152,8 @@ class ChunkWriter:
     def _usage_so_far(self) -> Json:
         if self._options.continuous_usage:
             prompt, completion = self._prompt.prompt_tokens, self._completion_tokens
+            if prompt is None:
+                return {}
             counts = {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
             return {"usage": counts}
         return {"usage": None} if self._sends_usage_chunk else {}

@@ -33,7 +33,7 @@ MILLISECONDS_PER_S: Final = 1_000
 def build_completion(
     contract: Contract,
     metadata: AnswerMetadata,
-    prompt_tokens: int,
+    prompt_tokens: int | None,
     deltas: Sequence[Delta],
     options: ResponseOptions = DEFAULT_OPTIONS,
 ) -> Json:

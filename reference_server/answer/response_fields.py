@@ -129,15 +129,19 @@ def _tokens(tokens: Iterable[TokenLogprob], options: ResponseOptions) -> list[Js
     ]
 
 
-def usage(contract: Contract, prompt_tokens: int, deltas: Sequence[Delta]) -> Json:
-    """Return the usage object: token counts, and the measurements of each generated token if the dialect has them."""
+def usage(contract: Contract, prompt_tokens: int | None, deltas: Sequence[Delta]) -> Json:
+    """Return the usage object: token counts, and the measurements of each generated token if the dialect has them.
+
+    Without the number of prompt tokens, the counts that include it are left out.
+    """
     form = contract.answer
     completion_tokens = sum(delta.tokens for delta in deltas)
-    counts: Json = {"prompt_tokens": prompt_tokens}
+    counts: Json = {} if prompt_tokens is None else {"prompt_tokens": prompt_tokens}
     cached = [delta.cached_tokens for delta in deltas if delta.cached_tokens is not None]
     if form.cached_tokens and cached:
         counts["prompt_tokens_details"] = {"cached_tokens": max(cached)}
-    counts |= {"completion_tokens": completion_tokens, "total_tokens": prompt_tokens + completion_tokens}
+    counts["completion_tokens"] = completion_tokens
+    counts |= {} if prompt_tokens is None else {"total_tokens": prompt_tokens + completion_tokens}
     details: Json = {}
     if "UsageCompletionDetails" in contract.schemas and any(delta.reasoning for delta in deltas):
         details["reasoning_tokens"] = sum(map(_count_reasoning, group_by_choice(deltas).values()))

@@ -143,10 +143,11 @@ class Generation(Protocol):
     choices are returned, all deltas arrive at the end. Iteration ends when each choice has had a delta with a finish
     reason, or after `cancel`; it raises EngineError if the engine cannot continue.
 
-    prompt_tokens: final by the time the first delta with a finish reason arrives.
+    prompt_tokens: final by the time the first delta with a finish reason arrives; None if a remote engine does not
+        report it.
     """
 
-    prompt_tokens: int
+    prompt_tokens: int | None
 
     def __aiter__(self) -> AsyncIterator[Delta]: ...
 

@@ -29,7 +29,7 @@ PACE_S: Final = 0.002
 class CachedAnswer:
     """A complete answer of the engine."""
 
-    prompt_tokens: int
+    prompt_tokens: int | None
     deltas: tuple[Delta, ...]
 
 

@@ -36,7 +36,7 @@ class ScriptedGeneration:
     """The deltas of a script; `cancelled` is set when the server cancels the generation."""
 
     def __init__(self, prompt_tokens: int, script: AsyncIterator[Delta]) -> None:
-        self.prompt_tokens = prompt_tokens
+        self.prompt_tokens: int | None = prompt_tokens
         self.cancelled = threading.Event()
         self._script = script
 

@@ -15,6 +15,7 @@ from reference_server.upstream.answer_fields import (
     is_count,
     read_finish_reason,
     read_logprobs,
+    read_prompt_tokens,
     read_stop_reason,
     read_text,
     split_by_token,
@@ -56,12 +57,12 @@ class AnswerReader:
 
     `read_chunk` and `read_answer` yield deltas; `end` yields the delta that had to wait for the number of all tokens.
 
-    prompt_tokens: number of prompt tokens; 0 until the upstream reports it.
+    prompt_tokens: number of prompt tokens; None until the upstream reports it.
     cut: whether the text was cut at a stop string, so that the rest of the answer does not matter.
     """
 
     def __init__(self, request: UpstreamRequest, started_at: float) -> None:
-        self.prompt_tokens = 0
+        self.prompt_tokens: int | None = None
         self.cut = False
         self._cached: int | None = None
         self._params = request.params
@@ -118,12 +119,10 @@ class AnswerReader:
         In a chunk with choices, usage counts the tokens of these choices so far, as with vLLM's continuous_usage_stats
         and MindIE's last chunks.
         """
-        prompt: Any = usage.get("prompt_tokens")
         completion: Any = usage.get("completion_tokens")
         details = usage.get("prompt_tokens_details")
         cached: Any = details.get("cached_tokens") if isinstance(details, dict) else None
-        if is_count(prompt):
-            self.prompt_tokens = prompt
+        self.prompt_tokens = read_prompt_tokens(usage) or self.prompt_tokens
         if is_count(cached):
             self._cached = cached
         if not is_count(completion):
@@ -150,7 +149,8 @@ class AnswerReader:
         text, reasoning = read_text(content.get("content")), ""
         if self._params.reasoning:
             reasoning = read_text(content.get("reasoning_content")) or read_text(content.get("reasoning"))
-        logprobs = read_logprobs(row.get("logprobs")) if self._params.logprobs is not None else []
+        most = (self._params.logprobs or 0) + len(self._params.logprob_token_ids)
+        logprobs = read_logprobs(row.get("logprobs"), most) if self._params.logprobs is not None else []
         reason = read_finish_reason(row.get("finish_reason"))
         calls = tuple(_read_calls(choice, content.get("tool_calls"))) if self._params.tools is not None else ()
         choice.chunks += bool(text or reasoning or calls or logprobs or choice.begun or reason)
@@ -179,7 +179,7 @@ class AnswerReader:
             reasoning=reasoning,
             tokens=tokens,
             cached_tokens=self._cached if reason else None,
-            stop_reason=read_stop_reason(row) if reason else None,
+            stop_reason=read_stop_reason(row, self._params.stop) if reason else None,
             calls=calls,
         )
         choice.last_chunk_at = at

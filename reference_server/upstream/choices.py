@@ -22,7 +22,7 @@ class CombinedGeneration(Generation):
     """One choice from each of several generations, 16 of them at a time, read only as fast as the consumer reads."""
 
     def __init__(self, parts: Sequence[Generation]) -> None:
-        self.prompt_tokens = 0
+        self.prompt_tokens: int | None = None
         self._parts = tuple(parts)
         self._arrived: asyncio.Queue[Delta | Exception | None] = asyncio.Queue(maxsize=len(parts))
         self._slots = asyncio.Semaphore(MAX_PARALLEL)
@@ -74,7 +74,7 @@ class RankedGeneration(Generation):
     """
 
     def __init__(self, source: Generation, n: int, *, with_logprobs: bool) -> None:
-        self.prompt_tokens = 0
+        self.prompt_tokens: int | None = None
         self._source = source
         self._n = n
         self._with_logprobs = with_logprobs

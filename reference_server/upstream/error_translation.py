@@ -13,12 +13,12 @@ import orjson
 
 from reference_server.errors import RETRY_AFTER_S, ApiError
 from reference_server.upstream.connection import UpstreamFailure, UpstreamUnreachable
+from reference_server.upstream.parameters import too_long_phrases
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from reference_server.upstream.foreign_text import ForeignText
-    from reference_server.upstream.kind import UpstreamKind
 
 _log = logging.getLogger(__name__)
 
@@ -30,19 +30,18 @@ OPERATOR_ERRORS: Final = frozenset({401, 403, 404, 405, 406, 407})
 """Statuses about the gateway's own key, address or model, which no client can correct."""
 
 
-def translate_refusal(
-    kind: UpstreamKind, status: int, headers: Mapping[bytes, bytes], body: bytes, foreign: ForeignText
-) -> ApiError:
+def translate_refusal(status: int, headers: Mapping[bytes, bytes], body: bytes, foreign: ForeignText) -> ApiError:
     """Return the error for an answer that is not 200."""
-    words = _parse_message(body)
+    words = read_message(body)
     if status in BUSY:
         return ApiError("overloaded", "the engine behind this server is full: try again later", _retry_after(headers))
     if status == 413:
         return ApiError("too_large", "the body is larger than the engine behind this server accepts: shorten it")
     if 400 <= status < 500 and status not in OPERATOR_ERRORS and status != 408:
         message = foreign.clean(words) or "the engine behind this server refused the request"
-        too_long = any(phrase in words for phrase in kind.too_long)
-        return ApiError("prompt_too_long" if too_long else "invalid_request", message)
+        if is_too_long(words):
+            return ApiError("prompt_too_long", f"messages: {message}", param="messages")
+        return ApiError("invalid_request", message)
     _log.error("the upstream answered %d: %s", status, foreign.clean(words))
     if status in OPERATOR_ERRORS or 300 <= status < 400:
         words = "the engine behind this server refused this server's own request: see the server's log"
@@ -66,7 +65,13 @@ def translate_error_event(value: object, foreign: ForeignText) -> ApiError:
     return ApiError("engine_failure", "the engine behind this server did not finish the answer: send it again")
 
 
-def _parse_message(body: bytes) -> str:
+def is_too_long(words: str) -> bool:
+    """Whether these words refuse a prompt, alone or together with max_tokens, that is longer than the context."""
+    return any(phrase in words for phrase in too_long_phrases())
+
+
+def read_message(body: bytes) -> str:
+    """Return the message in the body of a refusal, empty if there is none."""
     try:
         return _find_message(orjson.loads(body))
     except orjson.JSONDecodeError:

@@ -53,7 +53,6 @@ class UpstreamKind:
     stops_with_tools: whether it takes stop strings together with tools.
     samples_one: whether it samples one choice for each request, and `n` is only the number of results of a beam search.
     roles: roles of messages, if its contract lists them.
-    too_long: words by which the refusal of an oversized prompt is recognised.
     always: fields of every request.
     """
 
@@ -70,7 +69,6 @@ class UpstreamKind:
     stops_with_tools: bool = True
     samples_one: bool = False
     roles: frozenset[str] | None = None
-    too_long: tuple[str, ...] = ("the prompt has",)
     always: Mapping[str, Any] = field(default_factory=dict)
 
     def capabilities(self, contract: Contract) -> frozenset[str]:
@@ -189,7 +187,6 @@ def _apply_file(base: UpstreamKind, row: Mapping[str, Any], taken: Mapping[str, 
         usage_on_request=row["usage"] != "with-finish",
         template="chat_template_kwargs" in taken,
         parallel="parallel_tool_calls" in taken,
-        too_long=tuple(row.get("too_long", ())),
         always=row.get("always", {}),
     )
 

@@ -126,6 +126,7 @@ def open_upstreams(options: UpstreamOptions, contract: Contract, name: str) -> t
         name,
         counts_each=counts_each,
         neutral=neutral_values(contract),
+        context=recognised.context,
     )
     place = f"{recognised.kind.name} at {', '.join(str(server.address) for server in servers)}"
     return engine, narrow_contract(contract, recognised.kind), place

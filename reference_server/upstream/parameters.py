@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
     from openapi.contract.contract import Contract
 
-Form = Literal["same", "asked", "bias", "floored", "json", "texts", "ids", "count", "folded", "alternatives", "nothing"]
+Form = Literal[
+    "same", "asked", "bias", "floored", "capped", "json", "texts", "ids", "count", "folded", "alternatives", "nothing"
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +75,11 @@ def engine_parameters() -> Mapping[str, EngineParameter]:
 def own_capabilities() -> frozenset[str]:
     """Return the capabilities that the gateway itself provides with every upstream."""
     return frozenset(_words()["own"])
+
+
+def too_long_phrases() -> tuple[str, ...]:
+    """Return the words by which a refusal of too many tokens is recognised."""
+    return tuple(_words()["too_long"])
 
 
 def local_parameters() -> frozenset[str]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from openapi.contract.contract import load, names
+from reference_server.upstream.answer_fields import is_count
 from reference_server.upstream.connection import UpstreamFailure
 from reference_server.upstream.kind import FILES, kind_from_contract, load_kind, recognition_marks
 
@@ -30,10 +31,11 @@ class UnknownUpstreamError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class RecognisedUpstream:
-    """The kind of an upstream, and its name for its model."""
+    """The kind of an upstream, its name for its model, and the size of its context in tokens if it lists that."""
 
     kind: UpstreamKind
     model: str
+    context: int | None = None
 
 
 async def recognise(server: UpstreamServer, kind_name: str, model: str | None) -> RecognisedUpstream:
@@ -59,7 +61,15 @@ async def recognise(server: UpstreamServer, kind_name: str, model: str | None) -
     name = model or first.get("id")
     if not isinstance(name, str) or not name:
         raise UnknownUpstreamError(f"the upstream {server.address} lists no model: name one with --upstream-model")
-    return RecognisedUpstream(kind, name)
+    row = next((row for row in rows if isinstance(row, dict) and row.get("id") == name), {}) if rows else {}
+    return RecognisedUpstream(kind, name, _read_context(row))
+
+
+def _read_context(row: dict[str, Any]) -> int | None:
+    """Return the size of a model's context in tokens, as vLLM, SGLang and llama.cpp list it."""
+    meta = row.get("meta")
+    values = (row.get("max_model_len"), meta.get("n_ctx") if isinstance(meta, dict) else None)
+    return next((value for value in values if is_count(value) and value), None)
 
 
 def _kind_from_description(description: dict[str, Any]) -> UpstreamKind | None:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 ENGINE_DEFAULTS: Final[Mapping[str, Any]] = {field.name: field.default for field in fields(SamplingParams)}
 INT64: Final = 2**63
+UNREACHABLE: Final = 2**24
+"""More tokens than any answer or vocabulary has, so that a smaller number than this is never put in its place."""
 REASONING_OFF: Final = {"enable_thinking": False}
 """Template arguments that the server itself sets if its dialect has no reasoning."""
 
@@ -169,9 +171,12 @@ def _write_value(handling: ParameterHandling, value: Any) -> Json:
         case "bias":
             return {name: {str(token): bias for token, bias in value}} if value else {}
         case "count":
-            return {name: value if value > 0 else 0 if handling.least == 0 else -1}
+            beyond = handling.most is not None and value > handling.most >= UNREACHABLE
+            return {name: value if value > 0 and not beyond else 0 if handling.least == 0 else -1}
         case "floored":
             return {name: value if handling.least is None else max(value, handling.least)}
+        case "capped":
+            return {name: value if handling.most is None else min(value, max(handling.most, UNREACHABLE))}
         case "folded":
             return {name: _fold_seed(value, handling)}
         case "alternatives":

@@ -10,13 +10,21 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from openapi.stream import sse
+from openapi.stream.anomaly import AnomalyKind
 from reference_server.engine import Engine, Generation
 from reference_server.errors import ApiError
 from reference_server.upstream.answer_reader import AnswerReader
 from reference_server.upstream.choices import CombinedGeneration, RankedGeneration
 from reference_server.upstream.connection import BrokenAnswer, UpstreamFailure
-from reference_server.upstream.error_translation import translate_error_event, translate_failure, translate_refusal
+from reference_server.upstream.error_translation import (
+    is_too_long,
+    read_message,
+    translate_error_event,
+    translate_failure,
+    translate_refusal,
+)
 from reference_server.upstream.foreign_text import ForeignText
+from reference_server.upstream.prompt_count import PromptCount, PromptCounter
 from reference_server.upstream.request_translation import Conversation, translate_request
 
 if TYPE_CHECKING:
@@ -29,6 +37,9 @@ if TYPE_CHECKING:
     from reference_server.upstream.server import UpstreamReply
 
 DONE: Final = "[DONE]"
+REPLACEMENT: Final = "\ufffd"
+"""What the decoder of event streams puts in place of bytes that are not UTF-8."""
+REFUSED: Final = frozenset({400, 413, 422})
 MAX_EVENTS: Final = 10_000_000
 MAX_EVENT_BYTES: Final = 4 * 2**20
 MAX_REFUSAL_BYTES: Final = 65_536
@@ -42,6 +53,7 @@ class UpstreamEngine(Engine):
     name: the clients' name for it.
     counts_each: whether the tokens of each choice must be counted separately.
     neutral: values of engine parameters that are accepted even if the upstream lacks the parameter.
+    context: size of the upstreams' context in tokens, if they list it.
     """
 
     def __init__(
@@ -53,6 +65,7 @@ class UpstreamEngine(Engine):
         *,
         counts_each: bool,
         neutral: Mapping[str, Sequence[Any]],
+        context: int | None = None,
     ) -> None:
         self.kind = kind
         self.load_balancer = load_balancer
@@ -62,6 +75,8 @@ class UpstreamEngine(Engine):
         self.foreign = ForeignText(keys, {model: name, **dict.fromkeys(hidden, "...")})
         self._counts_each = counts_each
         self._neutral = neutral
+        self._context = context
+        self._counter = PromptCounter(kind, load_balancer)
         self._closed = False
 
     @property
@@ -86,7 +101,8 @@ class UpstreamEngine(Engine):
         requests, ranked = translate_request(
             self.kind, prompt, params, counts_each=self._counts_each, neutral=self._neutral
         )
-        parts = [UpstreamGeneration(self, request) for request in requests]
+        count = PromptCount(self._counter)
+        parts = [UpstreamGeneration(self, request, count) for request in requests]
         generation = parts[0] if len(parts) == 1 else CombinedGeneration(parts)
         if not ranked:
             return generation
@@ -95,13 +111,26 @@ class UpstreamEngine(Engine):
     def close(self) -> None:
         self._closed = True
 
+    def limit_name(self, body: Mapping[str, Any]) -> str | None:
+        """Return the name under which a body limits the number of tokens; None if it does not.
+
+        A limit that the context does not reach anyway is not sent, because several servers refuse it.
+        """
+        name = self.kind.handling["max_tokens"].passed
+        return name if name in body else None
+
+    def beyond_context(self, limit: int) -> bool:
+        """Whether no answer reaches this number of tokens, because the context is not larger."""
+        return self._context is not None and limit >= self._context
+
 
 class UpstreamGeneration(Generation):
-    """One request to an upstream, whose answer is read only on demand."""
+    """One request to an upstream, whose answer is read only on demand. count: of the tokens of its prompt."""
 
-    def __init__(self, engine: UpstreamEngine, request: UpstreamRequest) -> None:
-        self.prompt_tokens = 0
+    def __init__(self, engine: UpstreamEngine, request: UpstreamRequest, count: PromptCount) -> None:
+        self.prompt_tokens: int | None = None
         self._engine = engine
+        self._count = count
         self._request = request
         self._reader = AnswerReader(request, time.perf_counter())
         self._decoder = sse.Decoder(max_events=MAX_EVENTS)
@@ -134,6 +163,7 @@ class UpstreamGeneration(Generation):
 
     def cancel(self) -> None:
         self._cancelled = True
+        self._count.cancel()
         self._close()
 
     async def _advance(self) -> None:
@@ -144,7 +174,7 @@ class UpstreamGeneration(Generation):
         data = await self._reply.read()
         at = time.perf_counter()
         if not data:
-            self._finish()
+            await self._finish()
             return
         events = self._decoder.feed(data, at)
         self._since_event = 0 if events else self._since_event + len(data)
@@ -152,30 +182,43 @@ class UpstreamGeneration(Generation):
             raise BrokenAnswer(f"an event is larger than {MAX_EVENT_BYTES} bytes", begun=True)
         for event in events:
             if event.data == DONE:
-                self._finish()
+                await self._finish()
                 return
+            if REPLACEMENT in event.data and self._decoder.anomaly_counts[AnomalyKind.INVALID_UTF8]:
+                raise BrokenAnswer("the upstream sent bytes that are not UTF-8", begun=True)
             for delta in self._read_chunk(event.data, at):
                 self._ready.append(delta)
             if self._reader.finished and self._reader.cut and not self._request.stops_upstream:
-                self._finish()
+                await self._finish()
                 return
 
     async def _begin(self) -> None:
-        engine = self._engine
-        # Not orjson, because a dialect may allow integers beyond 64 bits.
-        body = json.dumps({"model": engine.model, **self._request.body}, ensure_ascii=False).encode()
-        reply = await engine.load_balancer.post(engine.kind.path, body)
-        if self._cancelled:
-            reply.close()
-        if reply.status != 200:
-            refusal = await reply.read_all(MAX_REFUSAL_BYTES)
+        engine, body = self._engine, {"model": self._engine.model, **self._request.body}
+        limit = engine.limit_name(body)
+        if limit is not None and engine.beyond_context(body[limit]):
+            del body[limit]
+        reply, refusal = await self._post(body)
+        if refusal is not None and reply.status in REFUSED and limit in body and is_too_long(read_message(refusal)):
+            # Several servers refuse a limit that the rest of the context cannot reach; it changes no answer.
+            reply, refusal = await self._post({name: value for name, value in body.items() if name != limit})
+        if refusal is not None:
             self._ended = True
-            raise translate_refusal(engine.kind, reply.status, reply.headers, refusal, engine.foreign)
+            raise translate_refusal(reply.status, reply.headers, refusal, engine.foreign)
         self._reply = reply
         if reply.media_type != EVENT_STREAM:
             answer = _parse_object(await reply.read_all())
             self._ready.extend(self._reader.read_answer(answer, time.perf_counter()))
-            self._finish()
+            await self._finish()
+
+    async def _post(self, body: Mapping[str, Any]) -> tuple[UpstreamReply, bytes | None]:
+        """Send a request; return the answer, and its body if it is a refusal."""
+        engine = self._engine
+        # Not orjson, because a dialect may allow integers beyond 64 bits.
+        data = json.dumps(body, ensure_ascii=False).encode()
+        reply = await engine.load_balancer.post(engine.kind.path, data)
+        if self._cancelled:
+            reply.close()
+        return reply, None if reply.status == 200 else await reply.read_all(MAX_REFUSAL_BYTES)
 
     def _read_chunk(self, data: str, at: float) -> Iterator[Delta]:
         chunk = _parse_object(data)
@@ -183,11 +226,14 @@ class UpstreamGeneration(Generation):
             raise translate_error_event(chunk, self._engine.foreign)
         yield from self._reader.read_chunk(chunk, at)
 
-    def _finish(self) -> None:
+    async def _finish(self) -> None:
         """End the answer: nothing more will arrive, or nothing that matters."""
-        self._ended = True
-        self._ready.extend(self._reader.end())
         self._close()
+        last = list(self._reader.end())
+        if self._reader.prompt_tokens is None:
+            body = {"model": self._engine.model, **self._request.body}
+            self._reader.prompt_tokens = await self._count.get(body)
+        self._ready.extend(last)
 
     def _close(self) -> None:
         self._ended = True

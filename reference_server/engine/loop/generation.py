@@ -25,7 +25,7 @@ class LocalGeneration(Generation):
     """
 
     def __init__(self, submission: Submission, loop: asyncio.AbstractEventLoop) -> None:
-        self.prompt_tokens = len(submission.prompt)
+        self.prompt_tokens: int | None = len(submission.prompt)
         self.submission = submission
         self.loop = loop
         self._queue: deque[Item] = deque()  # an asyncio.Queue would cost a third of the time to send a token
