@@ -10,12 +10,12 @@ from openapi.contract.capability import narrow_rule
 from openapi.contract.parameter import ABSENT
 from reference_server.upstream.kind import TEMPLATE_OPTIONS
 from reference_server.upstream.parameters import engine_parameters
-from reference_server.upstream.request_translation import ENGINE_DEFAULTS, REASONING_OFF
+from reference_server.upstream.request_translation import ENGINE_DEFAULTS, REASONING_OFF, STOP_TOKENS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from openapi.contract.contract import Contract, Parameter
+    from openapi.contract.contract import Contract, Parameter, Rule
     from openapi.schema.json_schema import Schema
     from reference_server.upstream.kind import UpstreamKind
 
@@ -42,10 +42,17 @@ def narrow_contract(contract: Contract, kind: UpstreamKind) -> Contract:
     return replace(
         narrowed,
         parameters=parameters,
-        rules={key: narrow_rule(rule, parameters) for key, rule in narrowed.rules.items()},
+        rules={key: _narrow_rule(rule, parameters, kind) for key, rule in narrowed.rules.items()},
         schemas={name: _without_measurements(schema) for name, schema in narrowed.schemas.items()},
         answer=replace(narrowed.answer, token_arrays=False),
     )
+
+
+def _narrow_rule(rule: Rule, parameters: Mapping[str, Parameter], kind: UpstreamKind) -> Rule:
+    """Remove the examples that cannot be translated."""
+    excluded = {"tools", STOP_TOKENS} if not kind.stops_with_tools else None
+    rule = narrow_rule(rule, parameters)
+    return replace(rule, kept=None) if excluded is not None and excluded <= (rule.kept or {}).keys() else rule
 
 
 def neutral_values(contract: Contract) -> Mapping[str, Sequence[Any]]:

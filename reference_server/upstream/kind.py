@@ -91,7 +91,7 @@ class UpstreamKind:
         if not self.template and TEMPLATE_OPTIONS in contract.parameters:  # they turn reasoning on and off
             refused.add("thinking")
         if BY_BEST_OF in contract.parameters and not self._searches_by_best_of(contract):
-            refused.add(engine_parameters()["best_of"].capability)
+            refused.add("best_of")
         return frozenset((known | own_capabilities()) - refused)
 
     def _searches_by_best_of(self, contract: Contract) -> bool:
@@ -202,11 +202,16 @@ def _default_handling(
     name = next((name for name in parameter.names if name in taken), None)
     if name is not None:
         schema = taken[name]
-        items = [branch.get("maxItems") for branch in (schema, *schema.get("anyOf", ())) if branch.get("maxItems")]
+        branches = (schema, *schema.get("anyOf", ()))
+        items = [branch["maxItems"] for branch in branches if "maxItems" in branch]
+        strings = [branch.get("items", branch) for branch in branches]
+        lengths = [string["maxLength"] for string in strings if "maxLength" in string]
         most = items[0] if items else schema.get("maximum")
         above = schema.get("exclusiveMinimum")
         least = schema.get("minimum") if above is None else nextafter(above, inf)
-        return ParameterHandling(passed=name, form=parameter.form, least=least, most=most)
+        return ParameterHandling(
+            passed=name, form=parameter.form, least=least, most=most, longest=min(lengths, default=None)
+        )
     if key == "beam_search" and BY_BEST_OF in taken and "length_penalty" in taken:
         return ParameterHandling(passed=BY_BEST_OF, form="nothing")
     if key in {"stop", "include_stop_str_in_output"}:

@@ -29,6 +29,7 @@ class ParameterHandling:
     form: how the value is written (see words.yaml).
     cut: the parameter is passed, and the gateway cuts the text too.
     least, most: bounds of the upstream's contract, for a number or for the number of strings.
+    longest: maximum length of each string.
     """
 
     passed: str | None = None
@@ -38,6 +39,7 @@ class ParameterHandling:
     cut: bool = False
     least: float | None = None
     most: int | None = None
+    longest: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,7 +40,9 @@ class PromptCounter:
         asked = {name: value for name, value in body.items() if name in PROMPT_FIELDS}
         try:
             async with asyncio.timeout(TIMEOUT_S):
-                reply = await self._load_balancer.post(self._kind.path, orjson.dumps({**self._kind.always, **asked, limit: 1}))
+                reply = await self._load_balancer.post(
+                    self._kind.path, orjson.dumps({**self._kind.always, **asked, limit: 1})
+                )
                 try:
                     answer = orjson.loads(await reply.read_all(MAX_ANSWER_BYTES))
                 finally:

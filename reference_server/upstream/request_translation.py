@@ -33,6 +33,7 @@ NO_EFFORT: Final = (("reasoning_effort", "none"),)
 
 CHOICE_PARAMETERS: Final = frozenset({"n", "best_of", "beam_search", "length_penalty", "diversity_penalty"})
 STOP_PARAMETERS: Final = frozenset({"stop", "include_stop_str_in_output"})
+STOP_TOKENS: Final = "stop_token_ids"
 SEED_STEP: Final = 0x9E3779B97F4A7C15
 """Difference between the seeds of consecutive choices, modulo 2**64 (the odd step of SplitMix64)."""
 
@@ -128,6 +129,7 @@ def _translate(kind: UpstreamKind, conversation: Conversation, params: SamplingP
     stop = kind.handling["stop"]
     tools = _tool_fields(kind, conversation.tools, params.tools)
     few = len(params.stop) <= (stop.most or len(params.stop))
+    few = few and all(len(text) <= (stop.longest or len(text)) for text in params.stop)
     # If the upstream removes stop strings from its text, it must not stop at those that the client wants to see.
     removes = kind.handling["include_stop_str_in_output"].passed is None and not stop.cut
     stops_upstream = stop.passed is not None and few and (kind.stops_with_tools or not tools)
@@ -139,6 +141,8 @@ def _translate(kind: UpstreamKind, conversation: Conversation, params: SamplingP
         omitted = key in CHOICE_PARAMETERS or (key in STOP_PARAMETERS and not stops_upstream)
         if handling.passed is not None and not omitted:
             body |= _write_value(handling, getattr(params, key))
+    if tools and not kind.stops_with_tools and STOP_TOKENS in body:
+        raise _unsupported(STOP_TOKENS, "it cannot be combined with tools")  # and the gateway sees no token ids
     body |= _choice_fields(kind, params)
     body |= tools
     body |= _template_fields(kind, conversation.template_kwargs)

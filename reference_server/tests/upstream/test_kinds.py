@@ -73,6 +73,8 @@ def test_a_parameter_that_the_upstream_supports_is_not_lacking(dialect: str, ups
         if contract.parameters[name].capability not in refused
     }
     narrowed = narrow_contract(contract, kind)
+    if dialect == "ovms-2024":  # best_of starts a beam search there, and `n` needs it
+        supported -= {"best_of", "n"}
     assert set() == {name for name in supported if narrowed.parameters[name].lacking}
 
 
