@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from reference_server.upstream.connection import UpstreamFailure, UpstreamUnreachable
+from reference_server.upstream.probe_client import ProbeClient
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -74,4 +75,5 @@ class LoadBalancer:
 
     async def _probe(self, server: UpstreamServer) -> None:
         with suppress(UpstreamFailure):
-            await (await server.get(self._probe_path)).read_all()
+            async with ProbeClient(server) as client:
+                await client.get_json(self._probe_path)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -137,14 +137,11 @@ async def _recognise_all(servers: list[UpstreamServer], options: UpstreamOptions
     recognised: list[RecognisedUpstream] = []
     failures: list[UpstreamFailure] = []
     for server in servers:
-        probe = UpstreamServer(server.address, server.key, replace(server.deadlines, first=10.0, total=30.0))
         try:
-            recognised.append(await recognise(probe, options.kind, options.model))
+            recognised.append(await recognise(server, options.kind, options.model))
         except UpstreamFailure as failure:
             server.reachable = False
             failures.append(failure)
-        finally:
-            probe.close()
     if not recognised:
         raise failures[0]
     first = recognised[0]

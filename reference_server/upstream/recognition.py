@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-import orjson
-
 from openapi.contract.contract import load, names
 from reference_server.upstream.answer_fields import is_count
 from reference_server.upstream.connection import UpstreamFailure
 from reference_server.upstream.kind import FILES, kind_from_contract, load_kind, recognition_marks
+from reference_server.upstream.probe_client import ProbeClient
 
 if TYPE_CHECKING:
     from reference_server.upstream.kind import UpstreamKind
@@ -20,7 +19,6 @@ AUTO: Final = "auto"
 SELF_DESCRIBING: Final = "chatproof"
 MODELS: Final = "/v1/models"
 DESCRIPTION: Final = "/openapi.json"
-MAX_BODY_BYTES: Final = 16 * 2**20
 BY_OWNER: Final = {"mindie server": "mindie-2.3"}
 """Dialects by the owner that the vendor's server gives for its models."""
 
@@ -46,10 +44,11 @@ async def recognise(server: UpstreamServer, kind_name: str, model: str | None) -
     Raises UnknownUpstreamError, and UpstreamFailure if the server cannot be asked.
     """
     kind = load_kind(kind_name) if kind_name not in (AUTO, SELF_DESCRIBING) else None
-    description = await _get_json(server, DESCRIPTION) if kind is None else {}
-    if kind is None:
-        kind = _kind_from_description(description)
-    listed = await _get_json(server, kind.models_path if kind is not None else MODELS)
+    async with ProbeClient(server) as client:
+        description = await client.get_json(DESCRIPTION) if kind is None else {}
+        if kind is None:
+            kind = _kind_from_description(description)
+        listed = await client.get_json(kind.models_path if kind is not None else MODELS)
     rows = listed.get("data")
     first = rows[0] if isinstance(rows, list) and rows and isinstance(rows[0], dict) else {}
     if kind is None and kind_name == AUTO:
@@ -93,17 +92,6 @@ def _kind_from_marks(owner: str, description: dict[str, Any]) -> UpstreamKind | 
         if marks.get("owned_by") == owner or (isinstance(paths, dict) and marks.get("path") in paths):
             return load_kind(name)
     return None
-
-
-async def _get_json(server: UpstreamServer, path: str) -> dict[str, Any]:
-    """Return the JSON object at a path, or an empty dict if the answer is anything else."""
-    reply = await server.get(path)
-    body = await reply.read_all(MAX_BODY_BYTES)
-    try:
-        value = orjson.loads(body) if reply.status == 200 else {}
-    except orjson.JSONDecodeError:
-        value = {}
-    return value if isinstance(value, dict) else {}
 
 
 __all__ = ["AUTO", "SELF_DESCRIBING", "RecognisedUpstream", "UnknownUpstreamError", "UpstreamFailure", "recognise"]

@@ -100,12 +100,8 @@ class UpstreamServer:
         An idle connection may be closed by the upstream while the request is on its way. In that case the request is
         sent again, which is safe: no part of an answer had arrived, and a completion changes no state at the upstream.
         """
-        head = self._head("POST", path, f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n")
+        head = self._head(path, f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n")
         return await self._exchange(head + body)
-
-    async def get(self, path: str) -> UpstreamReply:
-        """Send a GET request and return the answer once its head has arrived; raise UpstreamFailure."""
-        return await self._exchange(self._head("GET", path, ""))
 
     def close(self) -> None:
         """Close the idle connections; those in use are closed after their answers."""
@@ -119,10 +115,10 @@ class UpstreamServer:
         else:
             connection.abort()
 
-    def _head(self, method: str, path: str, rest: str) -> bytes:
+    def _head(self, path: str, rest: str) -> bytes:
         # Nothing of the client's request is copied here: neither its path, nor its headers, nor its key.
         return (
-            f"{method} {self.address.prefix}{path} HTTP/1.1\r\nHost: {self.address.authority}\r\n"
+            f"POST {self.address.prefix}{path} HTTP/1.1\r\nHost: {self.address.authority}\r\n"
             f"Accept: application/json, text/event-stream\r\nUser-Agent: chatproof\r\n{self._authorization}{rest}\r\n"
         ).encode()
 
