@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import secrets
 import time
 from dataclasses import replace
@@ -127,7 +126,6 @@ class ChatEndpoint:
         self._slots = AdmissionSlots(settings.max_in_flight)
         self._bodies = BodyMemory()
         self._threads = RequestThreads(engine.release_memory)
-        self._numbers = itertools.count(1)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         errors = self._contract.errors
@@ -183,7 +181,7 @@ class ChatEndpoint:
 
     def _metadata(self, request: ChatRequest) -> AnswerMetadata:
         prefix = self._contract.answer.id_prefix
-        answer_id = None if prefix is None else f"{prefix}{request.options.request_id or next(self._numbers)}"
+        answer_id = None if prefix is None else f"{prefix}{request.options.request_id or secrets.randbits(63)}"
         call_format = replace(request.call_format, id_prefix=f"call_{secrets.token_hex(8)}")
         tier = request.options.service_tier
         return AnswerMetadata(answer_id, int(time.time()), self._settings.model, tier, call_format)

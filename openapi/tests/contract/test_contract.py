@@ -86,7 +86,7 @@ def test_endpoints_and_keys_match_the_documents() -> None:
         "mindie-1.0": ("/v1/chat/completions", "/v1/models", "none", "mindie"),
         "mindie-2.3": ("/v1/chat/completions", "/v1/models", "none", "mindie"),
         "mindie-vllm-1.0": ("/v1/chat/completions", "/v1/models", "none", "mindie"),
-        "openai": ("/v1/chat/completions", "/v1/models", "bearer", "gpt-6-astra"),
+        "openai": ("/v1/chat/completions", "/v1/models", "bearer", "chatproof"),
         "ovms-2024": ("/v3/chat/completions", "/v3/models", "none", "llama3"),
         "siliconstorm": ("/v1/chat/completions", "/v1/models", "bearer", "DeepSeek-R1"),
         "vllm": ("/v1/chat/completions", "/v1/models", "none", "Qwen/Qwen2.5-1.5B-Instruct"),
