@@ -117,7 +117,8 @@ class AnswerReader:
         """Store token counts.
 
         In a chunk with choices, usage counts the tokens of these choices so far, as with vLLM's continuous_usage_stats
-        and MindIE's last chunks.
+        and MindIE's last chunks. If they have ended already, it counts the whole answer: LiteLLM puts an empty choice
+        beside it.
         """
         completion: Any = usage.get("completion_tokens")
         details = usage.get("prompt_tokens_details")
@@ -127,11 +128,11 @@ class AnswerReader:
             self._cached = cached
         if not is_count(completion):
             return
-        if not choices:
+        running = [choice for row in choices if (choice := self._find_choice(row)) is not None and not choice.finished]
+        if not running:
             self._completion_tokens = completion
-        for row in choices:
-            if (choice := self._find_choice(row)) is not None and not choice.finished:
-                choice.counted = completion
+        for choice in running:
+            choice.counted = completion
 
     def _find_choice(self, row: object) -> _Choice | None:
         index = row.get("index", 0) if isinstance(row, dict) else None
@@ -153,7 +154,8 @@ class AnswerReader:
         logprobs = read_logprobs(row.get("logprobs"), most) if self._params.logprobs is not None else []
         reason = read_finish_reason(row.get("finish_reason"))
         calls = tuple(_read_calls(choice, content.get("tool_calls"))) if self._params.tools is not None else ()
-        choice.chunks += bool(text or reasoning or calls or logprobs or choice.begun or reason)
+        is_end = bool(reason) and reason != "length"  # of an answer that ends by itself, the end is a token
+        choice.chunks += bool(text or reasoning or calls or logprobs or is_end or (choice.begun and reason is None))
         choice.begun = True
         text, stopped = self._cut_text(choice, text, ended=reason is not None)
         if stopped:

@@ -165,3 +165,20 @@ def walk_places(value: Any) -> Any:
         yield value, name
         if isinstance(item, (dict, list)):
             yield from walk_places(item)
+
+
+@pytest.mark.parametrize("beside", [[], [{"index": 0, "delta": {}}]])
+def test_the_last_usage_counts_the_answer_whatever_stands_beside_it(beside: list[Any]) -> None:
+    """Upstreams such as LiteLLM put an empty choice beside the usage of the whole answer."""
+    last = {**usage_chunk(5, 7), "choices": beside}
+    data = b"".join(map(event, [text_chunk("He"), text_chunk("llo"), text_chunk(None, "length"), last]))
+    with quirky(sends(streaming(data))) as upstream, gateway(MINDIE, upstream.address) as front:
+        counts = post(front.address).json()["usage"]
+    assert (counts["prompt_tokens"], counts["completion_tokens"]) == (5, 7)
+
+
+@pytest.mark.parametrize(("reason", "tokens"), [("length", 2), ("stop", 3)])
+def test_without_usage_only_an_answer_that_ends_by_itself_has_a_token_for_its_end(reason: str, tokens: int) -> None:
+    data = b"".join(map(event, [text_chunk(""), text_chunk("He"), text_chunk("llo"), text_chunk(None, reason)]))
+    with quirky(sends(streaming(data))) as upstream, gateway(MINDIE, upstream.address) as front:
+        assert post(front.address).json()["usage"]["completion_tokens"] == tokens
