@@ -25,6 +25,10 @@ def render_table() -> str:
     reasons: dict[str, int] = {}
     for key in engine_parameters():
         cells = [_cell(kind.handling[key], reasons) for kind in kinds]
+        if key == "n":
+            cells = [
+                f"{cell} of a search" if kind.samples_one else cell for cell, kind in zip(cells, kinds, strict=True)
+            ]
         lines.append(f"| {LABELS.get(key, key)} | {' | '.join(cells)} |")
     lines += ["", *(f"{number}. {reason}" for reason, number in reasons.items())]
     return "\n".join(lines)
