@@ -29,7 +29,7 @@ from rich.table import Table
 
 from openapi.console import make_console
 from openapi.stream import sse
-from reference_server.upstream.server import Deadlines, UpstreamAddress, UpstreamServer
+from reference_server.upstream.client.server import Deadlines, UpstreamAddress, UpstreamServer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

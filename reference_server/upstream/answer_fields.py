@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from reference_server.engine import TokenLogprob
-from reference_server.upstream.connection import BrokenAnswer
+from reference_server.upstream.client.connection import BrokenAnswer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -20,7 +20,7 @@ from reference_server.upstream.answer_fields import (
     read_text,
     split_by_token,
 )
-from reference_server.upstream.connection import BrokenAnswer
+from reference_server.upstream.client.connection import BrokenAnswer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -118,7 +118,7 @@ class AnswerReader:
 
         In a chunk with choices, usage counts the tokens of these choices so far, as with vLLM's continuous_usage_stats
         and MindIE's last chunks. If they have ended already, it counts the whole answer: LiteLLM puts an empty choice
-        beside it.
+        next to it.
         """
         completion: Any = usage.get("completion_tokens")
         details = usage.get("prompt_tokens_details")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from reference_server.errors import RETRY_AFTER_S, ApiError
-from reference_server.upstream.connection import UpstreamFailure, UpstreamUnreachable
+from reference_server.upstream.client.connection import UpstreamFailure, UpstreamUnreachable
 from reference_server.upstream.parameters import too_long_phrases
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def is_too_long(words: str) -> bool:
 
 
 def read_message(body: bytes) -> str:
-    """Return the message in the body of a refusal, empty if there is none."""
+    """Return the message in the body of a refusal, or an empty string."""
     try:
         return _find_message(orjson.loads(body))
     except orjson.JSONDecodeError:

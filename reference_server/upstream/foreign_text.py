@@ -92,7 +92,7 @@ class ForeignText:
         return "" if self._find(redacted) else redacted  # what cannot be cut out is withheld as a whole
 
     def _find(self, words: str) -> list[tuple[int, int]]:
-        """Return the parts of a text that contain a key, each with the rest of its word, in order and disjoint."""
+        """Return the parts of the words that contain a key, each with the rest of its word, in order and disjoint."""
         characters = [_Character(value, at, at + 1) for at, value in enumerate(words)]
         hits: list[tuple[int, int]] = []
         for level in range(ESCAPE_LEVELS + 1):

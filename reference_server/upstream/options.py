@@ -12,9 +12,10 @@ import click
 from openapi.api_key import ApiKeyError, read_api_key
 from openapi.contract.contract import ContractError
 from reference_server.upstream.capabilities import narrow_contract, neutral_values
+from reference_server.upstream.client.load_balancer import LoadBalancer
+from reference_server.upstream.client.server import Deadlines, UpstreamAddress, UpstreamServer
 from reference_server.upstream.foreign_text import ForeignText
 from reference_server.upstream.kind import kind_names
-from reference_server.upstream.load_balancer import LoadBalancer
 from reference_server.upstream.recognition import (
     AUTO,
     SELF_DESCRIBING,
@@ -22,7 +23,6 @@ from reference_server.upstream.recognition import (
     UpstreamFailure,
     recognise,
 )
-from reference_server.upstream.server import Deadlines, UpstreamAddress, UpstreamServer
 from reference_server.upstream.upstream_engine import UpstreamEngine
 
 if TYPE_CHECKING:

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from reference_server.upstream.answer_fields import read_prompt_tokens
-from reference_server.upstream.connection import UpstreamFailure
+from reference_server.upstream.client.connection import UpstreamFailure
 
 if TYPE_CHECKING:
+    from reference_server.upstream.client.load_balancer import LoadBalancer
     from reference_server.upstream.kind import UpstreamKind
-    from reference_server.upstream.load_balancer import LoadBalancer
 
 TIMEOUT_S: Final = 10.0
 MAX_ANSWER_BYTES: Final = 65_536

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from openapi.contract.contract import load, names
 from reference_server.upstream.answer_fields import is_count
-from reference_server.upstream.connection import UpstreamFailure
+from reference_server.upstream.client.connection import UpstreamFailure
+from reference_server.upstream.client.probe_client import ProbeClient
 from reference_server.upstream.kind import FILES, kind_from_contract, load_kind, recognition_marks
-from reference_server.upstream.probe_client import ProbeClient
 
 if TYPE_CHECKING:
+    from reference_server.upstream.client.server import UpstreamServer
     from reference_server.upstream.kind import UpstreamKind
-    from reference_server.upstream.server import UpstreamServer
 
 AUTO: Final = "auto"
 SELF_DESCRIBING: Final = "chatproof"

@@ -15,7 +15,7 @@ from reference_server.engine import Engine, Generation
 from reference_server.errors import ApiError
 from reference_server.upstream.answer_reader import AnswerReader
 from reference_server.upstream.choices import CombinedGeneration, RankedGeneration
-from reference_server.upstream.connection import BrokenAnswer, UpstreamFailure
+from reference_server.upstream.client.connection import BrokenAnswer, UpstreamFailure
 from reference_server.upstream.error_translation import (
     is_too_long,
     read_message,
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from reference_server.engine import Delta, SamplingParams
+    from reference_server.upstream.client.load_balancer import LoadBalancer
+    from reference_server.upstream.client.server import UpstreamReply
     from reference_server.upstream.kind import UpstreamKind
-    from reference_server.upstream.load_balancer import LoadBalancer
     from reference_server.upstream.request_translation import UpstreamRequest
-    from reference_server.upstream.server import UpstreamReply
 
 DONE: Final = "[DONE]"
 REPLACEMENT: Final = "\ufffd"

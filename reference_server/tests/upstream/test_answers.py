@@ -32,7 +32,7 @@ from reference_server.tests.quirky_upstream import (
 )
 from reference_server.tests.scripted_engine import PATIENCE_S
 from reference_server.upstream.answer_reader import AnswerReader
-from reference_server.upstream.connection import BrokenAnswer
+from reference_server.upstream.client.connection import BrokenAnswer
 from reference_server.upstream.request_translation import UpstreamRequest
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def test_a_limit_beyond_the_context_is_no_reason_to_refuse(listed: bool) -> None
         refused = plain(400, {"error": {"message": TOO_LONG.format(27)}})
         peer.sendall(refused if request.body.get("max_tokens", 0) > 4069 else streaming(answer()))
 
-    models = {"object": "list", "data": [{**MODELS["data"][0], **({"max_model_len": 4096} if listed else {})}]}  # type: ignore[index, dict-item]
+    models = {"object": "list", "data": [{**MODELS["data"][0], **({"max_model_len": 4096} if listed else {})}]}  # type: ignore[dict-item]
     with quirky(script, models) as upstream, gateway(MINDIE, upstream.address) as front:
         assert [post(front.address, max_tokens=limit).status_code for limit in (2**31 - 1, 4096, 4090, 7)] == [200] * 4
     sent = [request.body.get("max_tokens") for request in upstream.requests]
@@ -131,7 +131,23 @@ def test_a_replacement_character_that_the_upstream_wrote_itself_is_passed_on() -
         assert post(front.address).json()["choices"][0]["message"]["content"] == "a\ufffd"
 
 
-WRONG = (None, True, -1, 2**70, 1e308, -0.0, "", "\x00", "x" * 5000, [], [[]], {}, {"a": 1}, [None], "stop")
+WRONG: tuple[Any, ...] = (
+    None,
+    True,
+    -1,
+    2**70,
+    1e308,
+    -0.0,
+    "",
+    "\x00",
+    "x" * 5000,
+    [],
+    [[]],
+    {},
+    {"a": 1},
+    [None],
+    "stop",
+)
 """Values that are put in place of any value of an answer."""
 
 
@@ -167,10 +183,10 @@ def walk_places(value: Any) -> Any:
             yield from walk_places(item)
 
 
-@pytest.mark.parametrize("beside", [[], [{"index": 0, "delta": {}}]])
-def test_the_last_usage_counts_the_answer_whatever_stands_beside_it(beside: list[Any]) -> None:
-    """Upstreams such as LiteLLM put an empty choice beside the usage of the whole answer."""
-    last = {**usage_chunk(5, 7), "choices": beside}
+@pytest.mark.parametrize("neighbours", [[], [{"index": 0, "delta": {}}]])
+def test_the_last_usage_counts_the_answer_whatever_stands_next_to_it(neighbours: list[Any]) -> None:
+    """Upstreams such as LiteLLM put an empty choice next to the usage of the whole answer."""
+    last = {**usage_chunk(5, 7), "choices": neighbours}
     data = b"".join(map(event, [text_chunk("He"), text_chunk("llo"), text_chunk(None, "length"), last]))
     with quirky(sends(streaming(data))) as upstream, gateway(MINDIE, upstream.address) as front:
         counts = post(front.address).json()["usage"]

@@ -12,10 +12,10 @@ from openapi.contract.contract import load, names
 from reference_server.engine import SamplingParams
 from reference_server.serve_command import command
 from reference_server.upstream.capabilities import narrow_contract
+from reference_server.upstream.client.server import UpstreamAddress
 from reference_server.upstream.kind import FILES, kind_names, load_kind
 from reference_server.upstream.parameter_table import render_table
 from reference_server.upstream.parameters import engine_parameters
-from reference_server.upstream.server import UpstreamAddress
 
 DIALECTS = sorted(set(names().values()))
 DOCUMENT = Path(__file__).parents[3] / "docs" / "gateway.md"

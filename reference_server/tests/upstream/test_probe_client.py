@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from reference_server.upstream import probe_client
-from reference_server.upstream.connection import UpstreamFailure, UpstreamTimeout, UpstreamUnreachable
-from reference_server.upstream.probe_client import ProbeClient
-from reference_server.upstream.server import Deadlines, UpstreamAddress, UpstreamServer
+from reference_server.upstream.client import probe_client
+from reference_server.upstream.client.connection import UpstreamFailure, UpstreamTimeout, UpstreamUnreachable
+from reference_server.upstream.client.probe_client import ProbeClient
+from reference_server.upstream.client.server import Deadlines, UpstreamAddress, UpstreamServer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine

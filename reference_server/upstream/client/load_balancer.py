@@ -6,13 +6,13 @@ import asyncio
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from reference_server.upstream.connection import UpstreamFailure, UpstreamUnreachable
-from reference_server.upstream.probe_client import ProbeClient
+from reference_server.upstream.client.connection import UpstreamFailure, UpstreamUnreachable
+from reference_server.upstream.client.probe_client import ProbeClient
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from reference_server.upstream.server import UpstreamReply, UpstreamServer
+    from reference_server.upstream.client.server import UpstreamReply, UpstreamServer
 
 PROBE_EVERY_S: Final = 1.0
 

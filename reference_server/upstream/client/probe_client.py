@@ -11,12 +11,17 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import httpx
 import orjson
 
-from reference_server.upstream.connection import BrokenAnswer, UpstreamFailure, UpstreamTimeout, UpstreamUnreachable
+from reference_server.upstream.client.connection import (
+    BrokenAnswer,
+    UpstreamFailure,
+    UpstreamTimeout,
+    UpstreamUnreachable,
+)
 
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from reference_server.upstream.server import UpstreamServer
+    from reference_server.upstream.client.server import UpstreamServer
 
 READ_S: Final = 10.0
 """Time between two pieces of an answer."""

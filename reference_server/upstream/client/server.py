@@ -10,7 +10,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
-from reference_server.upstream.connection import BrokenAnswer, UpstreamConnection, UpstreamTimeout, UpstreamUnreachable
+from reference_server.upstream.client.connection import (
+    BrokenAnswer,
+    UpstreamConnection,
+    UpstreamTimeout,
+    UpstreamUnreachable,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

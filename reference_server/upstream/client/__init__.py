@@ -1,0 +1,1 @@
+"""HTTP clients of the gateway: connections, servers, load balancing, and probes."""
