@@ -102,7 +102,7 @@ def test_a_capped_answer_has_as_many_tokens_as_allowed(address: str) -> None:
 @pytest.mark.parametrize("shown", [True, False])
 def test_the_gateway_cuts_a_stop_string_that_the_upstream_includes(address: str, shown: bool) -> None:
     text, reason, tokens = answered(address, stop=["France"], include_stop_str_in_output=shown)
-    assert (text.strip(), reason, tokens) == (f"The capital of {'France' if shown else ''}".strip(), "stop", 5)
+    assert (text.strip(), reason, tokens) == (f"The capital of {'France' if shown else ''}".strip(), "stop", 4)
 
 
 def test_several_choices_are_made_by_several_requests(address: str) -> None:
