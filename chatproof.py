@@ -102,7 +102,7 @@ COMMANDS: Mapping[str, Command | CommandGroup] = {
                 "conformance.proof.modes_command:modes", "Run the suite against every mode of the server.", "server"
             ),
             "contracts": Command(
-                "conformance.proof.contracts_command:command",
+                "conformance.proof.contracts.contracts_command:command",
                 "Run the suite and the server with contracts drawn at random.",
                 "server",
             ),

@@ -124,7 +124,7 @@ def check(
                 contract, options.capabilities
             )  # refuse an unknown name before the start
         require_matching_waivers(options.waivers, (*contracts, *map(load_contract, options.also)))
-        codes = []
+        codes: list[int] = []
         for contract in contracts:
             options = replace(options, dialect=contract.name, started_s=time.monotonic() if codes else started_s)
             if list_only or dry_run:

@@ -11,9 +11,9 @@ import pytest
 from click.testing import CliRunner
 
 from conformance.plan.capabilities import DeclaredCapabilities
-from conformance.proof.contracts_command import command
-from conformance.proof.random_contracts import VariantResult, shrink
-from conformance.proof.variant_scenarios import find_scenarios, sample_changed
+from conformance.proof.contracts.contracts_command import command
+from conformance.proof.contracts.variant_judge import VariantResult, shrink
+from conformance.proof.contracts.variant_scenarios import find_scenarios, sample_changed
 from conformance.run.drafting import draft
 from openapi.contract.contract import load
 from openapi.perturbation.drawing import draw_variant, list_perturbations

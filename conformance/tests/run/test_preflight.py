@@ -217,7 +217,8 @@ def test_requests_go_to_the_endpoints_of_the_dialect(dialect: str) -> None:
 @pytest.mark.parametrize("slow", ["models", "description"])
 def test_a_slow_optional_answer_does_not_end_the_run(slow: str) -> None:
     dripping = replace(json_reply({"data": [{"id": "never"}]}), pieces=(b" ",) * 10_000, ending="drip")
-    script = Scripted(answer=json_reply(COMPLETION), **{slow: dripping})
+    script = Scripted(answer=json_reply(COMPLETION))
+    setattr(script, slow, dripping)
     began_s = time.monotonic()
     run = prepared(script, budget=BudgetLimits(deadline_s=0.3))
     assert (run.model, run.answered) == ("mindie", True)

@@ -12,10 +12,10 @@ from rich.console import Console
 from rich.markup import escape
 
 from conformance.errors import HarnessError, UsageError
+from conformance.proof.contracts.variant_judge import VariantJudge, shrink
 from conformance.proof.exit_codes import FAILURE, INTERNAL_ERROR, SUCCESS, USAGE
 from conformance.proof.fault_host import list_dialects, start_fault_host
 from conformance.proof.progress import show_progress
-from conformance.proof.random_contracts import VariantJudge, shrink
 from conformance.run.session import load_contract
 from openapi.contract.contract import ContractError
 from openapi.perturbation.drawing import draw_variant
@@ -24,8 +24,8 @@ from openapi.perturbation.perturbation import Variant
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from conformance.proof.contracts.variant_judge import VariantResult
     from conformance.proof.fault_host import RunningFaultHost
-    from conformance.proof.random_contracts import VariantResult
 
 CONCURRENT_VARIANTS: Final = 3
 

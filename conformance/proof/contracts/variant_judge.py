@@ -13,8 +13,8 @@ from conformance.client.untimed_client import UntimedClient
 from conformance.errors import HarnessError
 from conformance.judge.judgement import judge
 from conformance.plan.capabilities import capabilities_from_description
+from conformance.proof.contracts.variant_scenarios import choose, find_scenarios, matches, narrow, sample_changed
 from conformance.proof.kill import TIMING_CHECKS, find_kills
-from conformance.proof.variant_scenarios import choose, find_scenarios, matches, narrow, sample_changed
 from conformance.record import BudgetLimits
 from conformance.report.verdict import Outcome, build_report
 from conformance.run.calls import ServerUnderTest
@@ -86,12 +86,12 @@ class VariantJudge:
         sent = plan if self._thorough else narrow(plan, sample_changed(variant, plan, unperturbed))
         rows, requests = await _report(self._host, name, sent)
         lacking = {capability.name for capability in unperturbed.undeclared}
-        found = [
+        shown_by = [
             (item, find_scenarios(item, plan))
             for item in variant.perturbations
             if item.lacks not in lacking  # what both servers lack does not tell them apart
         ]
-        demanded = [(item, scenarios) for item, scenarios in found if scenarios is not None]
+        demanded = [(item, scenarios) for item, scenarios in shown_by if scenarios is not None]
         missed, also = await self._find_missed(variant, plan, demanded)
         return VariantResult(variant, tuple(rows), missed, len(demanded), requests + also)
 
@@ -104,7 +104,11 @@ class VariantJudge:
             chosen = (choose(scenarios, most, random) for _, scenarios in missed)
             narrowed = narrow(plan, frozenset().union(*chosen))
             kills, sent = await _find_violations(self._host, variant.dialect, narrowed)
-            missed = [found for found in missed if not any(matches(found[0], requirement) for requirement in kills)]
+            missed = [
+                (item, scenarios)
+                for item, scenarios in missed
+                if not any(matches(item, requirement) for requirement in kills)
+            ]
             requests += sent
         return tuple(item for item, _ in missed), requests
 

@@ -1,0 +1,1 @@
+"""Random contracts: judge the servers of perturbed contracts."""
