@@ -60,7 +60,7 @@ class Context:
     """What a check receives besides the exchange.
 
     lost: the ids of the exchanges after which no good request was answered.
-    garbled: whether the model generates invalid UTF-8.
+    garbled: returns whether the model generates invalid UTF-8.
     """
 
     contract: Contract
@@ -69,7 +69,7 @@ class Context:
     scenario: Scenario
     step: Step
     lost: tuple[str, ...] = ()
-    garbled: bool = False
+    garbled: Callable[[], bool] = lambda: False
 
 
 def no_precondition(_: Exchange) -> None:

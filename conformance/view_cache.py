@@ -1,19 +1,19 @@
 """Cache what is computed from recorded answers, within a limit on memory.
 
 A parsed answer can take twenty times the memory of its body, so the views of all exchanges of a run are not kept with
-them. Those of the exchanges that were looked at last are, up to an estimate of `MAX_COST`.
+them without a limit.
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar, overload
+from weakref import ref
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-MAX_COST: Final = 32 * 1024 * 1024
-"""Estimated bytes of all cached views. The views of one exchange are cached whatever they cost."""
+MAX_COST: Final = 96 * 1024 * 1024
+"""Estimated bytes of all cached views, but for one exchange, whose views are cached whatever they cost."""
 
 Value = TypeVar("Value")
 
@@ -50,25 +50,42 @@ class view(Generic[Value]):  # noqa: N801 - a decorator like `property`
 
 
 class _ViewCache:
-    """The exchanges that have cached views, the oldest first."""
+    """The exchanges that have cached views.
+
+    Judging looks at all exchanges again and again, in the same order. So those that were looked at first stay, and the
+    views of an exchange beyond the limit are dropped when the next such exchange is looked at.
+    """
 
     def __init__(self) -> None:
-        self._names: OrderedDict[int, tuple[Viewed, int, set[str]]] = OrderedDict()
-        self._cost = 0
+        self._costs: dict[int, tuple[int, ref[Viewed]]] = {}
+        self._total = 0
+        self._beyond: int | None = None
+        self._names: set[str] = set()
 
     def add(self, exchange: Viewed, name: str) -> None:
-        """Note a new view of an exchange, and drop the oldest views beyond the limit."""
-        known = self._names.get(id(exchange))
-        if known is None:
-            known = self._names[id(exchange)] = (exchange, exchange.estimate_view_cost(), set())
-            self._cost += known[1]
-        known[2].add(name)
-        self._names.move_to_end(id(exchange))
-        while self._cost > MAX_COST and len(self._names) > 1:
-            _, (oldest, cost, names) = self._names.popitem(last=False)
-            self._cost -= cost
-            for dropped in names:
-                oldest.__dict__.pop(dropped, None)
+        """Note a new view of an exchange, and drop those of another exchange beyond the limit."""
+        self._names.add(name)
+        key = id(exchange)
+        if key in self._costs:
+            return
+        if self._beyond is not None:
+            self._drop(self._beyond)
+        cost = exchange.estimate_view_cost()
+        self._costs[key] = cost, ref(exchange, lambda _: self._forget(key))
+        self._total += cost
+        if self._total > MAX_COST:
+            self._beyond = key
+
+    def _drop(self, key: int) -> None:
+        exchange = self._costs[key][1]()
+        self._forget(key)
+        for name in self._names if exchange is not None else ():
+            exchange.__dict__.pop(name, None)
+
+    def _forget(self, key: int) -> None:
+        self._total -= self._costs.pop(key)[0]
+        if self._beyond == key:
+            self._beyond = None
 
 
 _CACHE: Final = _ViewCache()

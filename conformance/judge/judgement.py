@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache, partial
 from itertools import islice
 from typing import TYPE_CHECKING, cast
 
@@ -59,31 +60,38 @@ def judge(
     """
     lost = list_lost(recorded, missing)
     shown = {key: exchange for key, exchange in recorded.items() if key not in missing} if lost else recorded
-    garbled = generates_invalid_utf8(shown.values())
+    garbled = cache(partial(generates_invalid_utf8, shown.values()))
 
     def make_context(assertion: Assertion) -> Context:
         return Context(contract, validator, model, assertion.scenario, assertion.step, lost, garbled)
 
-    return tuple(_judge_one(assertion, shown, missing, make_context(assertion)) for assertion in assertions)
+    made: dict[str, frozenset[str]] = {}
+    judgements = []
+    for assertion in assertions:
+        if (scenario := assertion.scenario).id not in made:
+            made[scenario.id] = frozenset(step.name for step in scenario.steps if (scenario.id, step.name) in shown)
+        judgements.append(_judge_one(assertion, made[scenario.id], shown, missing, make_context(assertion)))
+    return tuple(judgements)
 
 
 def _judge_one(
     assertion: Assertion,
+    made: frozenset[str],
     recorded: Mapping[tuple[str, str], Exchange],
     missing: Mapping[tuple[str, str], NotObserved],
     context: Context,
 ) -> Judgement:
     scenario, check = assertion.scenario, assertion.check
-    made = {step.name for step in scenario.steps if (scenario.id, step.name) in recorded}
     steps = check.steps(scenario, assertion.step, made)
     absent = [name for name in steps if (scenario.id, name) not in recorded]
     if absent:
         return _unobserved(assertion, (), missing.get((scenario.id, absent[0]), NotObserved("it was not sent")))
     exchanges = {name: recorded[scenario.id, name] for name in steps}
     identities = tuple(exchange.id for exchange in exchanges.values())
-    first_round = {step.name for step in scenario.steps if step.round <= 1}
-    single = not (check.over or check.trial)  # a relation or trial also works with fewer rounds
-    required = [name for name in steps if single or name in first_round]
+    required = steps
+    if check.over or check.trial:  # these also work with fewer rounds
+        first_round = {step.name for step in scenario.steps if step.round <= 1}
+        required = tuple(name for name in steps if name in first_round)
     for exchange in (exchanges[name] for name in required):
         if reason := check.on.unmet(exchange):
             return Judgement(assertion, identities, unobserved=reason)

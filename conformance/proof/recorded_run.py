@@ -58,6 +58,14 @@ class RecordedRun:
         return judge(wanted, recorded, self.contract, self.validator, self.model, {})
 
     @cached_property
+    def steps_by_scenario(self) -> Mapping[str, tuple[str, ...]]:
+        """The names of the steps of each scenario that were recorded, in order."""
+        return {
+            scenario.id: tuple(step.name for step in scenario.steps if (scenario.id, step.name) in self.exchanges)
+            for scenario in self.plan.scenarios
+        }
+
+    @cached_property
     def assertions_by_scenario(self) -> Mapping[str, tuple[Assertion, ...]]:
         """The assertions of each scenario."""
         grouped: dict[str, list[Assertion]] = {}

@@ -107,9 +107,8 @@ class _Changer:
         """Return the changed exchanges of the whole scenario of an assertion; None if nothing has changed."""
         return self._change_steps(assertion, self._made(assertion))
 
-    def _made(self, assertion: Assertion) -> list[str]:
-        scenario = assertion.scenario
-        return [step.name for step in scenario.steps if (scenario.id, step.name) in self._run.exchanges]
+    def _made(self, assertion: Assertion) -> tuple[str, ...]:
+        return self._run.steps_by_scenario[assertion.scenario.id]
 
     def _change_steps(self, assertion: Assertion, steps: Iterable[str]) -> Exchanges | None:
         scenario, made = assertion.scenario, self._made(assertion)

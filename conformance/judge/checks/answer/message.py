@@ -127,7 +127,7 @@ def text_holds_no_replacement_character(exchange: Exchange, context: Context) ->
 
     Not judged if the model generates invalid UTF-8 itself.
     """
-    if context.garbled:
+    if context.garbled():
         raise NotExercised("the model generates invalid UTF-8")
     for index, choice in exchange.choices.items():
         if "\ufffd" in choice.content:

@@ -130,7 +130,7 @@ def streamed_text_holds_no_replacement_character(exchange: Exchange, context: Co
 
     Not judged if the model generates invalid UTF-8 itself.
     """
-    if context.garbled:
+    if context.garbled():
         raise NotExercised("the model generates invalid UTF-8")
     for index, choice in exchange.choices.items():
         for at, text in zip(choice.delta_at, choice.deltas, strict=True):
