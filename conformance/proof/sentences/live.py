@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from conformance.scenario import Scenario
 
 CONCURRENT_FAULTS: Final = 4
+FEW: Final = 3  # scenarios that showed a fault before and are tried first
 OBSERVED: Final = "o"  # the strength of a finding about a MAY
 
 
@@ -37,11 +38,15 @@ async def show_faults(
     async def run_fault(baseline: Baseline, fault: HostedFault, sentences: list[SentenceProof]) -> frozenset[Kill]:
         nonlocal done
         async with free:
-            kills = await fault_run.run_fault(host, baseline, fault, _select(known.get(fault.name, ()), ()))
+            shown_by = known.get(fault.name, ())
+            judged = {name for proof in sentences for name in proof.scenarios}
+            kills = await fault_run.run_fault(
+                host, baseline, fault, _select([n for n in shown_by if n in judged][:FEW])
+            )
             missing = [proof for proof in sentences if not _find_kill(proof, kills)]
             if missing:
-                scenarios = tuple(name for proof in missing for name in proof.scenarios)
-                kills |= await fault_run.run_fault(host, baseline, fault, _select((), scenarios))
+                scenarios = (*shown_by, *(name for proof in missing for name in proof.scenarios))
+                kills |= await fault_run.run_fault(host, baseline, fault, _select(scenarios))
         done += 1
         on_progress(f"{done} of {total} faults shown; last: {fault.name} in {baseline.contract.name}")
         return kills
@@ -67,8 +72,8 @@ def _group(sentences: Sequence[SentenceProof]) -> dict[str, list[SentenceProof]]
     return groups
 
 
-def _select(shown_by: Sequence[str], scenarios: Sequence[str]) -> Selection:
-    wanted = {*shown_by, *scenarios}
+def _select(scenarios: Sequence[str]) -> Selection:
+    wanted = set(scenarios)
 
     def select(candidates: Sequence[Scenario]) -> frozenset[str]:
         return select_all(candidates) & wanted

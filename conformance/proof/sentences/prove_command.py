@@ -6,6 +6,8 @@ import asyncio
 import json
 import sys
 import time
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import cpu_count, get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -104,17 +106,20 @@ def list_proven_dialects() -> list[str]:
 
 
 def prove(dialects: Sequence[str]) -> dict[str, list[SentenceProof]]:
-    """Prove the sentences of dialects, first with their recorded runs and then with live faults."""
-    with show_progress("reading the recorded runs") as show:
-        proofs: dict[str, list[SentenceProof]] = {}
-        for name in dialects:
-            show(f"proving the sentences of {name} with its recorded run")
-            proofs[name] = list(prove_sentences(read_recorded_run(name)))
-        if any(proof.live for group in proofs.values() for proof in group):
+    """Prove the sentences of dialects, first with their recorded runs, on all processors, and then with live faults."""
+    with show_progress("proving sentences with recorded runs") as show:
+        # A process that has imported torch or has threads must not be forked.
+        with ProcessPoolExecutor(min(len(dialects), cpu_count()), get_context("spawn")) as pool:
+            proven = dict(zip(dialects, pool.map(_prove_recorded, dialects), strict=True))
+        if any(proof.live for group in proven.values() for proof in group):
             show("starting the fault host")
             with start_fault_host() as host:
-                return asyncio.run(show_faults(host, proofs, show))
-    return proofs
+                return asyncio.run(show_faults(host, proven, show))
+    return proven
+
+
+def _prove_recorded(dialect: str) -> list[SentenceProof]:
+    return list(prove_sentences(read_recorded_run(dialect)))
 
 
 def _locate(dialect: str, sentence: str) -> str:
