@@ -64,3 +64,10 @@ def test_every_command_on_a_page_has_the_options_that_are_used(page: Path) -> No
 
 def test_the_pages_contain_commands() -> None:
     assert sum(1 for page in PAGES for _ in commands(page)) > 60
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_test_that_a_page_names_exists(page: Path) -> None:
+    named = re.findall(r"`([\w/]+\.py)::(\w+)`", page.read_text(encoding="utf-8"))
+    missing = [f"{path}::{name}" for path, name in named if f"def {name}(" not in (ROOT / path).read_text("utf-8")]
+    assert not missing

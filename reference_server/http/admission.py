@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 JSON_TYPES: Final = frozenset({"application/json", "text/json"})
 JSON_CHARSETS: Final = frozenset({"utf-8", "utf8", "us-ascii"})
 SCHEME: Final = b"bearer"
+LARGE_BYTES: Final = 128 * 2**10
+"""Size from which a body is large."""
 MAX_HELD_BYTES: Final = 64 * 2**20
 """Default limit of all bodies together: eight of the largest."""
 
@@ -85,10 +87,14 @@ def check_content_type(headers: Headers) -> None:
 
 
 class BodyMemory:
-    """Limits the memory of all bodies that are being read or parsed."""
+    """Limits the memory of all large bodies that are being read or parsed.
 
-    def __init__(self, limit_bytes: int = MAX_HELD_BYTES) -> None:
+    Small ones are not counted, as the number of requests in flight limits them, so that large ones never keep them out.
+    """
+
+    def __init__(self, limit_bytes: int = MAX_HELD_BYTES, *, small_bytes: int = LARGE_BYTES) -> None:
         self._limit_bytes = limit_bytes
+        self._small_bytes = small_bytes
         self.held_bytes = 0
 
     @contextmanager
@@ -97,20 +103,22 @@ class BodyMemory:
 
         The bytes are released when the context is left.
         """
-        added = 0
+        read = held = 0
 
         def add(count: int) -> None:
-            nonlocal added
-            if self.held_bytes + count > self._limit_bytes:
+            nonlocal read, held
+            read += count
+            more = max(0, read - self._small_bytes) - held
+            if more and self.held_bytes + more > self._limit_bytes:
                 later = {"Retry-After": str(RETRY_AFTER_S)}
                 raise ApiError("overloaded", "the server is reading other large requests: try again later", later)
-            self.held_bytes += count
-            added += count
+            self.held_bytes += more
+            held += more
 
         try:
             yield add
         finally:
-            self.held_bytes -= added
+            self.held_bytes -= held
 
 
 async def read_body(headers: Headers, receive: Receive, limit_bytes: int, add: Callable[[int], None]) -> bytes:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from starlette.requests import ClientDisconnect
 
+from reference_server.http.admission import LARGE_BYTES
 from reference_server.http.delivery import wait_for_disconnect
 
 if TYPE_CHECKING:
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-LARGE_BYTES: Final = 131_072
-"""Size from which a body is large: reading a smaller one takes some milliseconds."""
 RELEASE_DELAY_S: Final = 1.0
 """Time from the end of a large request to the return of its memory, so that a series of them returns it once."""
 

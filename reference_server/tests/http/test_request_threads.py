@@ -85,13 +85,16 @@ def test_the_least_number_of_tokens_is_not_more_than_the_number(tiny_engine: Loc
         assert len(messages[0]["content"]) // tiny_engine._vocabulary.longest_token <= tokens
 
 
-def test_the_bodies_of_all_requests_together_have_a_limit() -> None:
-    memory = BodyMemory(limit_bytes=100)
+def test_the_large_bodies_of_all_requests_together_have_a_limit_that_small_ones_pass() -> None:
+    memory = BodyMemory(limit_bytes=100, small_bytes=20)
     with memory.hold() as add:
-        add(60)
+        add(10)
+        add(70)
         with memory.hold() as other, pytest.raises(ApiError, match="other large requests"):
-            other(41)
+            other(61)
         add(40)
+        with memory.hold() as small:
+            small(20)
     assert memory.held_bytes == 0
 
 
