@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 MAX_COST: Final = 96 * 1024 * 1024
-"""Estimated bytes of all cached views, but for one exchange, whose views are cached whatever they cost."""
+"""Estimated bytes of all cached views. Those of one more exchange are cached, whatever they cost."""
 
 Value = TypeVar("Value")
 
