@@ -1,7 +1,7 @@
 """The only way by which an upstream's words reach clients and the log: without secrets, addresses, paths and e-mail.
 
 A key is removed by its value, because any field of an answer can contain it, in the encodings in which servers echo
-headers. A part of a key is enough, unlike where records are redacted: nobody needs the rest of such a word.
+headers. A part of a key is enough, unlike where records are redacted: the word around it is removed too.
 """
 
 from __future__ import annotations
