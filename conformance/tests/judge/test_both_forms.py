@@ -103,5 +103,6 @@ def test_null_counts_as_absent() -> None:
 
 def test_fields_that_a_document_excludes_are_found_in_every_object() -> None:
     document = Validator(load("ovms-2024")).document
-    answer: dict[str, Any] = {"id": "x", "system_fingerprint": None, "choices": [{"message": {"tool_calls": []}}]}
+    message: dict[str, Any] = {"tool_calls": [{}], "function_call": []}
+    answer = {"id": "x", "system_fingerprint": None, "choices": [{"message": message}]}
     assert excluded_fields(document, "ChatCompletion", answer) == ["choices[].message.tool_calls", "id"]
