@@ -271,7 +271,7 @@ def conclude(prepared: PreparedRun, record: Record, started_at: str, duration_s:
     plan, contract, options = prepared.plan, prepared.plan.contract, prepared.options
     validator = Validator(contract)
     exchanges, missing = _split_kept(record)
-    canaries = list_canary_assertions(exchanges, contract, gather_checks(), partial=plan.partial)
+    canaries = list_canary_assertions(exchanges, contract, gather_checks())
     judgements = judge((*plan.assertions, *canaries), exchanges, contract, validator, prepared.model, missing)
     causes = find_causes(judgements, exchanges, contract, validator, prepared.model)
     report = verdict.build_report(

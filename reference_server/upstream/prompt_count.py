@@ -56,7 +56,7 @@ class PromptCounter:
         return count
 
 
-class PromptCount:
+class PromptTokens:
     """The number for one client request, whose upstream requests have the same prompt. It is asked for at most once."""
 
     def __init__(self, counter: PromptCounter) -> None:

@@ -24,7 +24,7 @@ from reference_server.upstream.error_translation import (
     translate_refusal,
 )
 from reference_server.upstream.foreign_text import ForeignText
-from reference_server.upstream.prompt_count import PromptCount, PromptCounter
+from reference_server.upstream.prompt_count import PromptCounter, PromptTokens
 from reference_server.upstream.request_translation import Conversation, translate_request
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ class UpstreamEngine(Engine):
         requests, ranked = translate_request(
             self.kind, prompt, params, counts_each=self._counts_each, neutral=self._neutral
         )
-        count = PromptCount(self._counter)
+        count = PromptTokens(self._counter)
         parts = [UpstreamGeneration(self, request, count) for request in requests]
         generation = parts[0] if len(parts) == 1 else CombinedGeneration(parts)
         if not ranked:
@@ -127,7 +127,7 @@ class UpstreamEngine(Engine):
 class UpstreamGeneration(Generation):
     """One request to an upstream, whose answer is read only on demand. count: of the tokens of its prompt."""
 
-    def __init__(self, engine: UpstreamEngine, request: UpstreamRequest, count: PromptCount) -> None:
+    def __init__(self, engine: UpstreamEngine, request: UpstreamRequest, count: PromptTokens) -> None:
         self.prompt_tokens: int | None = None
         self._engine = engine
         self._count = count

@@ -30,14 +30,14 @@ LOST: Final = "the server stopped answering: no good request was answered after 
 
 
 def list_canary_assertions(
-    recorded: Mapping[tuple[str, str], Exchange], contract: Contract, checks: Mapping[str, Check], *, partial: bool
+    recorded: Mapping[tuple[str, str], Exchange], contract: Contract, checks: Mapping[str, Check]
 ) -> Iterator[Assertion]:
-    """Yield an assertion for each canary of a run; if its checks were selected, only for one that failed."""
+    """Yield an assertion for each canary of a run that was not answered."""
     row, check = contract.requirements.get(JUDGED_BY), checks[JUDGED_BY]
-    names = [name for scenario, name in recorded if scenario == CANARY]
-    scenario = Scenario(CANARY, "good requests between the others", tuple(map(Step, names)))
-    for step in scenario.steps if row is not None else ():
-        if row is not None and not (partial and is_completion(recorded[CANARY, step.name])):
+    failed = [key[1] for key, exchange in recorded.items() if key[0] == CANARY and not is_completion(exchange)]
+    scenario = Scenario(CANARY, "good requests between the others", tuple(map(Step, failed)))
+    if row is not None:
+        for step in scenario.steps:
             yield Assertion(check, scenario, step, row, check.claim)
 
 

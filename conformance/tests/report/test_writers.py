@@ -18,6 +18,7 @@ from rich.console import Console
 from conformance.cli.options import REPORT_KINDS
 from conformance.proof.editing.answers import edit_answer
 from conformance.proof.editing.responses import refuse
+from conformance.report import results
 from conformance.report.verdict import Outcome
 from conformance.report.writers import WRITERS, badge, junit, markdown, outcome_changes, report_files, sarif, terminal
 from conformance.report.writers import html as page
@@ -313,7 +314,7 @@ def test_diff_exits_with_1_if_a_requirement_got_worse(
 ) -> None:
     good = read_good("mindie-2.3")
     (tmp_path / "a.json").write_text(good.results, encoding="utf-8")
-    (tmp_path / "b.json").write_text(json.dumps(broken(good)), encoding="utf-8")
+    (tmp_path / "b.json").write_text("".join(results.to_json(broken(good))), encoding="utf-8")
     assert [chatproof("diff", *names).code for names in (("a.json", "a.json"), ("a.json", "b.json"))] == [0, 1]
     assert "worse" in chatproof("diff", "a.json", "b.json").stdout
 
@@ -328,7 +329,7 @@ def test_the_help_of_report_lists_every_kind() -> None:
 
 def with_consequence(good: Good) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
     """Results with failures, one of which is made a consequence of another one; the cause and the consequence."""
-    content = json.loads(json.dumps(broken(good)))
+    content = json.loads("".join(results.to_json(broken(good))))
     cause, consequence = [row for row in content["requirements"] if row["outcome"] in ("FAIL", "WARN")][:2]
     for row in content["requirements"]:
         row["causes"] = []

@@ -75,7 +75,7 @@ def judge_run(server: Server, *scenarios: Scenario) -> tuple[Record, Report]:
     plan = replace(make_plan(CONTRACT, scenarios, gather_checks()), uncovered=())
     target = ServerUnderTest(cast("Client", server), TARGET, "m")
     record = asyncio.run(Run(plan, target, BudgetLimits(concurrency=1), canary=Canary(CONTRACT)).execute())
-    canaries = list_canary_assertions(record.exchanges, CONTRACT, gather_checks(), partial=False)
+    canaries = list_canary_assertions(record.exchanges, CONTRACT, gather_checks())
     validator = Validator(CONTRACT)
     judgements = judge((*plan.assertions, *canaries), record.exchanges, CONTRACT, validator, "m", record.missing)
     causes = find_causes(judgements, record.exchanges, CONTRACT, validator, "m")

@@ -154,7 +154,7 @@ def test_an_interrupted_run_is_judged_as_far_as_it_was_recorded(honest: str) -> 
 def test_a_record_read_from_its_results_is_judged_the_same(good: Good) -> None:
     outcome = good.outcome({})
     again = judge(
-        outcome.prepared.plan.assertions,
+        [judgement.assertion for judgement in outcome.judgements],
         {
             (exchange.scenario, exchange.step): exchange
             for exchange in map(Exchange.from_dict, outcome.results["exchanges"])
