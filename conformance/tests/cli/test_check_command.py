@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from conformance.cli import check_command
+from conformance.cli import check_command, exit_codes
 from conformance.judge.check_registry import gather_checks
 from conformance.tests.faulty_proxy import FaultyProxy, Reply, on_replies
 from openapi.contract.contract import names
@@ -25,12 +25,17 @@ UNREACHABLE = "http://127.0.0.1:9"
 
 
 def one_line(result: CommandResult, code: int) -> str:
-    """The one line on stderr of a command that wrote no file."""
+    """The one line on stderr of a command that judged nothing. Only for an unreachable server it wrote its results."""
     assert code == result.code, result.stderr
     assert "Traceback" not in result.stdout + result.stderr
     (line,) = result.stderr.splitlines()
     assert line.startswith("chatproof: ")
-    assert not list(result.folder.iterdir())
+    files = ["results.json"] if code == exit_codes.UNREACHABLE else []
+    assert [path.name for path in result.folder.iterdir()] == files
+    if code == exit_codes.UNREACHABLE:
+        assert result.stdout == "json written to results.json\n"
+        assert (result.results["verdict"], result.results["requirements"]) == ("inconclusive", [])
+        assert result.results["run"]["exhausted"].startswith("the server cannot be judged: ")
     return line
 
 
@@ -54,7 +59,6 @@ def test_a_violated_should_gives_1_only_with_strict(honest: str, chatproof: Call
 def test_a_server_that_does_not_listen_gives_3_and_one_line(chatproof: Callable[..., CommandResult]) -> None:
     result = chatproof("check", UNREACHABLE, "--dialect", "mindie")
     assert "refuses connections: nothing listens there; --wait S waits for a server" in one_line(result, 3)
-    assert result.stdout == ""
 
 
 def test_an_unknown_host_name_gives_3(chatproof: Callable[..., CommandResult]) -> None:

@@ -96,7 +96,9 @@ def test_a_server_that_refuses_every_request_is_not_judged(
         said = chatproof("check", server.url, "--dialect", "mindie")
     assert said.code == 3
     assert said.stderr.startswith("chatproof: the server refuses the API key: 401")
-    assert (len(said.stderr.splitlines()), said.stdout) == (1, "")
+    assert (len(said.stderr.splitlines()), said.stdout) == (1, "json written to results.json\n")
+    assert said.results["verdict"] == "inconclusive"
+    assert (said.results["requirements"], said.results["exchanges"]) == ([], [])
 
 
 def test_a_permanent_rate_limit_ends_the_run_without_a_verdict(

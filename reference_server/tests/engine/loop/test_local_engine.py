@@ -43,7 +43,7 @@ class TestRefusals:
 
     def test_a_prompt_without_space_for_a_token(self, load_engine: Callable[..., LocalEngine]) -> None:
         engine = load_engine(max_model_len=32)
-        with pytest.raises(PromptTooLong, match="32 tokens and at most 31 fit") as caught:
+        with pytest.raises(PromptTooLong, match="32 tokens, but at most 31 fit") as caught:
             run(engine, [1] * 32, GREEDY)
         assert (caught.value.prompt_tokens, caught.value.limit) == (32, 31)
 
