@@ -73,7 +73,7 @@ def _summary(results: dict[str, Any]) -> Iterator[str]:
     if not target["tls_verified"]:
         yield from ("", "The server's certificate was not verified.")
     if run["exhausted"]:
-        yield from ("", f"The run ended early: {run['exhausted']}.")
+        yield from ("", f"The run ended early: {_code(run['exhausted'], LONGEST_COMMAND)}.")
 
 
 def _row(row: dict[str, Any], commands: dict[str, str]) -> Iterator[str]:

@@ -90,6 +90,23 @@ def test_text_from_a_server_is_printed_without_control_characters(chatproof: Cal
     assert "no entry" in line
 
 
+@pytest.mark.parametrize("kind", ["html", "junit", "markdown", "sarif"])
+def test_a_report_on_a_server_that_cannot_be_judged_shows_its_text_literally(
+    chatproof: Callable[..., CommandResult], kind: str
+) -> None:
+    async def sin(sent: Sent, forward: Forward) -> Reply:
+        return Reply(401, (b"\x1b[2J no entry ![](http://h)",))
+
+    with FaultyProxy("", sin) as server:
+        result = chatproof("check", server.url, "--dialect", "mindie", "--report", f"{kind}=report")
+    report = (result.folder / "report").read_text(encoding="utf-8")
+    assert result.code == exit_codes.UNREACHABLE
+    assert "no entry" in report
+    assert "\x1b" not in report
+    if kind == "markdown":
+        assert "[2J no entry ![](http://h)" in report.split("`")[-2]
+
+
 def test_a_model_name_with_markup_is_printed_literally(honest: str, chatproof: Callable[..., CommandResult]) -> None:
     name = "[/] \x1b[2J[red]"
 
