@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from conformance.check import Applicability, NotObserved
+from conformance.check import Applicability, NotExercised, NotObserved
 from conformance.judge.applicability import REFUSAL, summarize
 from openapi.stream.event_order import reports_error
 
@@ -41,13 +41,20 @@ def is_refused(exchange: Exchange) -> bool:
     return 400 <= exchange.status < 500
 
 
-def _why_not_refused(exchange: Exchange) -> str | None:
+def why_not_refused_somehow(exchange: Exchange) -> str | None:
     """Return why the exchange holds no refusal in any form, or None if it holds one."""
     refused = is_refused(exchange) or (exchange.status is not None and exchange.status >= 400)
     return None if refused else f"{exchange.id} was not refused ({summarize(exchange)})"
 
 
-REFUSED_SOMEHOW = Applicability(REFUSAL.applies_to, _why_not_refused)
+def require_error_status(exchange: Exchange, contract: Contract) -> None:
+    """Raise NotObserved for a refusal in an answer; NotExercised if the document allows it."""
+    if exchange.status is not None and exchange.status < 400:
+        reason = f"{exchange.id} was refused without an error status ({summarize(exchange)})"
+        raise NotExercised(reason) if contract.errors.in_answers else NotObserved(reason)
+
+
+REFUSED_SOMEHOW = Applicability(REFUSAL.applies_to, why_not_refused_somehow)
 """Requests that the server refused with an error status, or with an error in place of an answer."""
 REFUSED = "4xx, or an error in place of the answer"
 """What `is_refused` demands, for findings."""

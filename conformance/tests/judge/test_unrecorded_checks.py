@@ -129,7 +129,7 @@ def test_the_checks_apply_to_the_expected_scenarios() -> None:
             *("n-128-accepted", "n-needs-temperature-accepted", "n-with-default-temperature-accepted"),
         },
         "answer.logprobs-when-asked": {
-            *("defaults", "logprobs", "same-request", "seeded"),
+            *("defaults", "effects-of-sampling", "logprobs", "same-request", "seeded"),
             *("logprobs-true-accepted", "top_logprobs-20-accepted", "top-logprobs-turns-on-logprobs-accepted"),
         },
         "tools.none-calls-nothing": {"defaults", "tool-choices", "tool_choice-none-accepted"},

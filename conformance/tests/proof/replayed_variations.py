@@ -33,7 +33,8 @@ VARIATIONS: Final[dict[str, Fault]] = {
 class Replay:
     """An application that sends one recorded response, and collects what a variation makes of it.
 
-    Everything that the variation sends gets the arrival time of the recorded segment that was being replayed.
+    Everything that the variation sends gets the arrival time of the recorded segment that was being replayed. A
+    response of the variation's own gets the recorded date, which the HTTP server below the application adds.
     """
 
     def __init__(self, exchange: Exchange, response: Response) -> None:
@@ -72,6 +73,8 @@ class Replay:
             self._headers = tuple(
                 (name.decode("latin-1"), value.decode("latin-1")) for name, value in message["headers"]
             )
+            if not any(name.lower() == "date" for name, _value in self._headers):
+                self._headers += tuple(pair for pair in self._response.headers if pair[0].lower() == "date")
         elif message["body"]:
             self._segments.append(Segment(self._at_s, message["body"]))
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from conformance.check import Context, Finding, NotObserved, check, relation
-from conformance.judge.acceptance import REFUSED, is_refused
-from conformance.judge.applicability import in_scenario, summarize, why_not_refused, why_unanswered
+from conformance.judge.acceptance import REFUSED, is_refused, require_error_status, why_not_refused_somehow
+from conformance.judge.applicability import in_scenario, summarize, why_unanswered
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -104,9 +104,11 @@ def _must_survive(exchange: Exchange) -> Iterator[Finding]:
         yield Finding("/status", "an answer or 4xx", summarize(exchange))
 
 
-@relation("errors.streamed-as-plain", over=("refused-plain", "refused-streamed"), unmet=why_not_refused)
-def streamed_request_gets_the_same_status(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+@relation("errors.streamed-as-plain", over=("refused-plain", "refused-streamed"), unmet=why_not_refused_somehow)
+def streamed_request_gets_the_same_status(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
     """The same invalid request gets the same status, whether it asks for a stream or not."""
+    for exchange in exchanges.values():
+        require_error_status(exchange, context.contract)
     plain, streamed = (exchanges[name].status for name in ("refused-plain", "refused-streamed"))
     if plain != streamed:
         yield Finding("/status", f"{plain}, as for the plain request", f"{streamed}")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from conformance.check import Context, Finding, NotExercised, NotObserved, check, relation
-from conformance.judge.acceptance import REFUSED_SOMEHOW
-from conformance.judge.applicability import REFUSAL, REFUSAL_OF_VALUE, summarize, why_not_refused
+from conformance.check import Applicability, Context, Finding, NotExercised, NotObserved, check, relation
+from conformance.judge.acceptance import REFUSED_SOMEHOW, require_error_status, why_not_refused_somehow
+from conformance.judge.applicability import REFUSAL, REFUSAL_OF_VALUE, summarize
 from conformance.judge.error_envelope import envelope_of, names_any, texts_within
 
 if TYPE_CHECKING:
@@ -105,9 +105,10 @@ def _field_names(value: Any) -> Iterator[str]:
             yield from _field_names(item)
 
 
-@check("errors.names-the-parameter", on=REFUSAL_OF_VALUE)
+@check("errors.names-the-parameter", on=Applicability(REFUSAL_OF_VALUE.applies_to, why_not_refused_somehow))
 def refusal_names_the_parameter(exchange: Exchange, context: Context) -> Iterator[Finding]:
     """The refusal of an invalid value names the parameter, or a field of the value."""
+    require_error_status(exchange, context.contract)
     subject = context.scenario.subject
     if subject is None:
         raise NotObserved("the request is not about one parameter")
@@ -176,9 +177,13 @@ def refusal_does_not_repeat_the_request(exchange: Exchange, _: Context) -> Itera
         yield Finding("/body", f"at most {MAX_REFUSAL} bytes", f"{len(exchange.body)} bytes")
 
 
-@relation("errors.envelopes-alike", over=("bad-json", "bad-value", "bad-model", "bad-object"), unmet=why_not_refused)
-def refusals_have_one_form(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+@relation(
+    "errors.envelopes-alike", over=("bad-json", "bad-value", "bad-model", "bad-object"), unmet=why_not_refused_somehow
+)
+def refusals_have_one_form(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
     """All refusals of a server have the same form, whatever was wrong, so that clients need to read only one."""
+    for exchange in exchanges.values():
+        require_error_status(exchange, context.contract)
     forms = {name: envelope_of(exchange).name for name, exchange in exchanges.items()}
     if len(set(forms.values())) > 1:
         yield Finding("/body", "one form", ", ".join(f"{name}: {form}" for name, form in forms.items()))
