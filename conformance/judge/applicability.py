@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from conformance.check import Applicability
+from conformance.check import Applicability, NotExercised, NotObserved
 from conformance.exchange import SWITCHED
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from conformance.check import Context
     from conformance.exchange import Exchange
     from conformance.scenario import Scenario, Step
     from openapi.contract.contract import Contract
+
+CHOICES_IN_STREAMS: Final = "choices-in-streams"
+"""The rule of a dialect by which a server may refuse several choices in a stream."""
 
 
 def summarize(exchange: Exchange) -> str:
@@ -32,6 +38,19 @@ def summarize_with_type(exchange: Exchange) -> str:
 def why_unanswered(exchange: Exchange) -> str | None:
     """Return why the exchange holds no complete answer, or None if it holds one."""
     return None if exchange.succeeded else f"{exchange.id} was not answered ({summarize(exchange)})"
+
+
+def require_choices(exchanges: Mapping[str, Exchange], context: Context) -> None:
+    """Raise NotObserved unless all are answered; NotExercised if a stream is refused for what its document allows."""
+    for name, exchange in exchanges.items():
+        if (
+            name == "streamed-choices"
+            and CHOICES_IN_STREAMS in context.contract.rules
+            and not why_not_refused(exchange)
+        ):
+            raise NotExercised("the server refuses several choices in a stream, as the document allows")
+        if reason := why_unanswered(exchange):
+            raise NotObserved(reason)
 
 
 def why_not_streamed(exchange: Exchange) -> str | None:

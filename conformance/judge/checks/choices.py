@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from conformance.check import Applicability, Context, Finding, NotExercised, check, relation
 from conformance.judge.answer_fields import expected_choices
-from conformance.judge.applicability import ANSWER, not_generated, requests_several, why_unanswered
+from conformance.judge.applicability import ANSWER, not_generated, requests_several, require_choices, why_unanswered
 from conformance.text_diff import differ_by_one_gap
 
 if TYPE_CHECKING:
@@ -113,13 +113,13 @@ def beams_repeat(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Find
 @relation(
     "choices.streamed-as-plain",
     over=("seeded-choices", "seeded-choices-again", "streamed-choices"),
-    unmet=why_unanswered,
 )
-def streamed_choices_are_the_plain_ones(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+def streamed_choices_are_the_plain_ones(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
     """Several choices with the same seed have the same texts streamed and plain: no choice loses part of its text.
 
     Reported if a streamed text is the plain one with a piece lost or repeated. Any other difference is another sample.
     """
+    require_choices(exchanges, context)
     first, second, streamed = (
         _texts(exchanges[name]) for name in ("seeded-choices", "seeded-choices-again", "streamed-choices")
     )

@@ -11,8 +11,7 @@ import pytest
 
 from openapi.contract.contract import load
 from reference_server.errors import ApiError
-from reference_server.http import request_threads
-from reference_server.http.admission import BodyMemory
+from reference_server.http.admission import LARGE_BYTES, BodyMemory
 from reference_server.request.chat_request import MAX_VALUES, parse_body
 from reference_server.settings import Settings
 from reference_server.tests.app_client import body
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from reference_server.engine import LocalEngine
 
 PATH = "/v1/chat/completions"
-LARGE = "x" * request_threads.LARGE_BYTES
+LARGE = "x" * LARGE_BYTES
 HOPELESS = "hopeless " * 450_000
 
 

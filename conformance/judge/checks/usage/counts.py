@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from conformance.check import Context, Finding, NotExercised, check, relation
-from conformance.judge.applicability import ANSWER, PLAIN_ANSWER, UNENDING, why_unanswered
+from conformance.judge.applicability import ANSWER, PLAIN_ANSWER, UNENDING, require_choices, why_unanswered
 from conformance.judge.token_counts import (
     COUNTS,
     LIMITED_STEPS,
@@ -165,13 +165,15 @@ def lists_have_one_entry_for_each_token(exchange: Exchange, _: Context) -> Itera
 @relation(
     "usage.streamed-choices-as-plain",
     over=("seeded-choices", "seeded-choices-again", "streamed-choices"),
-    unmet=why_unanswered,
 )
-def usage_of_streamed_choices_is_the_plain_one(exchanges: Mapping[str, Exchange], _: Context) -> Iterator[Finding]:
+def usage_of_streamed_choices_is_the_plain_one(
+    exchanges: Mapping[str, Exchange], context: Context
+) -> Iterator[Finding]:
     """Several choices with the same texts count the same number of tokens, streamed and plain.
 
     Judged if the stream has usage once, not once for each choice.
     """
+    require_choices(exchanges, context)
     plain, streamed = exchanges["seeded-choices"], exchanges["streamed-choices"]
     if sum(isinstance(chunk.get("usage"), dict) for _, chunk in streamed.walk.chunks) > 1:
         raise NotExercised("the stream has usage more than once")
