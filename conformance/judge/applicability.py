@@ -217,10 +217,15 @@ def not_generated(applicability: Applicability) -> Applicability:
 
 
 def at_temperature_0(applicability: Applicability) -> Applicability:
-    """Include greedy requests only: a model that samples may well produce part of a character."""
+    """Include greedy requests only: a model that samples may well produce part of a character.
+
+    A server without `temperature` samples whatever the request says.
+    """
     return Applicability(
         lambda scenario, step, contract: (
-            _parameter(step, "temperature") == 0 and applicability.applies_to(scenario, step, contract)
+            "temperature" in contract.parameters
+            and _parameter(step, "temperature") == 0
+            and applicability.applies_to(scenario, step, contract)
         ),
         applicability.unmet,
     )

@@ -16,7 +16,7 @@ from openapi.contract.resolution import walk_tree
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from openapi.contract.parameter import Parameter, Rule
+    from openapi.contract.parameter import Parameter, Probe, Rule
     from openapi.schema.json_schema import Schema
 
 
@@ -37,18 +37,34 @@ class Capability:
 
 
 def request_for(capability: str, parameters: Mapping[str, Parameter]) -> dict[str, Any] | None:
-    """Return the fields of a request that uses a capability; None if no parameter belongs to it."""
-    own = [parameter for parameter in parameters.values() if parameter.capability == capability]
-    for parameter in own:
-        for value in _values_in_use(parameter):
+    """Return the fields of a request that uses a capability; None if no parameter or option belongs to it.
+
+    An option is a boolean field of a parameter that is an object, as those of `stream_options`.
+    """
+    for parameter in parameters.values():
+        in_use = _values_in_use(parameter) if parameter.capability == capability else _options(parameter, capability)
+        for value in in_use:
             return {**parameter.companions(value), parameter.name: value}
     return None
 
 
+def _options(parameter: Parameter, capability: str) -> Iterator[dict[str, Any]]:
+    """Yield values that use an option which belongs to the capability, beside options that every server has."""
+    beside = next((probe.value for probe in _certain(parameter) if isinstance(probe.value, dict)), {})
+    for name, schema in parameter.schema.get("properties", {}).items():
+        if schema.get("x-capability") == capability and schema.get("type") in ("boolean", ["boolean", "null"]):
+            yield from ({**beside, name: value} for value in (True, False) if value not in schema.get("x-neutral", ()))
+
+
+def _certain(parameter: Parameter) -> list[Probe]:
+    """Return the probes that every server with the parameter accepts."""
+    accepted = [probe for probe in parameter.probes if probe.expect == "accept" and probe.keyword is not Keyword.MAY]
+    return [probe for probe in accepted if probe.capability is None]
+
+
 def _values_in_use(parameter: Parameter) -> Iterator[Any]:
     """Yield values that every server with the capability accepts and that are not neutral."""
-    certain = [probe for probe in parameter.probes if probe.expect == "accept" and probe.keyword is not Keyword.MAY]
-    values = [probe.value for probe in certain if probe.capability is None]
+    values = [probe.value for probe in _certain(parameter)]
     schema = parameter.schema
     if schema.get("type") == "boolean":
         values += [True, False]

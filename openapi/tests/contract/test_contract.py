@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import openapi
+from openapi.contract.capability import request_for
 from openapi.contract.contract import ABSENT, Contract, ContractError, Keyword, documents, load, names
 from openapi.contract.resolution import read, walk_tree
 from openapi.description.validation import Validator
@@ -142,6 +143,19 @@ def test_without_a_capability_only_neutral_values_are_accepted(dialect: str, cap
             assert [problem.parameter for problem in problems] == [parameter.name]
             assert parameter.name in problems[0].message
             assert f"is not supported by this server ({capability})" in problems[0].message
+
+
+@pytest.mark.parametrize(("dialect", "capability"), [("openai", "obfuscation"), ("vllm", "continuous_usage")])
+def test_a_capability_of_an_option_has_a_request_that_only_servers_with_it_accept(
+    dialect: str, capability: str
+) -> None:
+    whole = load(dialect)
+    request = request_for(capability, whole.parameters)
+    assert request is not None
+    body = {"model": "m", "messages": [{"role": "user", "content": "Hi"}], **request}
+    assert [] == list(Validator(whole).request_problems(body))
+    problems = Validator(whole.without({capability})).request_problems(body)
+    assert {"stream_options"} == {problem.parameter for problem in problems}
 
 
 def test_without_thinking_a_request_can_still_turn_it_off() -> None:
