@@ -230,7 +230,7 @@ def build_contract(tree: dict[str, Any]) -> Contract:
         models_path=tree["endpoint"]["models_path"],
         auth=tree["auth"]["scheme"],
         default_model=tree["default_model"],
-        parameters={key: loading.parse_parameter(key, row) for key, row in tree["parameters"].items()},
+        parameters=loading.parse_parameters(tree["parameters"]),
         rules={key: loading.parse_rule(key, row) for key, row in tree["rules"].items()},
         schemas=tree["schemas"],
         errors=loading.parse_error_table(tree["errors"]),

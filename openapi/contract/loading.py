@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from openapi.contract.capability import Capability
@@ -9,9 +10,10 @@ from openapi.contract.forms import ErrorKind, ErrorTable, StreamForm
 from openapi.contract.parameter import Authority, Keyword, Parameter, Probe, Rule
 from openapi.contract.resolution import ContractError, walk_tree
 from openapi.contract.sentence import NOT_YET, Category, Home, Sentence
+from openapi.schema.nearest_value import nearest_value
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Mapping
 
 Row = dict[str, Any]
 
@@ -51,6 +53,21 @@ def make_sources_absolute(tree: Row) -> Row:
             part = value[1:].partition("/")[0]
             holder[key] = f"{parts.get(part, tree['document'])}{value}"
     return tree
+
+
+def parse_parameters(rows: Mapping[str, Row]) -> dict[str, Parameter]:
+    """Parse `parameters`. A companion whose number is out of range gets the nearest one.
+
+    A dialect that changes a range inherits companions with the values of another dialect.
+    """
+    parameters = {name: parse_parameter(name, row) for name, row in rows.items()}
+    for name, parameter in parameters.items():
+        needs = {
+            other: nearest_value(parameters[other].schema, value) if other in parameters else value
+            for other, value in parameter.needs.items()
+        }
+        parameters[name] = replace(parameter, needs=needs)
+    return parameters
 
 
 def parse_parameter(name: str, row: Row) -> Parameter:

@@ -117,8 +117,18 @@ def _bound(parameter: Parameter, key: str, value: float, row: str, verb: str) ->
         after=value,
         line=f"{parameter.name}: {key} {verb} from {old} to {value}",
         edits=(Edit(_path(parameter, f"schema/{key}"), value),),
-        shown_by=_bound_row(parameter, key, row),
+        shown_by=() if _is_optional(parameter, _outside(key, value)) else _bound_row(parameter, key, row),
     )
+
+
+def _outside(key: str, bound: float) -> float:
+    """Return the integer outside a bound that is next to it."""
+    return {"minimum": bound - 1, "maximum": bound + 1}.get(key, bound)
+
+
+def _is_optional(parameter: Parameter, value: float) -> bool:
+    """Return whether a server of the dialect may refuse a value that is in range: its refusal shows nothing."""
+    return any(probe.value == value and probe.keyword is Keyword.MAY for probe in parameter.probes)
 
 
 def _bound_row(parameter: Parameter, key: str, row: str) -> tuple[str, ...]:
@@ -146,7 +156,7 @@ def _other_end(parameter: Parameter, key: str) -> Iterator[Perturbation]:
         after=other,
         line=f"{parameter.name}: {bound} is {'no longer ' if closed else 'now '}in range",
         edits=tuple(edits),
-        shown_by=_bound_row(parameter, key, row),
+        shown_by=() if _is_optional(parameter, bound) else _bound_row(parameter, key, row),
     )
 
 

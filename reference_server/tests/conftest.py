@@ -9,6 +9,7 @@ import pytest
 from reference_server.engine.device import torch
 from reference_server.engine.loop.local_engine import LocalEngine
 from reference_server.engine.loop.restarts import RestartPolicy
+from reference_server.engine.model import runner
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -87,9 +88,13 @@ def random_checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def load_engine(random_checkpoint: Path) -> Iterator[Callable[..., LocalEngine]]:
-    """LocalEngine.load with the random checkpoint on the CPU, without restarts; the test closes the engines."""
+def load_engine(random_checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., LocalEngine]]:
+    """LocalEngine.load with the random checkpoint on the CPU, without restarts; the fixture closes the engines.
+
+    They run without traced graphs, which do the same (test_forward_pass), take a second to make, and are never freed.
+    """
     engines: list[LocalEngine] = []
+    monkeypatch.setattr(runner, "trace_pass", lambda forward_pass, *_: forward_pass)
 
     def load(**options: Any) -> LocalEngine:
         options = {"restarts": RestartPolicy(max_restarts=0), **options}
