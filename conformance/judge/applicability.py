@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from fnmatch import fnmatchcase
+import re
+from fnmatch import fnmatchcase, translate
 from typing import TYPE_CHECKING, Any, Final
 
 from conformance.check import Applicability, NotExercised, NotObserved
@@ -97,8 +98,8 @@ def _expects_stream(scenario: Scenario, step: Step, _contract: Contract) -> bool
     return _expects_answer(scenario, step) and step.streams
 
 
-def _expects_any(scenario: Scenario, step: Step, contract: Contract) -> bool:
-    return _expects_plain(scenario, step, contract) or _expects_stream(scenario, step, contract)
+def _expects_any(scenario: Scenario, step: Step, _contract: Contract) -> bool:
+    return _expects_answer(scenario, step)
 
 
 def _expects_refusal(_scenario: Scenario, step: Step, _contract: Contract) -> bool:
@@ -233,8 +234,9 @@ def at_temperature_0(applicability: Applicability) -> Applicability:
 
 def in_scenario(pattern: str, step_pattern: str = "*", *, refused: bool = False) -> Applicability:
     """Include the steps of scenarios whose id matches a glob. refused: only if the server refused the request."""
+    matches_id, matches_name = (re.compile(translate(glob)).match for glob in (pattern, step_pattern))
 
     def applies_to(scenario: Scenario, step: Step, _contract: Contract) -> bool:
-        return fnmatchcase(scenario.id, pattern) and fnmatchcase(step.name, step_pattern)
+        return matches_id(scenario.id) is not None and matches_name(step.name) is not None
 
     return Applicability(applies_to, why_not_refused) if refused else Applicability(applies_to)

@@ -48,12 +48,10 @@ def trial(
         def applies_to(candidate: Scenario, step: Step, _: Contract) -> bool:
             if scenario is None:
                 return step.subject is not None and step.subject.check == identity and step.round <= 1
+            if candidate.id != scenario:
+                return False
             first_round = [step for step in candidate.steps if step.part in parts and step.round <= 1]
-            return (
-                candidate.id == scenario
-                and {step.part for step in first_round} == set(parts)
-                and step is first_round[-1]
-            )
+            return {step.part for step in first_round} == set(parts) and step is first_round[-1]
 
         def judge(exchanges: Mapping[str, Exchange], context: Context) -> Iterator[Finding]:
             results = list(_results(own_trial, context.scenario, context.step, exchanges))

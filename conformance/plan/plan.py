@@ -17,7 +17,7 @@ from openapi.contract.contract import Requirement
 from openapi.did_you_mean import suggest
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from conformance.check import Check
     from conformance.scenario import Scenario, Step
@@ -77,7 +77,8 @@ def make_plan(
     or all if `thorough`. `more` are assertions of checks for which dialects have no requirement. Raises UsageError if a
     pattern of `only` matches nothing.
     """
-    assertions = [assertion for scenario in scenarios for assertion in _assertions(contract, scenario, checks)]
+    demanded = _list_demanded(contract, checks)
+    assertions = [assertion for scenario in scenarios for assertion in _assertions(contract, scenario, demanded)]
     assertions += more
     if topics:
         assertions = [assertion for assertion in assertions if assertion.check.topic in topics]
@@ -127,26 +128,35 @@ def _expected(row: Requirement, contract: Contract) -> bool:
     return row.capability is None or row.capability in contract.capabilities
 
 
-def _assertions(contract: Contract, scenario: Scenario, checks: Mapping[str, Check]) -> list[Assertion]:
-    assertions = []
+def _list_demanded(contract: Contract, checks: Mapping[str, Check]) -> list[tuple[Check, Requirement]]:
+    """Return the checks that the contract requires, each with its requirement."""
+    rows = ((check, contract.requirements.get(check.id)) for check in checks.values())
+    return [(check, row) for check, row in rows if row is not None and _expected(row, contract)]
+
+
+def _assertions(
+    contract: Contract, scenario: Scenario, demanded: Collection[tuple[Check, Requirement]]
+) -> Iterator[Assertion]:
+    is_pruned = any(step.pruned for step in scenario.steps)
     for step in scenario.steps:
-        for check in checks.values():
-            row = contract.requirements.get(check.id)
-            if row is None or not _expected(row, contract) or not check.on.applies_to(scenario, step, contract):
+        subject = scenario.subject_of(step)
+        for check, row in demanded:
+            if check.by_subject and (subject is None or subject.check != check.id):
                 continue
-            if not check.by_subject and not _is_pruned(row, check, scenario, step):
-                assertions.append(Assertion(check, scenario, step, row, check.claim))
-            elif check.by_subject and (subject := scenario.subject_of(step)) is not None and subject.check == check.id:
+            if not check.on.applies_to(scenario, step, contract):
+                continue
+            if check.by_subject and subject is not None:
                 own = Requirement(subject.requirement, subject.keyword, subject.source, subject.interpretation)
-                assertions.append(Assertion(check, scenario, step, own, subject.summary))
-    return assertions
+                yield Assertion(check, scenario, step, own, subject.summary)
+            elif not (is_pruned and _is_pruned(row, check, scenario, step)):
+                yield Assertion(check, scenario, step, row, check.claim)
 
 
 def _is_pruned(row: Requirement, check: Check, scenario: Scenario, step: Step) -> bool:
     """Return whether the parameter that a requirement is about was left out of the requests that would show it."""
     names = check.steps(scenario, step, ())
     pruned = {name for other in scenario.steps if other.name in names for name in other.pruned}
-    return bool(pruned) and row.parameter in pruned
+    return row.parameter in pruned
 
 
 def shows(check: Check, scenario: Scenario, contract: Contract) -> bool:
