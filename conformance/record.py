@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from conformance.check import NotObserved
     from conformance.exchange import Exchange
+
+JUDGING_S: Final = 30.0
+JUDGING_SHARE: Final = 0.1
+"""The time that sending leaves for judging: this share of the whole, `JUDGING_S` at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +27,7 @@ class Spent:
 class BudgetLimits:
     """The limits of a run; None means unlimited.
 
-    `rate` is in requests per second. `deadline_s` is the time limit for one request, including the whole response.
+    `max_time_s` includes judging: sending ends earlier, at `sending_s`. `rate` is in requests per second. `deadline_s` is the time limit for one request, including the whole response.
     """
 
     max_requests: int | None = None
@@ -33,6 +37,13 @@ class BudgetLimits:
     deadline_s: float = 120.0
     concurrency: int = 4
     spent: Spent = Spent()
+
+    @property
+    def sending_s(self) -> float | None:
+        """The time after which nothing is sent, so that time is left to judge the answers."""
+        if self.max_time_s is None:
+            return None
+        return self.max_time_s - min(JUDGING_S, JUDGING_SHARE * self.max_time_s)
 
 
 @dataclass(slots=True)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from conformance.errors import HarnessError, ServerNotListening, Unreachable, UsageError
+from conformance.judge.judging_limit import INTERRUPTED as INTERRUPTED_RUN
 from conformance.report.verdict import Outcome as RequirementOutcome
 from conformance.report.verdict import Verdict
 from conformance.report.writers.terminal import sanitize
@@ -29,7 +30,7 @@ def exit_code(outcome: RunOutcome) -> int:
     """Return the exit code for the outcome of a run."""
     if any(row.outcome is RequirementOutcome.ERROR for row in outcome.report.rows):
         return INTERNAL_ERROR
-    if outcome.report.exhausted == "interrupted":
+    if outcome.report.exhausted == INTERRUPTED_RUN:
         return INTERRUPTED
     if outcome.report.exhausted:
         return EXHAUSTED

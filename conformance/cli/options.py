@@ -137,7 +137,7 @@ OPTIONS: Final = {
         SuiteOption("--max-tokens", "Maximum number of tokens, as the server reports them", "N", "integer", 200_000, 1),
         SuiteOption(
             "--max-time",
-            "Maximum duration of the command, until the last request",
+            "Maximum duration of the command; the last tenth, 30 s at most, is for judging",
             "SECONDS",
             "number",
             default=1200.0,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+import time
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +17,7 @@ from conformance.cli import exit_codes
 from conformance.cli.click_options import add_options
 from conformance.client import headers
 from conformance.judge.applicability import summarize
+from conformance.record import BudgetLimits
 from conformance.replay import rejudge, resend, verification
 from conformance.replay.client_parsers import add_clients
 from conformance.report import waivers
@@ -40,7 +42,7 @@ SHOWN_SCENARIOS = 5
 @click.option(
     "--strict/--no-strict", default=None, help="Fail on a violated SHOULD too, or not (default: as in the recorded run)"
 )
-@add_options("--waivers", "--clients", "--report")
+@add_options("--waivers", "--clients", "--max-time", "--report")
 def judge(
     file: Path,
     only: tuple[str, ...],
@@ -48,17 +50,27 @@ def judge(
     strict: bool | None,
     waiver_file: Path | None,
     clients: bool,
+    max_time: float,
     reports: tuple[str, ...],
 ) -> None:
     """Judge a recorded run (results.json, plain or gzipped) with today's checks. Nothing is sent.
 
     The exit codes are those of `chatproof check`.
     """
+    started_s = time.monotonic()
     console = make_console()
     with exit_codes.report_errors():
         report_options = report_files.parse_options(reports)
         accepted = waivers.read(waiver_file) if waiver_file else ()
-        rejudged = rejudge.judge_again(read_results(file), strict=strict, only=only, topics=topics, waivers=accepted)
+        rejudged = rejudge.judge_again(
+            read_results(file),
+            strict=strict,
+            only=only,
+            topics=topics,
+            waivers=accepted,
+            limits=BudgetLimits(max_time_s=max_time),
+            started_s=started_s,
+        )
         results = add_clients(rejudged.outcome.results) if clients else rejudged.outcome.results
         terminal.write(results, console)
         if missing := rejudged.unrecorded:

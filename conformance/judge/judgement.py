@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, cast
 from conformance.check import Context, NotExercised, NotObserved
 from conformance.judge.evidence.liveness import list_lost
 from conformance.judge.evidence.model import generates_invalid_utf8
+from conformance.judge.judging_limit import JudgingLimit
 from conformance.judge.traced_exchange import Reads, trace
 
 if TYPE_CHECKING:
@@ -52,12 +53,15 @@ def judge(
     validator: Validator,
     model: str,
     missing: Mapping[tuple[str, str], NotObserved],
+    limit: JudgingLimit | None = None,
 ) -> tuple[Judgement, ...]:
     """Judge every assertion.
 
     recorded: the exchanges by (scenario, step).
     missing: why a step was not sent, or why its exchange shows nothing, by (scenario, step).
+    limit: beyond it, assertions are not judged; the first of them is the one that was being judged.
     """
+    assertions, limit = tuple(assertions), limit or JudgingLimit()
     lost = list_lost(recorded, missing)
     shown = {key: exchange for key, exchange in recorded.items() if key not in missing} if lost else recorded
     garbled = cache(partial(generates_invalid_utf8, shown.values()))
@@ -66,11 +70,19 @@ def judge(
         return Context(contract, validator, model, assertion.scenario, assertion.step, lost, garbled)
 
     made: dict[str, frozenset[str]] = {}
-    judgements = []
-    for assertion in assertions:
-        if (scenario := assertion.scenario).id not in made:
-            made[scenario.id] = frozenset(step.name for step in scenario.steps if (scenario.id, step.name) in shown)
-        judgements.append(_judge_one(assertion, made[scenario.id], shown, missing, make_context(assertion)))
+    judgements: list[Judgement] = []
+
+    def judge_each() -> None:
+        for assertion in assertions:
+            limit.check()
+            if (scenario := assertion.scenario).id not in made:
+                made[scenario.id] = frozenset(step.name for step in scenario.steps if (scenario.id, step.name) in shown)
+            judgements.append(_judge_one(assertion, made[scenario.id], shown, missing, make_context(assertion)))
+
+    limit.run(judge_each)
+    for number, assertion in enumerate(assertions[len(judgements) :]):
+        reason = f"{'judging it was ended' if number == 0 else 'not judged'} ({limit.reason})"
+        judgements.append(Judgement(assertion, (), unobserved=reason))
     return tuple(judgements)
 
 

@@ -6,6 +6,7 @@ violate a requirement that it did not exercise.
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,11 +17,11 @@ from conformance.judge.evidence.liveness import CANARY
 from conformance.plan.capabilities import DeclaredCapabilities
 from conformance.plan.scenarios.schemathesis_cases import Draw
 from conformance.plan.selection import narrow_scenario
-from conformance.record import Record
+from conformance.record import BudgetLimits, Record
 from conformance.report.results import add_dialects
 from conformance.run.drafting import draft
 from conformance.run.saved_requests import Trials, index_exchanges
-from conformance.run.session import PreparedRun, RunOptions, RunOutcome, conclude, load_contract
+from conformance.run.session import PreparedRun, RunOptions, RunOutcome, conclude, limit_judging, load_contract
 from openapi.address import parse
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from conformance.scenario import Scenario, Step
 
 STATUSES: Final = ("declared", "denied")
+NO_LIMITS: Final = BudgetLimits()
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +58,21 @@ def judge_again(
     only: tuple[str, ...] = (),
     topics: tuple[str, ...] = (),
     waivers: tuple[Waiver, ...] = (),
+    limits: BudgetLimits = NO_LIMITS,
+    started_s: float | None = None,
 ) -> RejudgedRun:
     """Judge a recorded run by the dialects of that run; `strict` defaults to the setting of that run.
+
+    limits, started_s: the time limit, and when the command began on the monotonic clock.
+
 
     Raise HarnessError for an invalid exchange, and UsageError for an unknown dialect, pattern or topic.
     """
     first, *others = rebuild(results, strict=strict, only=only, topics=topics, waivers=waivers)
     started_at, duration_s = results["run"]["started_at"], results["run"]["duration_s"]
-    outcome, *also = (conclude(run.prepared, run.record, started_at, duration_s) for run in (first, *others))
+    started_s = time.monotonic() if started_s is None else started_s
+    with limit_judging(replace(first.prepared.options, budget=limits, started_s=started_s)) as limit:
+        outcome, *also = (conclude(run.prepared, run.record, started_at, duration_s, limit) for run in (first, *others))
     combined = add_dialects(outcome.results, [other.results for other in also]) if also else outcome.results
     unrecorded = [
         *first.unrecorded,

@@ -75,10 +75,10 @@ class BudgetController:
         return max(SHORTEST_S, min(self._limits.deadline_s, self.left_s()))
 
     def left_s(self) -> float:
-        """The time that is left for the whole run."""
-        if self._limits.max_time_s is None:
+        """The time that is left to send requests."""
+        if self._limits.sending_s is None:
             return math.inf
-        return max(0.0, self._limits.max_time_s - self._limits.spent.time_s - (time.monotonic() - self._started_s))
+        return max(0.0, self._limits.sending_s - self._limits.spent.time_s - (time.monotonic() - self._started_s))
 
     def time_limit(self) -> str:
         """The limit on the time of the run, written as its option."""

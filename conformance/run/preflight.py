@@ -16,6 +16,8 @@ from conformance.client.call import Call
 from conformance.errors import ServerNotListening, Unreachable
 from conformance.judge.acceptance import is_completion, is_refused, reports_key_error
 from conformance.judge.applicability import summarize
+from conformance.record import BudgetLimits, Spent
+from conformance.run.budget import count_tokens
 from conformance.run.capability_probes import (
     conditional_step,
     evaluate,
@@ -41,12 +43,15 @@ CHAT_S: Final = 120.0
 """Longest wait for an answer to a chat request."""
 SHORTEST_S: Final = 0.1
 """The shortest time limit that a request is given."""
+NO_LIMITS: Final = BudgetLimits()
 
 
 class Preflight:
     """Sends the first requests to a server. Each method raises Unreachable if the server cannot be reached.
 
-    `timeout_s` limits each request, `until_s` all of them: a time of the monotonic clock.
+    `timeout_s` limits each request, `until_s` all of them: a time of the monotonic clock. Chat requests count against
+    the `limits` on requests and tokens, and `spent` states what they cost; probes beyond the limits are not sent. The
+    requests for the list of models and the description cost nothing.
     """
 
     def __init__(
@@ -57,7 +62,10 @@ class Preflight:
         *,
         timeout_s: float = math.inf,
         until_s: float = math.inf,
+        limits: BudgetLimits = NO_LIMITS,
     ) -> None:
+        self.spent = Spent()
+        self._limits = limits
         self._client = client
         self._target = target
         self._contract = contract
@@ -67,6 +75,16 @@ class Preflight:
     @property
     def _is_late(self) -> bool:
         return time.monotonic() >= self._until_s
+
+    @property
+    def _is_over(self) -> bool:
+        """Whether the limits allow no further chat request."""
+        requests, tokens = self._limits.max_requests, self._limits.max_tokens
+        return (
+            self._is_late
+            or (requests is not None and self.spent.requests >= requests)
+            or (tokens is not None and self.spent.tokens >= tokens)
+        )
 
     async def wait(self, limit_s: float) -> None:
         """Wait until the server answers a request for its models with a status other than 502, 503 and 504.
@@ -133,10 +151,10 @@ class Preflight:
         """Probe the capabilities whose status is unknown, and those that the document takes away under a condition."""
         results = {}
         for name, probe in select_probes(capabilities, self._contract).items():
-            if self._is_late:
+            if self._is_over:
                 break
             has = evaluate(probe, await self._chat(probe.step(f"probe-{name}"), model))
-            if has is None and (forced := probe.forced_step(f"probe-{name}-again")) is not None:
+            if has is None and not self._is_over and (forced := probe.forced_step(f"probe-{name}-again")) is not None:
                 has = evaluate(probe, await self._chat(forced, model)) or None
             if has is not None:
                 results[name] = has
@@ -148,7 +166,7 @@ class Preflight:
 
     async def _refused(self, names: tuple[str, ...], model: str) -> list[str]:
         """Return those of these capabilities that the server refuses by name."""
-        if self._is_late:
+        if self._is_over:
             return []
         exchange = await self._chat(conditional_step(names, self._contract), model)
         if len(names) == 1:
@@ -168,7 +186,7 @@ class Preflight:
         )
 
     async def _chat(self, step: Step, model: str) -> Exchange:
-        return await self._client.send(
+        exchange = await self._client.send(
             Call(
                 id=step.name,
                 scenario="preflight",
@@ -180,6 +198,9 @@ class Preflight:
                 deadline_s=self._limit(CHAT_S),
             )
         )
+        spent = self.spent
+        self.spent = Spent(spent.requests + 1, spent.tokens + count_tokens(exchange, step.tokens))
+        return exchange
 
 
 def _require_connection(exchange: Exchange) -> Exchange:

@@ -14,10 +14,11 @@ from conformance.client.client import Client
 from conformance.client.untimed_client import UntimedClient
 from conformance.errors import UsageError
 from conformance.judge.acceptance import is_completion
-from conformance.judge.causes import attribute_lost, find_causes
+from conformance.judge.causes import Causes, attribute_lost, find_causes
 from conformance.judge.check_registry import gather_checks
 from conformance.judge.evidence.liveness import list_canary_assertions
 from conformance.judge.judgement import Judgement, judge
+from conformance.judge.judging_limit import INTERRUPTED, JudgingLimit
 from conformance.plan.capabilities import (
     DeclaredCapabilities,
     capabilities_from_description,
@@ -96,6 +97,7 @@ class PreparedRun:
 
     also: the same for each further dialect.
     answered: whether the chat request of the preflight was answered with a completion.
+    spent: what the chat requests of the preflight have cost.
     """
 
     options: RunOptions
@@ -106,6 +108,7 @@ class PreparedRun:
     plan: Plan
     also: tuple[PreparedRun, ...] = ()
     answered: bool = True
+    spent: Spent = Spent()
 
     @property
     def requests(self) -> int:
@@ -161,8 +164,8 @@ async def prepare_server(options: RunOptions, secret: Secret | None) -> Prepared
         raise UsageError(f"invalid --model {options.model!a}: expected printable characters only")
     client = UntimedClient(target.base, secret, headers=options.headers, verify=options.verify)
     limits = options.budget
-    until_s = math.inf if limits.max_time_s is None else options.started_s + limits.max_time_s
-    preflight = Preflight(client, target, contract, timeout_s=limits.deadline_s, until_s=until_s)
+    until_s = math.inf if limits.sending_s is None else options.started_s + limits.sending_s
+    preflight = Preflight(client, target, contract, timeout_s=limits.deadline_s, until_s=until_s, limits=limits)
     if options.wait_s:
         await preflight.wait(options.wait_s)
     model = options.model or await preflight.find_model()
@@ -183,7 +186,7 @@ async def prepare_server(options: RunOptions, secret: Secret | None) -> Prepared
             declared = _read_capabilities(other, description, overrides, key=client.has_key)
             refused = set(capabilities.denied) & set(declared.list_conditional(other))
             others.append(prepare_dialect(other, declared.with_refusals(other, refused)))
-    return replace(prepare_dialect(contract, capabilities), also=tuple(others))
+    return replace(prepare_dialect(contract, capabilities), also=tuple(others), spent=preflight.spent)
 
 
 def _read_capabilities(
@@ -209,7 +212,10 @@ def describe_unreachable(options: RunOptions, reason: str) -> dict[str, Any]:
 async def send(
     prepared: PreparedRun, secret: Secret | None, on_progress: Callable[[Record], None] = lambda _: None
 ) -> RunOutcome:
-    """Send the plan, judge the answers and build the report. If cancelled, judge what has been recorded."""
+    """Send the plan, judge the answers and build the report. If cancelled, judge what has been recorded.
+
+    An interrupt while the answers are judged ends that too.
+    """
     started_at, started_s = datetime.now(UTC).isoformat(timespec="seconds"), time.monotonic()
     records: list[Record] = []
     async with _open_client(prepared.options, secret) as client:
@@ -223,23 +229,33 @@ async def send(
                 id_prefix=f"{current.contract.name}:" if records else "",
                 canary=Canary(current.plan.contract) if prepared.answered else None,
             )
+            if not records:
+                run.record.requests, run.record.tokens = prepared.spent.requests, prepared.spent.tokens
             try:
                 records.append(await run.execute())
             except asyncio.CancelledError:
-                run.record.exhausted = "interrupted"
+                run.record.exhausted = INTERRUPTED
                 records.append(run.record)
                 break
     duration_s = time.monotonic() - started_s
-    others = tuple(
-        conclude(other, record, started_at, duration_s)
-        for other, record in zip(prepared.also, records[1:], strict=False)
-    )
-    first = conclude(prepared, records[0], started_at, duration_s)
+    with limit_judging(prepared.options) as limit:
+        first = conclude(prepared, records[0], started_at, duration_s, limit)
+        others = tuple(
+            conclude(other, record, started_at, duration_s, limit)
+            for other, record in zip(prepared.also, records[1:], strict=False)
+        )
     return replace(first, also=others, results=add_dialects(first.results, [other.results for other in others]))
 
 
+def limit_judging(options: RunOptions) -> JudgingLimit:
+    """Return the limit of judging: the time limit of the command, whatever sending took of it."""
+    max_time_s = options.budget.max_time_s
+    until_s = math.inf if max_time_s is None else options.started_s + max_time_s
+    return JudgingLimit(until_s, f"--max-time {max_time_s:g}, while judging" if max_time_s is not None else "")
+
+
 def _with_spent(options: RunOptions, records: list[Record]) -> BudgetLimits:
-    """Return the limits of a run with what the preflight and earlier plans have spent."""
+    """Return the limits of a run with what earlier plans have spent; the first record begins with the preflight."""
     spent = Spent(
         sum(record.requests for record in records),
         sum(record.tokens for record in records),
@@ -266,14 +282,20 @@ def _split_kept(
     return exchanges, missing
 
 
-def conclude(prepared: PreparedRun, record: Record, started_at: str, duration_s: float) -> RunOutcome:
-    """Judge a record and build the report."""
+def conclude(
+    prepared: PreparedRun, record: Record, started_at: str, duration_s: float, limit: JudgingLimit | None = None
+) -> RunOutcome:
+    """Judge a record within a limit, and build the report. The limit names in the record what ended judging."""
+    limit = limit or JudgingLimit()
     plan, contract, options = prepared.plan, prepared.plan.contract, prepared.options
     validator = Validator(contract)
     exchanges, missing = _split_kept(record)
     canaries = list_canary_assertions(exchanges, contract, gather_checks())
-    judgements = judge((*plan.assertions, *canaries), exchanges, contract, validator, prepared.model, missing)
-    causes = find_causes(judgements, exchanges, contract, validator, prepared.model)
+    judgements = judge((*plan.assertions, *canaries), exchanges, contract, validator, prepared.model, missing, limit)
+    causes: Causes = {}
+    limit.run(lambda: causes.update(find_causes(judgements, exchanges, contract, validator, prepared.model)))
+    if limit.reason is not None and (record.exhausted is None or limit.reason == INTERRUPTED):
+        record.exhausted = limit.reason
     report = verdict.build_report(
         plan,
         judgements,

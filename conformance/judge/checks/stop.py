@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 NOT_REPEATED = "greedy answers of this server do not repeat"
 SPECIAL = re.compile(
-    r"<[|\uff5c][^<>\s]{1,40}[|\uff5c]>|^[a-z_]*[|\uff5c]>|[a-z_]+\|>$"  # <|im_end|> and parts of it
+    r"<[|\uff5c][^<>\s]{1,40}[|\uff5c]>|^[a-z_]*[|\uff5c]>|(?<![a-z_])[a-z_]+\|>$"  # <|im_end|> and parts of it
     r"|</?s>|<(?:eos|bos|pad|unk|start_of_turn|end_of_turn)>|\[/?INST\]|<</?SYS>>"
 )
 

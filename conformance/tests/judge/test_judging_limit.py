@@ -1,0 +1,108 @@
+"""Test that judging ends at its deadline and at an interrupt, with results for what was judged until then."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import threading
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from conformance.judge import judgement, judging_limit
+from conformance.judge.judging_limit import INTERRUPTED, JudgingLimit
+from conformance.proof.editing.responses import with_json
+from conformance.record import BudgetLimits
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from conformance.tests.conftest import CommandResult, Good
+
+STUCK = "answer.id-given"
+
+
+@pytest.fixture(autouse=True)
+def _short(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(judging_limit, "LEAST_S", 0.3)
+
+
+@pytest.fixture
+def stuck(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
+    """Let the first check that judges an answer never end; the event is set when it has begun."""
+    begun = threading.Event()
+    run = judgement._run
+
+    def spin(assertion: Any, *arguments: Any) -> Any:
+        if assertion.check.id != STUCK:
+            return run(assertion, *arguments)
+        begun.set()
+        while True:
+            pass
+
+    monkeypatch.setattr(judgement, "_run", spin)
+    return begun
+
+
+@pytest.fixture
+def interrupted(stuck: threading.Event) -> Iterator[None]:
+    """Interrupt the process as soon as the check is stuck."""
+
+    def interrupt() -> None:
+        if stuck.wait(60):
+            os.kill(os.getpid(), signal.SIGINT)
+
+    stuck.clear()
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    yield
+    stuck.set()
+    thread.join()
+
+
+@pytest.mark.usefixtures("stuck")
+def test_a_check_that_never_ends_is_ended_at_the_deadline_and_the_rest_is_not_judged(
+    read_good: Callable[[str], Good],
+) -> None:
+    good, handler = read_good("mindie-2.3"), signal.getsignal(signal.SIGINT)
+    assertions = good.plan.assertions[:400]
+    with JudgingLimit(time.monotonic() + 1, "--max-time 1") as limit:
+        judged = judgement.judge(assertions, good.exchanges, good.contract, good.validator, good.model, {}, limit)
+    assert len(assertions) == len(judged)
+    first = next(at for at, item in enumerate(judged) if item.assertion.check.id == STUCK)
+    assert "judging it was ended (--max-time 1)" == judged[first].unobserved
+    assert {"not judged (--max-time 1)"} == {item.unobserved for item in judged[first + 1 :]}
+    assert not any("judged" in (item.unobserved or "") for item in judged[:first])
+    assert handler == signal.getsignal(signal.SIGINT)
+
+
+def test_a_run_and_a_recorded_run_are_reported_up_to_the_limit_or_the_interrupt(
+    chatproof: Callable[..., CommandResult], honest: str, request: pytest.FixtureRequest
+) -> None:
+    run = ("check", honest, "--dialect", "mindie-2.3", "--only", STUCK)
+    assert 0 == chatproof(*run).code
+    request.getfixturevalue("stuck")
+    late = chatproof("judge", "results.json", "--max-time", "0.1", "--report", "json=late.json")
+    assert 4 == late.code, late.stderr
+    assert "--max-time 0.1, while judging" == json.loads((late.folder / "late.json").read_text())["run"]["exhausted"]
+    request.getfixturevalue("interrupted")
+    result = chatproof(*run)
+    assert (130, INTERRUPTED) == (result.code, result.results["run"]["exhausted"])
+
+
+def test_sending_leaves_time_for_judging() -> None:
+    assert [None, 0.9, 180.0, 1170.0] == [BudgetLimits(max_time_s=at).sending_s for at in (None, 1.0, 200.0, 1200.0)]
+
+
+def test_a_text_of_one_long_word_is_searched_for_special_tokens_in_linear_time(read_good: Callable[[str], Good]) -> None:
+    good = read_good("mindie-2.3")
+    (assertion,) = [item for item in good.of("stop.no-special-tokens") if item.scenario.id == "conversation"]
+    key = assertion.scenario.id, assertion.step.name
+    answer = good.exchanges[key]
+    answer.json["choices"][0]["message"]["content"] = "a" * 1_000_000
+    changed = {key: with_json(replace(answer), answer.json)}
+    with JudgingLimit(time.monotonic() + 20, "the limit") as limit:  # 90 minutes if it is quadratic
+        good_limit = judgement.judge([assertion], changed, good.contract, good.validator, good.model, {}, limit)
+    assert (None, ()) == (good_limit[0].unobserved, good_limit[0].findings)
