@@ -42,6 +42,7 @@ class JudgingLimit:
         self._time_limit = time_limit
         self._until_s = max(until_s, time.monotonic() + LEAST_S)
         self._is_running = False
+        self._is_late = False
         self._handlers: dict[int, Any] = {}
         self._timer: threading.Timer | None = None
 
@@ -55,7 +56,7 @@ class JudgingLimit:
                 signal.signal(number, self._interrupt)
         left_s = self._until_s - time.monotonic()
         if self._handlers and left_s < LONGEST_WAIT_S:
-            self._timer = threading.Timer(left_s, _thread.interrupt_main, [next(iter(self._handlers))])
+            self._timer = threading.Timer(left_s, self._ring, [next(iter(self._handlers))])
             self._timer.daemon = True
             self._timer.start()
         return self
@@ -86,11 +87,18 @@ class JudgingLimit:
         if self.reason is not None:
             raise JudgingStopped
 
+    def _ring(self, number: int) -> None:
+        """Interrupt the main thread at the deadline; called by the timer in its own thread."""
+        self._is_late = True
+        _thread.interrupt_main(number)
+
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
-        """Handle a signal of the timer or the user. The second one ends the command without reports."""
+        """Handle a signal of the timer or the user. The user's second one ends the command without reports."""
+        is_late, self._is_late = self._is_late, False
         if self.reason is not None:
+            if is_late:  # judging has seen the time itself
+                return
             raise KeyboardInterrupt
-        is_late = self._timer is not None and time.monotonic() >= self._until_s
         self.reason = self._time_limit if is_late else INTERRUPTED
         if self._is_running:
             raise JudgingStopped

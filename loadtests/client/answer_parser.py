@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Final
 from geventhttpclient._parser import HTTPParseError, HTTPResponseParser
 
 from loadtests.client.classification import MAX_DETAIL, classify_error_status, classify_json, classify_stream
-from loadtests.client.sse_scan import EventScan, TooLarge
+from loadtests.client.held_bytes import STEP_BYTES, HeldBytes, TooLarge
+from loadtests.client.sse_scan import EventScan
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -18,12 +19,12 @@ if TYPE_CHECKING:
     from loadtests.client.answer import Answer
     from loadtests.client.sse_scan import ContentPatterns
 
-MAX_BODY: Final = 16 * 1024 * 1024
+MAX_BODY: Final = 4 * 1024 * 1024
 """The most bytes of an answer that is not a stream; more is a failure."""
 MAX_HEAD: Final = 64 * 1024
 MAX_EVENTS: Final = 1_000_000
 """The most events of one stream; more is a failure, so that an endless stream cannot fill the memory."""
-MAX_SAMPLE: Final = 4 * 1024 * 1024
+MAX_SAMPLE: Final = 1024 * 1024
 """The most bytes that are kept of a stream to check it; a longer stream is not checked."""
 
 
@@ -35,14 +36,23 @@ class AnswerParser(HTTPResponseParser):
     """
 
     def __init__(
-        self, answer: Answer, *, streamed: bool, sampled: bool = False, patterns: ContentPatterns | None = None
+        self,
+        answer: Answer,
+        *,
+        streamed: bool,
+        sampled: bool = False,
+        patterns: ContentPatterns | None = None,
+        held: HeldBytes | None = None,
     ) -> None:
         """Prepare for an answer.
 
         streamed: an event stream is expected. sampled: keep the bytes, to check the stream afterwards. patterns: what
-        other streams of the server have taught.
+        other streams of the server have taught. held: what all answers in flight hold.
         """
         super().__init__()
+        self._all_held = HeldBytes() if held is None else held
+        self._held = 0
+        self._counted_bytes = 0
         self.answer = answer
         self.finished = False
         self.can_buffer = False
@@ -93,8 +103,11 @@ class AnswerParser(HTTPResponseParser):
                 self.fail("malformed-http", str(error.args[0]), failed_ns)
             return
         one_each = ends == list(range(1, len(reads) + 1))
-        if self.finished or not one_each or not self._add_single_events(stamps_ns):
-            self._add_pieces(ends, stamps_ns)
+        try:
+            if self.finished or not one_each or not self._add_single_events(stamps_ns):
+                self._add_pieces(ends, stamps_ns)
+        except TooLarge as error:
+            self.fail("too-large", str(error), stamps_ns[len(ends) - 1])
         pieces.clear()
         if self.finished and not self.answer.ended_ns:
             self._finish(stamps_ns[len(ends) - 1])
@@ -141,6 +154,18 @@ class AnswerParser(HTTPResponseParser):
             self._body += data
             if len(self._body) > MAX_BODY:
                 raise TooLarge(f"an answer of more than {MAX_BODY} bytes")
+        if self.answer.size_bytes - self._counted_bytes >= STEP_BYTES:
+            self._count_held()
+
+    def _count_held(self) -> None:
+        self._counted_bytes = self.answer.size_bytes
+        held = len(self._body) + (0 if self.scan is None else self.scan.held_bytes)
+        self._held = self._all_held.change(self._held, held + self.answer.sample_bytes)
+
+    def release(self) -> None:
+        """Free what the parser holds."""
+        self._held = self._all_held.change(self._held, 0)
+        self._body.clear()
 
     def _add_single_events(self, stamps_ns: Sequence[int]) -> bool:
         """Add pieces that are one read and one event each; add nothing and return False if they are not."""
@@ -150,6 +175,8 @@ class AnswerParser(HTTPResponseParser):
         self.answer.size_bytes += sum(map(len, pieces))
         if self._sampled:
             self._keep_sample(zip(stamps_ns, map(bytes, pieces), strict=True))
+        if self.answer.size_bytes - self._counted_bytes >= STEP_BYTES:
+            self._count_held()
         return True
 
     def _add_pieces(self, ends: Sequence[int], stamps_ns: Sequence[int]) -> None:
@@ -167,7 +194,7 @@ class AnswerParser(HTTPResponseParser):
 
     def _keep_sample(self, received: Iterable[tuple[int, bytes]]) -> None:
         self.answer.segments.extend(received)
-        if self.answer.size_bytes > MAX_SAMPLE:
+        if self.answer.sample_bytes > MAX_SAMPLE:
             self.answer.segments.clear()
             self._sampled = False
 

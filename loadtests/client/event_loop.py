@@ -23,6 +23,7 @@ from gevent import monkey
 
 from loadtests.client.connection import ANCILLARY_BYTES, EVENT_END, TIMESPEC, receive_time_ns
 from loadtests.client.delayed_ack import DelayedAck
+from loadtests.client.held_bytes import HeldBytes
 from loadtests.client.read_batching import PAUSES_NS, ReadBatching
 
 if TYPE_CHECKING:
@@ -63,13 +64,14 @@ MAX_READY: Final = 256
 class EventLoop:
     """Calls the reader of each connection when bytes have arrived.
 
-    reads: the number of reads. batched_reads: how many of them waited for one another. delayed_acks: what is known
+    held: what the answers in flight hold. reads: the number of reads. batched_reads: how many of them waited for one another. delayed_acks: what is known
     about each server, by host and port.
     """
 
     def __init__(self, clock: Clock) -> None:
         self.clock = clock
         self.batching = ReadBatching()
+        self.held = HeldBytes()
         self.delayed_acks: defaultdict[str, DelayedAck] = defaultdict(DelayedAck)
         self.reads = 0
         self.batched_reads = 0

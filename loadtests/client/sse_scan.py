@@ -13,13 +13,15 @@ from __future__ import annotations
 
 import json
 import re
+from array import array
 from collections import deque
 from typing import TYPE_CHECKING, Any, Final
 
+from loadtests.client.held_bytes import TooLarge
 from openapi.server_values import read_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, MutableSequence, Sequence
 
 DONE: Final = b"[DONE]"
 CONTENT_KEYS: Final = ("content", "reasoning_content", "reasoning")
@@ -31,12 +33,12 @@ REST_OF_EVENT: Final = rb'[^"\n][^\n]*\n\n'
 """The rest of an event of one line, so that no event is counted twice."""
 LAST: Final = 6
 """How many reads, and events of each, are searched for the end of a stream: finish, usage, [DONE] and comments."""
-MAX_EVENT: Final = 8 * 1024 * 1024
+MAX_EVENT: Final = 1024 * 1024
 """The most bytes of an event that is not complete yet."""
-
-
-class TooLarge(ValueError):
-    """Part of an answer is larger than its limit."""
+MAX_PARSED: Final = 64 * 1024
+"""The most bytes of an event whose JSON is kept; a larger one is parsed again if it turns out to be the last."""
+STAMP_BYTES: Final = 16
+"""The memory of the time and the count of a read."""
 
 
 class ContentPatterns:
@@ -81,8 +83,8 @@ class EventScan:
     )
 
     def __init__(self, patterns: ContentPatterns | None = None) -> None:
-        self.stamps_ns: list[int] = []
-        self.counts: list[int] = []
+        self.stamps_ns: MutableSequence[int] = array("q")
+        self.counts: MutableSequence[int] = array("q")
         self.events = 0
         self.coalesced_reads = 0
         self.done = 0
@@ -173,13 +175,14 @@ class EventScan:
                 self.done += 1
                 continue
             chunk = _parse_object(raw) if raw else {}
-            parsed.append((event, chunk))
+            if len(event) <= MAX_PARSED:
+                parsed.append((event, chunk))
             keys = [key for delta in _deltas(chunk) for key in _content_keys(delta)]
             content += bool(keys)
             for key in keys:
                 patterns.learn(key, raw)
             if chunk.get("error") is not None or chunk.get("object") == "error" or b"event: error" in event:
-                self.error = chunk or event.decode(errors="replace")
+                self.error = chunk if chunk and len(event) <= MAX_PARSED else event[:MAX_PARSED].decode(errors="replace")
         self._parsed = parsed[-LAST:]
         return content
 
@@ -208,6 +211,11 @@ class EventScan:
                 if name in event:
                     chunk = parsed.get(event)
                     yield _parse_object(_event_data(event)) if chunk is None else chunk
+
+    @property
+    def held_bytes(self) -> int:
+        """The memory of what is kept of the stream."""
+        return len(self._tail) + sum(map(len, self._last)) + STAMP_BYTES * len(self.stamps_ns)
 
     @property
     def content_events(self) -> int:

@@ -31,6 +31,8 @@ FIRST_READS: Final = 8
 MAX_READS: Final = 64
 """How many reads fill the buffer; fewer until reads wait for one another, as `ReadBatching` needs their times to tell
 whether they may."""
+MAX_LARGE_READS: Final = 16
+"""How many larger reads fill the buffer."""
 TRIAL_READS: Final = 8
 """Reads with delayed acknowledgements that show whether the server waited for them."""
 
@@ -177,7 +179,8 @@ class StreamReader:
         if self._acks_delayed_from and self._ack_policy is not None:
             self.max_reads = TRIAL_READS
         else:
-            self.max_reads = MAX_READS if self._event_loop.batching.pause_ns else FIRST_READS
+            most = MAX_READS if self.read_size <= SMALL_READ_BYTES else MAX_LARGE_READS
+            self.max_reads = most if self._event_loop.batching.pause_ns else FIRST_READS
 
     def _record_ack_trial(self) -> None:
         """Record, once, whether the server waited for delayed acknowledgements.

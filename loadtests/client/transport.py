@@ -99,7 +99,8 @@ class Caller:
         connection = self._connect(answer)
         if connection is None:
             return
-        parser = AnswerParser(answer, streamed=streamed, sampled=sampled, patterns=self._patterns)
+        held = self._event_loop.held
+        parser = AnswerParser(answer, streamed=streamed, sampled=sampled, patterns=self._patterns, held=held)
         reader = self._reader = StreamReader(connection, parser, self._event_loop, self._ack_policy)
         deadline, sent = gevent.get_hub().loop.timer(self._deadline_s), False  # cheaper than gevent.Timeout
         try:
@@ -115,6 +116,7 @@ class Caller:
             deadline.stop()
             deadline.close()
             reader.stop()
+            parser.release()
             self._reader = None
             if not (sent and parser.reusable):
                 self.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 from typing import TYPE_CHECKING, Any, Final
 
 from loadtests.measure.latency import MS, time_per_token_ms
@@ -45,22 +46,41 @@ def _round(value: float | None) -> float | None:
 
 
 class RequestsCsv:
-    """Writes rows to a file as they come, so that a long test does not fill the memory. `error`: why writing failed."""
+    """Writes rows to a file as they come, so that a long test does not fill the memory.
+
+    error: why writing failed. The file then ends with the last row that was written completely, and gets no more.
+    """
 
     def __init__(self, path: Path) -> None:
         self.error: str | None = None
         self._path = path
-        self._begun = False
+        self._size: int | None = None
 
     def write(self, rows: Iterable[list[Any]]) -> None:
         """Append rows; the first call replaces the file."""
+        if self.error is not None:
+            return
+        text = io.StringIO(newline="")
+        writer = csv.writer(text, lineterminator="\n")
+        if self._size is None:
+            writer.writerow(COLUMNS)
+        writer.writerows(rows)
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            with self._path.open("a" if self._begun else "w", encoding="utf-8", newline="") as file:
-                writer = csv.writer(file, lineterminator="\n")
-                if not self._begun:
-                    writer.writerow(COLUMNS)
-                    self._begun = True
-                writer.writerows(rows)
+            with self._path.open("wb" if self._size is None else "r+b", buffering=0) as file:
+                self._size = self._size or 0
+                file.seek(self._size)
+                try:
+                    self._size += _write_all(file, text.getvalue().encode())
+                except OSError:
+                    file.truncate(self._size)
+                    raise
         except OSError as error:
-            self.error = f"{self._path}: {error.strerror}"
+            self.error = f"{self._path}: {error.strerror}; the rows of later requests are missing"
+
+
+def _write_all(file: io.FileIO, data: bytes) -> int:
+    left = memoryview(data)
+    while left:
+        left = left[file.write(left) or 0 :]
+    return len(data)

@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING, Any, Final
 
 import gevent
+from gevent.lock import BoundedSemaphore
 from gevent.pool import Pool
 
 from loadtests.client.clock import Clock
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 REQUEST_NAME: Final = "chat completion"
 COUNT_INTERVAL_NS: Final = 1_000_000_000
 """How often running streams are counted."""
+MAX_CHECKING: Final = 32
+"""The most streams that are kept to be checked; one that ends meanwhile is not checked."""
 STREAMS_PER_SLICE: Final = 20
 RECONNECT_S: Final = 1.0
 """How long a user waits after a request that did not reach the server, so that a dead server is not flooded."""
@@ -66,6 +69,7 @@ class LoadGenerator:
         self._batched = 0
         self._numbers: Iterator[int] = iter(())
         self._checking = 0
+        self._check_turn = BoundedSemaphore(1)
 
     def apply_settings(self, settings: LoadSettings) -> None:
         """Use these settings from now on."""
@@ -213,7 +217,8 @@ class LoadGenerator:
         finally:
             self.in_flight.discard(caller)
         self._count_answer(answer, request, number)
-        if sampled and answer.succeeded and answer.segments and answer.sent_ns >= self.began_ns:
+        is_measured = answer.succeeded and answer.sent_ns >= self.began_ns
+        if sampled and is_measured and answer.segments and self._checking < MAX_CHECKING:
             self._check_stream(answer, request)
         return answer
 
@@ -245,9 +250,10 @@ class LoadGenerator:
         """Check a sampled stream in slices, with pauses in which the event loop reads."""
         self._checking += 1
         try:
-            for rule, detail in check_stream(answer, request, pause=lambda: gevent.sleep(PAUSE_S)):
-                self.tally.findings[rule] += 1
-                self.tally.finding_details.setdefault(rule, detail)
+            with self._check_turn:  # one at a time: what is decoded takes many times the memory of its bytes
+                for rule, detail in check_stream(answer, request, pause=lambda: gevent.sleep(PAUSE_S)):
+                    self.tally.findings[rule] += 1
+                    self.tally.finding_details.setdefault(rule, detail)
             self.tally.sampled += 1
         finally:
             self._checking -= 1

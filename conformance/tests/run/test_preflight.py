@@ -232,8 +232,18 @@ def test_the_preflight_of_a_dripping_server_ends_with_the_budget_of_the_run() ->
         options = RunOptions(url=server.url, dialect="mindie-2.3", budget=BudgetLimits(max_time_s=1.0, deadline_s=0.3))
         run = asyncio.run(prepare_server(options, None))
         outcome = asyncio.run(send(run, None))
-    assert (outcome.report.exhausted, outcome.record.requests) == ("--max-time 1", 0)
+    assert (outcome.report.exhausted, outcome.record.requests) == ("--max-time 1", run.spent.requests)
     assert len(script.sent) < 10
+
+
+def test_chat_requests_of_the_preflight_count_against_the_limits() -> None:
+    script = Scripted(json_reply({"data": []}))
+    options = RunOptions(url="", dialect="vllm", budget=BudgetLimits(max_requests=2))
+    with FaultyProxy("", script) as server:
+        run = asyncio.run(prepare_server(replace(options, url=server.url), None))
+        outcome = asyncio.run(send(run, None))
+    assert (2, 2) == (run.spent.requests, sum(sent.method == "POST" for sent in script.sent))
+    assert ("--max-requests 2", 2) == (outcome.report.exhausted, outcome.record.requests)
 
 
 def test_a_model_name_of_any_length_is_not_used() -> None:

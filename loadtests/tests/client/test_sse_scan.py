@@ -61,15 +61,15 @@ def test_what_is_counted_does_not_depend_on_how_the_bytes_are_cut(
             scan.finish_reason,
             scan.error,
         )
-        assert sorted(scan.stamps_ns) == scan.stamps_ns
+        assert sorted(scan.stamps_ns) == list(scan.stamps_ns)
         if pieces == len(data):
-            assert [1] * CONTENT == scan.counts
+            assert [1] * CONTENT == list(scan.counts)
 
 
 def test_events_of_one_read_are_counted_together() -> None:
     scan = EventScan()
     scan.feed(encoded("\n", " ", compact=True, ascii_only=True), 5)
-    assert ([5], [CONTENT], 1) == (scan.stamps_ns, scan.counts, scan.coalesced_reads)
+    assert ([5], [CONTENT], 1) == (list(scan.stamps_ns), list(scan.counts), scan.coalesced_reads)
 
 
 def test_an_event_with_two_texts_counts_once_and_does_not_change_the_next() -> None:
@@ -78,7 +78,7 @@ def test_an_event_with_two_texts_counts_once_and_does_not_change_the_next() -> N
     for at, event in enumerate((both, both, none)):
         scan.feed(f"data: {json.dumps(event)}\n\n".encode(), at)
     scan.feed("".join(f"data: {json.dumps(event)}\n\n" for event in (both, none)).encode(), 3)
-    assert [1, 1, 1] == scan.counts
+    assert [1, 1, 1] == list(scan.counts)
 
 
 def test_pieces_are_scanned_together_only_if_each_is_one_event() -> None:
@@ -93,7 +93,7 @@ def test_pieces_are_scanned_together_only_if_each_is_one_event() -> None:
     ):
         assert not scan.feed_single_events(pieces, [1, 2])
     assert scan.feed_single_events([one, one], [1, 2])
-    assert ([0, 1, 2], [1, 1, 1], 3) == (scan.stamps_ns, scan.counts, scan.events)
+    assert ([0, 1, 2], [1, 1, 1], 3) == (list(scan.stamps_ns), list(scan.counts), scan.events)
 
 
 def test_an_event_without_its_blank_line_is_dropped() -> None:
