@@ -11,14 +11,12 @@ import argparse
 import json
 import sys
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from conformance.check import Context
 from conformance.client.client import MAX_BODY_BYTES
-from conformance.exchange import Exchange
 from conformance.judge.judgement import judge
-from conformance.judge.judging_limit import JudgingLimit
+from conformance.judging_limit import JudgingLimit
 from conformance.proof.editing.responses import with_body, with_header, with_status
 from conformance.proof.recorded_run import RecordedRun, read_recorded_run
 from conformance.report.writers.terminal import sanitize
@@ -27,6 +25,7 @@ from openapi.contract.contract import names
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from conformance.exchange import Exchange
     from conformance.plan.assertion import Assertion
 
 LIMIT_S: Final = 2.0
@@ -43,8 +42,8 @@ TEXTS: Final = {
     "letters": "a", "spaces": " ", "line-ends": "\n", "words": "ab ", "digits": "0", "braces": "{", "brackets": "[",
     "quotes": '"', "backslashes": "\\", "backticks": "`", "angles": "<", "thoughts": "<think>", "ends": "</think>",
     "specials": "<|im_start|>", "pipes": "<|", "calls": "<tool_call>", "replaced": "\ufffd", "surrogates": "\U0001f600",
-    "combining": "e\u0301", "dashes": "a-", "dots": "a.", "ats": "a@", "nulls": "null,", "chinese": "你好，", "data": "data: ",
-    "pairs": '"a": ', "tabs": "\t", "hex": "0xabcdef ", "counting": None,
+    "combining": "e\u0301", "dashes": "a-", "dots": "a.", "ats": "a@", "nulls": "null,", "chinese": "你好，",
+    "data": "data: ", "pairs": '"a": ', "tabs": "\t", "hex": "0xabcdef ", "counting": None,
 }  # fmt: skip
 """Texts by the string that they repeat; None: no two words are equal."""
 NESTED_TEXTS: Final = ("letters", "spaces", "braces", "quotes", "backslashes", "thoughts", "counting")
@@ -52,7 +51,7 @@ NESTED_TEXTS: Final = ("letters", "spaces", "braces", "quotes", "backslashes", "
 
 
 def repeat(piece: str | None, size: int) -> str:
-    """Return a text of about `size` bytes."""
+    """Return a string of about `size` bytes."""
     if piece is None:
         return " ".join(map(str, range(size // 7)))
     return piece * (size // len(piece.encode()))
@@ -106,13 +105,28 @@ def list_shapes() -> Iterator[tuple[str, Callable[[int], bytes]]]:
     for name, piece in TEXTS.items():
         yield f"text-{name}", lambda size, piece=piece: answer([choice(message={"content": repeat(piece, size)})])
         yield f"stream-{name}", lambda size, piece=piece: stream([{"content": repeat(piece, size)}])
-        yield f"error-{name}", lambda size, piece=piece: json.dumps({"error": {"message": repeat(piece, size)}}).encode()
+        yield (
+            f"error-{name}",
+            lambda size, piece=piece: json.dumps({"error": {"message": repeat(piece, size)}}).encode(),
+        )
         yield f"raw-{name}", lambda size, piece=piece: repeat(piece, size).encode()
         if name not in NESTED_TEXTS:
             continue
-        yield f"thinking-{name}", lambda size, piece=piece: answer([choice(message={"reasoning_content": repeat(piece, size)})])
-        yield f"arguments-{name}", lambda size, piece=piece: answer(
-            [choice(message={"tool_calls": [{**call(0), "function": {"name": "f", "arguments": repeat(piece, size)}}]})]
+        yield (
+            f"thinking-{name}",
+            lambda size, piece=piece: answer([choice(message={"reasoning_content": repeat(piece, size)})]),
+        )
+        yield (
+            f"arguments-{name}",
+            lambda size, piece=piece: answer(
+                [
+                    choice(
+                        message={
+                            "tool_calls": [{**call(0), "function": {"name": "f", "arguments": repeat(piece, size)}}]
+                        }
+                    )
+                ]
+            ),
         )
     yield "id", lambda size: answer([choice()], id="a" * size)
     yield "finish-reason", lambda size: answer([choice(finish_reason="a" * size)])
@@ -123,25 +137,80 @@ def list_shapes() -> Iterator[tuple[str, Callable[[int], bytes]]]:
     yield "same-calls", lambda size: answer([choice(message={"tool_calls": fill(lambda _: call(0), size)})])
     yield "logprobs", lambda size: answer([choice(logprobs={"content": fill(entry, size)})])
     yield "top-logprobs", lambda size: answer([choice(logprobs={"content": [entry(0, size // 60)]})])
-    yield "prompt-logprobs", lambda size: answer([choice()], prompt_logprobs=fill(lambda n: {str(n): {"logprob": -1.0}}, size))
-    yield "token-ids", lambda size: answer([choice(token_ids=[*range(size // 7)])], prompt_token_ids=[*range(size // 7)])
+    yield (
+        "prompt-logprobs",
+        lambda size: answer([choice()], prompt_logprobs=fill(lambda n: {str(n): {"logprob": -1.0}}, size)),
+    )
+    yield (
+        "token-ids",
+        lambda size: answer([choice(token_ids=[*range(size // 7)])], prompt_token_ids=[*range(size // 7)]),
+    )
     yield "fields", lambda size: answer([choice()], **{f"field_{at}": at for at in range(size // 20)})
     yield "fields-of-usage", lambda size: answer([choice()], usage={f"f{at}_tokens": at for at in range(size // 20)})
-    yield "nested", lambda size: answer([choice(message={"content": 1})]).replace(b": 1,", b": " + b"[" * size + b"]" * size + b",")
+    yield (
+        "nested",
+        lambda size: answer([choice(message={"content": 1})]).replace(
+            b": 1,", b": " + b"[" * size + b"]" * size + b","
+        ),
+    )
     yield "duplicates", lambda size: b"{" + b'"id": "a", ' * (size // 11) + b'"choices": []}'
     yield "surrogates", lambda size: b'{"id": "' + b"\\ud800" * (size // 6) + b'"}'
-    yield "models", lambda size: json.dumps({"object": "list", "data": fill(lambda at: {"id": f"m{at}", "object": "model", "created": 1, "owned_by": "x"}, size)}).encode()
+    yield (
+        "models",
+        lambda size: json.dumps(
+            {
+                "object": "list",
+                "data": fill(lambda at: {"id": f"m{at}", "object": "model", "created": 1, "owned_by": "x"}, size),
+            }
+        ).encode(),
+    )
     yield "errors", lambda size: json.dumps({"error": fill(lambda at: {"message": f"m{at}"}, size)}).encode()
     yield "invalid-utf-8", lambda size: b"\xff" * size
     yield "events", lambda size: stream([{"content": "a"}] * (size // 150))
     yield "distinct-events", lambda size: stream({"content": f" {at}"} for at in range(size // 150))
     yield "thoughts", lambda size: stream([{"reasoning_content": "a"}] * (size // 150))
-    yield "streamed-arguments", lambda size: stream([{"tool_calls": [{"index": 0, "function": {"arguments": "a"}}]}] * (size // 180))
+    yield (
+        "streamed-arguments",
+        lambda size: stream([{"tool_calls": [{"index": 0, "function": {"arguments": "a"}}]}] * (size // 180)),
+    )
     yield "streamed-calls", lambda size: stream({"tool_calls": [call(at)]} for at in range(size // 220))
-    yield "streamed-choices", lambda size: stream(range(size // 150), chunk=lambda at: {"choices": [{"index": at, "delta": {"content": "a"}, "finish_reason": "stop"}]})
-    yield "choices-in-a-chunk", lambda size: stream([0], chunk=lambda _: {"choices": fill(lambda at: {"index": at, "delta": {"content": "a"}, "finish_reason": None}, size)})
-    yield "streamed-logprobs", lambda size: stream(range(size // 300), chunk=lambda at: {"choices": [{"index": 0, "delta": {"content": "a"}, "finish_reason": None, "logprobs": {"content": [entry(0)]}}]})
-    yield "usages", lambda size: stream(range(size // 200), chunk=lambda at: {"choices": [], "usage": {"prompt_tokens": at, "completion_tokens": 1, "total_tokens": at}})
+    yield (
+        "streamed-choices",
+        lambda size: stream(
+            range(size // 150),
+            chunk=lambda at: {"choices": [{"index": at, "delta": {"content": "a"}, "finish_reason": "stop"}]},
+        ),
+    )
+    yield (
+        "choices-in-a-chunk",
+        lambda size: stream(
+            [0],
+            chunk=lambda _: {
+                "choices": fill(lambda at: {"index": at, "delta": {"content": "a"}, "finish_reason": None}, size)
+            },
+        ),
+    )
+    yield (
+        "streamed-logprobs",
+        lambda size: stream(
+            range(size // 300),
+            chunk=lambda _: {
+                "choices": [
+                    {"index": 0, "delta": {"content": "a"}, "finish_reason": None, "logprobs": {"content": [entry(0)]}}
+                ]
+            },
+        ),
+    )
+    yield (
+        "usages",
+        lambda size: stream(
+            range(size // 200),
+            chunk=lambda at: {
+                "choices": [],
+                "usage": {"prompt_tokens": at, "completion_tokens": 1, "total_tokens": at},
+            },
+        ),
+    )
     yield "streamed-errors", lambda size: stream(range(size // 100), chunk=lambda at: {"error": {"message": f"e{at}"}})
     yield "after-done", lambda size: stream([]) + b"data: {}\n\n" * (size // 10)
     yield "dones", lambda size: b"data: [DONE]\n\n" * (size // 14)
@@ -238,11 +307,21 @@ def measure(arguments: argparse.Namespace) -> Iterator[Growth]:
     for run, assertions in choose_assertions(arguments.only):
         shapes = [(name, make) for name, make in list_shapes() if arguments.shape in name]
         for number, (name, make) in enumerate(shapes, 1):
-            print(f"\r{run.contract.name}: {len(assertions)} assertions, shape {number} of {len(shapes)}  ", end="", file=sys.stderr)
+            print(
+                f"\r{run.contract.name}: {len(assertions)} assertions, shape {number} of {len(shapes)}  ",
+                end="",
+                file=sys.stderr,
+            )
             streamed = make(64).startswith((b"data:", b":", b"id:"))
             is_error = name.startswith("error")
 
-            def shape(size: int, make: Any = make, streamed: bool = streamed, is_error: bool = is_error, run: RecordedRun = run) -> _Shaped:
+            def shape(
+                size: int,
+                make: Any = make,
+                streamed: bool = streamed,
+                is_error: bool = is_error,
+                run: RecordedRun = run,
+            ) -> _Shaped:
                 return _Shaped(run, make(size), is_error=is_error, streamed=streamed)
 
             sizes = [arguments.base]

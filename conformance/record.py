@@ -27,7 +27,8 @@ class Spent:
 class BudgetLimits:
     """The limits of a run; None means unlimited.
 
-    `max_time_s` includes judging: sending ends earlier, at `sending_s`. `rate` is in requests per second. `deadline_s` is the time limit for one request, including the whole response.
+    `max_time_s` includes judging: sending ends earlier, at `sending_s`. `rate` is in requests per second.
+    `deadline_s` is the time limit for one request, including the whole response.
     """
 
     max_requests: int | None = None

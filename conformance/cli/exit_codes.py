@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from conformance.errors import HarnessError, ServerNotListening, Unreachable, UsageError
-from conformance.judge.judging_limit import INTERRUPTED as INTERRUPTED_RUN
+from conformance.judging_limit import INTERRUPTED as INTERRUPTED_RUN
 from conformance.report.verdict import Outcome as RequirementOutcome
 from conformance.report.verdict import Verdict
 from conformance.report.writers.terminal import sanitize

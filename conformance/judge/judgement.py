@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, cast
 from conformance.check import Context, NotExercised, NotObserved
 from conformance.judge.evidence.liveness import list_lost
 from conformance.judge.evidence.model import generates_invalid_utf8
-from conformance.judge.judging_limit import JudgingLimit
 from conformance.judge.traced_exchange import Reads, trace
+from conformance.judging_limit import JudgingLimit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

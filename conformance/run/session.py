@@ -18,7 +18,7 @@ from conformance.judge.causes import Causes, attribute_lost, find_causes
 from conformance.judge.check_registry import gather_checks
 from conformance.judge.evidence.liveness import list_canary_assertions
 from conformance.judge.judgement import Judgement, judge
-from conformance.judge.judging_limit import INTERRUPTED, JudgingLimit
+from conformance.judging_limit import INTERRUPTED, JudgingLimit
 from conformance.plan.capabilities import (
     DeclaredCapabilities,
     capabilities_from_description,
@@ -57,6 +57,7 @@ if TYPE_CHECKING:
 
 
 LONGEST_REASON: Final = 500
+NOTHING_SPENT: Final = Spent()
 NO_COMPLETION: Final = "no request was answered with a chat completion, so the server cannot be judged"
 
 
@@ -108,7 +109,7 @@ class PreparedRun:
     plan: Plan
     also: tuple[PreparedRun, ...] = ()
     answered: bool = True
-    spent: Spent = Spent()
+    spent: Spent = NOTHING_SPENT
 
     @property
     def requests(self) -> int:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 SEGMENT_BYTES: Final = 200
-"""The memory of a kept read beside its bytes: a pair, an integer and a bytes object."""
+"""The memory of a kept read in addition to its bytes: a pair, an integer and a bytes object."""
 
 
 @dataclass(slots=True)

@@ -64,8 +64,8 @@ MAX_READY: Final = 256
 class EventLoop:
     """Calls the reader of each connection when bytes have arrived.
 
-    held: what the answers in flight hold. reads: the number of reads. batched_reads: how many of them waited for one another. delayed_acks: what is known
-    about each server, by host and port.
+    held: what the answers in flight hold. reads: the number of reads. batched_reads: how many of them waited for
+    one another. delayed_acks: what is known about each server, by host and port.
     """
 
     def __init__(self, clock: Clock) -> None:

@@ -182,7 +182,9 @@ class EventScan:
             for key in keys:
                 patterns.learn(key, raw)
             if chunk.get("error") is not None or chunk.get("object") == "error" or b"event: error" in event:
-                self.error = chunk if chunk and len(event) <= MAX_PARSED else event[:MAX_PARSED].decode(errors="replace")
+                self.error = (
+                    chunk if chunk and len(event) <= MAX_PARSED else event[:MAX_PARSED].decode(errors="replace")
+                )
         self._parsed = parsed[-LAST:]
         return content
 

@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from conformance.judge import judgement, judging_limit
-from conformance.judge.judging_limit import INTERRUPTED, JudgingLimit
+from conformance import judging_limit
+from conformance.judge import judgement
+from conformance.judging_limit import INTERRUPTED, JudgingLimit
 from conformance.proof.editing.responses import with_json
 from conformance.record import BudgetLimits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
     from conformance.tests.conftest import CommandResult, Good
 
 STUCK = "answer.id-given"
@@ -96,7 +98,9 @@ def test_sending_leaves_time_for_judging() -> None:
     assert [None, 0.9, 180.0, 1170.0] == [BudgetLimits(max_time_s=at).sending_s for at in (None, 1.0, 200.0, 1200.0)]
 
 
-def test_a_text_of_one_long_word_is_searched_for_special_tokens_in_linear_time(read_good: Callable[[str], Good]) -> None:
+def test_a_text_of_one_long_word_is_searched_for_special_tokens_in_linear_time(
+    read_good: Callable[[str], Good],
+) -> None:
     good = read_good("mindie-2.3")
     (assertion,) = [item for item in good.of("stop.no-special-tokens") if item.scenario.id == "conversation"]
     key = assertion.scenario.id, assertion.step.name

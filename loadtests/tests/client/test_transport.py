@@ -11,9 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from loadtests.client import answer_parser, sse_scan
+from loadtests.client import answer_parser, held_bytes, sse_scan
+from loadtests.client.answer import Answer
+from loadtests.client.answer_parser import AnswerParser
 from loadtests.client.clock import Clock
 from loadtests.client.event_loop import EventLoop
+from loadtests.client.held_bytes import HeldBytes
 from loadtests.client.transport import Caller, Endpoint
 from loadtests.measure.tally import Tally
 from loadtests.tests.scripted_server import DONE, GOOD, chunked, content, dripping, event, saying, serving
@@ -22,7 +25,6 @@ from openapi.extra_headers import ExtraHeader
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from loadtests.client.answer import Answer
     from loadtests.tests.scripted_server import Script
 
 BODY = b'{"model":"m"}'
@@ -174,6 +176,27 @@ def test_an_answer_that_is_too_large_is_a_failure(monkeypatch: pytest.MonkeyPatc
     for script in (gigantic, endless, head):
         assert "too-large" == call(script).failure
     assert "too-large" == call(plain, streamed=False).failure
+
+
+def test_all_answers_in_flight_together_have_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(held_bytes, "MAX_HELD", 100_000)
+    held = HeldBytes()
+
+    def parser_of(length: int) -> AnswerParser:
+        parser = AnswerParser(Answer(0), streamed=False, held=held)
+        parser.feed_read(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % length, 1)
+        return parser
+
+    parsers = [parser_of(60_000) for _ in range(3)]
+    for parser in parsers[:2]:
+        parser.feed_read(b"x" * 59_999, 2)
+    assert [None, "too-large", None] == [parser.answer.failure for parser in parsers]
+    assert "all answers in flight together hold more than 100000 bytes" == parsers[1].answer.detail
+    for parser in parsers[:2]:
+        parser.release()
+    assert 0 == held.total
+    parsers[2].feed_read(b"x" * 59_999, 2)
+    assert parsers[2].answer.failure is None
 
 
 def test_a_large_request_is_sent_while_the_server_is_slow() -> None:

@@ -30,13 +30,13 @@ def test_a_full_disk_leaves_whole_rows_and_an_error(tmp_path: Path, monkeypatch:
 
 
 class FullDisk(io.FileIO):
-    """A file on a disk that has room for five more bytes."""
+    """A file on a disk that takes five more bytes."""
 
-    room = 5
+    left = 5
 
     def write(self, data: Any) -> int:
-        if not self.room:
+        if not self.left:
             raise OSError(28, "No space left on device")
-        written = super().write(bytes(data)[: self.room])
-        self.room -= written
+        written = super().write(bytes(data)[: self.left])
+        self.left -= written
         return written

@@ -92,7 +92,7 @@ class JudgingLimit:
         self._is_late = True
         _thread.interrupt_main(number)
 
-    def _interrupt(self, number: int, frame: FrameType | None) -> None:
+    def _interrupt(self, _number: int, _frame: FrameType | None) -> None:
         """Handle a signal of the timer or the user. The user's second one ends the command without reports."""
         is_late, self._is_late = self._is_late, False
         if self.reason is not None:

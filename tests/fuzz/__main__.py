@@ -1,0 +1,33 @@
+"""Fuzz the reference server with requests, and `check` and `load` with answers. Both are seeded."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from openapi.contract.contract import names
+from tests.fuzz import client_runs, server_cases
+
+
+def main() -> int:
+    """Run what the arguments name."""
+    every = sorted(set(names().values()))
+    parser = argparse.ArgumentParser(prog="tox -e fuzz --", description=__doc__)
+    parser.add_argument("part", nargs="?", choices=("all", "server", "clients", "check", "load"), default="all")
+    parser.add_argument("--cases", type=int, default=10_000, help="requests for each dialect")
+    parser.add_argument("--responses", type=int, default=20_000, help="mutated answers for each command")
+    parser.add_argument("--dialect", action="append", choices=every, help="only this dialect (repeatable)")
+    parser.add_argument("--seed", type=int, default=0)
+    arguments = parser.parse_args()
+    dialects = arguments.dialect or every
+    code = 0
+    if arguments.part in ("all", "server"):
+        code = server_cases.main(dialects, arguments.cases, arguments.seed)
+    if arguments.part != "server":
+        kinds = [arguments.part] if arguments.part in ("check", "load") else ["check", "load"]
+        code = max(code, client_runs.main(dialects, arguments.responses, arguments.seed, kinds))
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

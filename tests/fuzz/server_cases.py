@@ -1,0 +1,98 @@
+"""Send random schemathesis cases to the reference server: no answer may be a 5xx other than 503, and none may hang.
+
+`tox -e fuzz -- server --cases 10000 --dialect mindie-2.3 --seed 0`
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+
+import httpx
+
+from conformance.plan.scenarios.schemathesis_cases import Draw, draw
+from conformance.run.embedded_server import serve
+from openapi.contract.contract import load
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+BATCH: Final = 250
+CONCURRENCY: Final = 4
+ANSWER_S: Final = 60.0
+"""The longest that an answer to a few tokens may take on a busy machine."""
+
+
+def draw_bodies(dialect: str, cases: int, seed: int) -> Iterator[list[bytes]]:
+    """Yield batches of different request bodies, valid and invalid ones, until there are enough."""
+    contract = load(dialect)
+    seen: set[bytes] = set()
+    while len(seen) < cases:
+        before = len(seen)
+        wanted = min(BATCH, cases - before)
+        drawn = (
+            scenario.steps[0].payload(contract.default_model) for scenario in draw(contract, Draw(0, wanted, seed))
+        )
+        batch = [body for body in dict.fromkeys(drawn) if body not in seen]
+        seen.update(batch)
+        seed += 1_000_003
+        yield batch
+        if len(seen) == before:
+            return
+
+
+async def send_bodies(url: str, path: str, bodies: Iterable[bytes], key: str) -> list[tuple[int, bytes]]:
+    """Send requests, a few at a time, and return the status of each with its body; 0 without an answer in time."""
+    headers = {"Content-Type": "application/json", **({"Authorization": f"Bearer {key}"} if key else {})}
+    slots = asyncio.Semaphore(CONCURRENCY)
+    async with httpx.AsyncClient(base_url=url, timeout=ANSWER_S, trust_env=False, headers=headers) as client:
+
+        async def send(body: bytes) -> tuple[int, bytes]:
+            async with slots:
+                try:
+                    async with asyncio.timeout(ANSWER_S):
+                        return (await client.post(path, content=body)).status_code, body
+                except (httpx.HTTPError, TimeoutError):
+                    return 0, body
+
+        return await asyncio.gather(*map(send, bodies))
+
+
+def is_failure(status: int) -> bool:
+    """Return whether a server must not answer so, whatever the request is."""
+    return status == 0 or (status >= 500 and status != 503)
+
+
+def fuzz_dialect(dialect: str, cases: int, seed: int) -> tuple[Counter[int], list[tuple[int, bytes]]]:
+    """Send cases to a server of a dialect; return how often each status came, and the failures."""
+    contract = load(dialect)
+    statuses: Counter[int] = Counter()
+    failures: list[tuple[int, bytes]] = []
+    begun_s = time.monotonic()
+    with serve(contract) as server:
+        for bodies in draw_bodies(dialect, cases, seed):
+            answered = asyncio.run(send_bodies(server.url, contract.path, bodies, server.key))
+            statuses.update(status for status, _ in answered)
+            failures += [item for item in answered if is_failure(item[0])]
+            took_s = time.monotonic() - begun_s
+            line = f"{dialect}: {statuses.total()} of {cases} cases in {took_s:.0f} s, {len(failures)} failures"
+            print(line, file=sys.stderr, flush=True)
+        health = httpx.get(f"{server.url}/health", timeout=ANSWER_S, trust_env=False).status_code
+        failures += [(health, b"GET /health")] if health != 200 else []
+    return statuses, failures
+
+
+def main(dialects: Sequence[str], cases: int, seed: int) -> int:
+    """Print a table of the statuses by dialect, and the failures."""
+    bad = 0
+    for dialect in dialects:
+        statuses, failures = fuzz_dialect(dialect, cases, seed)
+        counts = ", ".join(f"{status}: {count}" for status, count in sorted(statuses.items()))
+        print(f"{dialect:18} {statuses.total():6} cases  {counts}  {len(failures)} failures", flush=True)
+        for status, body in failures[:5]:
+            print(f"  {status or 'no answer'} to {body[:500]!r}")
+        bad += len(failures)
+    return 1 if bad else 0
