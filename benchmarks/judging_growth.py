@@ -100,34 +100,33 @@ def stream(deltas: Iterable[object], *, chunk: Callable[[object], dict[str, Any]
     return "".join([*events, "data: [DONE]\n\n"]).encode()
 
 
+def list_text_shapes(name: str, piece: str | None) -> Iterator[tuple[str, Callable[[int], bytes]]]:
+    """Yield the shapes that repeat a string."""
+    yield f"text-{name}", lambda size: answer([choice(message={"content": repeat(piece, size)})])
+    yield f"stream-{name}", lambda size: stream([{"content": repeat(piece, size)}])
+    yield (
+        f"error-{name}",
+        lambda size: json.dumps({"error": {"message": repeat(piece, size)}}).encode(),
+    )
+    yield f"raw-{name}", lambda size: repeat(piece, size).encode()
+    if name not in NESTED_TEXTS:
+        return
+    yield (
+        f"thinking-{name}",
+        lambda size: answer([choice(message={"reasoning_content": repeat(piece, size)})]),
+    )
+    yield (
+        f"arguments-{name}",
+        lambda size: answer(
+            [choice(message={"tool_calls": [{**call(0), "function": {"name": "f", "arguments": repeat(piece, size)}}]})]
+        ),
+    )
+
+
 def list_shapes() -> Iterator[tuple[str, Callable[[int], bytes]]]:
     """Yield the name of each shape, and what makes it of a size."""
     for name, piece in TEXTS.items():
-        yield f"text-{name}", lambda size, piece=piece: answer([choice(message={"content": repeat(piece, size)})])
-        yield f"stream-{name}", lambda size, piece=piece: stream([{"content": repeat(piece, size)}])
-        yield (
-            f"error-{name}",
-            lambda size, piece=piece: json.dumps({"error": {"message": repeat(piece, size)}}).encode(),
-        )
-        yield f"raw-{name}", lambda size, piece=piece: repeat(piece, size).encode()
-        if name not in NESTED_TEXTS:
-            continue
-        yield (
-            f"thinking-{name}",
-            lambda size, piece=piece: answer([choice(message={"reasoning_content": repeat(piece, size)})]),
-        )
-        yield (
-            f"arguments-{name}",
-            lambda size, piece=piece: answer(
-                [
-                    choice(
-                        message={
-                            "tool_calls": [{**call(0), "function": {"name": "f", "arguments": repeat(piece, size)}}]
-                        }
-                    )
-                ]
-            ),
-        )
+        yield from list_text_shapes(name, piece)
     yield "id", lambda size: answer([choice()], id="a" * size)
     yield "finish-reason", lambda size: answer([choice(finish_reason="a" * size)])
     yield "number", lambda size: answer([choice()], created=1).replace(b'"created": 1', b'"created": 1' + b"0" * size)

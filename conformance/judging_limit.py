@@ -43,7 +43,7 @@ class JudgingLimit:
         self._until_s = max(until_s, time.monotonic() + LEAST_S)
         self._is_running = False
         self._is_late = False
-        self._handlers: dict[int, Any] = {}
+        self._handlers: dict[signal.Signals, Any] = {}
         self._timer: threading.Timer | None = None
 
     def __enter__(self) -> Self:
@@ -87,7 +87,7 @@ class JudgingLimit:
         if self.reason is not None:
             raise JudgingStopped
 
-    def _ring(self, number: int) -> None:
+    def _ring(self, number: signal.Signals) -> None:
         """Interrupt the main thread at the deadline; called by the timer in its own thread."""
         self._is_late = True
         _thread.interrupt_main(number)

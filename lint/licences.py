@@ -58,14 +58,14 @@ def list_closure() -> dict[str, str]:
 def read_licence(found: Distribution) -> str:
     """Return the licence of a package: its SPDX expression, else its classifiers, else the field."""
     metadata = found.metadata
-    if expression := metadata.get("License-Expression"):
-        return str(expression)
+    if "License-Expression" in metadata:
+        return metadata["License-Expression"]
     classifiers = [
         text.rpartition(" :: ")[2] for text in metadata.get_all("Classifier", []) if text.startswith("License")
     ]
     if classifiers:
         return "; ".join(classifiers)
-    first = str(metadata.get("License") or "").strip().partition("\n")[0]
+    first = metadata["License"].strip().partition("\n")[0] if "License" in metadata else ""
     return first if 0 < len(first) <= LONGEST else UNKNOWN
 
 

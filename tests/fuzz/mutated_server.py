@@ -28,7 +28,8 @@ HEADERS: Final = (
     b"Content-Encoding: gzip",
     b"Content-Length: 5", b"Content-Length: 99999999", b"Content-Length: -1", b"Transfer-Encoding: chunked",
     b"Transfer-Encoding: gzip, chunked", b"Location: http://127.0.0.1:1/", b"Retry-After: 1",
-    b"Retry-After: 9" + b"9" * 4000, b"Set-Cookie: " + b"a" * 9000, b"X: \xff\xfe", b"X-A: \x1b]0;a\x07", b"Connection: close", b"Connection: upgrade",
+    b"Retry-After: 9" + b"9" * 4000, b"Set-Cookie: " + b"a" * 9000, b"X: \xff\xfe",
+    b"X-A: \x1b]0;a\x07", b"Connection: close", b"Connection: upgrade",
     b"Date: Thu, 99 Foo 99999 99:99:99 GMT", b": no name", b"no colon", b" folded: 1",
     b"\r\n".join(b"X-%d: 1" % at for at in range(500)),
 )  # fmt: skip

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from loadtests.client import sse_scan
-from loadtests.client.sse_scan import EventScan, TooLarge
+from loadtests.client.held_bytes import TooLarge
+from loadtests.client.sse_scan import EventScan
 
 USAGE = {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5}
 
