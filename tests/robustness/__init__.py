@@ -1,0 +1,1 @@
+"""The fault table: one test for each row, over real sockets."""

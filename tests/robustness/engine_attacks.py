@@ -1,0 +1,158 @@
+"""Rows about many clients, clients that leave, the engine, the model's output and the key."""
+
+from __future__ import annotations
+
+import ast
+import base64
+import json
+import os
+import pickle
+import threading
+import time
+from typing import TYPE_CHECKING, Any, Final
+
+from openapi.contract.contract import load
+from reference_server.engine import Tool, ToolUse
+from reference_server.engine.tools.tool_format import CHATGLM3, DEEPSEEK_R1, HERMES
+from reference_server.engine.tools.tool_parser import CallParser
+from reference_server.http.pages import PUBLIC_PATHS
+from tests.robustness.reference_process import KEY, MAIN, ROOT, ReferenceProcess
+from tests.robustness.rows import Attacks, Row
+from tests.robustness.served import DIALECTS
+from tests.robustness.wire import Answer, assert_refused, chat, connect, get, head, post
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ATTACKS: Final = Attacks("server")
+LONG: Final = {"max_tokens": 3000, "ignore_eos": True}
+SLACK_S: Final = 5.0
+
+
+@ATTACKS.row(18)
+def markers_without_an_end(_: ReferenceProcess, row: Row) -> None:
+    use = ToolUse((Tool("look", '"look"', '{"type": "object"}', None),))
+    for form in (HERMES, DEEPSEEK_R1, CHATGLM3):
+        opened = form.opening + form.before_name + "look" + form.before_arguments
+        for unit in ("<tool_call>", "<", "look", " ", "\n", "```", "[{", form.opening or "look\n", opened):
+            text = unit * (row.values["bytes"] // len(unit))
+            parser = CallParser(form, use)
+            began = time.process_time()
+            shown = sum(len(parser.push(text[at : at + 8])[0]) for at in range(0, len(text), 8)) + len(parser.flush())
+            assert time.process_time() - began < row.values["seconds"] + SLACK_S, (form.name, unit)
+            assert shown <= len(text)
+
+
+@ATTACKS.row(21)
+def pickles(server: ReferenceProcess, _: Row) -> None:
+    target = server.temporary / "unpickled"
+
+    class Attack:
+        def __reduce__(self) -> tuple[Any, tuple[str]]:
+            return os.mkdir, (str(target),)
+
+    data = base64.b64encode(pickle.dumps(Attack())).decode()
+    part = {"type": "image_url", "image_url": {"url": f"data:application/octet-stream;base64,{data}"}}
+    for dialect in DIALECTS:
+        answer = server.post(dialect, prompt_embeds=data)
+        assert answer.status in (200, server.status("invalid_request", dialect))
+        assert_refused(server.post(dialect, content=[part]), dialect, server.status("invalid_request", dialect))
+    assert not target.exists()
+    assert list(unsafe_loads(ROOT / "reference_server")) == []
+
+
+def unsafe_loads(folder: Path) -> list[str]:
+    """Return every place below a folder that imports pickle or loads with torch."""
+    places = []
+    for path in sorted(folder.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import | ast.ImportFrom) else []
+            loads = isinstance(node, ast.Attribute) and ast.unparse(node) == "torch.load"
+            if loads or {"pickle", "marshal", "shelve", "dill"} & set(names):
+                places.append(f"{path}:{node.lineno}")  # type: ignore[attr-defined]
+    return places
+
+
+@ATTACKS.row(29)
+def crowd(server: ReferenceProcess, row: Row) -> None:
+    answers: list[Answer] = []
+    barrier = threading.Barrier(row.values["clients"])
+
+    def ask() -> None:
+        barrier.wait()
+        answers.append(server.post(max_tokens=20, ignore_eos=True))
+
+    threads = [threading.Thread(target=ask) for _ in range(row.values["clients"])]
+    for thread in threads:
+        thread.start()
+    assert get(f"{server.addresses[MAIN]}/health").status == 200
+    for thread in threads:
+        thread.join()
+    assert len(answers) == row.values["clients"]
+    admitted = [answer for answer in answers if answer.status == 200]
+    refused = [answer for answer in answers if answer.status != 200]
+    assert len(admitted) >= 4
+    assert refused
+    for answer in refused:
+        assert_refused(answer, MAIN, server.status("overloaded"))
+        assert int(answer.headers["retry-after"]) >= 1
+    for answer in admitted:
+        assert answer.json()["usage"]["completion_tokens"] == 20
+
+
+@ATTACKS.row(30)
+def clients_that_leave(server: ReferenceProcess, row: Row) -> None:
+    for stream in (True, False):
+        for leave_at in ("before", "after"):
+            body = chat("hello " * (1000 if leave_at == "before" else 1), stream=stream, **LONG)
+            raw = head("POST", load(MAIN).path, {"Authorization": f"Bearer {KEY}", "Content-Length": str(len(body))})
+            others = server.command("counts")["requests"]
+            with connect(server.addresses[MAIN]) as connection:
+                connection.sendall(raw + body)
+                wait_for(lambda others=others: server.command("counts")["requests"] > others, SLACK_S)  # type: ignore[misc]
+                if leave_at == "after" and stream:
+                    connection.recv(10)
+                elif leave_at == "after":
+                    time.sleep(0.2)
+            left = time.monotonic()
+            wait_for(lambda: server.command("counts")["sequences"] <= 1, row.values["seconds"] + SLACK_S)
+            wait_for(lambda: server.command("counts")["requests"] <= 1, row.values["seconds"] + SLACK_S)
+            assert time.monotonic() - left < row.values["seconds"] + SLACK_S
+
+
+def wait_for(condition: Any, seconds: float) -> None:
+    """Wait until a condition holds; fail after the given time."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+@ATTACKS.row(32)
+def out_of_memory(server: ReferenceProcess, _: Row) -> None:
+    server.command("run_out_of_memory", tokens=100)
+    try:
+        for dialect in DIALECTS:
+            for stream in (True, False):
+                answer = server.post(dialect, content="hello " * 200, stream=stream)
+                assert_refused(answer, dialect, server.status("overloaded", dialect))
+                assert server.post(dialect, stream=stream).status == 200
+    finally:
+        server.command("repair")
+    assert server.post(content="hello " * 200).status == 200
+
+
+@ATTACKS.row(35)
+def keys(server: ReferenceProcess, _: Row) -> None:
+    for dialect in DIALECTS:
+        address, contract = server.addresses[dialect], load(dialect)
+        unknown = (f"{contract.models_path}/x", "/nowhere", "/invocations", f"{contract.path}/", "//health", "/docs/../v1")
+        for path in (contract.path, contract.models_path, *unknown):
+            for sent in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": f"Basic {KEY}"}, {"x-api-key": KEY}):
+                status = server.status("unauthorized", dialect)
+                for answer in (get(address + path, sent), post(address + path, chat(), sent)):
+                    assert_refused(answer, dialect, status)
+                    assert KEY.encode() not in answer.body + json.dumps(dict(answer.headers)).encode()
+        for path in PUBLIC_PATHS:
+            assert get(address + path).status == 200
+    assert KEY not in server.log()
