@@ -1,0 +1,256 @@
+"""Rows about a server that attacks the suite and the load test."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import gzip
+import json
+import socket
+import ssl
+import struct
+import subprocess
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
+
+from tests.robustness.hostile_server import HostileServer, completion, event, forever, saying, whole
+from tests.robustness.hostile_server import STREAM as HEAD
+from tests.robustness.reference_process import KEY
+from tests.robustness.rows import Attacks, Row
+from tests.robustness.suite_run import SuiteRun, check, load_test
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tests.robustness.hostile_server import Script, Writer
+
+ATTACKS: Final = Attacks("harness")
+FEW: Final = ("--only", "conversation", "--only", "greedy", "--concurrency", "4")
+DONE: Final = b"data: [DONE]\n\n"
+BLOCK: Final = b"x" * 2**16
+
+
+def attack(folder: Path, scripts: list[Script], *options: str, says: tuple[str, ...], **limits: Any) -> Iterator[SuiteRun]:
+    """Run the suite against these scripts; assert that it fails and names each phrase."""
+    with HostileServer(*scripts) as server:
+        done = check(folder / "check", server.url, *FEW, *options, **limits)
+    assert done.code == 1, done.output
+    assert done.results["verdict"] == "nonconformant"
+    words = done.failed
+    assert [] == [phrase for phrase in says if phrase not in words], words
+    yield done
+
+
+def load_attack(folder: Path, scripts: list[Script], kinds: set[str]) -> SuiteRun:
+    """Run a load test against these scripts; assert that its failures have these kinds."""
+    with HostileServer(*scripts) as server:
+        done = load_test(folder / "load", server.url)
+    assert done.code != 0, done.output
+    assert kinds <= {failure["kind"] for failure in done.results["failures"]}, done.failed
+    return done
+
+
+@ATTACKS.row(36)
+def endless_answers(folder: Path, row: Row) -> Iterator[SuiteRun]:
+    timeout_s = row.values["timeout_s"]
+    scripts = [forever(HEAD, event(), 0.01), forever(whole(b"", Content_Length="1000"), b" ", 10.0)]
+    yield from attack(folder, scripts, says=(f"no complete answer within {timeout_s} s",), timeout_s=timeout_s)
+    yield load_attack(folder, scripts, {"timeout"})
+
+
+@ATTACKS.row(37)
+def large_answers(folder: Path, row: Row) -> Iterator[SuiteRun]:
+    bomb = gzip.compress(bytes(2**24)) * (row.values["inflated_bytes"] // 2**24)
+    sent = 0
+
+    async def line(_: bytes, writer: Writer) -> None:
+        nonlocal sent
+        writer.write(HEAD + b"data: ")
+        while sent < row.values["line_bytes"]:
+            writer.write(BLOCK)
+            await writer.drain()
+            sent += len(BLOCK)
+
+    scripts = [
+        line,
+        saying(whole(bomb, Content_Encoding="gzip")),
+        saying(b"HTTP/1.1 200 OK\r\n", *[b"X-Header: y\r\n" * 1000] * (row.values["headers"] // 1000), b"\r\n"),
+    ]
+    yield from attack(folder, scripts, says=("longer than 4194304 bytes",))
+    yield load_attack(folder, scripts, {"too-large", "encoded"})
+    assert sent < row.values["line_bytes"] // 2
+
+
+@ATTACKS.row(38)
+def encodings(folder: Path, _: Row) -> Iterator[SuiteRun]:
+    invalid = event("a").replace(b'"a"', b'"\xff\xfe"')
+    yield from attack(folder, [saying(HEAD, invalid, DONE)], says=("UTF-8",))
+    text = "\u2028é\u0085😀 "
+    chunks = [event(text), event(text), event("", finish_reason="length")]
+    stream = b"\xef\xbb\xbf" + b"".join(json.dumps(json.loads(chunk[6:]), ensure_ascii=False).join(("data: ", "\r\r")).encode() for chunk in chunks)
+    pieces = [bytes([byte]) for byte in stream + b"data: [DONE]\r\r"]
+
+    async def split(_: bytes, writer: Writer) -> None:
+        writer.write(HEAD)
+        for piece in pieces:
+            writer.write(piece)
+            await writer.drain()
+            await asyncio.sleep(0)
+
+    decoded = ("stream.utf8", "stream.events-are-json", "stream.well-formed", "stream.done-last")
+    with HostileServer(split) as server:
+        done = check(folder / "legal", server.url, *(word for name in decoded for word in ("--only", name)))
+    rows = {row["id"]: row["outcome"] for row in done.results["requirements"]}
+    assert {rows[name] for name in decoded} == {"PASS"}, done.output
+    yield done
+
+
+@ATTACKS.row(39)
+def broken_answers(folder: Path, row: Row) -> Iterator[SuiteRun]:
+    async def reset(_: bytes, writer: Writer) -> None:
+        writer.write(HEAD + event())
+        await writer.drain()
+        await asyncio.sleep(0.05)
+        writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        writer.transport.abort()
+
+    scripts = [
+        reset,
+        saying(whole(completion(), Content_Length="9999")),
+        saying(HEAD, event(), event("", finish_reason="length")),
+        saying(whole(b"[" * row.values["levels"])),
+    ]
+    yield from attack(folder, scripts, says=("reset", "nested too deeply"))
+    yield load_attack(folder, scripts, {"reset", "no-done"})
+
+
+@ATTACKS.row(40)
+def redirects(folder: Path, _: Row) -> Iterator[SuiteRun]:
+    home = folder / "home"
+    home.mkdir()
+    with HostileServer(saying(whole(completion()))) as other:
+        moved = saying(whole(b"{}", "307 Moved", Location=other.url + "/v1/chat/completions", Set_Cookie="id=cookie-1"))
+        (home / ".netrc").write_text("machine 127.0.0.1 login someone password netrc-1\n")
+        proxies = {f"{name}_proxy": other.url for name in ("http", "https", "all")}
+        environment = {"HOME": str(home), **proxies, **{name.upper(): url for name, url in proxies.items()}, "no_proxy": ""}
+        tls, _certificate = certificate(folder, "IP:127.0.0.1")
+        with HostileServer(moved, tls=tls) as server:
+            done = check(folder / "check", server.url, *FEW, "--insecure", **environment)
+        assert done.code == 1, done.output
+        assert "307" in done.failed
+        yield done
+        heads = b"".join(head.lower() for head, _ in server.requests)
+        assert b"cookie-1" not in heads
+        assert b"basic " not in heads
+        with HostileServer(moved) as server:
+            loaded = load_test(folder / "load", server.url)
+        assert "http-307" in loaded.failed
+        assert b"cookie-1" not in b"".join(head.lower() for head, _ in server.requests)
+        assert other.connections == 0
+        yield loaded
+
+
+def certificate(folder: Path, name: str, days: int = 2) -> tuple[ssl.SSLContext, Path]:
+    """Return a server's TLS context with a self-signed certificate, and the certificate. days: negative if expired."""
+    key, request, cert, names = (folder / file for file in ("key.pem", "request.pem", "cert.pem", "names.txt"))
+    names.write_text(f"subjectAltName={name}\n")
+    curve = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes")
+    for command in (
+        ("req", "-new", *curve, "-keyout", key, "-subj", "/CN=localhost", "-out", request),
+        ("x509", "-req", "-in", request, "-signkey", key, "-days", str(days), "-extfile", names, "-out", cert),
+    ):
+        subprocess.run(["openssl", *command], check=True, capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(cert, key)
+    return context, cert
+
+
+@ATTACKS.row(41)
+def certificates(folder: Path, _: Row) -> Iterator[SuiteRun]:
+    cases = {
+        "expired": ("IP:127.0.0.1", -1, True, "expired"),
+        "other-host": ("DNS:elsewhere.invalid", 2, True, "not valid for"),
+        "self-signed": ("IP:127.0.0.1", 2, False, "self-signed"),
+    }
+    for name, (host, days, trusted, says) in cases.items():
+        made = folder / f"{name}-certificate"
+        made.mkdir()
+        tls, cert = certificate(made, host, days)
+        with HostileServer(saying(whole(completion())), tls=tls) as server:
+            done = check(folder / name, server.url, *FEW, *(("--ca-file", str(cert)) if trusted else ()))
+        assert done.code == 3, done.output
+        assert says in done.output, done.output
+        assert server.requests == []
+        yield done
+    with HostileServer(saying(whole(completion())), tls=tls) as server:
+        done = check(folder / "insecure", server.url, "--only", "conversation", "--insecure")
+    for report in ("results.json", "junit.xml", "summary.md", "report.html", "report.sarif"):
+        assert "certificate" in done.texts[report], report
+    yield done
+
+
+@ATTACKS.row(42)
+def echoes(folder: Path, _: Row) -> Iterator[SuiteRun]:
+    encoded = base64.b64encode(f"user:{KEY}".encode()).decode()
+    error = json.dumps({"error": f"bad key {KEY}", "again": encoded, "hex": KEY.encode().hex()}).encode()
+    halves = [event(part) for part in (KEY[:9], KEY[9:12], KEY[12:])]
+    scripts = [
+        saying(whole(completion(f"Your key is {KEY}, {KEY.swapcase()}, {quote(KEY)}"))),
+        saying(whole(error, "400 Bad Request", X_Key=KEY, WWW_Authenticate=f"Bearer {KEY}")),
+        saying(whole(b"{}", f"500 {KEY}", Location=f"http://127.0.0.1/?key={KEY}")),
+        saying(HEAD, *halves, f": {KEY}\nid: {encoded}\n\n".encode(), DONE),
+        saying(f"HTTP/1.1 {KEY}\r\n\r\n".encode()),
+    ]
+    yield from attack(folder, scripts, says=())
+    yield load_attack(folder, scripts, {"http-400", "http-500"})
+
+
+@ATTACKS.row(43)
+def markup(folder: Path, _: Row) -> Iterator[SuiteRun]:
+    text = (
+        "<script>alert(1)</script></script><img src=x onerror=alert(2)> ]]> \x1b]0;title\x07\x1b[31m\x9b31m "
+        "\n::error::broken\n::stop-commands::x\n[link](http://127.0.0.1/) @someone #1 `code` | cell"
+    )
+    scripts = [
+        saying(whole(json.dumps({"error": text, text: text}).encode(), "400 Bad Request")),
+        saying(whole(completion(text).replace(b'"finish_reason"', b'"extra"'))),
+        saying(HEAD, event(text, finish_reason=text), DONE),
+    ]
+    yield from (done for done in map(assert_inert, attack(folder, scripts, says=())))
+    yield assert_inert(load_attack(folder, scripts, {"http-400"}))
+
+
+def assert_inert(done: SuiteRun) -> SuiteRun:
+    """Assert that no output of a run has active content."""
+    page = done.texts["report.html"]
+    assert "<script>alert" not in page
+    assert "<img" not in page
+    for name, words in (*done.texts.items(), ("output", done.output)):
+        assert not {"\x1b", "\x07", "\x9b"} & set(words), name
+    assert [line for line in done.output.splitlines() if line.startswith("::")] == []
+    if "summary.md" in done.texts:
+        assert "Content-Security-Policy" in page
+        bare = "".join(done.texts["summary.md"].split("`")[::2])
+        assert [word for word in ("@someone", "](http://127.0.0.1/)", "<img") if word in bare] == []
+    return done
+
+
+@ATTACKS.row(44)
+def budgets(folder: Path, row: Row) -> Iterator[SuiteRun]:
+    costly = saying(whole(completion(tokens=row.values["tokens"])))
+    later = [saying(whole(b"{}", "429 Slow", Retry_After=wait)) for wait in ("0", "1000000000")]
+    runs = {
+        "rate": (later[0], ()),
+        "wait": (later[1], ("--max-time", "4")),
+        "tokens": (costly, ()),
+        "requests": (saying(whole(completion())), ("--max-requests", "3")),
+    }
+    for name, (script, options) in runs.items():
+        with HostileServer(script) as server:
+            done = check(folder / name, server.url, *FEW, *options)
+        assert done.code == 4, (name, done.output)
+        assert done.results["verdict"] == "inconclusive"
+        assert done.results["run"]["exhausted"], name
+        yield done
+    yield load_attack(folder, [later[1]], {"http-429"})

@@ -1,0 +1,31 @@
+"""The rows of the fault table that the suite and the load test must survive."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.robustness.harness_attacks import ATTACKS
+from tests.robustness.rows import Row
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+@pytest.mark.parametrize("row", ATTACKS.rows, ids=str)
+def test_the_suite_and_the_load_test_survive(
+    row: Row, tmp_path: Path, record_property: Callable[[str, Any], None]
+) -> None:
+    measured: dict[str, Any] = {"row": row.number}
+    record_property("robustness", measured)
+    started = time.monotonic()
+    runs = list(ATTACKS[row.number](tmp_path, row))
+    assert runs
+    measured |= {"seconds": time.monotonic() - started, "memory_bytes": max(done.peak_bytes for done in runs)}
+
+
+def test_every_row_has_one_attack() -> None:
+    assert sorted(ATTACKS) == [row.number for row in ATTACKS.rows]
