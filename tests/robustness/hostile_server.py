@@ -10,7 +10,7 @@ from contextlib import suppress
 from itertools import cycle
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from tests.robustness.served import MODEL
+from tests.robustness.wire import MODEL
 
 if TYPE_CHECKING:
     import ssl

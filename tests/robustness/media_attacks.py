@@ -13,8 +13,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from tests.robustness.rows import Attacks, Row
-from tests.robustness.served import DIALECTS
-from tests.robustness.wire import assert_refused
+from tests.robustness.wire import DIALECTS, assert_refused
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

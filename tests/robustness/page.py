@@ -24,11 +24,11 @@ PARTS: Final = {
     "harness": "The suite and the load test",
 }
 NOTES: Final = {
-    "server": "Each row is sent to the reference server in a process of its own, in two dialects, while a healthy client "
-    "streams. In every row refusals have the envelope of the dialect and at most 4 KiB, without a path, an address, a "
-    "class name or a traceback; no status is 5xx, except 503; the healthy client loses no token and waits at most 1 s; "
-    "`/health` answers within 1 s; and within 5 s slots, sockets, files and threads are as before, and the memory has "
-    "grown by at most 64 MB.",
+    "server": "Each row is sent to the reference server in a process of its own, in two dialects, while a healthy "
+    "client streams. In every row refusals have the envelope of the dialect and at most 4 KiB, without a path, an "
+    "address, a class name or a traceback; no status is 5xx, except 503; the healthy client loses no token and waits at "
+    "most 1 s; `/health` answers within 1 s; and within 5 s slots, sockets, files and threads are as before, and the "
+    "memory has grown by at most 64 MB.",
     "media": "Media are refused today. These rows show that a refusal names the place, and that nothing was fetched, "
     "opened or decoded, under the conditions of the rows above. What the rows demand of media that are read follows "
     "with the support of media.",
@@ -62,7 +62,7 @@ def render(outcomes: Mapping[int, Mapping[str, Any]]) -> str:
     ]
     for part, rows in groupby(sorted(ROWS, key=lambda row: list(PARTS).index(row.part)), key=lambda row: row.part):
         lines += ["", f"## {PARTS[part]}", "", NOTES[part], ""]
-        lines += ["| row | what is sent | what must hold | outcome | time | wait | memory |", "|---|---|---|---|---|---|---|"]
+        lines += ["| row | what is sent | what must hold | outcome | time | wait | memory |", f"|{'---|' * 7}"]
         lines += [render_row(row, outcomes.get(row.number)) for row in rows]
     return "\n".join(lines) + "\n"
 

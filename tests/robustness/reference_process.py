@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from openapi.contract.contract import load
 from tests.robustness.resources import Resources, measure
-from tests.robustness.served import DIALECTS, MODEL
-from tests.robustness.wire import Answer, chat, post
+from tests.robustness.wire import DIALECTS, MODEL, Answer, chat, post
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -94,9 +93,7 @@ class ReferenceProcess:
     def post(self, dialect: str = MAIN, body: bytes | None = None, /, **parameters: Any) -> Answer:
         """Send a chat request with the right key; `parameters` change its JSON unless a body is given."""
         headers = {"Authorization": f"Bearer {KEY}"}
-        return post(
-            self.addresses[dialect] + load(dialect).path, chat(**parameters) if body is None else body, headers
-        )
+        return post(self.addresses[dialect] + load(dialect).path, chat(**parameters) if body is None else body, headers)
 
     def status(self, kind: str, dialect: str = MAIN) -> int:
         """Return the status of a kind of error."""
@@ -111,7 +108,8 @@ class ReferenceProcess:
                 thread.start()
             for thread in threads:
                 thread.join()
-            self.post(MAIN, large)
+            for dialect in DIALECTS:
+                self.post(dialect, large)
         self.expected = Sidecar(self).run_once()
 
     def wait_until_released(self, before: Resources, seconds: float) -> Resources:

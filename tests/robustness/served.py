@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 from queue import SimpleQueue
+from socket import SO_SNDBUF, SOL_SOCKET
 from typing import TYPE_CHECKING, Any, Final
 
 from openapi.contract.contract import load
@@ -23,14 +24,14 @@ from reference_server.http.byte_counts import ConnectionLimits
 from reference_server.http.server import EngineStoppedError, Server, bind, tune_process
 from reference_server.settings import Settings
 from reference_server.tiny import CHECKPOINT
+from tests.robustness.wire import DIALECTS, MODEL
 
 if TYPE_CHECKING:
     from socket import socket
 
     from fastapi import FastAPI
 
-DIALECTS: Final = ("vllm", "mindie-2.3")
-MODEL: Final = "tiny"
+SEND_BUFFER_BYTES: Final = 16_384
 
 
 class WarmServer(Server):
@@ -121,7 +122,11 @@ def main() -> int:
         servers.append(server)
     tune_process()
     first, *others = servers
-    threads = [threading.Thread(target=other.run_on, args=(bind("127.0.0.1", 0),), daemon=True) for other in others]
+    listeners = [bind("127.0.0.1", 0) for _ in servers]
+    for listener in listeners:  # otherwise the operating system would take megabytes for a client that does not read
+        listener.setsockopt(SOL_SOCKET, SO_SNDBUF, SEND_BUFFER_BYTES)
+    pairs = zip(others, listeners[1:], strict=True)
+    threads = [threading.Thread(target=other.run_on, args=(listener,), daemon=True) for other, listener in pairs]
     listening = [addresses.get() for thread in threads if thread.start() is None]
 
     def announce(address: str) -> None:
@@ -130,7 +135,7 @@ def main() -> int:
 
     first._announce = announce
     try:
-        first.run_on(bind("127.0.0.1", 0))
+        first.run_on(listeners[0])
     except EngineStoppedError as error:
         print(error, file=sys.stderr)
         return 1

@@ -16,7 +16,7 @@ from xml.etree import ElementTree
 
 from tests.robustness.reference_process import KEY, child_environment
 from tests.robustness.resources import MEBIBYTE, peak_rss
-from tests.robustness.served import MODEL
+from tests.robustness.wire import MODEL
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,6 +40,7 @@ PARSERS: Final = {
 }
 KEY_VARIABLE: Final = "CANARY_KEY"
 MOST_BYTES: Final = 256 * MEBIBYTE
+MAX_TIME_S: Final = 20.0
 START_S: Final = 60.0
 """What the start of a process and its reports may take on a busy machine, in addition to the limits of the run."""
 DIALECT: Final = "mindie-2.3"
@@ -118,12 +119,12 @@ def _assert_bounded(done: SuiteRun) -> None:
             PARSERS["." + name.rpartition(".")[2]](text)
 
 
-def check(folder: Path, url: str, *options: str, timeout_s: float = 5.0, max_time_s: float = 20.0, **more: Any) -> SuiteRun:
+def check(folder: Path, url: str, *options: str, timeout_s: float = 5.0, **variables: str) -> SuiteRun:
     """Judge a server with a few requests, and write every kind of report."""
     reports = [word for kind, name in REPORTS.items() for word in ("--report", f"{kind}={name}")]
-    limits = ("--timeout", str(timeout_s), "--max-time", str(max_time_s), "--api-key-env", KEY_VARIABLE)
+    limits = ("--timeout", str(timeout_s), "--max-time", str(MAX_TIME_S), "--api-key-env", KEY_VARIABLE)
     words = ("check", url, "--dialect", DIALECT, "--model", MODEL, *limits, *reports, *options)
-    return run(folder, *words, limit_s=max_time_s + 10, **more)
+    return run(folder, *words, limit_s=MAX_TIME_S + 10, **variables)
 
 
 def load_test(folder: Path, url: str, *options: str, time_s: float = 1.0, deadline_s: float = 1.0) -> SuiteRun:

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.robustness.harness_attacks import ATTACKS
-from tests.robustness.rows import Row
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+
+    from tests.robustness.rows import Row
 
 
 @pytest.mark.parametrize("row", ATTACKS.rows, ids=str)
