@@ -153,9 +153,13 @@ class Server(uvicorn.Server):
         return await super().on_tick(counter) or self._engine_stopped or orphaned
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Take no new requests, give running responses the grace period, then end them by closing the engine."""
+        """Take no new requests, give running responses the grace period, then end them by closing the engine.
+
+        If the engine has stopped, no response can finish, so there is no grace period.
+        """
         loop = asyncio.get_running_loop()
-        end = loop.call_later(self._grace_s, loop.run_in_executor, None, self._engine.close)
+        grace_s = 0.0 if self._engine_stopped else self._grace_s
+        end = loop.call_later(grace_s, loop.run_in_executor, None, self._engine.close)
         try:
             await super().shutdown(sockets=sockets)
         finally:

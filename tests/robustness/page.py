@@ -26,9 +26,9 @@ PARTS: Final = {
 NOTES: Final = {
     "server": "Each row is sent to the reference server in a process of its own, in two dialects, while a healthy "
     "client streams. In every row refusals have the envelope of the dialect and at most 4 KiB, without a path, an "
-    "address, a class name or a traceback; no status is 5xx, except 503; the healthy client loses no token and waits at "
-    "most 1 s; `/health` answers within 1 s; and within 5 s slots, sockets, files and threads are as before, and the "
-    "memory has grown by at most 64 MB.",
+    "address, a class name or a traceback; no status is 5xx, except 503; the healthy client loses no token and "
+    "waits at most 1 s; `/health` answers within 1 s; and within 5 s slots, sockets, files and threads are as "
+    "before, and the memory has grown by at most 64 MB.",
     "media": "Media are refused today. These rows show that a refusal names the place, and that nothing was fetched, "
     "opened or decoded, under the conditions of the rows above. What the rows demand of media that are read follows "
     "with the support of media.",

@@ -174,8 +174,15 @@ def chat_templates(server: ReferenceProcess, _: Row) -> None:
     for template in (code, loop):
         refused(server, "invalid_request", chat(chat_template=template), dialects=(DIALECTS[0],))
         refused(server, "invalid_request", chat(chat_template_kwargs={"chat_template": template}))
-    for name in ("tokenize", "messages", "tools", "bos_token", "raise_exception", "__class__"):
-        refused(server, "invalid_request", chat(chat_template_kwargs={name: True}))
+    for dialect in DIALECTS:
+        plain = server.post(dialect, temperature=0).json()
+        for name in ("tokenize", "messages", "tools", "bos_token", "raise_exception", "range", "__class__"):
+            answer = server.post(dialect, temperature=0, chat_template_kwargs={name: "x" * 100})
+            if answer.status == 200:
+                same = [(reply["choices"], reply["usage"]) for reply in (plain, answer.json())]
+                assert same[0] == same[1], name
+            else:
+                assert_refused(answer, dialect, server.status("invalid_request", dialect))
 
 
 @ATTACKS.row(20)

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
     from fastapi import FastAPI
 
+SLOW_STEP_S: Final = 0.01
+RESTART_PAUSE_S: Final = 1.0
 SEND_BUFFER_BYTES: Final = 16_384
 
 
@@ -79,6 +81,15 @@ class EngineFaults:
 
         self._runner.decode = decode
 
+    def slow_down(self, _: int) -> None:
+        """Let every step take longer, so that an answer outlives what happens to it."""
+
+        def decode(*arguments: Any) -> Any:
+            time.sleep(SLOW_STEP_S)
+            return self._decode(*arguments)
+
+        self._runner.decode = decode
+
     def repair(self, _: int) -> None:
         """Remove all faults."""
         self._runner.prefill, self._runner.decode = self._prefill, self._decode
@@ -108,7 +119,7 @@ def obey(engine: LocalEngine, apps: list[FastAPI]) -> None:
 def main() -> int:
     """Serve every dialect until SIGTERM; return the exit code."""
     options = json.loads(sys.argv[1])
-    restarts = RestartPolicy(max_restarts=options.pop("restarts", 3))
+    restarts = RestartPolicy(pause_s=RESTART_PAUSE_S)
     grace_s, key, in_flight = options.pop("grace_s", 1.0), options.pop("key"), options.pop("in_flight", 16)
     limits = ConnectionLimits(**options.pop("limits", {}))
     engine = LocalEngine.load(CHECKPOINT, device="cpu", restarts=restarts, **options)

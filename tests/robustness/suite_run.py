@@ -40,8 +40,8 @@ PARSERS: Final = {
 }
 KEY_VARIABLE: Final = "CANARY_KEY"
 MOST_BYTES: Final = 256 * MEBIBYTE
-MAX_TIME_S: Final = 20.0
-START_S: Final = 60.0
+MAX_TIME_S: Final = 120.0
+START_S: Final = 180.0
 """What the start of a process and its reports may take on a busy machine, in addition to the limits of the run."""
 DIALECT: Final = "mindie-2.3"
 ENCODED: Final = (
