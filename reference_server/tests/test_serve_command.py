@@ -16,13 +16,11 @@ import pytest
 from click.testing import CliRunner
 
 from openapi.contract.contract import load
-from openapi.stream import sse
-from openapi.stream.event_order import walk
 from reference_server.engine import LocalEngine
 from reference_server.faults import fault_host as hosting
 from reference_server.http.server import SWITCH_INTERVAL_S, EngineStoppedError, Server, ServingError
 from reference_server.serve_command import Settings, command, serve
-from reference_server.tests.scripted_engine import PATIENCE_S, ScriptedEngine, running
+from reference_server.tests.scripted_engine import ScriptedEngine, running
 
 if TYPE_CHECKING:
     from click import Command
@@ -87,30 +85,6 @@ def test_a_key_that_cannot_be_sent_in_a_header_is_refused(key: str) -> None:
 def test_the_server_answers_at_its_announced_address() -> None:
     with running(load("mindie"), ScriptedEngine(), Settings(model="tiny")) as server:
         assert httpx.get(f"{server.address}/health").json() == {"status": "ok"}
-
-
-def stopped_while_streaming(engine: ScriptedEngine, grace_s: float) -> list[str]:
-    """Return the events of a stream whose server was asked to stop after the first event."""
-    with running(load("mindie"), engine, Settings(model="tiny"), grace_s=grace_s) as server:
-        with httpx.stream("POST", f"{server.address}/v1/chat/completions", json=REQUEST) as response:
-            parts = response.iter_bytes()
-            content = next(parts)
-            server.stop()
-            content += b"".join(parts)
-        assert server.ended()
-        with pytest.raises(httpx.ConnectError):
-            httpx.get(f"{server.address}/health")
-    return [event.data for event in sse.decode([(0.0, content)]).events]
-
-
-def test_running_answers_may_finish_before_the_server_stops() -> None:
-    walked = walk(stopped_while_streaming(ScriptedEngine(["word "] * 300 + [""]), PATIENCE_S))
-    assert walked.breaches == ()
-    assert walked.choices[0].content == "word " * 300
-
-
-def test_after_the_grace_period_an_answer_ends_with_an_error() -> None:
-    assert "error_type" in stopped_while_streaming(ScriptedEngine(endless=True), 0.1)[-1]
 
 
 def test_the_server_stops_when_its_engine_stops() -> None:

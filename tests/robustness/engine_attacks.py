@@ -12,9 +12,6 @@ import time
 from typing import TYPE_CHECKING, Any, Final
 
 from openapi.contract.contract import load
-from reference_server.engine import Tool, ToolUse
-from reference_server.engine.tools.tool_format import CHATGLM3, DEEPSEEK_R1, HERMES
-from reference_server.engine.tools.tool_parser import CallParser
 from reference_server.http.pages import PUBLIC_PATHS
 from tests.robustness.reference_process import KEY, MAIN, ROOT, ReferenceProcess
 from tests.robustness.rows import Attacks, Row
@@ -26,21 +23,32 @@ if TYPE_CHECKING:
 ATTACKS: Final = Attacks("server")
 LONG: Final = {"max_tokens": 3000, "ignore_eos": True}
 SLACK_S: Final = 5.0
+MOST_HELD_CHARACTERS: Final = 2048
+"""Characters of an unfinished call, which are parsed again with the next piece."""
 
 
 @ATTACKS.row(18)
 def markers_without_an_end(_: ReferenceProcess, row: Row) -> None:
-    use = ToolUse((Tool("look", '"look"', '{"type": "object"}', None),))
-    for form in (HERMES, DEEPSEEK_R1, CHATGLM3):
-        opened = form.opening + form.before_name + "look" + form.before_arguments
-        for unit in ("<tool_call>", "<", "look", " ", "\n", "```", "[{", form.opening or "look\n", opened):
-            text = unit * (row.values["bytes"] // len(unit))
-            parser = CallParser(form, use)
+    from reference_server.engine import Tool, ToolUse  # loads torch
+    from reference_server.engine.tools.tool_format import CHATGLM3, DEEPSEEK_R1, HERMES
+    from reference_server.engine.tools.tool_parser import CallParser
+
+    units = {
+        HERMES: ("<tool_call>", '<tool_call>{"name": "', " ", '<tool_call>{"name": "look", "arguments": {'),
+        DEEPSEEK_R1: (DEEPSEEK_R1.opening, f"{DEEPSEEK_R1.opening}{DEEPSEEK_R1.before_name}"),
+        CHATGLM3: ("look\n", "look\n ```python\ntool_call(", "look\n ```python\ntool_call(a='"),
+    }
+    size = row.values["bytes"]
+    for form, texts in units.items():
+        for unit in texts:
+            text = (unit * (size // len(unit) + 1))[:size]
+            parser = CallParser(form, ToolUse((Tool("look", '"look"', '{"type": "object"}', None),)))
             began = time.process_time()
-            shown = sum(len(parser.push(text[at : at + 8])[0]) for at in range(0, len(text), 8))
-            shown += len(parser.flush(cut=False))
+            for at in range(0, size, 16):
+                parser.push(text[at : at + 16])
+                assert len(parser._buffer) <= MOST_HELD_CHARACTERS
+            parser.flush(cut=False)
             assert time.process_time() - began < row.values["seconds"] + SLACK_S, (form.name, unit)
-            assert shown <= len(text)
 
 
 @ATTACKS.row(21)

@@ -121,6 +121,7 @@ def broken_answers(folder: Path, row: Row) -> Iterator[SuiteRun]:
         saying(whole(completion(), Content_Length="9999")),
         saying(HEAD, event(), event("", finish_reason="length")),
         saying(whole(b"[" * row.values["levels"])),
+        saying(whole(b"<html>busy</html>", Content_Type="text/html")),
     ]
     yield attack(folder, scripts, says=("reset", "nested too deeply"))
     yield load_attack(folder, scripts, {"reset", "no-done"})

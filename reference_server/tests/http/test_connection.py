@@ -77,13 +77,6 @@ def test_a_connection_without_a_request_is_closed_silently() -> None:
         assert read_until_closed(connection) == b""
 
 
-def test_a_body_that_does_not_end_times_out_and_frees_its_slot() -> None:
-    with connected(body_s=SHORT) as (connection, address):
-        connection.sendall(HEAD.encode() + b"\r\n" + BODY[:-1])
-        assert read_until_closed(connection).startswith(b"HTTP/1.1 408 ")
-        assert httpx.post(address + PATH, content=BODY).status_code == 200
-
-
 def test_the_connection_of_a_refused_endless_body_is_closed() -> None:
     with connected(body_s=SHORT) as (connection, _):
         connection.sendall(f"POST {PATH} HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999\r\n\r\n".encode())
@@ -194,15 +187,6 @@ def test_an_invalid_pipelined_head_closes_the_connection_after_the_first_respons
         connection.sendall(whole + whole.replace(b"Host: x\r\n", b""))
         received = read_until_closed(connection)
     assert (True, 1) == (received.startswith(b"HTTP/1.1 200 "), received.count(b"HTTP/1.1 "))
-
-
-def test_a_client_that_does_not_read_is_disconnected() -> None:
-    engine = ScriptedEngine(["x" * 200_000, ""], endless=True)
-    streamed = json.dumps({**json.loads(BODY), "stream": True}).encode()
-    with connected(engine, unread_s=SHORT) as (connection, _):
-        connection.sendall(HEAD.replace(str(len(BODY)), str(len(streamed))).encode() + b"\r\n" + streamed)
-        generation = engine.submitted.get(timeout=PATIENCE_S)
-        assert generation.cancelled.wait(PATIENCE_S)
 
 
 def test_a_pipelined_request_that_does_not_end_times_out_after_the_first_response() -> None:

@@ -12,7 +12,6 @@ import httpx
 import pytest
 
 from openapi.contract.contract import load
-from reference_server.engine.loop.restarts import RestartPolicy
 from reference_server.http.server import EngineStoppedError
 from reference_server.settings import Settings
 from reference_server.tests.scripted_engine import PATIENCE_S, Running, running
@@ -56,80 +55,6 @@ def wait_for(condition: Callable[[], bool]) -> None:
 
 def post(address: str, **options: Any) -> httpx.Response:
     return httpx.post(f"{address}{load(DIALECT).path}", json=body(**options), timeout=PATIENCE_S)
-
-
-def test_after_a_failure_health_is_503_until_the_engine_has_restarted(
-    serve: Callable[..., tuple[LocalEngine, Running]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    engine, server = serve(slots=2, restarts=RestartPolicy(pause_s=0.0))
-    broken, repaired = threading.Event(), threading.Event()
-    decode, reset = engine._runner.decode, engine._runner.reset
-
-    def failing(*arguments: Any) -> torch.Tensor:
-        if not broken.is_set():
-            broken.set()
-            raise RuntimeError("device lost at 0xbeef")
-        return decode(*arguments)
-
-    def patient() -> None:
-        repaired.wait(PATIENCE_S)
-        reset()
-
-    monkeypatch.setattr(engine._runner, "decode", failing)
-    monkeypatch.setattr(engine._runner, "reset", patient)
-    plain = post(server.address)
-    assert (plain.status_code, "device lost" in plain.text) == (
-        load(DIALECT).errors.render("engine_failure", "")[0],
-        False,
-    )
-    health, refused = httpx.get(f"{server.address}/health"), post(server.address)
-    assert [response.status_code for response in (health, refused)] == [503, 503]
-    assert [response.headers["retry-after"] for response in (health, refused)] == ["1", "1"]
-    repaired.set()
-    wait_for(lambda: httpx.get(f"{server.address}/health").status_code == 200)
-    again = post(server.address)
-    assert (again.status_code, again.json()["usage"]["completion_tokens"]) == (200, 8)
-
-
-def test_a_running_stream_ends_with_the_dialects_error_when_the_engine_fails(
-    serve: Callable[..., tuple[LocalEngine, Running]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    engine, server = serve(restarts=RestartPolicy(pause_s=0.0))
-    steps = iter(range(100))
-    decode = engine._runner.decode
-
-    def failing(*arguments: Any) -> torch.Tensor:
-        if next(steps) == 2:
-            raise RuntimeError("device lost")
-        return decode(*arguments)
-
-    monkeypatch.setattr(engine._runner, "decode", failing)
-    events = post(server.address, stream=True).text.strip().split("\n\n")
-    _, error = load(DIALECT).errors.render("engine_failure", "")
-    assert json.loads(events[-1].removeprefix("data:")).keys() == error.keys()
-    assert "[DONE]" not in "".join(events)
-    wait_for(lambda: httpx.get(f"{server.address}/health").status_code == 200)
-    assert post(server.address, stream=True).text.strip().endswith("[DONE]")
-
-
-def test_only_the_prompt_without_memory_gets_503(
-    serve: Callable[..., tuple[LocalEngine, Running]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    engine, server = serve()
-    prefill = engine._runner.prefill
-
-    def greedy_for_memory(pieces: list[list[int]], *others: Any) -> torch.Tensor:
-        if any(len(piece) > 60 for piece in pieces):
-            raise MemoryError
-        return prefill(pieces, *others)
-
-    monkeypatch.setattr(engine._runner, "prefill", greedy_for_memory)
-    long = [{"role": "user", "content": "hello " * 40}]
-    assert [post(server.address, messages=messages).status_code for messages in (MESSAGES, long, MESSAGES)] == [
-        200,
-        503,
-        200,
-    ]
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")  # the server ends in a thread

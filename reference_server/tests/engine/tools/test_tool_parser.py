@@ -113,32 +113,6 @@ def test_a_truncated_answer_gives_the_beginning_of_its_text_and_calls(case: str)
             assert (whole_name, True) == (name, whole_arguments.startswith(arguments))
 
 
-@pytest.mark.parametrize(
-    ("form", "unit"),
-    [
-        (HERMES, "<tool_call>"),
-        (HERMES, '<tool_call>{"name": "'),
-        (HERMES, "<tool_call>\n"),
-        (HERMES, " "),
-        (HERMES, "<tool_cal"),
-        (HERMES, '<tool_call>{"name": "get_time", "arguments": {'),
-        (DEEPSEEK_R1, "<｜tool▁calls▁begin｜>"),
-        (DEEPSEEK_R1, "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>"),
-        (CHATGLM3, "get_time\n"),
-        (CHATGLM3, "get_time\n ```python\ntool_call("),
-        (CHATGLM3, "get_time\n ```python\ntool_call(a='"),
-    ],
-)
-def test_little_of_half_a_megabyte_without_an_end_is_held_back(form: ToolFormat, unit: str) -> None:
-    text = (unit * (500_000 // len(unit) + 1))[:500_000]
-    parser = CallParser(form, USE)
-    content = ""
-    for at in range(0, len(text), 16):
-        content += parser.push(text[at : at + 16])[0]
-        assert len(parser._buffer) <= 2048  # characters to parse again with the next piece
-    assert parse(form, [text])[0] == content + parser.flush(cut=False)
-
-
 def test_no_text_is_lost_without_a_call() -> None:
     rng = Random(7)
     parts = ["<tool_call>", "</tool_call>", '{"name": ', '"get_time"', ', "arguments": ', "[", "}", "\n", " ", "x", '"']
