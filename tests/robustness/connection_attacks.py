@@ -14,15 +14,20 @@ from tests.robustness.rows import Attacks, Row
 from tests.robustness.wire import Answer, assert_refused, chat, connect, exchange, get, head, read
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
+
+    Headers = Mapping[str, str]
 
 ATTACKS: Final = Attacks("server")
 SLACK_S: Final = 10.0
 """How much later than its limit something may happen on a busy machine."""
+NONE: Final[dict[str, str]] = {}
 BLOCK: Final = b"y" * 2**20
 
 
-def send(server: ReferenceProcess, *pieces: bytes, fault: NetworkFault | None = None, **headers: str) -> Answer:
+def send(
+    server: ReferenceProcess, *pieces: bytes, fault: NetworkFault | None = None, headers: Headers = NONE
+) -> Answer:
     """Send a POST request in pieces, through a network with a fault if one is given."""
     raw = head("POST", load(MAIN).path, {"Authorization": f"Bearer {KEY}", **headers})
     if fault is None:
@@ -79,14 +84,14 @@ def huge_head(server: ReferenceProcess, row: Row) -> None:
 def large_body(server: ReferenceProcess, _: Row) -> None:
     body = chat("x" * BODY_LIMIT_BYTES)
     status = server.status("too_large")
-    declared = send(server, body, **{"Content-Length": str(len(body))})
+    declared = send(server, body, headers={"Content-Length": str(len(body))})
     assert_refused(declared, MAIN, status)
-    only_declared = send(server, **{"Content-Length": str(len(body)), "Expect": "100-continue"})
+    only_declared = send(server, headers={"Content-Length": str(len(body)), "Expect": "100-continue"})
     assert only_declared.status in (status, 408)
     chunk = b"%x\r\n%b\r\n" % (2**16, b"x" * 2**16)
     chunks = [chunk] * (BODY_LIMIT_BYTES // 2**16 + 1)
-    assert_refused(send(server, *chunks, b"0\r\n\r\n", **{"Transfer-Encoding": "chunked"}), MAIN, status)
-    understated = send(server, body[:1000] + b"\r\n\r\n", **{"Content-Length": "10"})
+    assert_refused(send(server, *chunks, b"0\r\n\r\n", headers={"Transfer-Encoding": "chunked"}), MAIN, status)
+    understated = send(server, body[:1000] + b"\r\n\r\n", headers={"Content-Length": "10"})
     assert_refused(understated, MAIN, server.status("invalid_json"))
     assert b"HTTP/1.1" not in understated.body
 
@@ -96,7 +101,7 @@ def gzip_bomb(server: ReferenceProcess, row: Row) -> None:
     block = gzip.compress(bytes(2**24))
     bomb = block * (row.values["inflated_bytes"] // 2**24)
     status = server.status("unsupported_media_type")
-    answer = send(server, bomb, **{"Content-Encoding": "gzip", "Content-Length": str(len(bomb))})
+    answer = send(server, bomb, headers={"Content-Encoding": "gzip", "Content-Length": str(len(bomb))})
     assert_refused(answer, MAIN, status)
 
 

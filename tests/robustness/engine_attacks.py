@@ -117,7 +117,7 @@ def clients_that_leave(server: ReferenceProcess, row: Row) -> None:
             others = server.command("counts")["requests"]
             with connect(server.addresses[MAIN]) as connection:
                 connection.sendall(raw + body)
-                wait_for(lambda others=others: server.command("counts")["requests"] > others, SLACK_S)  # type: ignore[misc]
+                wait_for(lambda others=others: server.command("counts")["requests"] > others, SLACK_S)
                 if leave_at == "after" and stream:
                     connection.recv(10)
                 elif leave_at == "after":

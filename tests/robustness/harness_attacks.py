@@ -139,7 +139,7 @@ def redirects(folder: Path, _: Row) -> Iterator[SuiteRun]:
         environment = {"HOME": str(home), "no_proxy": "", **proxies, **capitals}
         tls, _certificate = certificate(folder, "IP:127.0.0.1")
         with HostileServer(moved, tls=tls) as server:
-            done = check(folder / "check", server.url, *FEW, "--insecure", **environment)
+            done = check(folder / "check", server.url, *FEW, "--insecure", variables=environment)
         assert done.code == 1, done.output
         assert "307" in done.failed
         yield done

@@ -138,7 +138,10 @@ def main() -> int:
         listener.setsockopt(SOL_SOCKET, SO_SNDBUF, SEND_BUFFER_BYTES)
     pairs = zip(others, listeners[1:], strict=True)
     threads = [threading.Thread(target=other.run_on, args=(listener,), daemon=True) for other, listener in pairs]
-    listening = [addresses.get() for thread in threads if thread.start() is None]
+    listening = []
+    for thread in threads:
+        thread.start()
+        listening.append(addresses.get())
 
     def announce(address: str) -> None:
         print(json.dumps(dict(zip(DIALECTS, [address, *listening], strict=True))), flush=True)

@@ -19,6 +19,7 @@ from tests.robustness.resources import MEBIBYTE, peak_rss
 from tests.robustness.wire import MODEL
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
 REPORTS: Final = {
@@ -119,12 +120,14 @@ def _assert_bounded(done: SuiteRun) -> None:
             PARSERS["." + name.rpartition(".")[2]](text)
 
 
-def check(folder: Path, url: str, *options: str, timeout_s: float = 5.0, **variables: str) -> SuiteRun:
+def check(
+    folder: Path, url: str, *options: str, timeout_s: float = 5.0, variables: Mapping[str, str] | None = None
+) -> SuiteRun:
     """Judge a server with a few requests, and write every kind of report."""
     reports = [word for kind, name in REPORTS.items() for word in ("--report", f"{kind}={name}")]
     limits = ("--timeout", str(timeout_s), "--max-time", str(MAX_TIME_S), "--api-key-env", KEY_VARIABLE)
     words = ("check", url, "--dialect", DIALECT, "--model", MODEL, *limits, *reports, *options)
-    return run(folder, *words, limit_s=MAX_TIME_S + 10, **variables)
+    return run(folder, *words, limit_s=MAX_TIME_S + 10, **(variables or {}))
 
 
 def load_test(folder: Path, url: str, *options: str, time_s: float = 1.0, deadline_s: float = 1.0) -> SuiteRun:
