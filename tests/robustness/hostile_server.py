@@ -14,14 +14,14 @@ from tests.robustness.wire import MODEL
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Sequence
 
     Writer = asyncio.StreamWriter
     Script = Callable[[bytes, Writer], Awaitable[None]]
 
 STREAM: Final = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
 JSON: Final = {"Content-Type": "application/json", "Connection": "close"}
-GREETING: Final = b'"max_tokens":1}'
+GREETING_TOKENS: Final = 1
 """The first request of a run, and every request that asks whether the server is still alive, ask for one token."""
 
 
@@ -82,16 +82,18 @@ def forever(start: bytes, piece: bytes, pause_s: float = 0.0) -> Script:
 class HostileServer:
     """Answers each chat request with the next script, and everything else like an honest server.
 
+    streamed: scripts for requests that ask for a stream, if they differ.
+
     requests: the head and the body of every request.
     connections: number of connections.
     """
 
-    def __init__(self, *scripts: Script, greeting: Script | None = None, tls: ssl.SSLContext | None = None) -> None:
+    def __init__(self, *scripts: Script, streamed: Sequence[Script] = (), tls: ssl.SSLContext | None = None) -> None:
         self.requests: list[tuple[bytes, bytes]] = []
         self.connections = 0
         self.url = ""
         self._scripts = cycle(scripts)
-        self._greeting = greeting or saying(whole(completion()))
+        self._streamed = cycle(streamed or scripts)
         self._tls = tls
         self._started = threading.Event()
         self._stop: Callable[[], object] = lambda: None
@@ -127,20 +129,25 @@ class HostileServer:
 
     async def _serve(self, reader: asyncio.StreamReader, writer: Writer) -> None:
         self.connections += 1
-        with suppress(OSError, asyncio.IncompleteReadError):
-            head = await reader.readuntil(b"\r\n\r\n")
-            lines = head.lower().split(b"\r\n")
-            length = next((int(line[15:]) for line in lines if line.startswith(b"content-length:")), 0)
-            body = await reader.readexactly(length)
-            self.requests.append((head, body))
-            await self._script(head, body)(head, writer)
-        writer.close()
-        with suppress(OSError):
-            await writer.wait_closed()
+        try:
+            with suppress(OSError, asyncio.IncompleteReadError):
+                head = await reader.readuntil(b"\r\n\r\n")
+                lines = head.lower().split(b"\r\n")
+                length = next((int(line[15:]) for line in lines if line.startswith(b"content-length:")), 0)
+                body = await reader.readexactly(length)
+                self.requests.append((head, body))
+                await self._script(head, body)(head, writer)
+        finally:
+            writer.close()
+            with suppress(OSError):
+                await writer.wait_closed()
 
     def _script(self, head: bytes, body: bytes) -> Script:
         if head.startswith(b"POST"):
-            return self._greeting if GREETING in body.replace(b": ", b":") else next(self._scripts)
+            fields = json.loads(body)
+            if fields.get("max_tokens") == GREETING_TOKENS:
+                return saying(whole(completion()))
+            return next(self._streamed if fields.get("stream") else self._scripts)
         if b"/models" in head.split(b"\r\n")[0]:
             return saying(whole(json.dumps({"object": "list", "data": [{"id": MODEL, "object": "model"}]}).encode()))
         return saying(whole(b"{}", "404 Not Found"))

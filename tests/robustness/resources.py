@@ -48,9 +48,13 @@ def measure(pid: int, temporary: Path, slots: int = 0) -> Resources:
 
 
 def peak_rss(pid: int) -> int:
-    """Return the highest memory of a process so far; 0 if it has ended."""
+    """Return the sum of the highest memory so far of a process and its running children; 0 if it has ended."""
+    proc = Path("/proc") / str(pid)
+    total = 0
     with suppress(OSError):
-        for line in (Path("/proc") / str(pid) / "status").read_text().splitlines():
+        for line in (proc / "status").read_text().splitlines():
             if line.startswith("VmHWM:"):
-                return int(line.split()[1]) * 1024
-    return 0
+                total += int(line.split()[1]) * 1024
+        for task in (proc / "task").iterdir():
+            total += sum(peak_rss(int(child)) for child in (task / "children").read_text().split())
+    return total
