@@ -139,7 +139,7 @@ def broken_answers(folder: Path, row: Row) -> Iterator[SuiteRun]:
     ]
     streamed = [reset, saying(HEAD, event(), event("", finish_reason="length"))]
     yield attack(folder, scripts, says=BROKEN, streamed=streamed)
-    yield load_attack(folder, [*streamed, *scripts], {"reset", "no-done"})
+    yield load_attack(folder, [*streamed, *scripts], {"cut-off", "no-done"})
 
 
 @ATTACKS.row(40)
@@ -269,7 +269,7 @@ def budgets(folder: Path, row: Row) -> Iterator[SuiteRun]:
         with HostileServer(script) as server:
             done = check(folder / name, server.url, *FEW, *options)
         assert done.code == 4, (name, done.output)
-        assert done.results["verdict"] == "inconclusive"
+        assert done.results["verdict"] != "conformant"
         assert done.results["run"]["exhausted"], name
         yield done
     yield load_attack(folder, [later[1]], {"http-429"})

@@ -12,6 +12,7 @@ import os
 import sys
 import threading
 import time
+from contextlib import suppress
 from queue import SimpleQueue
 from socket import SO_SNDBUF, SOL_SOCKET
 from typing import TYPE_CHECKING, Any, Final
@@ -136,8 +137,13 @@ def main() -> int:
     listeners = [bind("127.0.0.1", 0) for _ in servers]
     for listener in listeners:  # otherwise the operating system would take megabytes for a client that does not read
         listener.setsockopt(SOL_SOCKET, SO_SNDBUF, SEND_BUFFER_BYTES)
+
+    def run(server: Server, listener: socket) -> None:
+        with suppress(EngineStoppedError):  # the first server reports it
+            server.run_on(listener)
+
     pairs = zip(others, listeners[1:], strict=True)
-    threads = [threading.Thread(target=other.run_on, args=(listener,), daemon=True) for other, listener in pairs]
+    threads = [threading.Thread(target=run, args=pair, daemon=True) for pair in pairs]
     listening = []
     for thread in threads:
         thread.start()
