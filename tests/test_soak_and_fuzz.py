@@ -25,7 +25,7 @@ DIALECT = "ovms-2024"  # the smallest
 def test_a_server_answers_random_cases_without_a_5xx_and_leaks_nothing_of_a_mixed_load(tmp_path: Path) -> None:
     contract = load(DIALECT)
     with serve(contract) as server:
-        pid, users = find_server_process(), Load(server, contract.path, seed=1)
+        pid, users = find_server_process(), Load(server, contract, seed=1)
         asyncio.run(_send(users, ["plain", "stream", "tools", "error"]))
         before = Resources.measure(pid, tmp_path)
         asyncio.run(_send(users, [None] * 20))

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from conformance.run.embedded_server import EmbeddedServer, serve
-from openapi.contract.contract import load
+from openapi.contract.contract import Contract, load
 
 Connect = Callable[[str, int], Awaitable[tuple[asyncio.StreamReader, asyncio.StreamWriter]]]
 """Opens a connection to a host and port; a test may connect through a proxy that disturbs the network."""
@@ -81,12 +81,13 @@ class Load:
     """Sends a mixed load to a server, and counts what came of it. The same seed sends the same requests."""
 
     def __init__(
-        self, server: EmbeddedServer, path: str, seed: int, connect: Connect = asyncio.open_connection
+        self, server: EmbeddedServer, contract: Contract, seed: int, connect: Connect = asyncio.open_connection
     ) -> None:
         self.counts: Counter[str] = Counter()
         self.problems: list[str] = []
         self._host, port = server.url.removeprefix("http://").rsplit(":", 1)
-        self._port, self._path, self._key = int(port), path, server.key
+        self._port, self._key = int(port), server.key
+        self._path, self._model = contract.path, contract.default_model
         self._rng = random.Random(seed)
         self._connect = connect
 
@@ -133,7 +134,7 @@ class Load:
         rng = self._rng
         text = " ".join(str(rng.randrange(1000)) for _ in range(rng.choice((3, 30, 200))))
         body: dict[str, Any] = {
-            "model": "mindie", "messages": [{"role": "user", "content": text}],
+            "model": self._model, "messages": [{"role": "user", "content": text}],
             "max_tokens": rng.choice((1, 8, 64)), "temperature": rng.choice((0.1, 1.0)), "seed": rng.randrange(2**31),
         }  # fmt: skip
         if kind == "tools":
@@ -182,9 +183,9 @@ def find_server_process() -> int:
     return int(children[-1])
 
 
-async def soak(server: EmbeddedServer, pid: int, folder: Path, path: str, options: argparse.Namespace) -> int:
+async def soak(server: EmbeddedServer, pid: int, folder: Path, contract: Contract, options: argparse.Namespace) -> int:
     """Load the server, print the table, and return the exit code."""
-    load_generator = Load(server, path, options.seed)
+    load_generator = Load(server, contract, options.seed)
     warm_up_s = min(60.0, options.minutes * 6)
     await load_generator.run(options.users, warm_up_s)
     await asyncio.sleep(QUIET_S)
@@ -192,7 +193,7 @@ async def soak(server: EmbeddedServer, pid: int, folder: Path, path: str, option
     await load_generator.run(options.users, options.minutes * 60 - warm_up_s)
     await asyncio.sleep(QUIET_S)
     after = Resources.measure(pid, folder)
-    calm = Load(server, path, options.seed)
+    calm = Load(server, contract, options.seed)
     await asyncio.gather(
         *(calm.send_one("plain") for _ in range(options.users))
     )  # a leaked slot would delay one for ever
@@ -222,7 +223,7 @@ def main(arguments: list[str] | None = None) -> int:
         os.environ["TMPDIR"] = name
         tempfile.tempdir = None
         with serve(contract) as server:
-            return asyncio.run(soak(server, find_server_process(), Path(name), contract.path, options))
+            return asyncio.run(soak(server, find_server_process(), Path(name), contract, options))
 
 
 if __name__ == "__main__":
