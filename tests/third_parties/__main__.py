@@ -1,0 +1,64 @@
+"""The command of `tox -e third-parties`."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from pathlib import Path
+from typing import Final
+
+import click
+
+from tests.third_parties import catalogue, page
+from tests.third_parties.catalogue import ROOT
+from tests.third_parties.program_run import ProgramRun, run_program
+from tests.third_parties.server_run import ServerRun, run
+
+TERMINATED: Final = 143
+PAGE: Final = ROOT / "docs" / "third-party-servers.md"
+
+
+@click.command()
+@click.option("--folder", type=click.Path(path_type=Path), default=ROOT / ".tox" / "third-party-software", show_default=True, help="Folder for environments, logs and results.")  # fmt: skip
+@click.option("--only", multiple=True, metavar="NAME", help="Server, client or suite to run (repeatable; default: all). The page is not written.")  # fmt: skip
+@click.option("--gateway-only", is_flag=True, help="Judge only the gateway in front of the servers.")
+@click.option("--again", is_flag=True, help="Use the results of an earlier run instead of judging again; confirm all findings.")  # fmt: skip
+@click.option("--source", "sources", multiple=True, metavar="NAME=FOLDER", help="Folder of a suite that no package registry has (repeatable).")  # fmt: skip
+def main(folder: Path, only: tuple[str, ...], gateway_only: bool, again: bool, sources: tuple[str, ...]) -> None:
+    """Install and run servers, clients and suites of other projects, and write docs/third-party-servers.md.
+
+    Ends with 1 if a finding has no attribution, is not confirmed or is a false positive, if the gateway is not
+    conformant, or if a client fails in a way that is not known.
+    """
+    servers, clients, suites = catalogue.servers(), catalogue.clients(), catalogue.suites()
+    for name in only:
+        if name not in {**servers, **clients, **suites}:
+            raise click.BadParameter(f"unknown name {name!r}: expected {', '.join([*servers, *clients, *suites])}")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))  # so that servers are stopped too
+    folder = folder.resolve()
+    checkouts = {name: Path(path).resolve() for name, _, path in (source.partition("=") for source in sources)}
+    judged: list[ServerRun] = []
+    for name, server in servers.items():
+        if not only or name in only:
+            judged.append(run(server, folder, click.echo, gateway_only=gateway_only, again=again))
+    programs: list[ProgramRun] = []
+    for name, program in {**clients, **suites}.items():
+        if not gateway_only and (not only or name in only):
+            programs.append(run_program(program, folder, checkouts, click.echo))
+    problems = [problem for result in (*judged, *programs) for problem in result.problems()]
+    text = page.render(judged, programs)
+    if not only and not gateway_only:
+        PAGE.write_text(text, encoding="utf-8")
+    else:
+        (folder / "page.md").write_text(text, encoding="utf-8")
+    for problem in problems:
+        click.echo(problem)
+    for result in (*judged, *programs):
+        if result.not_run is not None:
+            click.echo(f"{result.name}: {result.not_run}")
+    click.echo(f"problems: {len(problems)}")
+    raise SystemExit(1 if problems else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,21 @@
+"""Run the command line of schemathesis on the served description; every check that fails is a failed case."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+folder = Path(tempfile.mkdtemp())
+url = os.environ["SERVER_URL"]
+command = [str(Path(sys.executable).with_name("schemathesis")), "run", f"{url}/openapi.json", "--url", url]
+command += ["--include-path", "/v1/chat/completions", "--phases", "examples,coverage", "--seed", "1", "--no-color"]
+command += ["--continue-on-failure", "--report", "json", "--report-json-path", str(folder / "report.json")]
+ended = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=800)
+print(ended.stdout[-6000:], ended.stderr[-2000:], file=sys.stderr)
+passed = ended.returncode == 0
+summary = [line.strip() for line in ended.stdout.splitlines() if "passed" in line or "failed" in line or "generated" in line]
+print(json.dumps({"case": "run", "ok": passed, "detail": "; ".join(summary)[:300] or ended.stderr[-300:]}))
