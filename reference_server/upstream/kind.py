@@ -176,7 +176,8 @@ def _apply_file(base: UpstreamKind, row: Mapping[str, Any], taken: Mapping[str, 
         key: _default_handling(key, parameter, taken, ("thinking",)) for key, parameter in engine_parameters().items()
     }
     handling |= {
-        key: ParameterHandling(**fields, form=engine_parameters()[key].form) for key, fields in row["ways"].items()
+        key: ParameterHandling(**{"form": engine_parameters()[key].form, **fields})
+        for key, fields in row["ways"].items()
     }
     return replace(
         base,

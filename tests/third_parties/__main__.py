@@ -19,11 +19,28 @@ PAGE: Final = ROOT / "docs" / "third-party-servers.md"
 
 
 @click.command()
-@click.option("--folder", type=click.Path(path_type=Path), default=ROOT / ".tox" / "third-party-software", show_default=True, help="Folder for environments, logs and results.")  # fmt: skip
-@click.option("--only", multiple=True, metavar="NAME", help="Server, client or suite to run (repeatable; default: all). The page is not written.")  # fmt: skip
+@click.option(
+    "--folder",
+    type=click.Path(path_type=Path),
+    default=ROOT / ".tox" / "third-party-software",
+    show_default=True,
+    help="Folder for environments, logs and results.",
+)
+@click.option(
+    "--only",
+    multiple=True,
+    metavar="NAME",
+    help="Server, client or suite to run (repeatable; default: all). The page is written to the folder.",
+)
 @click.option("--gateway-only", is_flag=True, help="Judge only the gateway in front of the servers.")
-@click.option("--again", is_flag=True, help="Use the results of an earlier run instead of judging again; confirm all findings.")  # fmt: skip
-@click.option("--source", "sources", multiple=True, metavar="NAME=FOLDER", help="Folder of a suite that no package registry has (repeatable).")  # fmt: skip
+@click.option("--again", is_flag=True, help="Use the results of an earlier run, and only confirm them.")
+@click.option(
+    "--source",
+    "sources",
+    multiple=True,
+    metavar="NAME=FOLDER",
+    help="Folder of a suite that no package registry has (repeatable).",
+)
 def main(folder: Path, only: tuple[str, ...], gateway_only: bool, again: bool, sources: tuple[str, ...]) -> None:
     """Install and run servers, clients and suites of other projects, and write docs/third-party-servers.md.
 

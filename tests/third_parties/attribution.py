@@ -38,8 +38,9 @@ class Attribution:
     """The cause of findings.
 
     dialects: those of the runs that it is about; empty: all.
-    confirm: the confirmation (see confirmation.py); None: the cited requests are sent again.
-    sometimes: why the finding depends on chance, so that a run without it is no reason to remove the attribution.
+    confirm: the confirmation (see confirmation.py; in the file also the name of one in recipes.yaml); None: the cited
+        requests are sent again.
+    sometimes: why the finding depends on chance, so the attribution stays even if a run does not have it.
     """
 
     requirements: tuple[str, ...]
@@ -73,16 +74,24 @@ def find(attributions: Sequence[Attribution], row: Row, dialect: str) -> Attribu
     return next((attribution for attribution in attributions if attribution.covers(row.requirement, dialect)), None)
 
 
+@cache
+def _recipes() -> Any:
+    return yaml.safe_load((HERE / "recipes.yaml").read_text(encoding="utf-8"))
+
+
 def _attribution(source: str, row: Mapping[str, Any]) -> Attribution:
     if row["cause"] not in CAUSES:
         raise ValueError(f"{source}: invalid cause {row['cause']!r}: expected one of {', '.join(CAUSES)}")
     report = row.get("report")
+    confirm = row.get("confirm")
+    if isinstance(confirm, str):
+        confirm = _recipes()[confirm]
     return Attribution(
         requirements=tuple(row["requirements"]),
         cause=row["cause"],
         behaviour=row["behaviour"],
         dialects=tuple(row.get("dialects", ())),
-        confirm=row.get("confirm"),
+        confirm=confirm,
         report=Report(report["title"], report["expected"]) if report else None,
         sometimes=row.get("sometimes"),
     )

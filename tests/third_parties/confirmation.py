@@ -1,17 +1,19 @@
 """Confirm findings by requests of httpx, which share no code with the suite's client and its checks.
 
-A confirmation is data: what to send, and what the answers must show. The answers are one JSON document, a list with an
-object for each request (sent up to `tries` times, where chance decides): `status`, `headers`, `text`, `json` (the parsed body, else null), `events` (the parsed events
-of a stream, except `[DONE]`) and `content` (the text of the first choice, joined from the deltas of a stream).
-A status of 0 means that no answer came.
+A confirmation is data: what to send, and what the answers must show. Where chance decides, all is sent up to `tries`
+times. The answers are one JSON document, a list with an object for each request: `status`, `headers`, `text`, `json`
+(the parsed body, else null), `events` (the parsed events of a stream, except `[DONE]`) and `content` (the text of the
+first choice, joined from the deltas of a stream). A status of 0 means that no answer came.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
 
 import httpx
 
@@ -80,16 +82,17 @@ def _repeat(row: Row, requests: Mapping[str, CitedRequest]) -> Confirmation:
 def _request(url: str, model: str, wanted: Mapping[str, Any]) -> tuple[str, str, dict[str, str], str | None]:
     """Return method, URL, headers and body of a request of an attribution.
 
-    `body` is merged into a short prompt to the server's model; null removes a field. `raw` is sent as it is.
+    `body` is merged into a short prompt to the server's model; null removes a field. `raw` is sent as it is, with
+    `{model}` replaced, and `{zeros}` by 5,000 of them.
     """
     method = wanted.get("method", "POST")
-    target = url + wanted.get("path", "/v1/chat/completions")
+    target = url + wanted.get("path", "/v1/chat/completions").replace("{model}", quote(model, safe=""))
     headers = dict(wanted.get("headers", {}))
     if method != "POST":
         return method, target, headers, None
     headers = {"Content-Type": "application/json", **headers}
     if "raw" in wanted:
-        return method, target, headers, wanted["raw"].replace("{model}", model)
+        return method, target, headers, wanted["raw"].replace("{model}", model).replace("{zeros}", "0" * 5000)
     body = {"model": model, "messages": MESSAGES, "max_tokens": 8, **wanted.get("body", {})}
     return method, target, headers, json.dumps({name: value for name, value in body.items() if value is not None})
 
@@ -151,6 +154,12 @@ def _shows(answers: Sequence[Mapping[str, Any]], condition: Mapping[str, Any]) -
             return value is not MISSING and bool(value != operand)
         case "one_of":
             return value in operand
+        case "is_not_or_absent":
+            return bool(value != operand)
+        case "is_not_one_of":
+            return value is not MISSING and value not in operand
+        case "lacks_pattern":
+            return value is not MISSING and re.search(operand, value) is None
         case "length":
             return value is not MISSING and len(value) == operand
         case "longer_than":
@@ -167,7 +176,7 @@ def _shows(answers: Sequence[Mapping[str, Any]], condition: Mapping[str, Any]) -
 
 
 def pointed(document: Any, pointer: str) -> Any:
-    """Return the value at a JSON pointer, whose indices may be negative; MISSING if there is none."""
+    """Return the value at a JSON pointer, whose indices may be negative; MISSING if nothing is there."""
     for part in pointer.split("/")[1:]:
         try:
             document = document[int(part)] if isinstance(document, list) else document[part]

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 RUN_S: Final = 1500.0
 REPORTED: Final = frozenset({"FAIL", "WARN", "ERROR"})
-JUDGED_EXITS: Final = (0, 1)
+JUDGED_EXITS: Final = (0, 1, 4)
+"""Exit codes with a verdict: conformant, nonconformant, and ended early, for example because the server died."""
 REQUIRED: Final = "MUST"
 UNTESTABLE: Final = "UNTESTABLE"
 

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from tests.third_parties.attribution import Attribution
-    from tests.third_parties.judging import Judgement
     from tests.third_parties.program_run import ProgramRun
     from tests.third_parties.server_run import Finding, ServerRun
 
@@ -49,8 +48,8 @@ def _summary(servers: Iterable[ServerRun]) -> Iterator[str]:
                 f"| {title} | {version} | `{judgement.dialect}` | {judgement.verdict} | {counts} "
                 f"| {judgement.sent} | {false} |"
             )
-        if result.not_run is not None:
-            yield f"| {title} | {version} | | {_cell(result.not_run)} |{' |' * (len(OUTCOMES) + 2)}"
+        for reason in (*result.not_judged, *((result.not_run,) if result.not_run else ())):
+            yield f"| {title} | {version} | | {_cell(reason)} |{' |' * (len(OUTCOMES) + 2)}"
     found = [finding for result in servers for finding in result.findings]
     true = sum(finding.problem() is None for finding in found)
     caused: defaultdict[str, int] = defaultdict(int)
@@ -58,7 +57,8 @@ def _summary(servers: Iterable[ServerRun]) -> Iterator[str]:
         caused[finding.attribution.cause if finding.attribution else "unknown"] += 1
     causes = ", ".join(f"{cause} {count}" for cause, count in sorted(caused.items()))
     yield ""
-    yield f"{len(found)} FAIL and WARN rows, {true} of them confirmed by an independent request. Causes: {causes or 'none'}."
+    confirmed = f"{true} of them confirmed by an independent request"
+    yield f"{len(found)} FAIL and WARN rows, {confirmed}. Causes: {causes or 'none'}."
 
 
 def _gateway(servers: Iterable[ServerRun]) -> Iterator[str]:

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 POLL_S: Final = 0.3
 STOP_S: Final = 10.0
+KEY: Final = "third-party-key"
+KEY_VARIABLE: Final = "CHATPROOF_THIRD_PARTY_KEY"
+"""API key of our own server, which some dialects require."""
 ENVIRONMENT: Final = {"HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1", "DO_NOT_TRACK": "1"}
 
 
@@ -58,12 +61,13 @@ def running(
 
 
 @contextmanager
-def our_server(arguments: Sequence[str], log: Path) -> Iterator[str]:
-    """Run `chatproof serve` with some options and yield its URL."""
+def our_server(arguments: Sequence[str], log: Path, *, with_key: bool) -> Iterator[str]:
+    """Run `chatproof serve` with some options, with or without an API key, and yield its URL."""
     port = free_port()
     command = [sys.executable, "-m", "chatproof", "serve", *arguments, "--port", str(port)]
+    command += ["--api-key-env", KEY_VARIABLE] if with_key else []
     url = f"http://127.0.0.1:{port}"
-    with running(command, f"{url}/health", ROOT, log, 120.0, {}):
+    with running(command, f"{url}/health", ROOT, log, 120.0, {KEY_VARIABLE: KEY}):
         yield url
 
 

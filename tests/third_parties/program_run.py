@@ -16,10 +16,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-
 from tests.third_parties.catalogue import HERE
 from tests.third_parties.environments import NotInstalledError, expand, install
-from tests.third_parties.processes import ENVIRONMENT, NotStartedError, our_server
+from tests.third_parties.processes import ENVIRONMENT, KEY, NotStartedError, our_server
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -86,7 +85,7 @@ def run_program(program: Program, work: Path, checkouts: Mapping[str, Path], say
         say(f"{program.name}: installing")
         try:
             result.version = install(program.software, work).version
-            for script in (HERE / "clients").glob("*.mjs"):  # node looks for modules beside a script
+            for script in (HERE / "clients").glob("*.mjs"):  # node looks for modules in the folder of a script
                 shutil.copy(script, folder)
         except NotInstalledError as error:
             result.not_run = f"not installed: {error}"
@@ -104,13 +103,19 @@ def run_program(program: Program, work: Path, checkouts: Mapping[str, Path], say
 
 def _run(program: Program, folder: Path, source: str, against: str, url: str, result: ProgramRun) -> None:
     command = shlex.split(expand(program.command, folder, url=url, source=source, our_python=sys.executable))
-    variables = {"BASE_URL": f"{url}/v1", "API_KEY": "none", "MODEL": MODEL, "SERVER_URL": url}
-    variables |= {"OPENAI_API_KEY": "none", "SOURCE": source, "NODE_PATH": str(folder / "node_modules")}
+    variables = {"BASE_URL": f"{url}/v1", "API_KEY": KEY, "MODEL": MODEL, "SERVER_URL": url}
+    variables |= {"OPENAI_API_KEY": KEY, "SOURCE": source, "NODE_PATH": str(folder / "node_modules")}
     environment = {**os.environ, **ENVIRONMENT, **variables}
     environment.pop("PYTHONPATH", None)
     try:
         ended = subprocess.run(
-            command, cwd=folder, env=environment, capture_output=True, text=True, timeout=RUN_S, stdin=subprocess.DEVNULL
+            command,
+            cwd=folder,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=RUN_S,
+            stdin=subprocess.DEVNULL,
         )
     except subprocess.TimeoutExpired:
         result.broken[against] = f"not finished after {RUN_S:.0f} s"
@@ -133,13 +138,13 @@ def _cases(output: str) -> Iterator[Case]:
 def _serving(against: str, folder: Path) -> Iterator[str]:
     """Serve a dialect with the embedded model, or the gateway in front of the reference server."""
     if against != GATEWAY:
-        with our_server(["--dialect", against, "--model", MODEL], folder / "server.log") as url:
+        with our_server(["--dialect", against, "--model", MODEL], folder / "server.log", with_key=True) as url:
             yield url
         return
     with (
-        our_server(["--dialect", "vllm", "--model", MODEL], folder / "upstream.log") as upstream,
-        our_server(["--dialect", "openai", "--model", MODEL, "--upstream", upstream], folder / "server.log") as url,
+        our_server(["--dialect", "vllm", "--model", MODEL], folder / "upstream.log", with_key=False) as upstream,
+        our_server(
+            ["--dialect", "openai", "--model", MODEL, "--upstream", upstream], folder / "server.log", with_key=True
+        ) as url,
     ):
         yield url
-
-

@@ -48,8 +48,8 @@ class Finding:
 class ServerRun:
     """The results for one server.
 
-    not_run: why it was not installed, started or judged.
-    gateway: the judgement of the gateway in front of it; gateway_problem: why there is none.
+    not_run: why it was not installed or started. not_judged: runs that ended without a verdict.
+    gateway: the judgement of the gateway in front of it; gateway_problem: why it is missing.
     """
 
     server: Server
@@ -57,6 +57,7 @@ class ServerRun:
     not_run: str | None = None
     judgements: list[Judgement] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
+    not_judged: list[str] = field(default_factory=list)
     gateway: Judgement | None = None
     gateway_problem: str | None = None
 
@@ -69,7 +70,9 @@ class ServerRun:
         """Yield one line for everything that makes the command fail."""
         name = self.name
         if self.not_run is not None:
-            return  # the page says so; a machine without npm or wheels is no defect of ours
+            return  # the page says so: a machine may lack npm or a wheel
+        for reason in self.not_judged:
+            yield f"{name}: {reason}"
         for finding in self.findings:
             if (problem := finding.problem()) is not None:
                 yield f"{name} as {finding.dialect}: {finding.row.outcome} {finding.row.requirement}: {problem}"
@@ -113,8 +116,8 @@ def _judge_all(
                 try:
                     judgement = judge(url, dialect, model(server, environment), environment.folder, dialect)
                 except NotJudgedError as error:
-                    result.not_run = f"not judged as {dialect}: {error}"
-                    return
+                    result.not_judged.append(f"not judged as {dialect}: {error}")
+                    continue
         result.judgements.append(judgement)
         say(f"{server.name}: {judgement.verdict}, {len(judgement.rows)} findings to confirm")
         _confirm_all(server, environment, judgement, result)
@@ -148,7 +151,7 @@ def _judge_gateway(
         options += [environment.expand(option) for option in server.gateway or ()]
         say(f"{server.name}: judging the gateway as {GATEWAY_DIALECT}")
         try:
-            with our_server(options, environment.folder / "gateway.log") as gateway:
+            with our_server(options, environment.folder / "gateway.log", with_key=False) as gateway:
                 result.gateway = judge(gateway, GATEWAY_DIALECT, "mindie", environment.folder, "gateway")
         except (NotStartedError, NotJudgedError) as error:
             result.gateway_problem = str(error)
@@ -167,7 +170,7 @@ def started(server: Server, environment: Environment) -> Iterator[str]:
         if server.behind is not None:
             log = environment.folder / "upstream.log"
             arguments = ["--dialect", server.behind, "--model", server.model]
-            upstream = stack.enter_context(our_server(arguments, log))
+            upstream = stack.enter_context(our_server(arguments, log, with_key=True))
         port = str(free_port())
         url = f"http://127.0.0.1:{port}"
         folder = environment.folder

@@ -11,7 +11,9 @@ from pathlib import Path
 import cases
 
 folder = Path(tempfile.mkdtemp())
-configuration = f"- model_id: served\n  model_name: {cases.MODEL}\n  api_base: {cases.BASE_URL}\n  supports_tools: true\n"
+configuration = (
+    f"- model_id: served\n  model_name: {cases.MODEL}\n  api_base: {cases.BASE_URL}\n  supports_tools: true\n"
+)
 (folder / "extra-openai-models.yaml").write_text(configuration, encoding="utf-8")
 
 

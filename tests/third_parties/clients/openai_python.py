@@ -71,8 +71,11 @@ def tool_call():
 def streamed_tool_call():
     """The accumulated events of a stream contain the call."""
     with client.chat.completions.stream(
-        model=cases.MODEL, messages=[{"role": "user", "content": cases.WEATHER}], tools=[cases.TOOL],
-        tool_choice="required", max_tokens=200,
+        model=cases.MODEL,
+        messages=[{"role": "user", "content": cases.WEATHER}],
+        tools=[cases.TOOL],
+        tool_choice="required",
+        max_tokens=200,
     ) as stream:
         stream.until_done()
         completion = stream.get_final_completion()

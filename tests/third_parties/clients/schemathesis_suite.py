@@ -17,5 +17,7 @@ command += ["--continue-on-failure", "--report", "json", "--report-json-path", s
 ended = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=800)
 print(ended.stdout[-6000:], ended.stderr[-2000:], file=sys.stderr)
 passed = ended.returncode == 0
-summary = [line.strip() for line in ended.stdout.splitlines() if "passed" in line or "failed" in line or "generated" in line]
+summary = [
+    line.strip() for line in ended.stdout.splitlines() if "passed" in line or "failed" in line or "generated" in line
+]
 print(json.dumps({"case": "run", "ok": passed, "detail": "; ".join(summary)[:300] or ended.stderr[-300:]}))
