@@ -169,7 +169,7 @@ def test_results_files_are_read_with_their_cited_requests() -> None:
         "requirements": [requirement, {**requirement, "id": "u", "outcome": "UNTESTABLE"}], "exchanges": [exchange],
     }  # fmt: skip
     read = read_results(results, 1).at("http://h:2")
-    assert ([found.requirement for found in read.rows], read.untestable) == (["r"], ("u",))
+    assert ([reported.requirement for reported in read.rows], read.untestable) == (["r"], ("u",))
     assert read.requests["a/b"].url == "http://h:2/v1"
 
 
