@@ -13,6 +13,7 @@ from conformance.check import Finding
 from conformance.judge.acceptance import is_accepted, is_refused
 from conformance.judge.checks.errors.response import TRACES
 from conformance.proof.editing.answers import edit_answer, edit_text
+from conformance.proof.editing.logprobs import alternative
 from conformance.proof.editing.responses import accept, dump, refuse, with_body, with_header, with_status
 from conformance.proof.editing.streams import edit_frames
 from openapi.stream import sse
@@ -302,3 +303,22 @@ def test_tokens_without_text_are_not_considered_equal(
 
     changed = edit_answer(good.exchanges[key], edit)
     assert judged(good, f"logprobs.{check}", key, changed).findings == ()
+
+
+@pytest.mark.parametrize(
+    ("order", "is_sorted"),
+    [("chosen a b", True), ("a chosen b", True), ("a b chosen", True), ("chosen b a", False), ("b chosen a", False)],
+)
+def test_the_chosen_token_may_stand_anywhere_among_sorted_alternatives(
+    read_good: Callable[[str], Good], order: str, is_sorted: bool
+) -> None:
+    good, key = read_good("vllm"), ("logprobs", "told")
+    values = {"chosen": -9.0, "a": -0.1, "b": -3.0}
+
+    def edit(body: Any) -> None:
+        for entry in body["choices"][0]["logprobs"]["content"]:
+            listed = [alternative(letter, values[letter]) for letter in order.split()]
+            entry.update(token="chosen", bytes=list(b"chosen"), logprob=values["chosen"], top_logprobs=listed)
+
+    changed = edit_answer(good.exchanges[key], edit)
+    assert bool(judged(good, "logprobs.alternatives-sorted", key, changed).findings) is not is_sorted

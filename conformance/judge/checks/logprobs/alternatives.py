@@ -62,11 +62,13 @@ def _require_likeliest(exchange: Exchange) -> None:
 
 @check("logprobs.alternatives-sorted", on=REQUESTED)
 def alternatives_are_sorted(exchange: Exchange, _: Context) -> Iterator[Finding]:
-    """Alternatives are sorted, the most likely first; the chosen token may follow if it is not one of them."""
+    """Alternatives are sorted, the most likely first; the chosen token may be anywhere among them.
+
+    vLLM lists the chosen token first, even in place of the last alternative.
+    """
     _require_likeliest(exchange)
     for entry in all_entries(exchange):
-        requested = exchange.request_json.get("top_logprobs") or 0
-        listed = entry.top if len(entry.top) <= requested else [item for item in entry.top if item.token != entry.token]
+        listed = [item for item in entry.top if item.token != entry.token]
         for before, after in pairwise(listed):
             if after.logprob > before.logprob + ROUNDING:
                 yield Finding(f"{after.where}/logprob", f"at most {before.logprob}", f"{after.logprob}")
