@@ -158,14 +158,28 @@ def serve_mutated(mutator: Mutator) -> Iterator[str]:
                 answer, is_reset = mutator.answer(body)
             writer.write(answer)
             await writer.drain()
-        writer.transport.abort() if is_reset else writer.close()
+        if is_reset:
+            writer.transport.abort()
+        else:
+            writer.close()
 
     server = loop.run_until_complete(asyncio.start_server(handle, "127.0.0.1", 0, limit=2**20))
+
+    async def stop() -> None:
+        server.close()
+        tasks = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.sleep(0)  # transports close in the next turn
+        loop.stop()
+
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
     try:
         yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     finally:
-        loop.call_soon_threadsafe(loop.stop)
+        asyncio.run_coroutine_threadsafe(stop(), loop)
         thread.join()
+        loop.run_until_complete(loop.shutdown_asyncgens())
         loop.close()
