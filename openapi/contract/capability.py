@@ -49,11 +49,11 @@ def request_for(capability: str, parameters: Mapping[str, Parameter]) -> dict[st
 
 
 def _options(parameter: Parameter, capability: str) -> Iterator[dict[str, Any]]:
-    """Yield values that use an option which belongs to the capability, beside options that every server has."""
-    beside = next((probe.value for probe in _certain(parameter) if isinstance(probe.value, dict)), {})
+    """Yield values that use an option which belongs to the capability, in addition to options that every server has."""
+    common = next((probe.value for probe in _certain(parameter) if isinstance(probe.value, dict)), {})
     for name, schema in parameter.schema.get("properties", {}).items():
         if schema.get("x-capability") == capability and schema.get("type") in ("boolean", ["boolean", "null"]):
-            yield from ({**beside, name: value} for value in (True, False) if value not in schema.get("x-neutral", ()))
+            yield from ({**common, name: value} for value in (True, False) if value not in schema.get("x-neutral", ()))
 
 
 def _certain(parameter: Parameter) -> list[Probe]:

@@ -78,7 +78,7 @@ class Resources:
 
 
 class Load:
-    """Sends a mixed load to a server, and counts what came of it. The same seed sends the same requests."""
+    """Sends a mixed load to a server, and counts the results. The same seed sends the same requests."""
 
     def __init__(
         self, server: EmbeddedServer, contract: Contract, seed: int, connect: Connect = asyncio.open_connection

@@ -62,7 +62,8 @@ def main(folder: Path, only: tuple[str, ...], gateway_only: bool, again: bool, s
     for name, program in {**clients, **suites}.items():
         if not gateway_only and (not only or name in only):
             programs.append(run_program(program, folder, checkouts, click.echo))
-    problems = [problem for result in (*judged, *programs) for problem in result.problems()]
+    results: list[ServerRun | ProgramRun] = [*judged, *programs]
+    problems = [problem for result in results for problem in result.problems()]
     text = page.render(judged, programs)
     if not only and not gateway_only:
         PAGE.write_text(text, encoding="utf-8")
@@ -70,7 +71,7 @@ def main(folder: Path, only: tuple[str, ...], gateway_only: bool, again: bool, s
         (folder / "page.md").write_text(text, encoding="utf-8")
     for problem in problems:
         click.echo(problem)
-    for result in (*judged, *programs):
+    for result in results:
         if result.not_run is not None:
             click.echo(f"{result.name}: {result.not_run}")
     click.echo(f"problems: {len(problems)}")

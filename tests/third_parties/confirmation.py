@@ -147,7 +147,7 @@ def _shows(answers: Sequence[Mapping[str, Any]], condition: Mapping[str, Any]) -
     operand = condition[operation]
     match operation:
         case "absent":
-            return (value is MISSING) == operand
+            return bool((value is MISSING) == operand)
         case "is":
             return bool(value == operand)
         case "is_not":
