@@ -155,7 +155,7 @@ class Server(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Take no new requests, give running responses the grace period, then end them by closing the engine.
 
-        If the engine has stopped, no response can finish, so the grace period is 0.
+        If the engine has stopped, no response can finish, so the grace period ends at once.
         """
         loop = asyncio.get_running_loop()
         grace_s = 0.0 if self._engine_stopped else self._grace_s
