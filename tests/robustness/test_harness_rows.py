@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.robustness.harness_attacks import ATTACKS
+from tests.robustness.origin_attacks import ATTACKS  # which adds its rows to those of harness_attacks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
