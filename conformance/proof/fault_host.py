@@ -32,6 +32,8 @@ class HostedFault:
     benign: this is not a fault but a variation that every document allows.
     timeout_s: how long an answer may take with the fault, if longer than usual.
     flaky: where the fault shows depends on chance or on concurrent requests.
+    origin: who wrote the fault, if it was not the author of the checks.
+    group: the class of misbehaviour by which the faults of an origin are counted.
     """
 
     name: str
@@ -45,6 +47,8 @@ class HostedFault:
     timeout_s: float | None
     flaky: bool
     dialects: tuple[str, ...]
+    origin: str = ""
+    group: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +118,8 @@ def _read_list(lines: tuple[str, ...]) -> tuple[tuple[HostedFault, ...], tuple[H
                 timeout_s=row["timeout_s"],
                 flaky=row["flaky"],
                 dialects=tuple(row["dialects"]),
+                origin=row["origin"],
+                group=row["group"],
             )
             for row in listed["faults"]
         )

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from conformance.errors import HarnessError, UsageError
-from conformance.proof import kill_matrix
+from conformance.proof import detection, kill_matrix
 from conformance.proof.exit_codes import FAILURE, INTERNAL_ERROR, SUCCESS, USAGE
 from conformance.proof.fault_host import list_dialects, start_fault_host
 from conformance.proof.kill_table import KILL_TABLE, read
@@ -34,6 +34,17 @@ if TYPE_CHECKING:
 @click.command(name="run", context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--dialect", metavar="NAME", help="Only the faults of this dialect")
 @click.option("--only", multiple=True, metavar="GLOB", help="Only these faults; checks may detect nothing (repeatable)")
+@click.option(
+    "--origin",
+    metavar="NAME",
+    help="Only the faults of another author, who has not read the checks; without it only the project's own",
+)
+@click.option(
+    "--results",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="With --origin: write the result of each fault as JSON",
+)
 @click.option("--no-bounds", is_flag=True, help="Without the faults that are made from the bounds of parameters")
 @click.option(
     "--write",
@@ -50,6 +61,8 @@ if TYPE_CHECKING:
 def run(
     dialect: str | None,
     only: tuple[str, ...],
+    origin: str | None,
+    results: Path | None,
     no_bounds: bool,
     known: bool,
     thorough: bool,
@@ -65,22 +78,34 @@ def run(
     """
     console = Console(highlight=False)
     started_s = time.monotonic()
-    complete = not (dialect or only or no_bounds)
+    complete = not (dialect or only or no_bounds or origin)
     try:
+        if origin and (reference or output):
+            raise UsageError("--origin excludes --check and --write: the kill matrix has the project's own faults only")
+        if results and not origin:
+            raise UsageError("--results requires --origin")
         if reference and not complete:
             raise UsageError("--check requires all faults: remove --dialect, --only and --no-bounds")
         if known and (thorough or not output):
             raise UsageError("--known requires --write, and excludes --thorough")
         known_rows = _known_rows() if known or not (thorough or output or only) else {}
-        result, existing = _run_faults(dialect, only, known_rows, bounds=not no_bounds, complete=complete)
+        result, hosted = _run_faults(
+            dialect, only, known_rows, origin=origin or "", bounds=not no_bounds, complete=complete
+        )
     except UsageError as error:
         _exit_with(str(error), USAGE)
     except HarnessError as error:
         _exit_with(str(error), INTERNAL_ERROR)
     _print_result(result, console)
+    if origin is not None:
+        _print_groups(detection.count_by_group(hosted, result.matrix.rows), console)
+    if results is not None:
+        data = detection.to_data(hosted, result.matrix.rows, result.false_positives)
+        results.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
     changes = kill_matrix.compare_tables(read(), kill_matrix.to_data(result.matrix)) if reference else []
     matrix = result.matrix
     if output is not None and not complete:
+        existing = {fault.name for fault in hosted}
         matrix = make_matrix(kill_matrix.add_known_rows(matrix, read(), existing).rows, complete=True)
     text = kill_matrix.render(matrix, [_describe_false_positives(matrix, len(list_dialects()), result.false_positives)])
     if reference is not None and not changes and (not reference.exists() or _head(_read(reference)) != _head(text)):
@@ -112,16 +137,16 @@ def _run_faults(
     only: tuple[str, ...],
     known_rows: Mapping[str, FaultRow],
     *,
+    origin: str,
     bounds: bool,
     complete: bool,
-) -> tuple[MutationResult, frozenset[str]]:
-    """Run the selected faults, and return the result and the names of all faults."""
+) -> tuple[MutationResult, tuple[HostedFault, ...]]:
+    """Run the selected faults, and return the result and all faults of the origin."""
     dialects = (load_contract(dialect).name,) if dialect else list_dialects()
     with show_progress("starting the fault host") as show, start_fault_host() as host:
+        hosted = _of_origin(host.faults, origin)
         faults = [
-            fault
-            for fault in host.faults
-            if set(fault.dialects) & set(dialects) and (bounds or fault.parameter is None)
+            fault for fault in hosted if set(fault.dialects) & set(dialects) and (bounds or fault.parameter is None)
         ]
         result = asyncio.run(
             run_faults(
@@ -133,7 +158,15 @@ def _run_faults(
                 known_rows=known_rows,
             )
         )
-        return result, frozenset(fault.name for fault in host.faults)
+        return result, hosted
+
+
+def _of_origin(faults: Sequence[HostedFault], origin: str) -> tuple[HostedFault, ...]:
+    """Return the faults of one origin; "" is the project itself."""
+    origins = sorted({fault.origin for fault in faults} - {""})
+    if origin and origin not in origins:
+        raise UsageError(f"unknown --origin {origin!r}: expected one of {', '.join(origins)}")
+    return tuple(fault for fault in faults if fault.origin == origin)
 
 
 def _known_rows() -> dict[str, FaultRow]:
@@ -176,6 +209,13 @@ def _print_result(result: MutationResult, console: Console) -> None:
             console.print(f"[red]{len(lines)} {title}:[/red]")
             for line in lines:
                 console.print(f"  {escape(line)}", soft_wrap=True)
+
+
+def _print_groups(counts: Mapping[str, Mapping[str, int]], console: Console) -> None:
+    """Print how many faults of each group are detected, and how strongly."""
+    for group, outcomes in sorted(counts.items()):
+        numbers = ", ".join(f"{number} {outcome}" for outcome, number in outcomes.items())
+        console.print(f"{group}: {numbers} [dim]of {sum(outcomes.values())}[/dim]")
 
 
 def _exit_with(message: str, code: int) -> NoReturn:

@@ -34,6 +34,9 @@ class Fault:
     benign: this is not a fault but a variation that every document allows.
     timeout_s: how long an answer may take with the fault; None: the usual time.
     flaky: where the fault shows depends on chance or on concurrent requests.
+    origin: who wrote the fault, if it was not the author of the checks (see `reference_server.faults.blind`).
+    group: the class of misbehaviour by which the faults of an origin are counted.
+    sources: public reports of the fault, or of servers that show the variation.
     """
 
     name: str
@@ -49,6 +52,9 @@ class Fault:
     benign: bool = False
     timeout_s: float | None = None
     flaky: bool = False
+    origin: str = ""
+    group: str = ""
+    sources: tuple[str, ...] = ()
 
 
 def description_of(function: Callable[..., object]) -> str:

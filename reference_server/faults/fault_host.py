@@ -163,6 +163,8 @@ def faults_as_data() -> list[dict[str, Any]]:
                 "benign": fault.benign,
                 "timeout_s": fault.timeout_s,
                 "flaky": fault.flaky,
+                "origin": fault.origin,
+                "group": fault.group,
                 "dialects": [],
             }
             rows.setdefault(fault.name, row)["dialects"].append(dialect)

@@ -69,6 +69,5 @@ def print_faults(faults: Mapping[str, Fault]) -> None:
 
 def reports_of(fault: Fault) -> str:
     """Return the public reports of the bugs that a fault reproduces."""
-    if fault.benign:
-        return "allowed"
-    return "; ".join(dict.fromkeys(report for number in fault.bugs for report in load_bugs()[number]["seen"]))
+    reported = dict.fromkeys(report for number in fault.bugs for report in load_bugs()[number]["seen"])
+    return "allowed" if fault.benign else "; ".join([*reported, *fault.sources])

@@ -42,8 +42,8 @@ class FaultMiddleware:
         if scope["type"] != "http" or not (self._hooks.everywhere or is_chat_request(scope, self._contract)):
             await self._app(scope, receive, send)
             return
-        body = await _read(receive)
-        request = ServedRequest(self._contract, scope["method"], scope["path"], body, _object(body))
+        body = await read_body(receive)
+        request = ServedRequest(self._contract, scope["method"], scope["path"], body, parse_object(body))
         if self._hooks.request is not None and request.payload:
             payload = request.payload
             before = orjson.dumps(payload, option=orjson.OPT_SORT_KEYS) if _is_serializable(payload) else b""
@@ -58,9 +58,9 @@ class FaultMiddleware:
             if before and orjson.dumps(request.payload, option=orjson.OPT_SORT_KEYS) != before:
                 body = orjson.dumps(request.payload)
                 # The response hooks see what the client sent, not what the request hook made of it.
-                request = replace(request, payload=_object(request.body), state=request.state)
-                scope = _with_length(scope, len(body))
-        await self._app(scope, _replay(body, receive), _ResponseEditor(self._hooks, request, send).send)
+                request = replace(request, payload=parse_object(request.body), state=request.state)
+                scope = with_length(scope, len(body))
+        await self._app(scope, replay_body(body, receive), _ResponseEditor(self._hooks, request, send).send)
 
 
 def is_chat_request(scope: Scope, contract: Contract) -> bool:
@@ -76,7 +76,8 @@ def _is_serializable(value: Json) -> bool:
     return True
 
 
-async def _read(receive: Receive) -> bytes:
+async def read_body(receive: Receive) -> bytes:
+    """Read the whole body of a request."""
     parts = []
     while True:
         message = await receive()
@@ -85,7 +86,8 @@ async def _read(receive: Receive) -> bytes:
             return b"".join(parts)
 
 
-def _object(body: bytes) -> Json:
+def parse_object(body: bytes) -> Json:
+    """Return the JSON object in a body; an empty one if the body is not a JSON object."""
     try:
         value = orjson.loads(body)
     except orjson.JSONDecodeError:
@@ -93,12 +95,13 @@ def _object(body: bytes) -> Json:
     return value if isinstance(value, dict) else {}
 
 
-def _with_length(scope: Scope, length: int) -> Scope:
+def with_length(scope: Scope, length: int) -> Scope:
+    """Return the scope of a request with another length of its body."""
     headers = [pair for pair in scope["headers"] if pair[0] != b"content-length"]
     return {**scope, "headers": [*headers, (b"content-length", str(length).encode())]}
 
 
-def _replay(body: bytes, receive: Receive) -> Receive:
+def replay_body(body: bytes, receive: Receive) -> Receive:
     """Return a `receive` that yields the body again and then the client's further messages."""
     messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
@@ -155,7 +158,7 @@ class _ResponseEditor:
         if head.status >= 400 and hooks.refusal is not None:
             changed = hooks.refusal(head, _value(body), request)
             body = changed if isinstance(changed, bytes) else orjson.dumps(changed)
-        elif head.status < 300 and hooks.answer is not None and (answer := _object(body)):
+        elif head.status < 300 and hooks.answer is not None and (answer := parse_object(body)):
             hooks.answer(answer, request)
             body = orjson.dumps(answer)
         rewrite = hooks.body if self._streams else hooks.body or hooks.plain
@@ -180,7 +183,7 @@ class _ResponseEditor:
     def _edit_frame(self, frame: bytes) -> Iterable[bytes]:
         request, hooks = self._request, self._hooks
         request.event_index += 1
-        if hooks.chunk is not None and frame != DONE and (chunk := _object(frame.removeprefix(DATA))):
+        if hooks.chunk is not None and frame != DONE and (chunk := parse_object(frame.removeprefix(DATA))):
             hooks.chunk(chunk, request)
             frame = sse.encode(orjson.dumps(chunk))
         return (frame,) if hooks.event is None else hooks.event(frame, request)

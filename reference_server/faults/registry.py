@@ -1,4 +1,4 @@
-"""The registry of faults: those defined below `topics`, and those generated from the facts of a contract."""
+"""The registry of faults: those defined below `topics` and `blind`, and those generated from a contract."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from openapi.did_you_mean import similar_names
 from reference_server.faults import topics
+from reference_server.faults.blind.sources import blind_faults
 from reference_server.faults.bound_faults import bound_faults_of
 from reference_server.faults.default_faults import default_faults_of
 from reference_server.faults.fault import Fault
@@ -36,11 +37,15 @@ def gather_faults() -> dict[str, Fault]:
 
 
 def faults_of(contract: Contract, served: Contract) -> dict[str, Fault]:
-    """Return the faults that a dialect's contract covers, by name: the defined ones, then the generated ones.
+    """Return the faults that a dialect's contract covers, by name: the written ones, then the generated ones.
 
     served: the contract without what the server lacks.
     """
-    defined = (fault for fault in gather_faults().values() if fault.applies_to(contract if fault.declares else served))
+    defined = (
+        fault
+        for fault in (*gather_faults().values(), *blind_faults().values())
+        if fault.applies_to(contract if fault.declares else served)
+    )
     return {fault.name: fault for fault in (*defined, *bound_faults_of(served), *default_faults_of(served))}
 
 
