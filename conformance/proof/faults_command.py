@@ -156,6 +156,7 @@ def _run_faults(
                 show,
                 complete=complete,
                 known_rows=known_rows,
+                once=bool(origin),
             )
         )
         return result, hosted

@@ -75,12 +75,14 @@ async def run_faults(
     *,
     complete: bool,
     known_rows: Mapping[str, FaultRow],
+    once: bool = False,
 ) -> MutationResult:
     """Test each fault in the first of these dialects that has it, and each variation also in one of the others.
 
     complete: judge the faultless server of every dialect, and count checks that detect nothing.
     known_rows: rows that are verified with the scenarios that showed the fault; a fault without such a row is tested
         with all scenarios, and those that are enough to repeat the result are found.
+    once: test each fault once, and do not look for scenarios that repeat the result, which is then not stored.
     on_progress: called with a line of text after each step.
     """
     trials = [trial for fault in faults for trial in _plan_trials(fault, dialects)]
@@ -100,7 +102,10 @@ async def run_faults(
         async with free:
             try:
                 known = known_rows.get(trial.fault.name)
-                if known is None:
+                if once:
+                    kills = await fault_run.run_fault(host, baselines[trial.dialect], trial.fault)
+                    result = TrialResult(kills, _strongest(kills, trial.fault), ())
+                elif known is None:
                     result = await _discover(host, baselines[trial.dialect], trial.fault)
                 else:
                     result = await _verify(host, baselines[trial.dialect], trial, known)

@@ -8,6 +8,9 @@ from reference_server.faults.blind.recipes import dropping, fail, is_number, is_
 from reference_server.faults.decorators import choices_of, has_parameters, hooked_fault, message_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from openapi.contract.contract import Contract
     from reference_server.faults.hooks import CannedResponse, Json, ServedRequest
 
 GREATEST = 2**31 - 1
@@ -81,6 +84,11 @@ def _penalised(sent: Json) -> bool:
     return any(sent.get(name) for name in ("presence_penalty", "frequency_penalty"))
 
 
+def _lacks_rule(rule: str, *parameters: str) -> Callable[[Contract], bool]:
+    """Apply a fault to dialects that have these parameters, and that do not forbid their combination by a rule."""
+    return lambda contract: rule not in contract.rules and set(parameters) <= set(contract.parameters)
+
+
 stop_and_logprobs_refused = when(
     "stop-and-logprobs-refused",
     "A plain request with stop and logprobs is refused.",
@@ -99,7 +107,7 @@ streamed_tools_and_logprobs_refused = when(
     "A stream with tools and logprobs is refused.",
     lambda sent: _streams(sent) and bool(sent.get("tools")) and bool(sent.get("logprobs")),
     refusing("logprobs is not supported with tools and stream"),
-    applies_to=has_parameters(*STREAMED_TOOLS),
+    applies_to=_lacks_rule("tools-without-logprobs", *STREAMED_TOOLS),
 )
 logprobs_run_past_the_stop = hooked_fault(
     "logprobs-run-past-the-stop",
@@ -177,7 +185,7 @@ larger_limit_counts = when(
     "If max_tokens and max_completion_tokens differ, the larger one counts.",
     _is_both,
     _larger,
-    applies_to=has_parameters("max_completion_tokens"),
+    applies_to=_lacks_rule("one-token-limit", "max_completion_tokens"),
 )
 several_with_a_seed_refused = when(
     "several-with-a-seed-refused",

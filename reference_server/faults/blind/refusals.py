@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from openapi.description.validation import Validator
 from openapi.stream import sse
 from reference_server.faults.blind.recipes import messages_of, refusing, when
 from reference_server.faults.decorators import has_parameters, hooked_fault, wrapping_fault
@@ -66,6 +67,12 @@ def _was_silent(sent: Json) -> bool:
     return any(message.get("role") == "assistant" and message.get("content") == "" for message in messages_of(sent))
 
 
+def _takes_silent_turns(contract: Contract) -> bool:
+    roles = {"user": "Hello", "assistant": ""}
+    history = [{"role": role, "content": content} for role, content in (*roles.items(), ("user", "Hello"))]
+    return not Validator(contract).request_problems({"model": contract.default_model, "messages": history})
+
+
 unknown_models_get_200 = hooked_fault(
     "unknown-models-get-200", "A request for an unknown model is refused with status 200.", refusal=_other_model
 )
@@ -91,6 +98,7 @@ silent_turns_refused = when(
     "A history with an empty assistant message is refused.",
     _was_silent,
     refusing("invalid assistant message"),
+    applies_to=_takes_silent_turns,
 )
 
 

@@ -48,7 +48,7 @@ def _add_up(usage: Json) -> None:
 def _count_chunks(chunk: Json, request: ServedRequest) -> None:
     said = [message_of(choice).get("content") for choice in choices_of(chunk)]
     request.state["chunks"] = request.state.get("chunks", 0) + sum(map(bool, said))
-    if isinstance(chunk.get("usage"), dict) and said != [""]:
+    if isinstance(chunk.get("usage"), dict):
         chunk["usage"]["completion_tokens"] = request.state["chunks"]
         _add_up(chunk["usage"])
 

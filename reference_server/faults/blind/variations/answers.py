@@ -127,10 +127,10 @@ indented_arguments = _arguments(
     "Arguments are spread over several lines.",
     lambda value: json.dumps(value, indent=2, ensure_ascii=False),
 )
-compact_arguments = _arguments(
-    "arguments-compact",
-    "Arguments contain no white space.",
-    lambda value: json.dumps(value, separators=(",", ":"), ensure_ascii=False),
+spaced_arguments = _arguments(
+    "arguments-spaced",
+    "White space surrounds the separators of arguments.",
+    lambda value: json.dumps(value, separators=(" , ", " : "), ensure_ascii=False),
 )
 finish_with_the_last_text = variation(
     "finish-with-the-last-text",

@@ -137,10 +137,10 @@ async def _pause_at_the_end(body: bytes, _request: ServedRequest) -> AsyncIterat
     if rest:
         yield rest
     if rest != body:
-        await asyncio.sleep(0.2)
+        await asyncio.sleep(0.8)
         yield DONE
 
 
 two_spaces = variation("two-spaces-after-colon", "Two spaces follow the colon of data.", event=_two_spaces)
 pauses_in_streams = variation("pauses-in-streams", "A stream pauses for 0.8 s.", pieces=_pause_in_the_middle)
-late_done = variation("late-done", "`[DONE]` is sent 0.2 s after the last chunk.", pieces=_pause_at_the_end)
+late_done = variation("late-done", "`[DONE]` is sent 0.8 s after the last chunk.", pieces=_pause_at_the_end)

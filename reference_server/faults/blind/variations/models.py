@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from reference_server.engine import PromptTooLong
+from reference_server.faults.blind.recipes import CountedGeneration
 from reference_server.faults.decorators import variation, wrapping_fault
 from reference_server.faults.fault import Fault, description_of
 from reference_server.faults.fault_middleware import is_chat_request
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
     from openapi.contract.contract import Contract
-    from reference_server.engine import Engine, Generation, SamplingParams
+    from reference_server.engine import Delta, Engine, Generation, SamplingParams
     from reference_server.faults.hooks import Json, ServedRequest
 
     App = Callable[[Scope, Receive, Send], Awaitable[None]]
@@ -31,6 +32,8 @@ CEILING: Final = 200
 PLACES: Final = 3
 MOST_AT_ONCE: Final = 8
 WARM_UP_S: Final = 1.5
+LONGEST_PREFIXED: Final = 3_000
+PATIENCE_S: Final = 30.0
 KEY: Final = b"authorization"
 
 
@@ -68,6 +71,77 @@ class OtherEngine:
         return self._engine.submit(prompt, params)
 
 
+class PrefixedEngine:
+    """An engine of another model: the embedded model after a conversation that it does not count.
+
+    Log-probabilities are those of this model, because the prompt really begins with the conversation.
+    """
+
+    def __init__(self, engine: Engine, conversation: list[Json]) -> None:
+        self._engine = engine
+        self._prefix: list[int] = engine.encode_chat(conversation)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._engine, name)
+
+    def submit(self, prompt: list[int], params: SamplingParams) -> Generation:
+        """Submit the prompt after the conversation, if the answer does not contain the prompt."""
+        if params.includes_prompt or params.truncate_prompt_tokens or len(prompt) > LONGEST_PREFIXED:
+            return self._engine.submit(prompt, params)
+        return PrefixedGeneration(self._engine.submit([*self._prefix, *prompt], params), len(prompt))
+
+
+class PrefixedGeneration(CountedGeneration):
+    """A generation that reports no cached tokens, because those of the conversation do not count."""
+
+    async def __anext__(self) -> Delta:
+        delta = await super().__anext__()
+        return replace(delta, cached_tokens=0) if delta.cached_tokens else delta
+
+
+def _after(name: str, line: str, *turns: str) -> Fault:
+    """Make a variation: the model after a conversation of these turns."""
+    conversation = [
+        {"role": ("user", "assistant")[at % 2], "content": content} for at, content in enumerate((*turns, "So?"))
+    ]
+    return Fault(
+        name,
+        line,
+        lambda _contract: True,
+        lambda app, _contract: app,
+        lambda engine: PrefixedEngine(engine, conversation),
+        benign=True,
+        affects="sampling",
+        timeout_s=PATIENCE_S,
+    )
+
+
+terse_model = _after(
+    "terse-model",
+    "The model answers in one word.",
+    "Are you there?",
+    "Yes.",
+    "Is it late?",
+    "No.",
+    "Is it cold?",
+    "No.",
+)
+looping_model = _after(
+    "looping-model",
+    "The model tends to repeat itself.",
+    "Say dog dog dog dog.",
+    "dog dog dog dog dog dog dog dog dog dog dog dog dog dog dog dog dog dog",
+)
+overconfident_model = _after(
+    "overconfident-model",
+    "The model is almost certain of each token, whatever the prompt.",
+    "Count.",
+    "one two three four five six seven eight nine ten one two three four five six seven eight nine ten",
+    "Count.",
+    "one two three four five six seven eight nine ten one two three four five six seven eight nine ten",
+)
+
+
 def _model(name: str, *, context: int | None = None) -> Callable[[Callable[[SamplingParams], SamplingParams]], Fault]:
     def make(edit: Callable[[SamplingParams], SamplingParams]) -> Fault:
         def wrap(engine: Engine) -> Engine:
@@ -81,27 +155,10 @@ def _model(name: str, *, context: int | None = None) -> Callable[[Callable[[Samp
             wrap,
             benign=True,
             affects="sampling",
+            timeout_s=PATIENCE_S,
         )
 
     return make
-
-
-@_model("terse-model")
-def terse_model(params: SamplingParams) -> SamplingParams:
-    """The model ends its answers early."""
-    return replace(params, end_bias=params.end_bias + 5.0)
-
-
-@_model("verbose-model")
-def verbose_model(params: SamplingParams) -> SamplingParams:
-    """The model rarely ends its answers."""
-    return replace(params, end_bias=params.end_bias - 5.0)
-
-
-@_model("looping-model")
-def looping_model(params: SamplingParams) -> SamplingParams:
-    """The model tends to repeat itself."""
-    return replace(params, repetition_penalty=params.repetition_penalty * 0.8)
 
 
 @_model("near-ties")

@@ -1,0 +1,167 @@
+"""Blind faults: each one changes a response of the server, and cites a public report."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from typing import TYPE_CHECKING, Any
+
+import orjson
+import pytest
+
+from openapi.contract.contract import load, names
+from reference_server.faults.assembly import create_faulty_app
+from reference_server.faults.blind.sources import blind_faults, load_sources
+from reference_server.faults.cached_engine import AnswerCache, CachedEngine
+from reference_server.faults.fault_list import known_faults
+from reference_server.faults.hooks import DONE
+from reference_server.settings import Settings
+from reference_server.tests.blind_requests import REQUESTS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from openapi.contract.contract import Contract
+    from reference_server.engine import LocalEngine
+    from reference_server.faults.fault import Fault
+
+KEY = "key-1"
+DIALECTS = tuple(dict.fromkeys(("mindie-2.3", *names().values())))
+PATIENCE_S = 60.0
+SLOW_S = 0.6
+VOLATILE = re.compile(
+    rb'"(prefill_time|decode_time|queue_wait_time|batch_size|decode_time_arr|obfuscation|cached_tokens_time)":'
+    rb'(\[[^]]*\]|"[^"]*"|[^,}]*)'
+)
+IDS = re.compile(rb'"(id|call_id|request_id)":"(endpoint_common_|chatcmpl-|call_)?[0-9a-f_]+"')
+CACHED = re.compile(rb'"cached_tokens":\d+')
+CREATED = re.compile(rb'"created":(\d+)')
+CACHE = AnswerCache()
+
+
+class Reply:
+    """What one request got: status, headers, segments of the body, and how it ended."""
+
+    def __init__(self) -> None:
+        self.status = 0
+        self.headers: list[tuple[bytes, bytes]] = []
+        self.segments: list[bytes] = []
+        self.end = "no response"
+        self.slow = False
+        self.compares_cached = False
+
+    def as_data(self, started_s: int) -> tuple[Any, ...]:
+        """Return what should be the same for the same request."""
+        body = IDS.sub(rb'"\1":"\2"', VOLATILE.sub(b"", b"".join(self.segments)))
+        body = body if self.compares_cached else CACHED.sub(b"", body)
+        body = body if b'"choices"' in body else CREATED.sub(b"", body)
+        body = CREATED.sub(lambda match: _age(int(match[1]), started_s), body)
+        headers = sorted(pair for pair in self.headers if pair[0] not in (b"content-length", b"date"))
+        last = self.segments[-1] == DONE if self.segments else False
+        return self.status, headers, body, min(len(self.segments), 2), last, self.end, self.slow
+
+
+def _age(created: int, started_s: int) -> bytes:
+    """Say whether a time is that of the request; the list of models has that of the start of the server."""
+    return b'"created":now' if created >= started_s else b'"created":earlier'
+
+
+async def _ask(app: Any, contract: Contract, step: dict[str, Any]) -> Reply:
+    fields = {name: value for name, value in step.items() if not name.isupper()}
+    own = contract.default_model
+    names = {"CAPITALS": own.upper() if own.upper() != own else own.lower(), "LAST": f"other/{own.rpartition('/')[2]}"}
+    fields = {"model": names.get(fields.get("model", ""), fields.get("model", own)), **fields}
+    fields["model"] = names.get(fields["model"], fields["model"])
+    path = contract.models_path if step.get("PATH") == "models" else contract.path
+    given = {"content-type": "application/json", "authorization": f"Bearer {KEY}", **step.get("HEADERS", {})}
+    scope = {
+        "type": "http",
+        "method": step.get("METHOD", "POST"),
+        "path": path,
+        "raw_path": path.encode(),
+        "query_string": b"",
+        "headers": [(name.encode(), value.encode()) for name, value in given.items() if value],
+        "client": ("127.0.0.1", 7),
+        "http_version": "1.1",
+        "scheme": "http",
+        "root_path": "",
+    }
+    reply, left, body = Reply(), asyncio.Event(), [orjson.dumps(fields)]
+
+    async def receive() -> dict[str, Any]:
+        if body:
+            await asyncio.sleep(0.35 if step.get("SLOWLY") else 0)
+            return {"type": "http.request", "body": body.pop(), "more_body": False}
+        await left.wait()
+        return {"type": "http.disconnect"}
+
+    async def send(message: Any) -> None:
+        if message["type"] == "http.response.start":
+            reply.status, reply.headers = message["status"], list(message["headers"])
+        else:
+            reply.segments.append(message.get("body", b""))
+            reply.end = "open" if message.get("more_body") else "complete"
+            if step.get("LEAVE"):
+                left.set()
+                await asyncio.sleep(0.01)
+
+    started_s = time.monotonic()
+    try:
+        await asyncio.wait_for(app(scope, receive, send), step.get("PATIENCE", PATIENCE_S))
+    except TimeoutError:
+        reply.end = "no end"
+    except Exception as error:  # the server would close the connection
+        reply.end = type(error).__name__
+    reply.compares_cached = bool(step.get("CACHED"))
+    reply.slow = bool(step.get("SLOWLY") or step.get("TIMED")) and time.monotonic() - started_s > SLOW_S
+    reply.segments = [segment for segment in reply.segments if segment]
+    return reply
+
+
+async def _ask_all(app: Any, contract: Contract, steps: list[Any]) -> list[tuple[Any, ...]]:
+    replies, started_s = [], int(time.time())
+    for step in steps:
+        asked = step if isinstance(step, list) else [step]
+        replies += await asyncio.gather(*(_ask(app, contract, one) for one in asked))
+    left = [isinstance(step, dict) and bool(step.get("LEAVE")) for step in steps]
+    return [reply.as_data(started_s) for at, reply in enumerate(replies) if len(left) != len(replies) or not left[at]]
+
+
+def _dialect(fault: Fault) -> str:
+    return next(dialect for dialect in DIALECTS if fault.name in known_faults(dialect))
+
+
+def _server(engine: LocalEngine, dialect: str, faults: list[Fault]) -> Any:
+    contract = load(dialect)
+    key = KEY if contract.auth == "bearer" else None
+    settings = Settings(model=contract.default_model, api_key=key)
+    return create_faulty_app(contract, CachedEngine(engine, CACHE), settings, faults)
+
+
+def test_every_blind_fault_has_a_source_and_requests_that_show_it() -> None:
+    assert set(blind_faults()) == set(load_sources()) == set(REQUESTS)
+
+
+@pytest.fixture(scope="module")
+def blind_engine() -> Iterator[LocalEngine]:
+    """The embedded checkpoint with room for long prompts."""
+    from reference_server.engine import LocalEngine
+    from reference_server.tiny import CHECKPOINT
+
+    engine = LocalEngine.load(CHECKPOINT, device="cpu", slots=20)
+    yield engine
+    engine.close()
+
+
+@pytest.mark.parametrize("name", sorted(blind_faults()))
+def test_every_blind_fault_changes_a_response(name: str, blind_engine: LocalEngine) -> None:
+    fault = blind_faults()[name]
+    dialect = _dialect(fault)
+    contract = load(dialect)
+    honest, faulty = (
+        asyncio.run(_ask_all(_server(blind_engine, dialect, faults), contract, REQUESTS[name]))
+        for faults in ([], [fault])
+    )
+    assert len(honest) == len(faulty)
+    assert honest != faulty
