@@ -144,7 +144,7 @@ def _run_faults(
     """Run the selected faults, and return the result and all faults of the origin."""
     dialects = (load_contract(dialect).name,) if dialect else list_dialects()
     with show_progress("starting the fault host") as show, start_fault_host() as host:
-        hosted = _of_origin(host.faults, origin)
+        hosted = of_origin(host.faults, origin)
         faults = [
             fault for fault in hosted if set(fault.dialects) & set(dialects) and (bounds or fault.parameter is None)
         ]
@@ -162,7 +162,7 @@ def _run_faults(
         return result, hosted
 
 
-def _of_origin(faults: Sequence[HostedFault], origin: str) -> tuple[HostedFault, ...]:
+def of_origin(faults: Sequence[HostedFault], origin: str) -> tuple[HostedFault, ...]:
     """Return the faults of one origin; "" is the project itself."""
     origins = sorted({fault.origin for fault in faults} - {""})
     if origin and origin not in origins:

@@ -15,7 +15,6 @@ Step = dict[str, Any] | list[dict[str, Any]]
 STORY = "Tell me a story about a dog and a cat."
 LONG = "The dog saw the cat and the bird, and then it ran home. " * 75
 LONGER = LONG * 2
-NEARLY_FULL = "The dog saw the cat and the bird, and then it ran home. " * 222
 TOO_LONG = LONG * 9
 HISTORY = [
     message
@@ -193,8 +192,8 @@ REQUESTS: dict[str, list[Step]] = {
     "repetition-penalty-twice": [ask(STORY, repetition_penalty=1.5, max_tokens=30)],
     "repetition-penalty-as-frequency": [ask(STORY, repetition_penalty=1.5, max_tokens=30)],
     "min-tokens-let-the-end-pass": [ask("Hello!", min_tokens=30, max_tokens=40)],
-    "penalties-count-the-prompt": [ask(presence_penalty=2.0, frequency_penalty=2.0, max_tokens=30)],
-    "no-limit-means-thirty-two": [{"messages": ask(NEARLY_FULL)["messages"], "temperature": 0, "ignore_eos": True}],
+    "penalties-count-the-prompt": [ask(STORY, presence_penalty=2.0, frequency_penalty=2.0, max_tokens=30)],
+    "no-limit-means-thirty-two": [{"messages": ask("Count.")["messages"], "temperature": 0}],
     "defaults-of-the-model": [{**SAMPLED, "temperature": 2.0, "max_tokens": 40}],
     "third-choice-repeats-the-second": [{**SAMPLED, "temperature": 1.5, "n": 3}],
     "logprobs-empty-without-alternatives": [ask(logprobs=True)],
@@ -242,12 +241,14 @@ REQUESTS: dict[str, list[Step]] = {
     "preface-counted": [ask()],
     "prefixes-reported": [{**ask(LONG), "CACHED": True}] * 2,
     "refusals-in-two-languages": [ask(max_tokens=-1)],
-    "terse-model": [ask(STORY, max_tokens=40)],
-    "looping-model": [ask(STORY, max_tokens=40)],
-    "overconfident-model": [ask(STORY, max_tokens=40)],
-    "near-ties": [ask(f"Tell me about {word}.", max_tokens=60) for word in ("dogs", "the sea", "bread", "rain")],
+    "every-other-waits": [{**ask(), "TIMED": True}] * 2,
+    "answers-tagged": [ask()],
+    "numbers-with-exponents": [SCORED],
+    "looping-model": [ask(STORY, max_tokens=30)],
+    "overconfident-model": [ask(STORY, max_tokens=30)],
+    "near-ties": [ask(STORY, max_tokens=90, ignore_eos=True), ask("Hello!", max_tokens=90, ignore_eos=True)],
     "own-context": [ask(LONGER)],
-    "answers-capped": [ask(STORY, max_tokens=205, ignore_eos=True)],
+    "answers-capped": [ask("Hello!", max_tokens=205, ignore_eos=True)],
     "three-places": [[{**ask(), "SLOWLY": True}] * 4],
     "busy-above-eight": [[{**ask(), "SLOWLY": True}] * 12],
     "slow-first-request": [{**ask(), "TIMED": True}],

@@ -11,20 +11,15 @@ import orjson
 import pytest
 
 from openapi.contract.contract import load, names
-from reference_server.faults.assembly import create_faulty_app
 from reference_server.faults.blind.sources import blind_faults, load_sources
-from reference_server.faults.cached_engine import AnswerCache, CachedEngine
+from reference_server.faults.fault_host import FAULTLESS, FaultRouter
 from reference_server.faults.fault_list import known_faults
 from reference_server.faults.hooks import DONE
-from reference_server.settings import Settings
 from reference_server.tests.blind_requests import REQUESTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from openapi.contract.contract import Contract
-    from reference_server.engine import LocalEngine
-    from reference_server.faults.fault import Fault
 
 KEY = "key-1"
 DIALECTS = tuple(dict.fromkeys(("mindie-2.3", *names().values())))
@@ -37,7 +32,6 @@ VOLATILE = re.compile(
 IDS = re.compile(rb'"(id|call_id|request_id)":"(endpoint_common_|chatcmpl-|call_)?[0-9a-f_]+"')
 CACHED = re.compile(rb'"cached_tokens":\d+')
 CREATED = re.compile(rb'"created":(\d+)')
-CACHE = AnswerCache()
 
 
 class Reply:
@@ -67,13 +61,14 @@ def _age(created: int, started_s: int) -> bytes:
     return b'"created":now' if created >= started_s else b'"created":earlier'
 
 
-async def _ask(app: Any, contract: Contract, step: dict[str, Any]) -> Reply:
+async def _ask(router: FaultRouter, dialect: str, fault: str, step: dict[str, Any]) -> Reply:
+    contract = load(dialect)
     fields = {name: value for name, value in step.items() if not name.isupper()}
     own = contract.default_model
     names = {"CAPITALS": own.upper() if own.upper() != own else own.lower(), "LAST": f"other/{own.rpartition('/')[2]}"}
     fields = {"model": names.get(fields.get("model", ""), fields.get("model", own)), **fields}
     fields["model"] = names.get(fields["model"], fields["model"])
-    path = contract.models_path if step.get("PATH") == "models" else contract.path
+    path = f"/{dialect}/{fault}{contract.models_path if step.get('PATH') == 'models' else contract.path}"
     given = {"content-type": "application/json", "authorization": f"Bearer {KEY}", **step.get("HEADERS", {})}
     scope = {
         "type": "http",
@@ -108,7 +103,7 @@ async def _ask(app: Any, contract: Contract, step: dict[str, Any]) -> Reply:
 
     started_s = time.monotonic()
     try:
-        await asyncio.wait_for(app(scope, receive, send), step.get("PATIENCE", PATIENCE_S))
+        await asyncio.wait_for(router(scope, receive, send), step.get("PATIENCE", PATIENCE_S))
     except TimeoutError:
         reply.end = "no end"
     except Exception as error:  # the server would close the connection
@@ -119,24 +114,13 @@ async def _ask(app: Any, contract: Contract, step: dict[str, Any]) -> Reply:
     return reply
 
 
-async def _ask_all(app: Any, contract: Contract, steps: list[Any]) -> list[tuple[Any, ...]]:
+async def _ask_all(router: FaultRouter, dialect: str, fault: str, steps: list[Any]) -> list[tuple[Any, ...]]:
     replies, started_s = [], int(time.time())
     for step in steps:
         asked = step if isinstance(step, list) else [step]
-        replies += await asyncio.gather(*(_ask(app, contract, one) for one in asked))
+        replies += await asyncio.gather(*(_ask(router, dialect, fault, one) for one in asked))
     left = [isinstance(step, dict) and bool(step.get("LEAVE")) for step in steps]
     return [reply.as_data(started_s) for at, reply in enumerate(replies) if len(left) != len(replies) or not left[at]]
-
-
-def _dialect(fault: Fault) -> str:
-    return next(dialect for dialect in DIALECTS if fault.name in known_faults(dialect))
-
-
-def _server(engine: LocalEngine, dialect: str, faults: list[Fault]) -> Any:
-    contract = load(dialect)
-    key = KEY if contract.auth == "bearer" else None
-    settings = Settings(model=contract.default_model, api_key=key)
-    return create_faulty_app(contract, CachedEngine(engine, CACHE), settings, faults)
 
 
 def test_every_blind_fault_has_a_source_and_requests_that_show_it() -> None:
@@ -144,24 +128,19 @@ def test_every_blind_fault_has_a_source_and_requests_that_show_it() -> None:
 
 
 @pytest.fixture(scope="module")
-def blind_engine() -> Iterator[LocalEngine]:
-    """The embedded checkpoint with room for long prompts."""
+def router() -> Iterator[FaultRouter]:
+    """Servers of the embedded model with and without each fault."""
     from reference_server.engine import LocalEngine
     from reference_server.tiny import CHECKPOINT
 
     engine = LocalEngine.load(CHECKPOINT, device="cpu", slots=20)
-    yield engine
+    yield FaultRouter(engine, KEY)
     engine.close()
 
 
 @pytest.mark.parametrize("name", sorted(blind_faults()))
-def test_every_blind_fault_changes_a_response(name: str, blind_engine: LocalEngine) -> None:
-    fault = blind_faults()[name]
-    dialect = _dialect(fault)
-    contract = load(dialect)
-    honest, faulty = (
-        asyncio.run(_ask_all(_server(blind_engine, dialect, faults), contract, REQUESTS[name]))
-        for faults in ([], [fault])
-    )
+def test_every_blind_fault_changes_a_response(name: str, router: FaultRouter) -> None:
+    dialect = next(dialect for dialect in DIALECTS if name in known_faults(dialect))
+    honest, faulty = (asyncio.run(_ask_all(router, dialect, fault, REQUESTS[name])) for fault in (FAULTLESS, name))
     assert len(honest) == len(faulty)
     assert honest != faulty

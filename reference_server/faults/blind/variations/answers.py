@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import secrets
 from typing import TYPE_CHECKING, Any, Final
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 EARLIER_S: Final = 1
 PREFACE: Final = 17  # tokens
+LOGPROB: Final = re.compile(rb'"logprob":(-?[0-9.]+)(?=[,}])')
 BLOCK: Final = 16
 CHUNKED_BY_TOKEN: Final = ("logprobs", "return_token_ids", "stream_interval")
 
@@ -75,6 +77,10 @@ def _rounded(response: Json, _request: ServedRequest) -> None:
         for entry in (scores.get("content") or ()) if isinstance(scores, dict) else ():
             for one in (entry, *(entry.get("top_logprobs") or ())):
                 one["logprob"] = -round(-one["logprob"] * 64) / 64 + 0.0
+
+
+def _with_exponents(body: bytes, _request: ServedRequest) -> bytes:
+    return LOGPROB.sub(lambda match: b'"logprob":%b' % f"{float(match[1]):.12e}".encode(), body)
 
 
 def _short_call_ids(response: Json, request: ServedRequest) -> None:
@@ -152,6 +158,13 @@ logprobs_quantised = variation(
     "Log-probabilities are multiples of 1/64.",
     answer=_rounded,
     chunk=_rounded,
+    applies_to=has_parameters("logprobs"),
+)
+numbers_with_exponents = variation(
+    "numbers-with-exponents",
+    "Log-probabilities are written with an exponent.",
+    plain=_with_exponents,
+    event=lambda frame, request: [_with_exponents(frame, request)],
     applies_to=has_parameters("logprobs"),
 )
 short_call_ids = variation(

@@ -65,6 +65,13 @@ gateway_headers = _headed(
 )
 
 
+answers_tagged = _headed(
+    "answers-tagged",
+    "Responses have an ETag and a Vary field.",
+    lambda head: head.headers.update({"etag": 'W/"1"', "vary": "origin, accept-encoding"}),
+)
+
+
 def _compressing(app: ASGIApp, contract: Contract, *, streams: bool) -> App:
     """Compress plain answers, and streams event by event, for clients that accept gzip."""
 

@@ -1,4 +1,4 @@
-"""Variations of models and of what a server can handle: terse or looping models, near ties, ceilings, queues."""
+"""Variations of models and of what a server can handle: looping models, near ties, ceilings, queues."""
 
 from __future__ import annotations
 
@@ -32,6 +32,7 @@ CEILING: Final = 200
 PLACES: Final = 3
 MOST_AT_ONCE: Final = 8
 WARM_UP_S: Final = 1.5
+WAIT_S: Final = 0.7
 LONGEST_PREFIXED: Final = 3_000
 PATIENCE_S: Final = 30.0
 KEY: Final = b"authorization"
@@ -116,16 +117,6 @@ def _after(name: str, line: str, *turns: str) -> Fault:
     )
 
 
-terse_model = _after(
-    "terse-model",
-    "The model answers in one word.",
-    "Are you there?",
-    "Yes.",
-    "Is it late?",
-    "No.",
-    "Is it cold?",
-    "No.",
-)
 looping_model = _after(
     "looping-model",
     "The model tends to repeat itself.",
@@ -166,7 +157,7 @@ def near_ties(params: SamplingParams) -> SamplingParams:
     """Greedy answers depend on the batch: of two almost equally likely tokens either may be chosen."""
     if params.temperature > 0 or params.beam_search:
         return params
-    return replace(params, temperature=0.02, top_k=2, top_p=1.0, min_p=0.0, seed=None)
+    return replace(params, temperature=0.1, top_k=2, top_p=1.0, min_p=0.0, seed=None)
 
 
 @_model("own-context", context=CONTEXT)
@@ -214,6 +205,20 @@ def busy_above_eight(app: ASGIApp, contract: Contract) -> App:
             await app(scope, receive, send)
         finally:
             running[0] -= chat
+
+    return serve
+
+
+@wrapping_fault("every-other-waits", benign=True)
+def every_other_request_waits(app: ASGIApp, contract: Contract) -> App:
+    """Every other request waits 0.7 s for a place in the batch."""
+    count = [0]
+
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
+        if is_chat_request(scope, contract):
+            count[0] += 1
+            await asyncio.sleep(WAIT_S * (count[0] % 2 == 0))
+        await app(scope, receive, send)
 
     return serve
 
