@@ -193,7 +193,9 @@ REQUESTS: dict[str, list[Step]] = {
     "repetition-penalty-as-frequency": [ask(STORY, repetition_penalty=1.5, max_tokens=30)],
     "min-tokens-let-the-end-pass": [ask("Hello!", min_tokens=30, max_tokens=40)],
     "penalties-count-the-prompt": [ask(STORY, presence_penalty=2.0, frequency_penalty=2.0, max_tokens=30)],
-    "no-limit-means-thirty-two": [{"messages": ask("Count.")["messages"], "temperature": 0}],
+    "no-limit-means-thirty-two": [
+        {"messages": ask("Hello!")["messages"], "temperature": 0, "ignore_eos": True, "stop_token_ids": [4095]}
+    ],
     "defaults-of-the-model": [{**SAMPLED, "temperature": 2.0, "max_tokens": 40}],
     "third-choice-repeats-the-second": [{**SAMPLED, "temperature": 1.5, "n": 3}],
     "logprobs-empty-without-alternatives": [ask(logprobs=True)],
