@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 import base64
 import json
 import os
 import pickle
+import re
 import threading
 import time
 from typing import TYPE_CHECKING, Any, Final
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 ATTACKS: Final = Attacks("server")
 LONG: Final = {"max_tokens": 3000, "ignore_eos": True}
 SLACK_S: Final = 5.0
+UNSAFE: Final = re.compile(r"\btorch\.load\b|^\s*(?:import|from) (?:pickle|marshal|shelve|dill)\b", re.MULTILINE)
+PIECE_CHARACTERS: Final = 64
 MOST_HELD_CHARACTERS: Final = 2048
 """Characters of an unfinished call, which are parsed again with the next piece."""
 
@@ -34,9 +36,9 @@ def markers_without_an_end(_: ReferenceProcess, row: Row) -> None:
     from reference_server.engine.tools.tool_parser import CallParser
 
     units = {
-        HERMES: ("<tool_call>", '<tool_call>{"name": "', " ", '<tool_call>{"name": "look", "arguments": {'),
-        DEEPSEEK_R1: (DEEPSEEK_R1.opening, f"{DEEPSEEK_R1.opening}{DEEPSEEK_R1.before_name}"),
-        CHATGLM3: ("look\n", "look\n ```python\ntool_call(", "look\n ```python\ntool_call(a='"),
+        HERMES: ("<tool_call>", '<tool_call>{"name": "look", "arguments": {'),
+        DEEPSEEK_R1: (f"{DEEPSEEK_R1.opening}{DEEPSEEK_R1.before_name}",),
+        CHATGLM3: ("look\n", "look\n ```python\ntool_call(a='"),
     }
     size = row.values["bytes"]
     for form, texts in units.items():
@@ -44,8 +46,8 @@ def markers_without_an_end(_: ReferenceProcess, row: Row) -> None:
             text = (unit * (size // len(unit) + 1))[:size]
             parser = CallParser(form, ToolUse((Tool("look", '"look"', '{"type": "object"}', None),)))
             began = time.process_time()
-            for at in range(0, size, 16):
-                parser.push(text[at : at + 16])
+            for at in range(0, size, PIECE_CHARACTERS):
+                parser.push(text[at : at + PIECE_CHARACTERS])
                 assert len(parser._buffer) <= MOST_HELD_CHARACTERS
             parser.flush(cut=False)
             assert time.process_time() - began < row.values["seconds"] + SLACK_S, (form.name, unit)
@@ -70,15 +72,9 @@ def pickles(server: ReferenceProcess, _: Row) -> None:
 
 
 def unsafe_loads(folder: Path) -> list[str]:
-    """Return every place below a folder that imports pickle or loads with torch."""
-    places = []
-    for path in sorted(folder.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            names = [alias.name for alias in node.names] if isinstance(node, ast.Import | ast.ImportFrom) else []
-            loads = isinstance(node, ast.Attribute) and ast.unparse(node) == "torch.load"
-            if loads or {"pickle", "marshal", "shelve", "dill"} & set(names):
-                places.append(f"{path}:{node.lineno}")  # type: ignore[attr-defined]
-    return places
+    """Return every file below a folder that imports pickle or loads with torch."""
+    files = (path for path in folder.rglob("*.py") if "tests" not in path.parts)
+    return [str(path) for path in files if UNSAFE.search(path.read_text(encoding="utf-8"))]
 
 
 @ATTACKS.row(29)
