@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from openapi.contract.contract import load, names
 from reference_server.upstream.answer_fields import is_count
-from reference_server.upstream.client.connection import UpstreamFailure
+from reference_server.upstream.client.connection import UpstreamFailure, UpstreamTimeout
 from reference_server.upstream.client.probe_client import ProbeClient
 from reference_server.upstream.kind import FILES, kind_from_contract, load_kind, recognition_marks
 
@@ -45,7 +45,7 @@ async def recognise(server: UpstreamServer, kind_name: str, model: str | None) -
     """
     kind = load_kind(kind_name) if kind_name not in (AUTO, SELF_DESCRIBING) else None
     async with ProbeClient(server) as client:
-        description = await client.get_json(DESCRIPTION) if kind is None else {}
+        description = await _get_description(client) if kind is None else {}
         if kind is None:
             kind = _kind_from_description(description)
         listed = await client.get_json(kind.models_path if kind is not None else MODELS)
@@ -62,6 +62,14 @@ async def recognise(server: UpstreamServer, kind_name: str, model: str | None) -
         raise UnknownUpstreamError(f"the upstream {server.address} lists no model: name one with --upstream-model")
     row = next((row for row in rows if isinstance(row, dict) and row.get("id") == name), {}) if rows else {}
     return RecognisedUpstream(kind, name, _read_context(row))
+
+
+async def _get_description(client: ProbeClient) -> dict[str, Any]:
+    """Return the upstream's description, or an empty dict if it takes too long: vLLM needs seconds to make its own."""
+    try:
+        return await client.get_json(DESCRIPTION)
+    except UpstreamTimeout:
+        return {}
 
 
 def _read_context(row: dict[str, Any]) -> int | None:

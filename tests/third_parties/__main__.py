@@ -61,7 +61,7 @@ def main(folder: Path, only: tuple[str, ...], gateway_only: bool, again: bool, s
     programs: list[ProgramRun] = []
     for name, program in {**clients, **suites}.items():
         if not gateway_only and (not only or name in only):
-            programs.append(run_program(program, folder, checkouts, click.echo))
+            programs.append(run_program(program, folder, checkouts, click.echo, again=again))
     results: list[ServerRun | ProgramRun] = [*judged, *programs]
     problems = [problem for result in results for problem in result.problems()]
     text = page.render(judged, programs)

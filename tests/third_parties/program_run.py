@@ -71,8 +71,10 @@ class ProgramRun:
                 yield f"{self.program.name} against {against}: {case.name}: {case.detail}"
 
 
-def run_program(program: Program, work: Path, checkouts: Mapping[str, Path], say: Callable[[str], None]) -> ProgramRun:
-    """Install a program and run it against each of its servers."""
+def run_program(
+    program: Program, work: Path, checkouts: Mapping[str, Path], say: Callable[[str], None], *, again: bool
+) -> ProgramRun:
+    """Install a program and run it against each of its servers; with `again`, read the logs of an earlier run."""
     result = ProgramRun(program)
     if program.unavailable is not None:
         result.not_run = f"not run: {program.unavailable}"
@@ -91,6 +93,10 @@ def run_program(program: Program, work: Path, checkouts: Mapping[str, Path], say
             result.not_run = f"not installed: {error}"
             return result
     for against in program.against:
+        log = folder / f"{against}.log"
+        if again and log.exists() and (cases := list(_cases(log.read_text(encoding="utf-8")))):
+            result.cases[against] = cases
+            continue
         say(f"{program.name}: running against {against}")
         source = str(checkouts.get(program.source or "", ""))
         try:

@@ -11,6 +11,7 @@ from reference_server.upstream.client import probe_client
 from reference_server.upstream.client.connection import UpstreamFailure, UpstreamTimeout, UpstreamUnreachable
 from reference_server.upstream.client.probe_client import ProbeClient
 from reference_server.upstream.client.server import Deadlines, UpstreamAddress, UpstreamServer
+from reference_server.upstream.recognition import AUTO, RecognisedUpstream, recognise
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -104,3 +105,30 @@ def test_an_upstream_that_is_not_there_is_unreachable() -> None:
     with pytest.raises(UpstreamUnreachable, match=r"127\.0\.0\.1:1"):
         asyncio.run(probe())
     assert not server.reachable
+
+
+def test_an_upstream_is_recognised_by_its_models_although_its_description_takes_too_long(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(probe_client, "READ_S", 0.3)
+    listed = b'{"data": [{"id": "tiny", "owned_by": "vllm", "max_model_len": 512}]}'
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            head = await reader.readuntil(b"\r\n\r\n")
+            if b"/openapi.json" in head:
+                await reader.read()  # until the client gives up
+            else:
+                writer.write(OK + b"Content-Length: %d\r\n\r\n%s" % (len(listed), listed))
+                await writer.drain()
+        finally:
+            writer.close()
+
+    async def recognised() -> RecognisedUpstream:
+        async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+            port = server.sockets[0].getsockname()[1]
+            upstream = UpstreamServer(UpstreamAddress.parse(f"http://127.0.0.1:{port}"), None, Deadlines())
+            return await recognise(upstream, AUTO, None)
+
+    found = asyncio.run(recognised())
+    assert (found.kind.name, found.model, found.context) == ("vllm", "tiny", 512)

@@ -11,10 +11,12 @@ from pathlib import Path
 import cases
 
 folder = Path(tempfile.mkdtemp())
-configuration = (
-    f"- model_id: served\n  model_name: {cases.MODEL}\n  api_base: {cases.BASE_URL}\n"
-    "  supports_tools: true\n  api_key_name: openai\n"
-)
+configuration = f"""- model_id: served
+  model_name: {cases.MODEL}
+  api_base: {cases.BASE_URL}
+  api_key_name: openai
+  supports_tools: true
+"""
 (folder / "extra-openai-models.yaml").write_text(configuration, encoding="utf-8")
 
 
