@@ -141,9 +141,11 @@ def _programs(programs: Iterable[ProgramRun]) -> Iterator[str]:
         if result.not_run is not None:
             yield f"| {title} | {version} | | | {_cell(result.not_run)} |"
         for against, cases in result.cases.items():
-            failed = [
-                f"`{case.name}`: {known or case.detail}" for where, case, known in result.failures() if where == against
-            ]
+            reasons: defaultdict[str, list[str]] = defaultdict(list)
+            for where, case, known in result.failures():
+                if where == against:
+                    reasons[known or case.detail].append(case.name)
+            failed = [f"{', '.join(names)}: {reason}" for reason, names in reasons.items()]
             passed = sum(case.ok for case in cases)
             yield f"| {title} | {version} | {against} | {passed} of {len(cases)} | {_cell('; '.join(failed))} |"
         for against, reason in result.broken.items():

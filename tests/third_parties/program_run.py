@@ -14,6 +14,7 @@ import subprocess
 import sys
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Final
 
 from tests.third_parties.catalogue import HERE
@@ -60,7 +61,11 @@ class ProgramRun:
         for against, cases in self.cases.items():
             for case in cases:
                 if not case.ok:
-                    yield against, case, self.program.known.get(case.name)
+                    yield against, case, self._known(case.name)
+
+    def _known(self, name: str) -> str | None:
+        """Return why a case is known to fail; the names in the data are patterns."""
+        return next((reason for pattern, reason in self.program.known.items() if fnmatchcase(name, pattern)), None)
 
     def problems(self) -> Iterator[str]:
         """Yield one line for everything that makes the command fail."""
