@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from tests.robustness.rows import Row
 
+__all__ = ["ATTACKS"]
+
 
 @ATTACKS.row(40)
 def redirects(folder: Path, _: Row) -> Iterator[SuiteRun]:
