@@ -66,6 +66,17 @@ def test_every_requirement_of_a_dialect_is_covered(dialect: str) -> None:
     assert set(contract.requirements) <= set(gather_checks())
 
 
+def test_no_scenario_sends_a_parameter_that_the_contract_does_not_name() -> None:
+    contract = load("openai")
+    bodies = [
+        step.body or {}
+        for scenario in draft(contract, default_capabilities(contract)).scenarios
+        for step in scenario.steps
+    ]
+    unnamed = {name for body in bodies for name in body} - {*contract.parameters, "model", "chatproof_unknown"}
+    assert unnamed == set()
+
+
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_every_requirement_of_a_value_has_one_keyword_and_one_check(dialect: str) -> None:
     contract = load(dialect)

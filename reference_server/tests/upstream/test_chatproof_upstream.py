@@ -77,7 +77,7 @@ def wide_engine() -> Iterator[LocalEngine]:
 
 @pytest.mark.parametrize(
     ("dialect", "upstream"),
-    [("mindie-2.3", "vllm"), *((name, name) for name in ("mindie-2.3", "siliconstorm", "ovms-2024", "openai"))],
+    [("mindie-2.3", "vllm"), ("siliconstorm", "siliconstorm"), ("openai", "openai")],
 )
 def test_a_gateway_is_conformant(
     dialect: str, upstream: str, wide_engine: LocalEngine, key: str, tmp_path: Path
