@@ -20,7 +20,7 @@ from openapi.contract.contract import load
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-BATCH: Final = 250
+BATCH: Final = 200
 CONCURRENCY: Final = 4
 ANSWER_S: Final = 60.0
 """The longest that an answer to a few tokens may take on a busy machine."""
@@ -30,18 +30,17 @@ def draw_bodies(dialect: str, cases: int, seed: int) -> Iterator[list[bytes]]:
     """Yield batches of different request bodies, valid and invalid ones, until there are enough."""
     contract = load(dialect)
     seen: set[bytes] = set()
-    while len(seen) < cases:
-        before = len(seen)
-        wanted = min(BATCH, cases - before)
-        drawn = (
-            scenario.steps[0].payload(contract.default_model) for scenario in draw(contract, Draw(0, wanted, seed))
-        )
-        batch = [body for body in dict.fromkeys(drawn) if body not in seen]
+    empty = 0
+    while len(seen) < cases and empty < 3:  # a batch may have only cases that came before
+        wanted = Draw(0, min(BATCH, cases), seed)
+        drawn = (scenario.steps[0].payload(contract.default_model) for scenario in draw(contract, wanted))
+        new = [body for body in dict.fromkeys(drawn) if body not in seen]
+        batch = new[: cases - len(seen)]
         seen.update(batch)
+        empty = 0 if batch else empty + 1
         seed += 1_000_003
-        yield batch
-        if len(seen) == before:
-            return
+        if batch:
+            yield batch
 
 
 async def send_bodies(url: str, path: str, bodies: Iterable[bytes], key: str) -> list[tuple[int, bytes]]:
