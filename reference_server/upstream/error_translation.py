@@ -60,7 +60,13 @@ def translate_failure(error: UpstreamFailure, foreign: ForeignText, *, begun: bo
 
 
 def translate_error_event(value: object, foreign: ForeignText) -> ApiError:
-    """Return the error for an error event within an upstream's stream."""
+    """Return the error for an error event within an upstream's stream.
+
+    vLLM refuses some values only after the head of the stream; the status is then the event's `code`.
+    """
+    code = _find_code(value)
+    if 400 <= code < 500 or code in BUSY:
+        return translate_refusal(code, {}, orjson.dumps(value), foreign)
     _log.error("the upstream's stream ended with an error: %s", foreign.clean(_find_message(value)))
     return ApiError("engine_failure", "the engine behind this server did not finish the answer: send it again")
 
@@ -89,6 +95,13 @@ def _find_message(value: Any, depth: int = MAX_DEPTH) -> str:
             if message := _find_message(value.get(name), depth - 1):
                 return message
     return ""
+
+
+def _find_code(value: Any) -> int:
+    """Return the HTTP status that an error event states, or 0."""
+    error = value.get("error", value) if isinstance(value, dict) else None
+    code = error.get("code") if isinstance(error, dict) else None
+    return code if isinstance(code, int) else 0
 
 
 def _retry_after(headers: Mapping[bytes, bytes]) -> dict[str, str]:
