@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 LONG_ANSWER = 40  # tokens
 SLOTS = 4
 WARM_STREAMS = 3
+PATIENCE_S = 20.0
 PENALTIES = {"presence_penalty": (-2.0, 2.0), "frequency_penalty": (-2.0, 2.0), "repetition_penalty": (0.01, 2.0)}
 
 
@@ -85,7 +86,10 @@ penalties_need_a_predecessor = per_server(
     _need_a_predecessor,
 )
 first_streams_arrive_whole = per_server(
-    "first-streams-arrive-whole", "The first three streams of a server are sent at once.", _buffer_first_streams
+    "first-streams-arrive-whole",
+    "The first three streams of a server are sent at once.",
+    _buffer_first_streams,
+    timeout_s=PATIENCE_S,
 )
 
 

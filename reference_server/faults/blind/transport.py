@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 LARGE_BYTES = 1_500
+PATIENCE_S = 20.0
+"""Time limit of faults of arrival times: checks of timing count only for faults that have one."""
 STREAM = b"text/event-stream"
 
 
@@ -33,7 +35,7 @@ def _is_stream(start: Message) -> bool:
     return kind.startswith(STREAM)
 
 
-@wrapping_fault("gzip-buffers-streams")
+@wrapping_fault("gzip-buffers-streams", timeout_s=PATIENCE_S)
 def gzip_buffers_streams(app: ASGIApp, contract: Contract) -> App:
     """If the client accepts gzip, a stream is compressed and sent at its end."""
 
@@ -103,7 +105,10 @@ async def _at_once(body: bytes, request: ServedRequest) -> AsyncIterator[bytes]:
 
 
 large_requests_buffer_streams = hooked_fault(
-    "large-requests-buffer-streams", "The stream for a large request is sent at once.", pieces=_at_once
+    "large-requests-buffer-streams",
+    "The stream for a large request is sent at once.",
+    pieces=_at_once,
+    timeout_s=PATIENCE_S,
 )
 
 
