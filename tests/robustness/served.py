@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 from contextlib import suppress
+from io import FileIO
 from queue import SimpleQueue
 from socket import SO_SNDBUF, SOL_SOCKET
 from typing import TYPE_CHECKING, Any, Final
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
 
 SLOW_STEP_S: Final = 0.01
+JOIN_S: Final = 10.0
 RESTART_PAUSE_S: Final = 1.0
 SEND_BUFFER_BYTES: Final = 16_384
 
@@ -105,7 +107,8 @@ def endpoint(app: FastAPI) -> ChatEndpoint:
 def obey(engine: LocalEngine, apps: list[FastAPI]) -> None:
     """Execute the commands on stdin."""
     faults = EngineFaults(engine)
-    for line in sys.stdin:
+    # Unbuffered: a thread that waits with the lock of a buffer would break the end of the process.
+    for line in FileIO(0, closefd=False):
         command = json.loads(line)
         if command["name"] != "counts":
             getattr(faults, command["name"])(command.get("tokens", 0))
@@ -162,6 +165,8 @@ def main() -> int:
     finally:
         for other in others:
             other.should_exit = True
+        for thread in threads:
+            thread.join(grace_s + JOIN_S)
         engine.close()
     return 0
 
